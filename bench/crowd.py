@@ -22,7 +22,7 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.sessions.open_session import OpenedBy, open_session
 from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
 from dunwell.accounts.users.store import save_new_user
-from dunwell.accounts.users.user import NewUser, Place
+from dunwell.accounts.users.user import NewUser, UserRoles
 from dunwell.accounts.users.user_work import PeopleWork, Visitor
 from dunwell.cases.assignment.edit_rules import edit_rules_draft
 from dunwell.cases.assignment.editing import SetDefault
@@ -109,7 +109,7 @@ async def _let_in(bench: BenchMerchant) -> tuple[UUID, str]:
     async with resources.database.transaction() as tx:
         work = PeopleWork.open(resources, tx, operator_actor("bench"))
         user_id = work.ids.new(work.now)
-        admin = NewUser("admin@example.org", "Admin", "de", Place(Role.ADMIN))
+        admin = NewUser("admin@example.org", "Admin", "de", UserRoles(Role.ADMIN))
         await save_new_user(tx, user_id, admin, work.now)
         opened = await open_session(
             work, user_id, OpenedBy.PASSKEY, Visitor("127.0.0.1"), b"b" * SECRET_BYTES

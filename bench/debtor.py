@@ -13,7 +13,7 @@ import aiohttp
 from bench.merchant import BenchMerchant
 from dunwell.interfaces.landing.render.addresses import place
 from dunwell.interfaces.landing.session.cookies import derive_handle, name_cookie
-from dunwell.interfaces.landing.session.open_session import Opening, open_session
+from dunwell.interfaces.landing.session.open_session import ClaimSessionOpening, open_session
 from dunwell.interfaces.landing.session.session import VALUE_BYTES, Level
 
 _FORM = re.compile(r"<form.*?</form>", re.DOTALL)
@@ -53,7 +53,7 @@ class Debtor:
 async def open_claim(bench: BenchMerchant, claim_id: int, level: Level) -> str:
     """The cookie of a new session of this level."""
     now = datetime.now(UTC)
-    opening = Opening(
+    opening = ClaimSessionOpening(
         claim_id, None, None, level, bench.resources.ids.new(now), secrets.token_bytes(VALUE_BYTES),
     )  # fmt: skip
     async with bench.resources.database.transaction() as tx:

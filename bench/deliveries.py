@@ -18,7 +18,7 @@ from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import Event, EventHead, escalated
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
-from dunwell.core.events.webhooks.dispatcher import Limits, WebhookDispatcher
+from dunwell.core.events.webhooks.dispatcher import DispatchLimits, WebhookDispatcher
 from dunwell.platform.clock import SystemClock
 
 _EVENTS = 20_000
@@ -167,5 +167,5 @@ async def _post_bare(url: str, bodies: Sequence[bytes]) -> float:
                     await response.read()
 
         started = time.perf_counter()
-        await asyncio.gather(*(post_all() for _ in range(Limits().in_flight_per_endpoint)))
+        await asyncio.gather(*(post_all() for _ in range(DispatchLimits().in_flight_per_endpoint)))
         return len(bodies) / (time.perf_counter() - started)

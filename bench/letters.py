@@ -12,14 +12,14 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.rounds import Scale, alternate
 from dunwell.contact.messages.facts import (
-    ClaimFacts,
     CreditorFacts,
-    ItemFacts,
     LandingFacts,
+    MessageClaim,
     MessageFacts,
+    MessageItem,
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.messages.letters.rendering import Post, render_letter
+from dunwell.contact.messages.letters.rendering import LetterPost, render_letter
 from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import LetterTemplate
@@ -46,7 +46,9 @@ _CREDITOR = CreditorFacts(
     bank_iban="DE02120300000000202051",
     bank_holder="Nordwind Schuhe GmbH",
 )
-_POST = Post(("Erika Mustermann", "Heidestraße 17", "51147 Köln"), "claims.nordwind.example/q")
+_POST = LetterPost(
+    ("Erika Mustermann", "Heidestraße 17", "51147 Köln"), "claims.nordwind.example/q"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,11 +93,11 @@ def _processor_seconds(process: psutil.Process) -> float:
 def make_sheet(number: int) -> bytes:
     reference, due_on = f"RE-2026-{number:08d}", date(2026, 1, 29)
     items = (
-        ItemFacts("PRIMARY", 10240, reference, date(2026, 1, 15), due_on),
-        ItemFacts("DUNNING_FEE", 250, item_date=date(2026, 2, 12)),
+        MessageItem("PRIMARY", 10240, reference, date(2026, 1, 15), due_on),
+        MessageItem("DUNNING_FEE", 250, item_date=date(2026, 2, 12)),
     )
     facts = MessageFacts(
-        claim=ClaimFacts(number, reference, "EUR", items, 10490, 10490, 250, due_on, "K-4711"),
+        claim=MessageClaim(number, reference, "EUR", items, 10490, 10490, 250, due_on, "K-4711"),
         debtor=DebtorName(first_name="Erika", last_name="Mustermann"),
         creditor=_CREDITOR,
         today=date(2026, 2, 26),

@@ -18,15 +18,13 @@ from tools.write_states import CLAIM, draw_diagram
 from dunwell.contact.escalation import schedule
 from dunwell.core.workflows.checking import definition_schema
 from dunwell.core.workflows.definition import (
-    Bounds,
     CheckpointStep,
-    CommunicationStep,
     Condition,
-    ContactHours,
+    ContactStep,
     Definition,
     EmailTemplate,
     FeeStep,
-    Holidays,
+    IntegerBounds,
     LatePolicy,
     LetterTemplate,
     ProcessSettings,
@@ -34,10 +32,12 @@ from dunwell.core.workflows.definition import (
     Template,
     TextTest,
     WaitStep,
+    WorkflowContactHours,
+    WorkflowHolidays,
 )
 from dunwell.core.workflows.document import default_of
 from dunwell.core.workflows.reference import FIELD_WORDS
-from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, Verdict
+from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, VersionVerdict
 
 DOCS = Path(__file__).parents[1] / "docs"
 PAGE = DOCS / "operator" / "workflows.md"
@@ -47,15 +47,15 @@ SCHEMA = DOCS / "workflow-schema.json"
 PARTS: Mapping[type[msgspec.Struct], str] = {
     Definition: "The definition",
     ProcessSettings: "`settings`",
-    ContactHours: "`settings.contactHours`",
-    Holidays: "`settings.holidays`",
+    WorkflowContactHours: "`settings.contactHours`",
+    WorkflowHolidays: "`settings.holidays`",
     LatePolicy: "`settings.latePolicy`",
-    CommunicationStep: "A step of kind COMMUNICATION",
+    ContactStep: "A step of kind COMMUNICATION",
     WaitStep: "A step of kind WAIT",
     FeeStep: "A step of kind FEE",
     CheckpointStep: "A step of kind CHECKPOINT",
     Condition: "`when`: all tests that it names must hold",
-    Bounds: "Bounds, in a guard",
+    IntegerBounds: "Bounds, in a guard",
     TextTest: "A test of a text, in a guard",
     Template: "A template",
     EmailTemplate: "`EMAIL`, in a template",
@@ -139,9 +139,11 @@ def draw_verdicts() -> str:
             wanted: " ".join(
                 f"`{names[n]}`" for n, verdict in verdicts.items() if verdict is wanted
             )
-            for wanted in (Verdict.MINOR, Verdict.MAJOR)
+            for wanted in (VersionVerdict.MINOR, VersionVerdict.MAJOR)
         }
-        rows.append((PARTS[part], by_verdict[Verdict.MINOR], by_verdict[Verdict.MAJOR]))
+        rows.append(
+            (PARTS[part], by_verdict[VersionVerdict.MINOR], by_verdict[VersionVerdict.MAJOR])
+        )
     return _table(("part", "minor", "major"), rows)
 
 

@@ -16,7 +16,7 @@ from dunwell.cases.payments.provider import Cancelled, Expired, Failed, Open, Pe
 from dunwell.cases.payments.requests import request_states
 from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.core.claims import states as claims
-from dunwell.core.claims.states import Happening, Status
+from dunwell.core.claims.states import ClaimTransition, Status
 
 _State = TypeVar("_State", bound=StrEnum)
 PAGE = Path(__file__).parents[1] / "docs" / "states.md"
@@ -68,7 +68,7 @@ CLAIM = Life(
             for (before, each), after in claims.TRANSITIONS.items()
             if each is happening
         }
-        for happening in Happening
+        for happening in ClaimTransition
     },
     otherwise="refused",
     words="A payment is always recorded; of a claim that is archived or withdrawn it changes the"
@@ -77,7 +77,7 @@ CLAIM = Life(
     beside=[
         (after, before, "payment reversed")
         for (before, happening), after in claims.TRANSITIONS.items()
-        if happening is Happening.PAID_IN_FULL and after is not before
+        if happening is ClaimTransition.PAID_IN_FULL and after is not before
     ],
 )
 DISPUTE = Life(

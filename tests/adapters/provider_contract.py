@@ -20,8 +20,8 @@ from dunwell.cases.payments.provider import (
     NoticeRefused,
     Open,
     PaymentProvider,
+    PaymentProviderAway,
     Pending,
-    ProviderAway,
     Succeeded,
 )
 
@@ -108,14 +108,14 @@ class ProviderContract:
     async def test_a_checkout_it_does_not_know_is_no_state_at_all(
         self, provider: ProviderUnderTest, reference: str
     ) -> None:
-        with pytest.raises(ProviderAway):
+        with pytest.raises(PaymentProviderAway):
             await provider.adapter.fetch(7, reference)
 
     async def test_another_merchants_checkout_is_not_known(
         self, provider: ProviderUnderTest
     ) -> None:
         checkout = await provider.adapter.start(ASKED)
-        with pytest.raises(ProviderAway):
+        with pytest.raises(PaymentProviderAway):
             await provider.adapter.fetch(8, checkout.provider_reference)
 
     async def test_a_notice_names_merchant_and_checkout(self, provider: ProviderUnderTest) -> None:

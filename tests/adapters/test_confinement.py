@@ -15,7 +15,7 @@ from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.pictures import PagePainter, Shown
+from dunwell.core.files.pictures import PagePainter, ShownFile
 from dunwell.core.files.upload import PDF
 from dunwell.platform.children.child_pool import LENGTH
 from dunwell.platform.children.confinement import find_confinement
@@ -52,7 +52,7 @@ async def _paint(children: list[Callable[[], Awaitable[None]]]) -> None:
     async def load() -> bytes:
         return a_pdf()
 
-    await painter.count_pages(Shown("key", PDF, load))
+    await painter.count_pages(ShownFile("key", PDF, load))
 
 
 async def _print(children: list[Callable[[], Awaitable[None]]]) -> None:

@@ -6,7 +6,7 @@ import pytest
 from aiohttp import web
 
 from dunwell.adapters.channels.gateway import AWAY, Gateway
-from dunwell.platform.http.client import Answer
+from dunwell.platform.http.client import HttpResponse
 
 
 class SlowGateway:
@@ -46,7 +46,7 @@ async def call_it(
     answers = await asyncio.gather(*posts)
     await gateway.close()
     await runner.cleanup()
-    return slow, [each.status if isinstance(each, Answer) else each for each in answers]
+    return slow, [each.status if isinstance(each, HttpResponse) else each for each in answers]
 
 
 async def test_no_more_than_it_takes_are_with_it_at_a_time() -> None:

@@ -9,7 +9,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from dunwell.platform.http.server import Bounds, DrainingServer, ServerLimits, build_server
+from dunwell.platform.http.server import (
+    ConnectionBounds,
+    DrainingServer,
+    ServerLimits,
+    build_server,
+)
 from tests.support.bounded import BodyKeeper, answer_in_json
 
 _LIMITS = ServerLimits(drain_seconds=0.5, examine_seconds=0.05)
@@ -21,7 +26,7 @@ async def a_draining_server() -> AsyncIterator[tuple[DrainingServer, socket.sock
     """A server that has started, and the socket that it listens on."""
     served = BodyKeeper()
     served.reading.set()
-    bounds = Bounds(answer_in_json, lambda _host: True, _LIMITS)
+    bounds = ConnectionBounds(answer_in_json, lambda _host: True, _LIMITS)
     server = build_server(served, bounds, kind=DrainingServer)
     assert isinstance(server, DrainingServer)
     server.config.load()

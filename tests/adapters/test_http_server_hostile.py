@@ -10,7 +10,7 @@ import pytest
 import structlog.testing
 import uvicorn
 
-from dunwell.platform.http.server import Bounds, ServerLimits, build_server
+from dunwell.platform.http.server import ConnectionBounds, ServerLimits, build_server
 from tests.support.bounded import BodyKeeper, answer_in_json, running
 
 _QUICK = ServerLimits(
@@ -40,7 +40,7 @@ class _Sender:
 
 
 def _build(app: Any, limits: ServerLimits = _QUICK, grace_seconds: int = 20) -> uvicorn.Server:
-    bounds = Bounds(answer_in_json, lambda _host: True, limits)
+    bounds = ConnectionBounds(answer_in_json, lambda _host: True, limits)
     return build_server(app, bounds, grace_seconds=grace_seconds)
 
 

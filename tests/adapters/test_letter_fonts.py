@@ -9,7 +9,7 @@ import pytest
 from tools.write_font_coverage import FOLDER, write_coverage
 
 from dunwell.contact.messages.letters.address import render_address
-from dunwell.contact.messages.letters.fonts.shelf import Choice, FontShelf, name_script
+from dunwell.contact.messages.letters.fonts.shelf import FontChoice, FontShelf, name_script
 from dunwell.contact.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
 from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.core.claims.fields import DebtorName
@@ -85,7 +85,7 @@ async def test_an_emoji_in_a_name_does_not_stop_the_letter(tmp_path: Path) -> No
 
 def test_most_letters_need_nothing_and_ask_no_folder() -> None:
     shelf = FontShelf([Path("/nowhere")])
-    assert shelf.choose("Müller, Łódź, Ελλάδα, Київ, שלום „€“ …") == Choice()
+    assert shelf.choose("Müller, Łódź, Ελλάδα, Київ, שלום „€“ …") == FontChoice()
 
 
 def test_only_what_is_needed_is_chosen() -> None:
@@ -95,7 +95,7 @@ def test_only_what_is_needed_is_chosen() -> None:
     assert shelf.choose("山田さくら").faces != shelf.choose("王小明").faces
     # An arrow is no name: it costs no font.
     assert shelf.choose("→ ✓").faces == ()
-    assert shelf.choose("A\u200d\ufe0f\u2066x\u2069") == Choice()
+    assert shelf.choose("A\u200d\ufe0f\u2066x\u2069") == FontChoice()
 
 
 def test_a_file_that_is_no_font_is_passed_over(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from PIL import Image
 
 from dunwell.accounts.installation.delivery_providers import LayoutName
 from dunwell.contact.messages.letters.layout import (
-    Box,
     Layout,
+    LayoutBox,
     LayoutFaulty,
     check_layout,
     list_layouts,
@@ -114,7 +114,7 @@ def test_a_faulty_layout_is_not_loaded(content: bytes, words: str) -> None:
     assert words.lower() in str(refused.value).lower()
 
 
-def _corners(box: Box) -> tuple[float, float, float, float]:
+def _corners(box: LayoutBox) -> tuple[float, float, float, float]:
     return (box.left, box.top, box.width, box.height)
 
 
@@ -132,7 +132,7 @@ def _list_dark(path: Path, layout: Layout) -> list[tuple[float, float]]:
 
 
 def _find_dark(
-    sheet: Image.Image, zone: Box, may_be: Callable[[float, float], bool]
+    sheet: Image.Image, zone: LayoutBox, may_be: Callable[[float, float], bool]
 ) -> list[tuple[float, float]]:
     """Five pixels a millimetre."""
     left, top = round(zone.left * 5), round(zone.top * 5)
@@ -147,7 +147,7 @@ def _find_dark(
     return [spot for spot in spots if not may_be(*spot)]
 
 
-def _holds(box: Box, x: float, y: float) -> bool:
+def _holds(box: LayoutBox, x: float, y: float) -> bool:
     around = 0.3
     return (
         box.left - around <= x <= box.left + box.width + around

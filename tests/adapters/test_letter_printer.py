@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from dunwell.contact.messages.facts import ClaimFacts, CreditorFacts, ItemFacts, LandingFacts
+from dunwell.contact.messages.facts import CreditorFacts, LandingFacts, MessageClaim, MessageItem
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import Enclosure, Picture, write_sheet
 from dunwell.core.claims.fields import DebtorName
@@ -128,7 +128,7 @@ async def test_it_says_everything_in_words_too(print_letter: Print) -> None:
 async def test_a_long_letter_numbers_its_pages_and_keeps_what_belongs_together(
     print_letter: Print,
 ) -> None:
-    items = tuple(ItemFacts("PRIMARY", 100 + n, f"RE-{n}") for n in range(60))
+    items = tuple(MessageItem("PRIMARY", 100 + n, f"RE-{n}") for n in range(60))
     letter = await print_letter(
         f"{_LONG}\n\n{{{{ items }}}}\n\nEnde", claim=replace(CLAIM, items=items)
     )
@@ -243,11 +243,11 @@ async def test_a_logo_stands_at_the_margin(print_letter: Print, shape: str) -> N
     assert logo[2] / 5 <= 105.5
 
 
-def _make_items(count: int, cents: int) -> ClaimFacts:
+def _make_items(count: int, cents: int) -> MessageClaim:
     """Two fees among them; with a total of ten digits where there are many cents."""
-    fees = [ItemFacts("DUNNING_FEE", 250, item_date=date(2026, 3, 1))] * 2
+    fees = [MessageItem("DUNNING_FEE", 250, item_date=date(2026, 3, 1))] * 2
     owed = [
-        ItemFacts("PRIMARY", cents, f"RE-2026-{n}", date(2026, 1, 2), date(2026, 2, 1))
+        MessageItem("PRIMARY", cents, f"RE-2026-{n}", date(2026, 1, 2), date(2026, 2, 1))
         for n in range(max(1, count - 2))
     ]
     items = (*owed, *fees)[:count]

@@ -10,8 +10,8 @@ import msgspec
 import pytest
 from PIL import Image
 
-from dunwell.core.files.drawing import Box, NotDrawable, draw_page
-from dunwell.core.files.pictures import FULL, THUMBNAIL, Drawn, NotShowable, PagePainter, Shown
+from dunwell.core.files.drawing import NotDrawable, PictureBox, draw_page
+from dunwell.core.files.pictures import FULL, THUMBNAIL, Drawn, NotShowable, PagePainter, ShownFile
 from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP
 from dunwell.platform.children.confinement import find_confinement
 from tests.support.children import find_children
@@ -28,11 +28,11 @@ async def painter() -> AsyncIterator[PagePainter]:
     await painter.close()
 
 
-def a_file(content: bytes, content_type: str = PDF, viewer: str = "") -> Shown:
+def a_file(content: bytes, content_type: str = PDF, viewer: str = "") -> ShownFile:
     async def load() -> bytes:
         return content
 
-    return Shown(str(hash(content)), content_type, load, viewer)
+    return ShownFile(str(hash(content)), content_type, load, viewer)
 
 
 def look_at(picture: bytes) -> Image.Image:
@@ -206,4 +206,4 @@ def _read_status(pid: int) -> str:
 
 def test_other_types_are_not_drawn() -> None:
     with pytest.raises(NotDrawable):
-        draw_page(b"<html>", "text/html", 1, Box(9, 9))
+        draw_page(b"<html>", "text/html", 1, PictureBox(9, 9))

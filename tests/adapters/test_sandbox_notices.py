@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.adapters.payments.sandbox.checkout import Notices
-from dunwell.adapters.payments.sandbox.notices import NoticeSender, open_notice_sender
+from dunwell.adapters.payments.sandbox.notices import CheckoutNoticeSender, open_notice_sender
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -18,7 +18,7 @@ from tests.support.sandbox_provider import decide
 
 
 @pytest.fixture
-async def sender(resources: Resources) -> AsyncIterator[NoticeSender]:
+async def sender(resources: Resources) -> AsyncIterator[CheckoutNoticeSender]:
     async with open_notice_sender(resources) as sender:
         yield sender
 
@@ -31,7 +31,7 @@ async def pay(resources: Resources, receiver: Receiver, notices: Notices) -> str
     return checkout.provider_reference
 
 
-async def send_all(sender: NoticeSender) -> int:
+async def send_all(sender: CheckoutNoticeSender) -> int:
     """Rounds until nothing is due."""
     sent = 0
     while done := await sender.run_once():
@@ -40,7 +40,7 @@ async def send_all(sender: NoticeSender) -> int:
 
 
 async def test_a_notice_at_once_arrives_and_can_be_read(
-    resources: Resources, sender: NoticeSender
+    resources: Resources, sender: CheckoutNoticeSender
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
         reference = await pay(resources, receiver, Notices.AT_ONCE)
@@ -51,7 +51,7 @@ async def test_a_notice_at_once_arrives_and_can_be_read(
 
 
 async def test_a_late_notice_waits_half_a_minute(
-    resources: Resources, sender: NoticeSender, clock: MovableClock
+    resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
         await pay(resources, receiver, Notices.LATE)
@@ -63,7 +63,7 @@ async def test_a_late_notice_waits_half_a_minute(
 
 @pytest.mark.parametrize(("notices", "count"), [(Notices.TWICE, 2), (Notices.NEVER, 0)])
 async def test_two_or_none_can_be_ordered(
-    resources: Resources, sender: NoticeSender, notices: Notices, count: int
+    resources: Resources, sender: CheckoutNoticeSender, notices: Notices, count: int
 ) -> None:
     async with a_receiver(answers(200)) as receiver:
         await pay(resources, receiver, notices)
@@ -72,7 +72,7 @@ async def test_two_or_none_can_be_ordered(
 
 
 async def test_one_that_is_not_taken_is_sent_again_each_half_minute(
-    resources: Resources, sender: NoticeSender, clock: MovableClock
+    resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers_in_turn(404, 503, 200)) as receiver:
         await pay(resources, receiver, Notices.AT_ONCE)
@@ -86,7 +86,7 @@ async def test_one_that_is_not_taken_is_sent_again_each_half_minute(
 
 
 async def test_it_is_given_up_after_a_day(
-    resources: Resources, sender: NoticeSender, clock: MovableClock
+    resources: Resources, sender: CheckoutNoticeSender, clock: MovableClock
 ) -> None:
     async with a_receiver(answers(500)) as receiver:
         await pay(resources, receiver, Notices.AT_ONCE)
@@ -101,7 +101,9 @@ async def test_it_is_given_up_after_a_day(
         assert sent == [1, 1, 0]
 
 
-async def test_two_workers_send_a_notice_once(resources: Resources, sender: NoticeSender) -> None:
+async def test_two_workers_send_a_notice_once(
+    resources: Resources, sender: CheckoutNoticeSender
+) -> None:
     async with a_receiver(answers(200)) as receiver:
         await pay(resources, receiver, Notices.AT_ONCE)
         sent = await asyncio.gather(*(sender.run_once() for _ in range(5)))

@@ -11,7 +11,7 @@ from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
-from dunwell.platform.database.pool import Limits
+from dunwell.platform.database.pool import PoolLimits
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
 from tests.support.api import Api, an_api
@@ -20,7 +20,7 @@ from tests.support.merchant_ids import count_on
 from tests.support.servers import OwnServer, an_own_server
 
 # Short ones; the product's are told in docs/operator/outages.md.
-_LIMITS = Limits(patience_seconds=1, doubt_seconds=0.2, silence_seconds=0.6, mending_seconds=1)
+_LIMITS = PoolLimits(patience_seconds=1, doubt_seconds=0.2, silence_seconds=0.6, mending_seconds=1)
 _BOUND_SECONDS = 10
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.events.payloads import (
-    Payment,
+    EventedPayment,
     details_accessed,
     payment_completed,
     payment_in_progress,
@@ -155,7 +155,9 @@ async def test_another_merchants_payment_is_as_good_as_absent(api: Api) -> None:
 
 async def test_events_of_a_payment_are_listed_as_the_document_says(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    request = Payment("sandbox", 10240, "EUR", api.resources.ids.new(api.resources.clock.now()))
+    request = EventedPayment(
+        "sandbox", 10240, "EUR", api.resources.ids.new(api.resources.clock.now())
+    )
     session_id = api.resources.ids.new(api.resources.clock.now())
     async with api.house.work() as work:
         for compose in (

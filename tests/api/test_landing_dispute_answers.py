@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, resolve, withdraw
@@ -23,7 +23,7 @@ async def doorstep(resources: Resources, clock: MovableClock) -> Any:
         yield doorstep
 
 
-async def _object(doorstep: Doorstep) -> Dispute:
+async def _object(doorstep: Doorstep) -> ClaimDispute:
     return await dispute(doorstep.till.house, doorstep.claim_id, "AMOUNT_WRONG", "ten too much")
 
 

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.configuration import (
     DisputeReason,
     Disputes,
     PartialPayments,
-    Payment,
+    PaymentSettings,
 )
 from dunwell.cases.disputes.dispute import render_case_number
 from dunwell.cases.disputes.reasons import KNOWN_NAMES
@@ -315,7 +315,7 @@ async def test_the_undisputed_part_can_be_paid_by_transfer_alone(
 ) -> None:
     account = BankAccount(iban="DE02120300000000202051", holder="Nordwind")
     partial = PartialPayments(min_cents=500)
-    payment = Payment(bank_account=account, partial=partial)
+    payment = PaymentSettings(bank_account=account, partial=partial)
     configuration = msgspec.structs.replace(PAYING, payment=payment)
     async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
         path = await _dispute(doorstep, amount="92.40")

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.configuration import Contact, Modalities
+from dunwell.accounts.merchants.configuration import MerchantContact, Modalities
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
@@ -118,7 +118,9 @@ async def test_a_link_alone_shows_advice_and_pauses_nothing(doorstep: Doorstep) 
 async def test_without_a_phone_one_writes_to_be_called(
     resources: Resources, clock: MovableClock
 ) -> None:
-    configuration = msgspec.structs.replace(PAYING, contact=Contact("hilfe@nordwind.example"))
+    configuration = msgspec.structs.replace(
+        PAYING, contact=MerchantContact("hilfe@nordwind.example")
+    )
     async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
         await enter(doorstep)
         page = await doorstep.browser.get(f"{_HELP}?lang=en")

@@ -17,7 +17,7 @@ import pytest
 from playwright.async_api import Locator, Page, expect
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages
 from tests.browser.html_checker import HtmlChecker
@@ -221,7 +221,7 @@ async def stand_at_door(
     number = next(_names)
     new = a_new_user(
         f"clerk-{number}@example.org",
-        name=f"Kim {number}", language=way.language, place=Place(Role.ADMIN),
+        name=f"Kim {number}", language=way.language, place=UserRoles(Role.ADMIN),
     )  # fmt: skip
     person = await join(a_reception(site.till.resources), new, visitor=_HERE)
     locale = {"de": "de-DE", "en": "en-GB"}[way.language]

@@ -22,8 +22,8 @@ from dunwell.accounts.merchants.configuration import (
     Logo,
     Modalities,
     PartialPayments,
-    Payment,
     PaymentMethod,
+    PaymentSettings,
     Plans,
 )
 from dunwell.platform.clock import MovableClock
@@ -50,7 +50,7 @@ CONFIGURATION = msgspec.structs.replace(
 # Everything a merchant can offer; its text messages' links ask for a known fact.
 OFFERING_ALL = msgspec.structs.replace(
     CONFIGURATION,
-    payment=Payment(
+    payment=PaymentSettings(
         bank_account=BankAccount(
             iban="DE02120300000000202051", holder="Nordwind Schuhe GmbH", bic="BYLADEM1001"
         ),

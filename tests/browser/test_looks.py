@@ -9,7 +9,7 @@ from playwright.async_api import Browser
 from starlette.applications import Starlette
 from starlette.middleware import Middleware
 
-from dunwell.accounts.merchants.configuration import Brand, Contact, LandingPage
+from dunwell.accounts.merchants.configuration import Brand, LandingPage, MerchantContact
 from dunwell.interfaces.api.edge import Edge
 from dunwell.interfaces.landing.application import build_landing_routes
 from dunwell.platform.clock import MovableClock
@@ -81,7 +81,7 @@ async def test_long_names_addresses_and_millions_fit(chromium: Browser, stage: S
     long = msgspec.structs.replace(
         OFFERING_ALL,
         brand=Brand(color="#0b5d57"),
-        contact=Contact(
+        contact=MerchantContact(
             email="forderungsmanagement@stadtwerke-neubrandenburg.example", phone="+49 40 1234560"
         ),
     )

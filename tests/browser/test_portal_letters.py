@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import Batch, FolderLine
+from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine
 from dunwell.accounts.installation.installation_file import Installation
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
@@ -37,7 +37,9 @@ async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHouse]:
     resources, folder = site.till.resources, tmp_path / "letters"
     line = FolderLine(channel="LETTER", folder=str(folder))
     await apply_installation(resources, Installation(lines={"post": line}))
-    post = await a_house_with_a_folder(resources, site.clock, folder, Batch(most=3), key="suedwind")
+    post = await a_house_with_a_folder(
+        resources, site.clock, folder, BatchRule(most=3), key="suedwind"
+    )
     await post.create(*(f"RE-2026-08{number}" for number in range(15, 18)))
     site.clock.advance(timedelta(hours=1))
     assert await post.release() == 3

@@ -11,8 +11,8 @@ from playwright.async_api import Page, expect
 
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
-from dunwell.cases.payments.choice import Choice, ChoiceKind
+from dunwell.accounts.users.user import UserRoles
+from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
 from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.platform.clock import MovableClock
 from tests.browser.html_checker import HtmlChecker
@@ -86,7 +86,7 @@ async def _list_paths(seat: Seat) -> dict[str, str]:
     house, paid = seat.world.house, seat.world.claim_ids[6]
     payment = (await house.pay(paid, 20000, "bank-77")).payment.payment_id
     async with house.work(debtor_actor("session-1")) as work:
-        choice = Choice(ChoiceKind.WHOLE, 10240)
+        choice = PaymentChoice(ChoiceKind.WHOLE, 10240)
         sent = SentTransfer(choice, house.clock.now().date())
         request_id = await announce_transfer(work, seat.world.claim_ids[7], sent)
     hook = seat.hooked.path
@@ -197,7 +197,7 @@ async def test_an_address_is_added_and_lifted_by_who_has_signed_in(
         house = seat.world.house
         person = await join(
             a_reception(seat.site.till.resources),
-            a_new_user("paula@example.org", name="Paula", place=Place(Role.OPERATOR)),
+            a_new_user("paula@example.org", name="Paula", place=UserRoles(Role.OPERATOR)),
         )
         assert isinstance(house.clock, MovableClock)
         house.clock.advance(timedelta(seconds=30))

@@ -15,7 +15,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider, SignIn
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import NewUser, Place
+from dunwell.accounts.users.user import NewUser, UserRoles
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
@@ -28,7 +28,7 @@ from tests.support.served import Served, serve
 
 START = "/portal/sign-in/with/kontor"
 ERIKA = {"email": "erika@example.org", "groups": ["admins"], "name": "Erika Mustermann"}
-GLASS = NewUser("glass@example.org", "Glass", "en", Place(Role.ADMIN), is_break_glass=True)
+GLASS = NewUser("glass@example.org", "Glass", "en", UserRoles(Role.ADMIN), is_break_glass=True)
 
 
 @dataclass

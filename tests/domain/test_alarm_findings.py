@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.installation.alerts.alert import Alarm, Figures, Kind
+from dunwell.accounts.installation.alerts.alert import Alarm, AlertFigures, AlertKind
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.interfaces.cli.findings.installation import judge_standing, judge_telling, judge_watch
 from dunwell.operations.alerts.look import AlarmsView
@@ -51,7 +51,8 @@ def test_whom_they_are_told_is_said(document: dict[str, Any], mark: str, words: 
 
 def test_those_that_stand_are_notes() -> None:
     alarm = Alarm(
-        alarm_id=UUID(int=1), kind=Kind.STEPS_LATE, subject="", figures=Figures(since=NOW),
+        alarm_id=UUID(int=1), kind=AlertKind.STEPS_LATE, subject="",
+        figures=AlertFigures(since=NOW),
         began_at=NOW, seen_at=NOW, over_at=None,
     )  # fmt: skip
     [found] = judge_standing(AlarmsView([alarm], NOW, is_stale=False, is_told_nobody=False))

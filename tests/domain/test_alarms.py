@@ -11,8 +11,8 @@ import pytest
 from dunwell.accounts.installation.alerts.alert import (
     EVENTS,
     Alarm,
-    Figures,
-    Kind,
+    AlertFigures,
+    AlertKind,
     Phase,
     Sign,
     compare,
@@ -30,7 +30,7 @@ from dunwell.operations.alerts.signs import (
     Seen,
     find_signs,
 )
-from dunwell.operations.explanation.deliveries.figures import Delivery, Sent
+from dunwell.operations.explanation.deliveries.figures import ArrivalFigures, DestinationFigures
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.translation import find_staff_language
 from tests.support.durations import JUST
@@ -55,10 +55,10 @@ NOTHING = Seen(
 NO_FIGURES = LineFigures({}, [])
 
 
-def an_alarm(kind: Kind = Kind.LINE_BACKLOG, **given: Any) -> Alarm:
+def an_alarm(kind: AlertKind = AlertKind.LINE_BACKLOG, **given: Any) -> Alarm:
     usual: dict[str, Any] = {
         "alarm_id": UUID(int=7), "kind": kind, "subject": "post", "began_at": NOW,
-        "figures": Figures(count=3, since=NOW - HOUR), "seen_at": NOW, "over_at": None,
+        "figures": AlertFigures(count=3, since=NOW - HOUR), "seen_at": NOW, "over_at": None,
     }  # fmt: skip
     return Alarm(**usual | given)
 
@@ -75,8 +75,8 @@ def an_alarm(kind: Kind = Kind.LINE_BACKLOG, **given: Any) -> Alarm:
         (an_alarm(told_as=Phase.BEGAN, told_at=NOW, over_at=NOW), JUST, Phase.OVER),
         (an_alarm(told_as=Phase.LASTS, told_at=NOW, over_at=NOW), JUST, Phase.OVER),
         (an_alarm(told_as=Phase.OVER, told_at=NOW, over_at=NOW), 9 * DAY, None),
-        (an_alarm(Kind.BREAK_GLASS, over_at=NOW), JUST, Phase.BEGAN),
-        (an_alarm(Kind.BREAK_GLASS, over_at=NOW, told_as=Phase.BEGAN, told_at=NOW), DAY, None),
+        (an_alarm(AlertKind.BREAK_GLASS, over_at=NOW), JUST, Phase.BEGAN),
+        (an_alarm(AlertKind.BREAK_GLASS, over_at=NOW, told_as=Phase.BEGAN, told_at=NOW), DAY, None),
     ],
 )
 def test_each_is_told_once_again_after_a_time_and_when_it_is_over(
@@ -86,8 +86,8 @@ def test_each_is_told_once_again_after_a_time_and_when_it_is_over(
 
 
 def test_what_comes_and_goes_is_one_alarm() -> None:
-    sign = Sign(Kind.LINE_BACKLOG, "post", Figures(count=4))
-    other = Sign(Kind.LINE_BACKLOG, "box")
+    sign = Sign(AlertKind.LINE_BACKLOG, "post", AlertFigures(count=4))
+    other = Sign(AlertKind.LINE_BACKLOG, "box")
     alarm = an_alarm()
     assert compare([], [sign, sign], NOW).began == [sign]
     changes = compare([alarm], [sign, other], NOW)
@@ -122,26 +122,26 @@ def test_nothing_seen_is_no_sign() -> None:
 @pytest.mark.parametrize(
     ("kind", "seen", "subject"),
     [
-        (Kind.LINE_BACKLOG, {"waiting": [OfLine("post", 3, NOW)]}, "post"),
-        (Kind.BATCH_LATE, {"batches": [OfLine("print", 3, NOW - 2 * HOUR)]}, "print"),
+        (AlertKind.LINE_BACKLOG, {"waiting": [OfLine("post", 3, NOW)]}, "post"),
+        (AlertKind.BATCH_LATE, {"batches": [OfLine("print", 3, NOW - 2 * HOUR)]}, "print"),
         (None, {"batches": [OfLine("print", 3, NOW - 2 * HOUR + JUST)]}, ""),
-        (Kind.MAILBOX_LATE, {"mailboxes": [("box", NOW - HOUR)]}, "box"),
+        (AlertKind.MAILBOX_LATE, {"mailboxes": [("box", NOW - HOUR)]}, "box"),
         (None, {"mailboxes": [("box", NOW - HOUR + JUST)]}, ""),
         (None, {"mailboxes": [("post", NOW - DAY)]}, ""),
         (None, {"mailboxes": [("gone", NOW - DAY)]}, ""),
-        (Kind.UNMATCHED_REPORTS, {"strange_reports": [OfLine("post", 10, NOW)]}, "post"),
+        (AlertKind.UNMATCHED_REPORTS, {"strange_reports": [OfLine("post", 10, NOW)]}, "post"),
         (None, {"strange_reports": [OfLine("post", 9, NOW)]}, ""),
-        (Kind.UNMATCHED_SMS, {"strange_sms": [OfLine("sms", 1, NOW)]}, "sms"),
-        (Kind.UNKNOWN_SENDS, {"unknown": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
-        (Kind.OVERDUE_DISPUTES, {"overdue": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
-        (Kind.UNSEEN_REPLIES, {"unseen": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
-        (Kind.WEBHOOKS_OFF, {"off": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
-        (Kind.WEBHOOKS_FAILING, {"failing": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
-        (Kind.STEPS_LATE, {"step_due_at": NOW}, ""),
+        (AlertKind.UNMATCHED_SMS, {"strange_sms": [OfLine("sms", 1, NOW)]}, "sms"),
+        (AlertKind.UNKNOWN_SENDS, {"unknown": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (AlertKind.OVERDUE_DISPUTES, {"overdue": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (AlertKind.UNSEEN_REPLIES, {"unseen": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (AlertKind.WEBHOOKS_OFF, {"off": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (AlertKind.WEBHOOKS_FAILING, {"failing": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (AlertKind.STEPS_LATE, {"step_due_at": NOW}, ""),
     ],
 )
 def test_what_waits_too_long_is_a_sign(
-    kind: Kind | None, seen: dict[str, Any], subject: str
+    kind: AlertKind | None, seen: dict[str, Any], subject: str
 ) -> None:
     assert look(**seen) == ([(kind, subject)] if kind else [])
 
@@ -149,42 +149,51 @@ def test_what_waits_too_long_is_a_sign(
 @pytest.mark.parametrize(
     ("failed", "people", "kinds"),
     [
-        (10, 3, [Kind.LINE_FAILING, Kind.DESTINATION_FAILING]),
+        (10, 3, [AlertKind.LINE_FAILING, AlertKind.DESTINATION_FAILING]),
         (9, 9, []),
         # Of so few people the domain could be somebody's own.
-        (10, 2, [Kind.LINE_FAILING]),
+        (10, 2, [AlertKind.LINE_FAILING]),
     ],
 )
-def test_a_domain_that_refuses_us_is_a_sign(failed: int, people: int, kinds: list[Kind]) -> None:
-    sent = Sent(100, 0, failed)
-    figures = LineFigures({"post": sent}, [Delivery("post", "mail.example", sent, people)])
+def test_a_domain_that_refuses_us_is_a_sign(
+    failed: int, people: int, kinds: list[AlertKind]
+) -> None:
+    sent = ArrivalFigures(100, 0, failed)
+    figures = LineFigures(
+        {"post": sent}, [DestinationFigures("post", "mail.example", sent, people)]
+    )
     assert [kind for kind, _ in look(figures)] == kinds
-    unknown = LineFigures({}, [Delivery("post", None, sent, people)])
+    unknown = LineFigures({}, [DestinationFigures("post", None, sent, people)])
     assert look(unknown) == []
 
 
 def test_what_is_outside_is_a_sign() -> None:
     outside = Outside(unusable=["post"], is_archive_behind=True)
-    assert look(outside=outside) == [(Kind.LINE_UNUSABLE, "post"), (Kind.ARCHIVE_BEHIND, "")]
+    assert look(outside=outside) == [
+        (AlertKind.LINE_UNUSABLE, "post"),
+        (AlertKind.ARCHIVE_BEHIND, ""),
+    ]
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_each_kind_has_its_words(language: str) -> None:
-    figures = Figures(count=3, among=40, since=NOW, merchant="nordwind")
-    for kind in Kind:
+    figures = AlertFigures(count=3, among=40, since=NOW, merchant="nordwind")
+    for kind in AlertKind:
         words = describe(an_alarm(kind, figures=figures), find_staff_language(language))
         assert "None" not in words
         assert words[0].isupper() or words.startswith(("post:", "nordwind:"))
-    assert set(Kind) >= EVENTS
+    assert set(AlertKind) >= EVENTS
 
 
 def test_an_e_mail_tells_all_of_a_moment_and_where_it_is_mended() -> None:
     unknown = an_alarm(
-        Kind.UNKNOWN_SENDS, subject="7", figures=Figures(count=2, since=NOW, merchant="nordwind")
+        AlertKind.UNKNOWN_SENDS,
+        subject="7",
+        figures=AlertFigures(count=2, since=NOW, merchant="nordwind"),
     )
     tellings = [
         Telling(an_alarm(), Phase.BEGAN), Telling(unknown, Phase.LASTS),
-        Telling(an_alarm(Kind.BATCH_LATE, subject="print"), Phase.OVER),
+        Telling(an_alarm(AlertKind.BATCH_LATE, subject="print"), Phase.OVER),
     ]  # fmt: skip
     subject, body = write_mail(tellings, Alarms(), "https://pay.example.com")
     assert subject == (

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
 from dunwell.contact.escalation.forecast.forecast import (
     Announced,
-    Foreseen,
+    ForeseenStep,
     Prospect,
     find_pay_by,
     forecast,
@@ -22,8 +22,8 @@ from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
     FeeAdded,
-    Position,
     StepFacts,
+    WorkflowPosition,
 )
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.platform.banking_days import find_known_on
@@ -55,8 +55,8 @@ def wait(days: int) -> dict[str, Any]:
     return {"kind": "WAIT", "days": days}
 
 
-def play(process: Process, now: datetime = NOW) -> list[Foreseen]:
-    standing = Position(process.id_at(0), now)
+def play(process: Process, now: datetime = NOW) -> list[ForeseenStep]:
+    standing = WorkflowPosition(process.id_at(0), now)
     return list(forecast(process, standing, FACTS, now, until=now + 4000 * DAY))
 
 
@@ -205,7 +205,7 @@ def test_days_are_the_process_s_own() -> None:
     process = a_process(FEE)
     late = datetime(2026, 7, 1, 22, 30, tzinfo=UTC)
     [fee, *_] = list_announced(
-        [Foreseen(late, process.steps[0], None, FeeAdded(process.steps[0]))],  # type: ignore[arg-type]
+        [ForeseenStep(late, process.steps[0], None, FeeAdded(process.steps[0]))],  # type: ignore[arg-type]
         process.calendar,
     )
     assert fee == Announced(Prospect.FEE, date(2026, 7, 2), 250)

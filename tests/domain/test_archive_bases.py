@@ -10,9 +10,9 @@ import pytest
 
 from dunwell.operations.recovery.archive import (
     BASE_FILES,
-    Archive,
     Base,
     Reach,
+    WalArchive,
     extend_bases,
     load_reach,
 )
@@ -27,9 +27,9 @@ def a_segment(number: int, timeline: int = 1) -> str:
 
 
 @pytest.fixture
-def archive(tmp_path: Path) -> Archive:
+def archive(tmp_path: Path) -> WalArchive:
     """With twenty segments of the log."""
-    made = Archive(tmp_path)
+    made = WalArchive(tmp_path)
     for folder in (made.log, made.bases, made.files):
         folder.mkdir()
     for number in range(1, 21):
@@ -38,7 +38,7 @@ def archive(tmp_path: Path) -> Archive:
 
 
 def take_base(
-    archive: Archive, name: str, *, age: timedelta, start: str, files: list[str] | None = None
+    archive: WalArchive, name: str, *, age: timedelta, start: str, files: list[str] | None = None
 ) -> None:
     """One that was taken within a second."""
     draft = archive.draft_base(name)
@@ -47,19 +47,19 @@ def take_base(
     archive.finish_base(draft, Base("1", "1", "18", start, at, at, {1: "f"}))
 
 
-def copy_file(archive: Archive, name: str, age: timedelta) -> None:
+def copy_file(archive: WalArchive, name: str, age: timedelta) -> None:
     (archive.files / name).write_bytes(b"content")
     at = (NOW - age).timestamp()
     os.utime(archive.files / name, (at, at))
 
 
-def list_names(archive: Archive) -> list[str]:
+def list_names(archive: WalArchive) -> list[str]:
     return sorted(folder.name for folder in archive.bases.iterdir())
 
 
 @pytest.mark.parametrize(("age", "is_based"), [(7 * DAY - JUST, True), (7 * DAY, False)])
 def test_a_base_is_taken_when_the_last_is_a_week_old(
-    archive: Archive, age: timedelta, is_based: bool
+    archive: WalArchive, age: timedelta, is_based: bool
 ) -> None:
     take_base(archive, "old", age=12 * DAY, start=a_segment(1))
     take_base(archive, "new", age=age, start=a_segment(9))
@@ -71,7 +71,7 @@ def test_a_base_is_taken_when_the_last_is_a_week_old(
     ("age", "kept"), [(14 * DAY - JUST, ["first", "second"]), (14 * DAY, ["second"])]
 )
 def test_a_base_goes_once_the_next_is_two_weeks_old(
-    archive: Archive, age: timedelta, kept: list[str]
+    archive: WalArchive, age: timedelta, kept: list[str]
 ) -> None:
     """Until then it makes the moments between them."""
     take_base(archive, "first", age=100 * DAY, start=a_segment(1))
@@ -82,14 +82,14 @@ def test_a_base_goes_once_the_next_is_two_weeks_old(
     assert archive.list_segments() == {a_segment(number) for number in range(first, 21)}
 
 
-def test_the_last_base_stays_however_old_it_is(archive: Archive) -> None:
+def test_the_last_base_stays_however_old_it_is(archive: WalArchive) -> None:
     take_base(archive, "only", age=1000 * DAY, start=a_segment(1))
     assert extend_bases(archive, Reach(NOW, a_segment(20))) is False
     assert list_names(archive) == ["only"]
     assert len(archive.list_segments()) == 20
 
 
-def test_with_a_base_go_the_copies_of_files_that_no_kept_one_has(archive: Archive) -> None:
+def test_with_a_base_go_the_copies_of_files_that_no_kept_one_has(archive: WalArchive) -> None:
     """A file that was gone when the oldest kept base was begun; one copied since then stays, as
     some moment behind it may name it."""
     take_base(archive, "first", age=40 * DAY, start=a_segment(1), files=["gone", "there"])
@@ -102,7 +102,7 @@ def test_with_a_base_go_the_copies_of_files_that_no_kept_one_has(archive: Archiv
     assert {path.name for path in archive.files.iterdir()} == {"there", "short-lived"}
 
 
-def test_a_base_that_the_log_does_not_go_on_from_reaches_no_further(archive: Archive) -> None:
+def test_a_base_that_the_log_does_not_go_on_from_reaches_no_further(archive: WalArchive) -> None:
     """A gap, or another timeline: it is not recent, and another base is to be taken."""
     take_base(archive, "broken", age=2 * DAY, start=a_segment(3))
     take_base(archive, "other", age=1 * DAY, start=a_segment(9, timeline=2))
@@ -116,7 +116,7 @@ def test_a_base_that_the_log_does_not_go_on_from_reaches_no_further(archive: Arc
 
 
 def test_a_base_of_another_timeline_is_none_of_the_one_that_is_written_now(
-    archive: Archive,
+    archive: WalArchive,
 ) -> None:
     """As after going back to a moment: its own log is whole, and ends elsewhere."""
     take_base(archive, "before", age=1 * DAY, start=a_segment(9))

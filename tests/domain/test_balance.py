@@ -5,11 +5,11 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.claims.balance import Item, allocate, sum_balance
+from dunwell.core.claims.balance import OwedItem, allocate, sum_balance
 
 _ITEMS = st.lists(
     st.builds(
-        Item,
+        OwedItem,
         item_id=st.integers(1, 10**6),
         position=st.integers(0, 99),
         type=st.sampled_from(["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]),
@@ -23,21 +23,23 @@ _ORDERS = st.sampled_from(["COSTS_FIRST", "PRIMARY_FIRST"])
 
 
 @given(_ITEMS, st.integers(1, 10**13), _ORDERS)
-def test_no_cent_is_lost_or_made(items: list[Item], amount: int, order: str) -> None:
+def test_no_cent_is_lost_or_made(items: list[OwedItem], amount: int, order: str) -> None:
     shares = allocate(items, amount, order)  # type: ignore[arg-type]
     owed = sum(item.outstanding_cents for item in items)
     assert sum(shares.values()) == min(amount, owed)
 
 
 @given(_ITEMS, st.integers(1, 10**13), _ORDERS)
-def test_no_item_is_paid_beyond_its_value(items: list[Item], amount: int, order: str) -> None:
+def test_no_item_is_paid_beyond_its_value(items: list[OwedItem], amount: int, order: str) -> None:
     shares = allocate(items, amount, order)  # type: ignore[arg-type]
     values = {item.item_id: item.value_cents for item in items}
     assert all(0 < cents <= values[item_id] for item_id, cents in shares.items())
 
 
 @given(_ITEMS, st.integers(1, 10**13), _ORDERS)
-def test_at_most_one_item_is_left_paid_in_part(items: list[Item], amount: int, order: str) -> None:
+def test_at_most_one_item_is_left_paid_in_part(
+    items: list[OwedItem], amount: int, order: str
+) -> None:
     shares = allocate(items, amount, order)  # type: ignore[arg-type]
     values = {item.item_id: item.value_cents for item in items}
     assert sum(1 for item_id, cents in shares.items() if cents < values[item_id]) <= 1
@@ -45,17 +47,17 @@ def test_at_most_one_item_is_left_paid_in_part(items: list[Item], amount: int, o
 
 def test_costs_come_first_then_the_oldest_due() -> None:
     items = [
-        Item(1, 0, "PRIMARY", 1000, due_on=date(2026, 2, 1)),
-        Item(2, 1, "PRIMARY", 1000, due_on=date(2026, 1, 1)),
-        Item(3, 2, "DUNNING_FEE", 250),
+        OwedItem(1, 0, "PRIMARY", 1000, due_on=date(2026, 2, 1)),
+        OwedItem(2, 1, "PRIMARY", 1000, due_on=date(2026, 1, 1)),
+        OwedItem(3, 2, "DUNNING_FEE", 250),
     ]
     assert allocate(items, 1300, "COSTS_FIRST") == {3: 250, 2: 1000, 1: 50}
     assert allocate(items, 1300, "PRIMARY_FIRST") == {2: 1000, 1: 300}
 
 
 def test_the_balance_of_paid_part_paid_and_overpaid() -> None:
-    part = [Item(1, 0, "PRIMARY", 1000, allocated_cents=400)]
+    part = [OwedItem(1, 0, "PRIMARY", 1000, allocated_cents=400)]
     assert sum_balance(part, 400).outstanding_cents == 600
-    full = [Item(1, 0, "PRIMARY", 1000, allocated_cents=1000)]
+    full = [OwedItem(1, 0, "PRIMARY", 1000, allocated_cents=1000)]
     assert sum_balance(full, 1200).overpaid_cents == 200
     assert sum_balance(full, 1200).outstanding_cents == 0

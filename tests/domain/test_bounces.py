@@ -8,7 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.adapters.channels.smtp.addresses import write_address
-from dunwell.adapters.mail.bounce import Bounce, Failure, read_bounce, read_diagnostic, read_status
+from dunwell.adapters.mail.bounce import (
+    Bounce,
+    MailFailure,
+    read_bounce,
+    read_diagnostic,
+    read_status,
+)
 from dunwell.adapters.mail.incoming import (
     Envelope,
     WantedMail,
@@ -53,15 +59,15 @@ def test_no_code_is_made_up(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "failure"),
     [
-        ("550 5.1.1 unknown", Failure("ADDRESS", "5.1.1")),
-        ("host [192.0.2.51] said 550", Failure("OTHER", "550")),
-        ("451 come again", Failure("OTHER", "451")),
-        ("550 message contains spam", Failure("ABOUT_US", "550 refused as unwanted")),
-        ("552 mailbox full", Failure("OTHER", "552 mailbox full")),
+        ("550 5.1.1 unknown", MailFailure("ADDRESS", "5.1.1")),
+        ("host [192.0.2.51] said 550", MailFailure("OTHER", "550")),
+        ("451 come again", MailFailure("OTHER", "451")),
+        ("550 message contains spam", MailFailure("ABOUT_US", "550 refused as unwanted")),
+        ("552 mailbox full", MailFailure("OTHER", "552 mailbox full")),
         ("nothing", None),
     ],
 )
-def test_words_are_read_where_codes_say_nothing(text: str, failure: Failure | None) -> None:
+def test_words_are_read_where_codes_say_nothing(text: str, failure: MailFailure | None) -> None:
     assert read_diagnostic(text) == failure
 
 

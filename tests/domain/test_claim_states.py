@@ -4,14 +4,14 @@ from itertools import product
 
 import pytest
 
-from dunwell.core.claims.states import ACTIVE, TRANSITIONS, Happening, Status, decide_status
+from dunwell.core.claims.states import ACTIVE, TRANSITIONS, ClaimTransition, Status, decide_status
 from dunwell.platform.errors import InvalidState
 
 FINAL = {Status.ARCHIVED, Status.WITHDRAWN}
 
 
-@pytest.mark.parametrize(("status", "happening"), list(product(Status, Happening)))
-def test_the_table_decides_every_pair(status: Status, happening: Happening) -> None:
+@pytest.mark.parametrize(("status", "happening"), list(product(Status, ClaimTransition)))
+def test_the_table_decides_every_pair(status: Status, happening: ClaimTransition) -> None:
     if (status, happening) in TRANSITIONS:
         assert decide_status(status, happening) is TRANSITIONS[status, happening]
     else:
@@ -20,17 +20,23 @@ def test_the_table_decides_every_pair(status: Status, happening: Happening) -> N
         assert refusal.value.details == {"state": str(status)}
 
 
-@pytest.mark.parametrize("happening", list(Happening))
-def test_nothing_leaves_a_final_state(happening: Happening) -> None:
+@pytest.mark.parametrize("happening", list(ClaimTransition))
+def test_nothing_leaves_a_final_state(happening: ClaimTransition) -> None:
     for status in FINAL:
         assert TRANSITIONS.get((status, happening), status) is status
 
 
 def test_only_active_claims_take_steps() -> None:
-    stepping = {status for status, happening in TRANSITIONS if happening is Happening.STEP_RAN}
+    stepping = {
+        status for status, happening in TRANSITIONS if happening is ClaimTransition.STEP_RAN
+    }
     assert stepping == ACTIVE
 
 
 def test_a_collected_claim_takes_no_step_and_is_not_archived() -> None:
-    for happening in (Happening.STEP_RAN, Happening.STEPS_ENDED, Happening.ARCHIVED_BY_HAND):
+    for happening in (
+        ClaimTransition.STEP_RAN,
+        ClaimTransition.STEPS_ENDED,
+        ClaimTransition.ARCHIVED_BY_HAND,
+    ):
         assert (Status.COLLECTED, happening) not in TRANSITIONS

@@ -9,8 +9,8 @@ from dunwell.accounts.merchants.configuration import (
     Configuration,
     LandingPage,
     Logo,
-    Payment,
     PaymentMethod,
+    PaymentSettings,
     find_missing,
 )
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
@@ -29,11 +29,11 @@ def test_an_empty_one_misses_everything_by_its_name_in_the_file() -> None:
 @pytest.mark.parametrize(
     "payment",
     [
-        Payment(methods=(PaymentMethod("sandbox"),)),
-        Payment(bank_account=CONFIGURATION.payment.bank_account),
+        PaymentSettings(methods=(PaymentMethod("sandbox"),)),
+        PaymentSettings(bank_account=CONFIGURATION.payment.bank_account),
     ],
 )
-def test_a_payment_method_or_the_bank_account_will_do(payment: Payment) -> None:
+def test_a_payment_method_or_the_bank_account_will_do(payment: PaymentSettings) -> None:
     assert find_missing(msgspec.structs.replace(CONFIGURATION, payment=payment)) == []
 
 
@@ -44,7 +44,7 @@ def test_a_document_stored_before_brands_and_pages_is_read() -> None:
     }  # fmt: skip
     read = msgspec.convert(stored, Configuration)
     assert (read.brand, read.landing_page) == (Brand(), LandingPage(("de", "en")))
-    assert read.payment == Payment(allocation="PRIMARY_FIRST")
+    assert read.payment == PaymentSettings(allocation="PRIMARY_FIRST")
 
 
 def test_what_is_stored_is_read_back() -> None:

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import inspect
 
-from dunwell.cases.disputes.reasons import DisputeType, Reason
+from dunwell.cases.disputes.reasons import DisputeType, OfferedReason
 from dunwell.interfaces.api.catalogue import OPERATIONS
 from dunwell.interfaces.api.reference.document import build_document
 from dunwell.interfaces.api.schemas.events import ReplayRequest
@@ -111,7 +111,7 @@ def test_the_document_says_so(name: str) -> None:
 
 
 def test_a_debtors_answer_is_kept_without_them() -> None:
-    reason = Reason(DisputeType.OTHER, DisputeType.OTHER, {}, is_hidden=False)
+    reason = OfferedReason(DisputeType.OTHER, DisputeType.OTHER, {}, is_hidden=False)
     assert pick_fields(reason, {"message": "a\x85b\x9f\x00c\nd"}) == {"message": "abc\nd"}
 
 

@@ -14,9 +14,9 @@ from dunwell.cases.disputes.dispute import MOST_OF_DISPUTE, check_evidence_space
 from dunwell.cases.disputes.reasons import (
     LONGEST_LINE,
     MESSAGE,
+    AnswerKind,
     DisputeType,
-    Kind,
-    Reason,
+    OfferedReason,
     find_answer_faults,
     list_questions,
     needs_message,
@@ -26,14 +26,14 @@ from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 
 TODAY = date(2026, 3, 2)
-OWN = Reason("WRONG_SIZE", DisputeType.OTHER, {"de": "Falsche Größe"}, is_hidden=False)
+OWN = OfferedReason("WRONG_SIZE", DisputeType.OTHER, {"de": "Falsche Größe"}, is_hidden=False)
 
 
-def a_reason(dispute_type: DisputeType) -> Reason:
-    return Reason(dispute_type, dispute_type, {}, is_hidden=False)
+def a_reason(dispute_type: DisputeType) -> OfferedReason:
+    return OfferedReason(dispute_type, dispute_type, {}, is_hidden=False)
 
 
-def find(reason: Reason, message: str | None = "a", **answers: str) -> list[tuple[str, str]]:
+def find(reason: OfferedReason, message: str | None = "a", **answers: str) -> list[tuple[str, str]]:
     faults = find_answer_faults(reason, answers, message, TODAY)
     return [(fault.path, fault.code) for fault in faults]
 
@@ -61,7 +61,7 @@ def test_a_question_is_asked_once_and_choices_have_names(dispute_type: DisputeTy
     assert len(names) == len(set(names))
     assert "message" not in names
     for question in questions:
-        assert bool(question.choices) is (question.kind is Kind.CHOICE)
+        assert bool(question.choices) is (question.kind is AnswerKind.CHOICE)
 
 
 @pytest.mark.parametrize(

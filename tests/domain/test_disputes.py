@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
 from dunwell.cases.disputes.dispute import (
-    Dispute,
+    ClaimDispute,
     DisputeState,
     NewDispute,
     check_move,
@@ -38,13 +38,13 @@ SHOES = Disputes(
 )
 
 
-def a_dispute(state: DisputeState = DisputeState.OPEN, **changes: Any) -> Dispute:
+def a_dispute(state: DisputeState = DisputeState.OPEN, **changes: Any) -> ClaimDispute:
     values = {
         "dispute_id": ID, "claim_id": 1, "type": DisputeType.AMOUNT_WRONG, "reason": None,
         "label": None, "message": "ten too much", "answers": {}, "hold_id": ID,
         "actor_kind": ActorKind.DEBTOR, "opened_at": AT, "state": state,
     }  # fmt: skip
-    return Dispute(**{**values, **changes})
+    return ClaimDispute(**{**values, **changes})
 
 
 def test_the_contracts_reasons_are_these_in_this_order() -> None:

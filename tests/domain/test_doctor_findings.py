@@ -12,7 +12,7 @@ from dunwell.interfaces.cli.findings.merchants import (
     check_operator,
     judge_merchant_storage,
 )
-from dunwell.operations.recovery.archive import Standing
+from dunwell.operations.recovery.archive import ArchiveStatus
 from dunwell.operations.recovery.archive_health import ServerLog, describe_archive
 from dunwell.platform.config import load_settings
 from tests.domain.test_config_settings import PRODUCTION
@@ -121,7 +121,7 @@ def test_an_archive_that_lags_or_has_an_old_base_is_told(
     """until: minutes ago; based: days ago."""
     reaches, based_at = NOW - timedelta(minutes=until), NOW - timedelta(days=based)
     log = ServerLog(NOW - timedelta(days=90), NOW, 48 << 20, is_failing)
-    told = describe_archive(Standing(2, based_at, reaches), log)
+    told = describe_archive(ArchiveStatus(2, based_at, reaches), log)
     assert told[0].startswith(f"reaches until {reaches}")
     assert words in told[0]
     assert told[1] == remedy
@@ -132,7 +132,7 @@ def test_nothing_in_an_archive_is_told_once_the_server_runs_for_a_while(
     minutes: float, remedy: str | None
 ) -> None:
     log = ServerLog(NOW - timedelta(minutes=minutes), NOW, 16 << 20, is_failing=False)
-    told = describe_archive(Standing(0, None, None), log)
+    told = describe_archive(ArchiveStatus(0, None, None), log)
     assert "nothing is in it yet" in told[0]
     assert told[1] == remedy
 

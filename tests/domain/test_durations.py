@@ -21,28 +21,33 @@ from dunwell.accounts.merchants.configuration import Guards
 from dunwell.accounts.users.factors.totp import find_step
 from dunwell.adapters.payments.sandbox.checkout import render_reference
 from dunwell.adapters.payments.sandbox.signing import read_notice, render_notice, sign_notice
-from dunwell.cases.disputes.dispute import Dispute, DisputeState, has_room
+from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, has_room
 from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.cases.modalities.bounds import check_may_ask
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.cases.payments.provider import NoticeRefused
-from dunwell.cases.rollout.preview.effects import Asked, NextContacts
+from dunwell.cases.rollout.preview.effects import NextContacts, PreviewScope
 from dunwell.contact.escalation.contacts.render_leased import render_leased
 from dunwell.contact.escalation.due_claim import DueClaim
 from dunwell.contact.escalation.forecast.running_claims import RunningClaim, foresee
 from dunwell.contact.escalation.process import make_process
-from dunwell.contact.escalation.schedule import Position, StepFacts, Tried
+from dunwell.contact.escalation.schedule import StepFacts, Tried, WorkflowPosition
 from dunwell.contact.messages.guards.guards import Candidate, KeptBack, decide_contacts
-from dunwell.contact.notices.notice import Kind, decide_expiry, decide_limit, decide_limit_to_one
+from dunwell.contact.notices.notice import (
+    NoticeKind,
+    decide_expiry,
+    decide_limit,
+    decide_limit_to_one,
+)
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
 from dunwell.core.claims.states import Status
-from dunwell.core.events.webhooks.retry import Health, judge_endpoint, plan_next_probe
+from dunwell.core.events.webhooks.retry import FailureHistory, judge_endpoint, plan_next_probe
 from dunwell.interfaces.cli.doctor import check_clocks
 from dunwell.interfaces.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.interfaces.landing.session.session import Level, Session
-from dunwell.operations.jobs.job import Archive, find_keeping
-from dunwell.operations.recovery.archive import Standing
+from dunwell.operations.jobs.job import ArchiveAction, find_keeping
+from dunwell.operations.recovery.archive import ArchiveStatus
 from dunwell.operations.recovery.archive_health import ServerLog, describe_archive
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, Unavailable, ValidationError
@@ -77,8 +82,8 @@ def _a_debtors_hold(since: datetime) -> Hold:
     return Hold(HoldKind.PAUSE, since, since + ONE_DAY, None, ActorKind.DEBTOR)
 
 
-def _a_debtors_dispute() -> Dispute:
-    return Dispute(
+def _a_debtors_dispute() -> ClaimDispute:
+    return ClaimDispute(
         ID, 1, DisputeType.AMOUNT_WRONG, None, None, "ten too much", {}, ID, ActorKind.DEBTOR, NOW,
         DisputeState.WITHDRAWN,
     )  # fmt: skip
@@ -111,13 +116,13 @@ def _is_contact_foreseen(until: timedelta) -> bool:
         has_reached=False, usable_channels=frozenset({"EMAIL"}),
     )  # fmt: skip
     contacts = NextContacts(_PROCESS, NOW, lambda at, _: at)
-    return contacts.find(Position(1, NOW + until), facts) is not None
+    return contacts.find(WorkflowPosition(1, NOW + until), facts) is not None
 
 
 def _is_claim_foreseen(until: timedelta) -> bool:
     claim = DueClaim(
         claim_id=1, reference_number="A", currency="EUR", status=Status.IN_PROCESS,
-        process_key=(ID, 1), run=1, position=Position(1, NOW + until), event_sequence=0,
+        process_key=(ID, 1), run=1, position=WorkflowPosition(1, NOW + until), event_sequence=0,
         next_item_position=1, outstanding_cents=1, total_cents=1, first_primary_on=None,
         item_types=frozenset(), custom_fields={}, has_reached=False, tried=Tried(frozenset(), 0),
         customer_number=None, date_of_birth=None, language=None, email="a@example.org",
@@ -134,7 +139,7 @@ def _is_day_kept(age: timedelta) -> bool:
 
 
 def _is_healthy(until: timedelta, based: timedelta = timedelta(0)) -> bool:
-    standing = Standing(1, NOW - based, NOW - until)
+    standing = ArchiveStatus(1, NOW - based, NOW - until)
     log = ServerLog(LONG_AGO, NOW, 1 << 20, is_failing=False)
     return describe_archive(standing, log)[1] is None
 
@@ -169,17 +174,17 @@ def _lock(wrong: int) -> Tries:
 
 def _judge(first: int, second: int) -> Callable[[timedelta], object]:
     """Whether an endpoint is still on after two such answers, so far apart."""
-    one = judge_endpoint(Health(), first, NOW)
+    one = judge_endpoint(FailureHistory(), first, NOW)
     return lambda apart: judge_endpoint(one, second, NOW + apart).disabled_at is None
 
 
 def _find_first_probe() -> timedelta | None:
-    off = judge_endpoint(judge_endpoint(Health(), 410, LONG_AGO), 410, NOW)
+    off = judge_endpoint(judge_endpoint(FailureHistory(), 410, LONG_AGO), 410, NOW)
     return None if off.probe_at is None else off.probe_at - NOW
 
 
 def _find_last_probe_gap() -> timedelta | None:
-    probed = plan_next_probe(Health(disabled_at=NOW, probe_at=NOW, probes=99), NOW)
+    probed = plan_next_probe(FailureHistory(disabled_at=NOW, probe_at=NOW, probes=99), NOW)
     return None if probed.probe_at is None else probed.probe_at - NOW
 
 
@@ -239,7 +244,7 @@ EDGES: Mapping[str, Edge] = {
     "operations/recovery/archive_health.py _BASE_LATE":
         Edge(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
     "cases/rollout/preview/effects.py MOST_DAYS": Edge(
-        timedelta(days=366), lambda days: _is_taken(Asked(days.days).check), just=ONE_DAY
+        timedelta(days=366), lambda days: _is_taken(PreviewScope(days.days).check), just=ONE_DAY
     ),
     "cases/rollout/preview/effects.py _FARTHEST":
         Edge(timedelta(days=3_650) + JUST, _is_contact_foreseen),
@@ -251,12 +256,13 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
     "core/events/webhooks/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
     "core/events/webhooks/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
-    "operations/jobs/job.py _KEPT": (lambda: find_keeping(Archive()), timedelta(days=30)),
+    "operations/jobs/job.py _KEPT": (lambda: find_keeping(ArchiveAction()), timedelta(days=30)),
     "contact/notices/notice.py _LETTER_SENT_WITHIN": (
-        lambda: {decide_expiry(kind, "LETTER", NOW) - NOW for kind in Kind}, {timedelta(days=3)},
+        lambda: {decide_expiry(kind, "LETTER", NOW) - NOW for kind in NoticeKind},
+        {timedelta(days=3)},
     ),
     "contact/notices/notice.py _SENT_WITHIN": (
-        lambda: {str(kind): decide_expiry(kind, "EMAIL", NOW) - NOW for kind in Kind},
+        lambda: {str(kind): decide_expiry(kind, "EMAIL", NOW) - NOW for kind in NoticeKind},
         {
             "CODE": timedelta(minutes=10), "LINK": timedelta(hours=1),
             "RECEIPT": timedelta(days=1), "CONFIRMATION": timedelta(days=1),

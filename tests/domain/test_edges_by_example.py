@@ -11,10 +11,10 @@ from dunwell.cases.assignment.rules import RuleSet
 from dunwell.contact.escalation.process import make_process
 from dunwell.contact.escalation.schedule import (
     ContactPlanned,
-    Position,
     Skipped,
     StepFacts,
     Tried,
+    WorkflowPosition,
     decide,
 )
 from dunwell.core.claims.conditions import ConditionFacts, count_years
@@ -74,7 +74,7 @@ def test_channels_tried_at_one_step_are_free_at_the_next() -> None:
     condition = ConditionFacts(outstanding_cents=5000, total_cents=5000, today=now.date())
     tried = Tried(frozenset({"EMAIL"}), 1)
     facts = StepFacts(condition, True, frozenset({"EMAIL"}), tried)
-    outcomes = decide(process, Position(1, now), facts, now).outcomes
+    outcomes = decide(process, WorkflowPosition(1, now), facts, now).outcomes
     assert [type(each) for each in outcomes] == [Skipped, ContactPlanned]
     planned = outcomes[1]
     assert isinstance(planned, ContactPlanned)

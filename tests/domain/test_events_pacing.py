@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.core.events.webhooks.retry import (
-    Pace,
+    DeliveryPace,
     after_failure,
     after_set,
     after_success,
@@ -20,7 +20,7 @@ def test_an_endpoint_gains_slots_as_it_answers() -> None:
 
 
 def test_it_loses_half_with_each_failure_and_keeps_one() -> None:
-    pace = Pace(10, 500, 10, 500)
+    pace = DeliveryPace(10, 500, 10, 500)
     slots = []
     for _ in range(4):
         pace = after_failure(pace)
@@ -33,7 +33,7 @@ def test_one_that_has_been_failing_begins_with_one_slot() -> None:
 
 
 def test_a_set_is_what_is_taken_in_two_seconds() -> None:
-    pace = Pace(10, 500, 10, 10)
+    pace = DeliveryPace(10, 500, 10, 10)
     assert after_set(pace, finished=100, seconds=1.0).set_size == 200
     assert after_set(pace, finished=5000, seconds=1.0).set_size == 500
     assert after_set(pace, finished=1, seconds=15.0).set_size == 10

@@ -8,21 +8,21 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.escalation.forecast.forecast import Foreseen, UnderWay, forecast
+from dunwell.contact.escalation.forecast.forecast import ForeseenStep, UnderWay, forecast
 from dunwell.contact.escalation.process import Process, make_process
 from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
     FeeAdded,
     NobodyReachable,
-    Position,
     Skipped,
     SkipReason,
     StepFacts,
     Tried,
+    WorkflowPosition,
 )
 from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.core.workflows.definition import CommunicationStep
+from dunwell.core.workflows.definition import ContactStep
 from tests.support.definitions import a_definition
 
 # A Monday, 10:00 in Berlin.
@@ -44,13 +44,15 @@ def a_process(*steps: dict[str, Any]) -> Process:
     return make_process(a_definition(steps=numbered), "Europe/Berlin")
 
 
-def foresee(process: Process, position: Position | UnderWay | None = None, **given: Any) -> Any:
+def foresee(
+    process: Process, position: WorkflowPosition | UnderWay | None = None, **given: Any
+) -> Any:
     facts, until = given.pop("facts", FACTS), given.pop("until", EVER)
-    standing = position or Position(process.id_at(0), NOW)
+    standing = position or WorkflowPosition(process.id_at(0), NOW)
     return list(forecast(process, standing, facts, NOW, until=until, **given))
 
 
-def read(foreseen: list[Foreseen]) -> list[tuple[int | None, int, str | None]]:
+def read(foreseen: list[ForeseenStep]) -> list[tuple[int | None, int, str | None]]:
     """Step, days from now, channel."""
     return [
         (each.step.id if each.step else None, (each.at - NOW).days, each.channel)
@@ -110,7 +112,7 @@ def test_what_a_guard_holds_back_is_made_at_the_instant_it_names_within_contact_
 def test_a_contact_under_way_is_made_first_and_the_process_goes_on_behind_it() -> None:
     process = a_process(EMAIL, WEEK, EMAIL)
     step = process.steps[0]
-    assert isinstance(step, CommunicationStep)
+    assert isinstance(step, ContactStep)
     planned = ContactPlanned(step, 0, "EMAIL")
     waiting = UnderWay(planned, NOW + DAY, 1)
     tried = replace(FACTS, tried=Tried(frozenset({"EMAIL"}), 1))
@@ -125,8 +127,8 @@ def test_a_contact_under_way_is_made_first_and_the_process_goes_on_behind_it() -
 
 def test_a_claim_that_ended_or_waits_for_what_is_not_told_has_no_future() -> None:
     process = a_process(EMAIL)
-    assert foresee(process, Position(None, None)) == []
-    assert foresee(process, Position(1, None)) == []
+    assert foresee(process, WorkflowPosition(None, None)) == []
+    assert foresee(process, WorkflowPosition(1, None)) == []
 
 
 def test_nobody_reachable_is_foreseen_as_such() -> None:
@@ -158,7 +160,9 @@ def test_it_never_goes_back_and_ends_with_every_step_once(
 ) -> None:
     process = a_process(*kinds)
     due_at = now + timedelta(hours=due_in_hours)
-    foreseen = list(forecast(process, Position(1, due_at), FACTS, now, until=now + 2000 * DAY))
+    foreseen = list(
+        forecast(process, WorkflowPosition(1, due_at), FACTS, now, until=now + 2000 * DAY)
+    )
     instants = [each.at for each in foreseen]
     assert instants == sorted(instants)
     assert instants[0] >= max(now, due_at)
@@ -179,11 +183,11 @@ def test_contacts_are_within_their_hours_whatever_a_guard_holds_back(
 
     process = a_process(*kinds)
     foreseen = list(
-        forecast(process, Position(1, now), FACTS, now, until=now + 2000 * DAY, guard=guard)
+        forecast(process, WorkflowPosition(1, now), FACTS, now, until=now + 2000 * DAY, guard=guard)
     )
     contacts = [each for each in foreseen if isinstance(each.outcome, ContactPlanned)]
     assert [each.at for each in contacts] == made
     assert all(later - first >= days_between * DAY for first, later in pairwise(made))
     for each in contacts:
-        if isinstance(each.step, CommunicationStep) and each.step.send == "CONTACT_HOURS":
+        if isinstance(each.step, ContactStep) and each.step.send == "CONTACT_HOURS":
             assert process.calendar.next_opening(each.at) == each.at

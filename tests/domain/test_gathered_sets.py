@@ -5,12 +5,12 @@ from itertools import chain, combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.request_sets import Waiting, take_set
+from dunwell.accounts.merchants.request_sets import WaitingRequest, take_set
 
 ROOM = 10
 LINES = st.lists(
     st.builds(
-        Waiting,
+        WaitingRequest,
         question=st.none(),
         size=st.integers(1, ROOM + 3),
         names=st.frozensets(st.sampled_from("abcde"), max_size=3),
@@ -18,11 +18,11 @@ LINES = st.lists(
     ),
     max_size=12,
 )
-Line = list[Waiting[None]]
+Line = list[WaitingRequest[None]]
 
 
-def a_waiting(names: str = "", size: int = 1, kind: str = "old") -> Waiting[None]:
-    return Waiting(None, size, frozenset(names), kind)
+def a_waiting(names: str = "", size: int = 1, kind: str = "old") -> WaitingRequest[None]:
+    return WaitingRequest(None, size, frozenset(names), kind)
 
 
 def empty_line(line: Line) -> list[Line]:

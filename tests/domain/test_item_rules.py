@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from dunwell.core.claims.balance import (
     MAX_ITEMS,
-    Item,
+    OwedItem,
     check_changeable,
     check_fee_of,
     check_room,
@@ -13,10 +13,10 @@ from dunwell.core.claims.balance import (
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.platform.errors import InvalidState, ValidationError
 
-FIRST = Item(1, 0, "PRIMARY", 1000)
-SECOND = Item(2, 1, "PRIMARY", 500)
-FEE = Item(3, 2, "DUNNING_FEE", 250, fee_of=2)
-OWN_FEE = Item(4, 3, "COLLECTION_FEE", 100)
+FIRST = OwedItem(1, 0, "PRIMARY", 1000)
+SECOND = OwedItem(2, 1, "PRIMARY", 500)
+FEE = OwedItem(3, 2, "DUNNING_FEE", 250, fee_of=2)
+OWN_FEE = OwedItem(4, 3, "COLLECTION_FEE", 100)
 ALL = [FIRST, SECOND, FEE, OWN_FEE]
 
 
@@ -33,7 +33,7 @@ def test_a_fee_goes_alone() -> None:
 @pytest.mark.parametrize("paid", [2, 3])
 def test_what_money_was_paid_on_stays_with_its_item(paid: int) -> None:
     items = [
-        Item(each.item_id, each.position, each.type, each.value_cents, 1, fee_of=each.fee_of)
+        OwedItem(each.item_id, each.position, each.type, each.value_cents, 1, fee_of=each.fee_of)
         if each.item_id == paid
         else each
         for each in ALL
@@ -50,7 +50,7 @@ def test_the_last_primary_item_stays() -> None:
 
 
 @given(st.lists(st.sampled_from([FIRST, SECOND, FEE, OWN_FEE]), unique=True, min_size=1), st.data())
-def test_a_primary_item_is_always_left(items: list[Item], data: st.DataObject) -> None:
+def test_a_primary_item_is_always_left(items: list[OwedItem], data: st.DataObject) -> None:
     item_id = data.draw(st.sampled_from([each.item_id for each in items]))
     try:
         going = find_going(items, item_id)
@@ -83,7 +83,7 @@ def test_a_fee_is_added_for_a_primary_item_of_the_claim(item_id: int) -> None:
 
 
 def test_a_claim_takes_a_hundred_items() -> None:
-    items = [Item(n, n, "PRIMARY", 1) for n in range(MAX_ITEMS)]
+    items = [OwedItem(n, n, "PRIMARY", 1) for n in range(MAX_ITEMS)]
     check_room(items[:-1])
     with pytest.raises(ValidationError) as refused:
         check_room(items)

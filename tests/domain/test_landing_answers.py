@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
-from dunwell.cases.disputes.reasons import KNOWN_NAMES, DisputeType, Reason, list_questions
+from dunwell.cases.disputes.reasons import KNOWN_NAMES, DisputeType, OfferedReason, list_questions
 from dunwell.interfaces.landing.objecting.send_drafted import (
     find_reason,
     list_reasons_for,
@@ -19,8 +19,8 @@ from dunwell.platform.text.texts import find_unprintable
 TODAY = date(2026, 3, 2)
 
 
-def a_reason(dispute_type: DisputeType) -> Reason:
-    return Reason(dispute_type, dispute_type, {}, is_hidden=False)
+def a_reason(dispute_type: DisputeType) -> OfferedReason:
+    return OfferedReason(dispute_type, dispute_type, {}, is_hidden=False)
 
 
 PAID = a_reason(DisputeType.DEBTOR_ALREADY_PAID)

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.cases.modalities.bounds import ClaimFacts, DefermentTerms, PlanTerms
+from dunwell.cases.modalities.bounds import DefermentTerms, ModalityClaim, PlanTerms
 from dunwell.cases.modalities.offers import count_rate, list_offers, list_plans
 from dunwell.interfaces.landing.arranging.requesting import (
     Ground,
-    Refused,
+    RefusedRequest,
     is_to_be_had,
     read_carried_plan,
     read_deferment,
@@ -22,8 +22,8 @@ from dunwell.interfaces.landing.arranging.requesting import (
 TODAY = date(2026, 3, 2)
 COUNTED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
 BY_RATE = Modalities(Plans(min_rate_cents=1000), Deferments(max_days=30))
-GROUND = Ground(COUNTED, ClaimFacts(10240), TODAY)
-FREE = Ground(BY_RATE, ClaimFacts(100000), TODAY)
+GROUND = Ground(COUNTED, ModalityClaim(10240), TODAY)
+FREE = Ground(BY_RATE, ModalityClaim(100000), TODAY)
 DAY = {"first_day": "20", "first_month": "3", "first_year": "2026"}
 
 
@@ -51,32 +51,32 @@ def test_an_amount_a_month_makes_the_fewest_payments_that_keep_to_it(rate: str, 
 @pytest.mark.parametrize(
     ("fields", "refused"),
     [
-        ({}, [Refused.NO_CHOICE]),
-        ({"offer": "4"}, [Refused.CHANGED]),
-        ({"offer": "own", "rate": "fifty"}, [Refused.RATE_UNREADABLE]),
-        ({"offer": "own", "rate": "17.06"}, [Refused.RATE_TOO_SMALL]),
-        ({"offer": "own", "rate": "102.40"}, [Refused.RATE_TOO_GREAT]),
-        ({"offer": "3", "first_day": "20"}, [Refused.DAY_UNREADABLE]),
-        ({"offer": "3", **DAY, "first_month": "2"}, [Refused.DAY_OUT_OF_RANGE]),
-        ({"offer": "3", **DAY, "first_month": "4"}, [Refused.DAY_OUT_OF_RANGE]),
-        ({"offer": "3", **DAY, "first_day": "32"}, [Refused.DAY_UNREADABLE]),
-        ({**DAY, "first_year": "x"}, [Refused.NO_CHOICE, Refused.DAY_UNREADABLE]),
-        ({"count": "4", "first": "2026-03-16"}, [Refused.CHANGED]),
-        ({"count": "3", "first": "2026-04-02"}, [Refused.CHANGED]),
-        ({"count": "3"}, [Refused.CHANGED]),
-        ({"count": "٣", "first": "2026-03-16"}, [Refused.CHANGED]),
+        ({}, [RefusedRequest.NO_CHOICE]),
+        ({"offer": "4"}, [RefusedRequest.CHANGED]),
+        ({"offer": "own", "rate": "fifty"}, [RefusedRequest.RATE_UNREADABLE]),
+        ({"offer": "own", "rate": "17.06"}, [RefusedRequest.RATE_TOO_SMALL]),
+        ({"offer": "own", "rate": "102.40"}, [RefusedRequest.RATE_TOO_GREAT]),
+        ({"offer": "3", "first_day": "20"}, [RefusedRequest.DAY_UNREADABLE]),
+        ({"offer": "3", **DAY, "first_month": "2"}, [RefusedRequest.DAY_OUT_OF_RANGE]),
+        ({"offer": "3", **DAY, "first_month": "4"}, [RefusedRequest.DAY_OUT_OF_RANGE]),
+        ({"offer": "3", **DAY, "first_day": "32"}, [RefusedRequest.DAY_UNREADABLE]),
+        ({**DAY, "first_year": "x"}, [RefusedRequest.NO_CHOICE, RefusedRequest.DAY_UNREADABLE]),
+        ({"count": "4", "first": "2026-03-16"}, [RefusedRequest.CHANGED]),
+        ({"count": "3", "first": "2026-04-02"}, [RefusedRequest.CHANGED]),
+        ({"count": "3"}, [RefusedRequest.CHANGED]),
+        ({"count": "٣", "first": "2026-03-16"}, [RefusedRequest.CHANGED]),
     ],
 )
 def test_what_cannot_be_asked_for_says_every_reason(
-    fields: dict[str, str], refused: list[Refused]
+    fields: dict[str, str], refused: list[RefusedRequest]
 ) -> None:
     assert read_plan(fields, GROUND, "EUR", "en") == refused
 
 
 def test_a_plan_that_ends_after_the_claims_last_day_begins_too_late() -> None:
-    ground = Ground(COUNTED, ClaimFacts(10240, date(2026, 5, 17)), TODAY)
+    ground = Ground(COUNTED, ModalityClaim(10240, date(2026, 5, 17)), TODAY)
 
-    assert read_plan({"offer": "3", **DAY}, ground, "EUR", "en") == [Refused.ENDS_TOO_LATE]
+    assert read_plan({"offer": "3", **DAY}, ground, "EUR", "en") == [RefusedRequest.ENDS_TOO_LATE]
     assert read_plan({"offer": "3"}, ground, "EUR", "en") == PlanTerms(3, date(2026, 3, 16))
 
 
@@ -89,7 +89,7 @@ def test_the_plan_for_an_amount_never_asks_for_more_a_month(
     cents: int, rate: int, least: int
 ) -> None:
     bounds = Modalities(Plans(min_rate_cents=least))
-    ground = Ground(bounds, ClaimFacts(cents), TODAY)
+    ground = Ground(bounds, ModalityClaim(cents), TODAY)
     typed = f"{rate // 100}.{rate % 100:02}"
 
     plan = read_plan({"offer": "own", "rate": typed}, ground, "EUR", "en")
@@ -116,20 +116,20 @@ def test_what_an_address_carries_is_read_back() -> None:
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({}, Refused.NO_CHOICE),
+        ({}, RefusedRequest.NO_CHOICE),
         ({"until": "2026-03-17"}, DefermentTerms(date(2026, 3, 17))),
         ({"until": "own", **{f"on_{k}": v for k, v in (("day", "5"), ("month", "3"),
                                                            ("year", "2026"))}},
          DefermentTerms(date(2026, 3, 5))),
-        ({"until": "own"}, Refused.DAY_UNREADABLE),
-        ({"until": "soon"}, Refused.DAY_UNREADABLE),
-        ({"until": "2026-03-02"}, Refused.DAY_OUT_OF_RANGE),
-        ({"until": "2026-04-02"}, Refused.DAY_OUT_OF_RANGE),
-        ({"until": "99999-01-01"}, Refused.DAY_UNREADABLE),
+        ({"until": "own"}, RefusedRequest.DAY_UNREADABLE),
+        ({"until": "soon"}, RefusedRequest.DAY_UNREADABLE),
+        ({"until": "2026-03-02"}, RefusedRequest.DAY_OUT_OF_RANGE),
+        ({"until": "2026-04-02"}, RefusedRequest.DAY_OUT_OF_RANGE),
+        ({"until": "99999-01-01"}, RefusedRequest.DAY_UNREADABLE),
     ],
 )  # fmt: skip
 def test_a_day_to_pay_later_is_one_within_the_bounds(
-    fields: dict[str, str], expected: Refused | DefermentTerms
+    fields: dict[str, str], expected: RefusedRequest | DefermentTerms
 ) -> None:
     assert read_deferment(fields, GROUND) == expected
 

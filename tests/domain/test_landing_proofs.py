@@ -11,7 +11,7 @@ from dunwell.interfaces.landing.entering.proofs import (
     CallUs,
     Fact,
     Known,
-    Open,
+    OpensByItself,
     Way,
     choose_fact,
     decide_entry,
@@ -32,7 +32,7 @@ _FACTS: Any = {
 @pytest.mark.parametrize(
     ("policy", "known", "way"),
     [
-        ((), Known(_FACTS, _BOTH), Open()),
+        ((), Known(_FACTS, _BOTH), OpensByItself()),
         (("POSTAL_CODE",), Known(_FACTS, _BOTH), AskFact("POSTAL_CODE")),
         (("DATE_OF_BIRTH", "POSTAL_CODE"), Known({"POSTAL_CODE": "1"}, _BOTH),
          AskFact("POSTAL_CODE")),

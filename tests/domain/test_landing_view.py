@@ -15,15 +15,15 @@ from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
 from dunwell.interfaces.landing.session.facts import (
-    ClaimFacts,
     HoldFacts,
-    ItemFacts,
+    PageClaim,
+    PageItem,
     PaymentFacts,
     RequestFacts,
 )
 from dunwell.interfaces.landing.session.states import (
-    Outcome,
     PageState,
+    PaymentOutcome,
     Topic,
     decide_outcome,
     decide_state,
@@ -45,14 +45,14 @@ MEANING = {
 }
 
 
-def some_facts(**changes: Any) -> ClaimFacts:
+def some_facts(**changes: Any) -> PageClaim:
     usual: dict[str, Any] = {
         "claim_id": 17, "reference_number": "R-1", "currency": "EUR",
         "status": Status.IN_PROCESS, "first_name": "Erika", "last_name": "Mustermann",
         "company_name": None, "language": None, "payments": [], "holds": [], "request": None,
-        "items": [ItemFacts("PRIMARY", 10000, "R-1", None, NOW.date(), 0, 1, None)],
+        "items": [PageItem("PRIMARY", 10000, "R-1", None, NOW.date(), 0, 1, None)],
     }  # fmt: skip
-    return ClaimFacts(**usual | changes)
+    return PageClaim(**usual | changes)
 
 
 def a_hold(kind: HoldKind, until: datetime | None = LATER) -> HoldFacts:
@@ -162,8 +162,8 @@ def test_a_plan_asks_for_its_first_rate_that_is_not_paid() -> None:
 
 def test_what_is_owed_is_what_was_not_allocated() -> None:
     items = [
-        ItemFacts("PRIMARY", 10000, None, None, None, 4000, 1, None),
-        ItemFacts("DUNNING_FEE", 250, None, None, None, 250, 2, 1),
+        PageItem("PRIMARY", 10000, None, None, None, 4000, 1, None),
+        PageItem("DUNNING_FEE", 250, None, None, None, 250, 2, 1),
     ]
     facts = some_facts(items=items, payments=[PaymentFacts(4250, NOW, None)])
     assert (facts.total_cents, facts.outstanding_cents, facts.paid_cents) == (10250, 6000, 4250)
@@ -190,8 +190,8 @@ def test_initials_tell_no_name(
 
 def test_only_a_completed_request_was_received() -> None:
     outcomes = {state: decide_outcome(state) for state in RequestState}
-    received = {state for state, outcome in outcomes.items() if outcome is Outcome.RECEIVED}
+    received = {state for state, outcome in outcomes.items() if outcome is PaymentOutcome.RECEIVED}
     assert received == {RequestState.COMPLETED}
-    assert outcomes[RequestState.PENDING] is Outcome.PENDING
-    assert outcomes[RequestState.OPEN] is outcomes[RequestState.CREATED] is Outcome.LEFT
-    assert outcomes[RequestState.FAILED] is outcomes[RequestState.EXPIRED] is Outcome.ENDED
+    assert outcomes[RequestState.PENDING] is PaymentOutcome.PENDING
+    assert outcomes[RequestState.OPEN] is outcomes[RequestState.CREATED] is PaymentOutcome.LEFT
+    assert outcomes[RequestState.FAILED] is outcomes[RequestState.EXPIRED] is PaymentOutcome.ENDED

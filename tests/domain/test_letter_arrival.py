@@ -10,10 +10,10 @@ from dunwell.contact.escalation.calendars import find_arrival_day
 from dunwell.contact.escalation.forecast.forecast import forecast
 from dunwell.contact.escalation.process import Process, build_process, make_process
 from dunwell.contact.escalation.schedule import (
-    Decision,
-    Position,
+    StepDecision,
     StepFacts,
     WaitBegun,
+    WorkflowPosition,
     decide,
 )
 from dunwell.core.claims.conditions import ConditionFacts
@@ -36,7 +36,7 @@ def a_process(*steps: dict[str, Any], **more: Any) -> Process:
 def decide_wait(process: Process, letter_sent_at: datetime | None, due_at: datetime) -> datetime:
     condition = ConditionFacts(5000, 5000, due_at.date())
     facts = StepFacts(condition, True, frozenset({"LETTER"}), letter_sent_at=letter_sent_at)
-    decision: Decision = decide(process, Position(2, due_at), facts, due_at)
+    decision: StepDecision = decide(process, WorkflowPosition(2, due_at), facts, due_at)
     [waiting] = [each for each in decision.outcomes if isinstance(each, WaitBegun)]
     return waiting.until
 
@@ -109,7 +109,7 @@ def test_a_forecast_counts_the_post_as_the_engine_does() -> None:
     condition = ConditionFacts(5000, 5000, SENT_AT.date())
     facts = StepFacts(condition, False, frozenset({"LETTER", "EMAIL"}))
     until = SENT_AT + timedelta(days=60)
-    foreseen = list(forecast(process, Position(1, SENT_AT), facts, SENT_AT, until=until))
+    foreseen = list(forecast(process, WorkflowPosition(1, SENT_AT), facts, SENT_AT, until=until))
     ends = [each.outcome.until for each in foreseen if isinstance(each.outcome, WaitBegun)]
     # Of the letter on 2 March, of the e-mail on the 9th.
     assert ends == [datetime(2026, 3, 9, 9, tzinfo=UTC), datetime(2026, 3, 16, 9, tzinfo=UTC)]

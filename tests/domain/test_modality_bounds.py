@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.cases.modalities.bounds import (
-    ClaimFacts,
     DefermentTerms,
+    ModalityClaim,
     PlanTerms,
     Terms,
     find_terms_faults,
@@ -19,11 +19,13 @@ from dunwell.cases.modalities.offers import Offer, list_offers
 from tests.support.modalities import OFFERED
 
 TODAY = date(2026, 3, 2)
-OWED = ClaimFacts(10240)
+OWED = ModalityClaim(10240)
 BY_RATE = Modalities(Plans(min_rate_cents=2000), Deferments(max_days=30))
 
 
-def faults(terms: Terms, modalities: Modalities, facts: ClaimFacts = OWED) -> list[tuple[str, str]]:
+def faults(
+    terms: Terms, modalities: Modalities, facts: ModalityClaim = OWED
+) -> list[tuple[str, str]]:
     found = find_terms_faults(terms, modalities, facts, TODAY)
     return [(each.path, each.code) for each in found]
 
@@ -67,7 +69,7 @@ def test_both_count_when_both_are_given() -> None:
 
 
 def test_there_is_a_cent_for_each_rate() -> None:
-    assert faults(PlanTerms(3, TODAY), OFFERED, ClaimFacts(2)) == [("/count", "TOO_SMALL")]
+    assert faults(PlanTerms(3, TODAY), OFFERED, ModalityClaim(2)) == [("/count", "TOO_SMALL")]
 
 
 @pytest.mark.parametrize(
@@ -86,14 +88,14 @@ def test_a_deferment_ends_tomorrow_or_by_the_limit(
 
 
 def test_no_payment_is_due_after_the_claims_own_limit() -> None:
-    facts = ClaimFacts(10240, date(2026, 3, 20))
+    facts = ModalityClaim(10240, date(2026, 3, 20))
     assert faults(DefermentTerms(date(2026, 3, 20)), OFFERED, facts) == []
     late = faults(DefermentTerms(date(2026, 3, 21)), OFFERED, facts)
     assert late == [("/until", "OUT_OF_RANGE")]
     assert faults(PlanTerms(2, TODAY), OFFERED, facts) == [("/count", "TOO_LATE")]
-    fits = ClaimFacts(10240, date(2026, 4, 2))
+    fits = ModalityClaim(10240, date(2026, 4, 2))
     assert faults(PlanTerms(2, TODAY), OFFERED, fits) == []
-    over = ClaimFacts(10240, TODAY)
+    over = ModalityClaim(10240, TODAY)
     assert faults(DefermentTerms(TODAY), OFFERED, over) == [("/until", "TOO_LATE")]
 
 
@@ -121,7 +123,7 @@ def test_offers_have_exact_dates_and_sums() -> None:
 
 
 def test_of_many_plans_the_shortest_the_longest_and_some_between_are_offered() -> None:
-    large = ClaimFacts(500_000)
+    large = ModalityClaim(500_000)
     counts = [
         each.terms.count
         for each in list_offers(Modalities(BY_RATE.plan), large, TODAY)
@@ -131,7 +133,7 @@ def test_of_many_plans_the_shortest_the_longest_and_some_between_are_offered() -
 
 
 def test_a_plan_that_would_end_too_late_is_offered_from_tomorrow() -> None:
-    facts = ClaimFacts(10240, date(2026, 4, 5))
+    facts = ModalityClaim(10240, date(2026, 4, 5))
     offers = list_offers(OFFERED, facts, TODAY)
     assert offers[0] == Offer(PlanTerms(2, date(2026, 3, 3)), offers[0].schedule)
     assert [each.terms.type for each in offers].count(offers[0].terms.type) == 1
@@ -149,14 +151,14 @@ _MODALITIES = st.builds(
     st.none() | st.builds(Deferments, max_days=st.integers(1, 365)),
 )
 _FACTS = st.builds(
-    ClaimFacts,
+    ModalityClaim,
     st.integers(0, 10**7),
     st.none() | st.dates(TODAY - timedelta(days=9), TODAY + timedelta(days=900)),
 )
 
 
 @given(_MODALITIES, _FACTS)
-def test_every_offer_is_taken_as_it_stands(modalities: Modalities, facts: ClaimFacts) -> None:
+def test_every_offer_is_taken_as_it_stands(modalities: Modalities, facts: ModalityClaim) -> None:
     offers = list_offers(modalities, facts, TODAY)
     assert len(offers) <= 7
     assert len({each.terms for each in offers}) == len(offers)
@@ -169,4 +171,4 @@ def test_every_offer_is_taken_as_it_stands(modalities: Modalities, facts: ClaimF
 @pytest.mark.parametrize("bounds", [OFFERED, BY_RATE])
 def test_an_ordinary_claim_has_two_to_seven_offers(bounds: Modalities) -> None:
     for cents in (5000, 10240, 500_000):
-        assert 2 <= len(list_offers(bounds, ClaimFacts(cents), TODAY)) <= 7
+        assert 2 <= len(list_offers(bounds, ModalityClaim(cents), TODAY)) <= 7

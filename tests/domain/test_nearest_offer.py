@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.cases.modalities.bounds import (
     MOST_RATES,
-    ClaimFacts,
     DefermentTerms,
+    ModalityClaim,
     PlanTerms,
     Terms,
     find_terms_faults,
@@ -20,7 +20,7 @@ from dunwell.cases.modalities.offers import find_nearest_offer, list_offered_def
 from dunwell.cases.modalities.plans import Instalment
 
 TODAY = date(2026, 3, 2)
-OWED = ClaimFacts(10240)
+OWED = ModalityClaim(10240)
 OFFERED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
 PLANS = st.builds(
     Plans,
@@ -39,14 +39,16 @@ DAYS = st.dates(TODAY - timedelta(days=5), TODAY + timedelta(days=60))
 COUNTS = st.integers(2, 8) | st.integers(2, MOST_RATES)
 ASKED = st.builds(PlanTerms, count=COUNTS, first_on=DAYS) | st.builds(DefermentTerms, until=DAYS)
 FACTS = st.builds(
-    ClaimFacts,
+    ModalityClaim,
     outstanding_cents=st.integers(1, 500_000),
     max_deferral_on=st.none() | st.dates(TODAY, TODAY + timedelta(days=400)),
 )
 REFUSED = st.lists(ASKED, min_size=1, max_size=3)
 
 
-def find(*refused: Terms, bounds: Modalities = OFFERED, facts: ClaimFacts = OWED) -> Terms | None:
+def find(
+    *refused: Terms, bounds: Modalities = OFFERED, facts: ModalityClaim = OWED
+) -> Terms | None:
     found = find_nearest_offer(refused, bounds, facts, TODAY)
     return None if found is None else found.terms
 
@@ -90,13 +92,13 @@ def test_it_is_the_next_smaller_thing_to_ask_for(
 def test_nothing_is_offered_where_the_merchant_offers_nothing_any_more() -> None:
     assert find(plan(6, "2026-03-20"), bounds=Modalities()) is None
     assert find(until("2026-03-20"), bounds=Modalities()) is None
-    assert find(plan(6, "2026-03-20"), facts=ClaimFacts(0)) is None
-    assert find(until("2026-03-20"), facts=ClaimFacts(0)) is None
+    assert find(plan(6, "2026-03-20"), facts=ModalityClaim(0)) is None
+    assert find(until("2026-03-20"), facts=ModalityClaim(0)) is None
 
 
 @given(REFUSED, BOUNDS, FACTS)
 def test_the_merchants_bounds_accept_it_and_it_adds_up(
-    refused: list[Terms], bounds: Modalities, facts: ClaimFacts
+    refused: list[Terms], bounds: Modalities, facts: ModalityClaim
 ) -> None:
     offer = find_nearest_offer(refused, bounds, facts, TODAY)
     assume(offer is not None)
@@ -108,7 +110,7 @@ def test_the_merchants_bounds_accept_it_and_it_adds_up(
 
 @given(REFUSED, BOUNDS, FACTS)
 def test_it_asks_the_merchant_for_less_than_everything_that_was_refused(
-    refused: list[Terms], bounds: Modalities, facts: ClaimFacts
+    refused: list[Terms], bounds: Modalities, facts: ModalityClaim
 ) -> None:
     terms = find(*refused, bounds=bounds, facts=facts)
     if isinstance(terms, PlanTerms):
@@ -120,7 +122,7 @@ def test_it_asks_the_merchant_for_less_than_everything_that_was_refused(
 
 @given(ASKED, BOUNDS, FACTS)
 def test_the_merchant_has_never_received_less_by_any_day_than_by_what_it_refused(
-    asked: Terms, bounds: Modalities, facts: ClaimFacts
+    asked: Terms, bounds: Modalities, facts: ModalityClaim
 ) -> None:
     """As long as the first day that was asked for is still to come."""
     offer = find_nearest_offer([asked], bounds, facts, TODAY)
@@ -135,7 +137,7 @@ def test_the_merchant_has_never_received_less_by_any_day_than_by_what_it_refused
 
 @given(ASKED, BOUNDS, FACTS)
 def test_nothing_acceptable_lies_between_it_and_what_was_asked_for(
-    asked: Terms, bounds: Modalities, facts: ClaimFacts
+    asked: Terms, bounds: Modalities, facts: ModalityClaim
 ) -> None:
     terms = find(asked, bounds=bounds, facts=facts)
     if isinstance(asked, DefermentTerms):

@@ -11,7 +11,7 @@ import pytest
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.gsm import count_parts
 from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.contact.notices.notice import Addressee, Notice, NoticeChannel
+from dunwell.contact.notices.notice import Addressee, DebtorNotice, NoticeChannel
 from dunwell.contact.notices.occasions.facts import (
     OCCASIONS,
     ChangeCodeFacts,
@@ -86,17 +86,17 @@ WRITER = NoticeWriter(load_languages(DEBTOR_CATALOGUES), "https://pay.nordwind.e
 
 def write(
     facts: Facts, language: str = "de", channel: NoticeChannel = "EMAIL", name: str = "Nordwind"
-) -> Notice:
+) -> DebtorNotice:
     merchant = Merchant(1, "nordwind", name, True, 1, CONFIGURATION, None)
     return WRITER.write(merchant, Addressee(7, channel, "erika@example.org", language), facts)
 
 
-def body(notice: Notice) -> str:
+def body(notice: DebtorNotice) -> str:
     """The text between the creditor's name and its footer."""
     return notice.body_text.partition("\n\n--\n")[0].partition("\n\n")[2]
 
 
-def read_html(notice: Notice) -> str:
+def read_html(notice: DebtorNotice) -> str:
     """The words of the HTML's body, on one line."""
     assert notice.body_html is not None
     [headline, main] = re.findall("<h1[^>]*>(.*?)</h1>(.*)</main>", notice.body_html, re.DOTALL)[0]

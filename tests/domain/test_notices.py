@@ -9,9 +9,9 @@ import pytest
 from dunwell.contact.messages.links import TOKEN_MASK, derive_token
 from dunwell.contact.notices.notice import (
     MOST_AN_HOUR,
-    Kind,
+    DueNotice,
+    NoticeKind,
     Settlement,
-    Standing,
     TooMany,
     decide_limit,
     decide_limit_to_one,
@@ -69,16 +69,19 @@ def test_one_address_gets_ten_in_an_hour_and_twenty_in_a_day() -> None:
 @pytest.mark.parametrize(
     ("reason", "sent"),
     [
-        ("BOUNCE", {Kind.CODE, Kind.LINK, Kind.CHANGE_CODE}),
-        ("WRONG_PERSON", set[Kind]()),
-        ("MERCHANT", {Kind.CODE, Kind.LINK, Kind.CHANGE_CODE}),
-        ("DEBTOR", {Kind.CODE, Kind.LINK, Kind.CHANGE_CODE, Kind.CHANGE_NOTICE}),
+        ("BOUNCE", {NoticeKind.CODE, NoticeKind.LINK, NoticeKind.CHANGE_CODE}),
+        ("WRONG_PERSON", set[NoticeKind]()),
+        ("MERCHANT", {NoticeKind.CODE, NoticeKind.LINK, NoticeKind.CHANGE_CODE}),
+        (
+            "DEBTOR",
+            {NoticeKind.CODE, NoticeKind.LINK, NoticeKind.CHANGE_CODE, NoticeKind.CHANGE_NOTICE},
+        ),
     ],
 )
 def test_a_suppressed_address_gets_what_is_waited_for_and_is_told_of_its_change(
-    reason: str, sent: set[Kind]
+    reason: str, sent: set[NoticeKind]
 ) -> None:
-    assert {kind for kind in Kind if not heeds_suppression(kind, reason)} == sent
+    assert {kind for kind in NoticeKind if not heeds_suppression(kind, reason)} == sent
 
 
 @pytest.mark.parametrize(
@@ -128,7 +131,7 @@ def test_why_a_channel_is_not_called(
     expected: Settlement | None,
 ) -> None:  # fmt: skip
     expires_at = NOW + minutes * MINUTE
-    standing = Standing(was_handed_over, is_suppressed, is_repeatable, expires_at)
+    standing = DueNotice(was_handed_over, is_suppressed, is_repeatable, expires_at)
     assert decide_no_call(standing, NOW) == expected
 
 
@@ -165,9 +168,9 @@ def test_a_notice_shows_its_own_secret_and_no_other() -> None:
     text = f"{NOTICE_CODE_MASK} {TOKEN_MASK}"
 
     assert (len(NOTICE_CODE_MASK), len(TOKEN_MASK)) == (len(code), len(token))
-    assert unmask(KEYS, Kind.CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
-    assert unmask(KEYS, Kind.CHANGE_CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
-    for kind in (Kind.LINK, Kind.ANSWER, Kind.REMINDER, Kind.CONFIRMATION):
+    assert unmask(KEYS, NoticeKind.CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
+    assert unmask(KEYS, NoticeKind.CHANGE_CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
+    for kind in (NoticeKind.LINK, NoticeKind.ANSWER, NoticeKind.REMINDER, NoticeKind.CONFIRMATION):
         assert unmask(KEYS, kind, NOTICE_ID, text) == f"{NOTICE_CODE_MASK} {token}"
-    for kind in (Kind.RECEIPT, Kind.CHANGE_NOTICE):
+    for kind in (NoticeKind.RECEIPT, NoticeKind.CHANGE_NOTICE):
         assert unmask(KEYS, kind, NOTICE_ID, text) == text

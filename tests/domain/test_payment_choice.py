@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.cases.payments.choice import (
-    Bounds,
-    Choice,
     ChoiceKind,
+    PartBounds,
+    PaymentChoice,
     allow_rate,
     choose_items,
     find_bounds,
@@ -17,14 +17,19 @@ from dunwell.cases.payments.choice import (
     may_pay,
     sum_outstanding,
 )
-from dunwell.core.claims.balance import Item, allocate
-from dunwell.interfaces.landing.paying.choosing import Options, Refused, read_choice, render_choice
+from dunwell.core.claims.balance import OwedItem, allocate
+from dunwell.interfaces.landing.paying.choosing import (
+    Options,
+    RefusedChoice,
+    read_choice,
+    render_choice,
+)
 
 ITEMS = (
-    Item(1, 0, "PRIMARY", 10000),
-    Item(2, 1, "PRIMARY", 4000),
-    Item(3, 2, "DUNNING_FEE", 250, fee_of=2),
-    Item(4, 3, "COLLECTION_FEE", 900),
+    OwedItem(1, 0, "PRIMARY", 10000),
+    OwedItem(2, 1, "PRIMARY", 4000),
+    OwedItem(3, 2, "DUNNING_FEE", 250, fee_of=2),
+    OwedItem(4, 3, "COLLECTION_FEE", 900),
 )
 BOTH = PartialPayments(500, items=True)
 
@@ -36,20 +41,20 @@ BOTH = PartialPayments(500, items=True)
 def test_the_example_of_a_part_is_larger_than_the_minimum(
     least: int, most: int, example: int
 ) -> None:
-    assert Bounds(least, most).example_cents == example
+    assert PartBounds(least, most).example_cents == example
     assert least < example <= most
 
 
-def whole(cents: int) -> Choice:
-    return Choice(ChoiceKind.WHOLE, cents)
+def whole(cents: int) -> PaymentChoice:
+    return PaymentChoice(ChoiceKind.WHOLE, cents)
 
 
-def part(cents: int) -> Choice:
-    return Choice(ChoiceKind.PART, cents)
+def part(cents: int) -> PaymentChoice:
+    return PaymentChoice(ChoiceKind.PART, cents)
 
 
-def of_items(cents: int, *item_ids: int) -> Choice:
-    return Choice(ChoiceKind.ITEMS, cents, item_ids)
+def of_items(cents: int, *item_ids: int) -> PaymentChoice:
+    return PaymentChoice(ChoiceKind.ITEMS, cents, item_ids)
 
 
 @pytest.mark.parametrize(
@@ -73,23 +78,28 @@ def of_items(cents: int, *item_ids: int) -> Choice:
         (BOTH, of_items(10900, 1, 4), True),
         (BOTH, of_items(0), False),
         (BOTH, of_items(10000, 9), False),
-        (BOTH, Choice(ChoiceKind.WHOLE, 15150, (1,)), False),
+        (BOTH, PaymentChoice(ChoiceKind.WHOLE, 15150, (1,)), False),
         (PartialPayments(500), of_items(10000, 1), False),
         (PartialPayments(items=True), part(500), False),
     ],
 )
 def test_only_what_the_merchant_takes_can_be_paid(
-    partial: PartialPayments | None, choice: Choice, is_taken: bool
+    partial: PartialPayments | None, choice: PaymentChoice, is_taken: bool
 ) -> None:
     assert may_pay(partial, ITEMS, choice) is is_taken
 
 
 @pytest.mark.parametrize(
     ("least", "bounds"),
-    [(500, Bounds(500, 15150)), (15149, Bounds(15149, 15150)), (15150, None), (20000, None)],
+    [
+        (500, PartBounds(500, 15150)),
+        (15149, PartBounds(15149, 15150)),
+        (15150, None),
+        (20000, None),
+    ],
 )
 def test_where_less_than_the_least_part_is_open_all_of_it_is_to_be_paid(
-    least: int, bounds: Bounds | None
+    least: int, bounds: PartBounds | None
 ) -> None:
     assert find_bounds(PartialPayments(least), ITEMS) == bounds
 
@@ -118,7 +128,7 @@ def test_a_fee_goes_with_its_item_until_that_is_paid() -> None:
 
 
 def test_a_fee_of_a_fee_is_there_once() -> None:
-    items = [*ITEMS, Item(5, 4, "COLLECTION_FEE", 100, fee_of=3)]
+    items = [*ITEMS, OwedItem(5, 4, "COLLECTION_FEE", 100, fee_of=3)]
     ids = [item_id for group in list_groups(BOTH, items) for item_id in group.item_ids]
     assert sorted(ids) == [1, 2, 3, 4, 5]
 
@@ -148,7 +158,7 @@ def test_whatever_a_payment_is_made_for_no_cent_is_lost(first: set[int], cents: 
     assert all(0 < share <= ITEMS[item_id - 1].value_cents for item_id, share in shares.items())
 
 
-OPTIONS = Options(15150, Bounds(500, 15150), list_groups(BOTH, ITEMS))
+OPTIONS = Options(15150, PartBounds(500, 15150), list_groups(BOTH, ITEMS))
 
 
 @pytest.mark.parametrize(
@@ -158,28 +168,30 @@ OPTIONS = Options(15150, Bounds(500, 15150), list_groups(BOTH, ITEMS))
         ({"want": ["whole"]}, whole(15150)),
         ({"want": ["part"], "amount": ["50,00"]}, part(5000)),
         ({"want": ["part"], "amount": ["151,50"]}, whole(15150)),
-        ({"want": ["part"], "amount": ["4,99"]}, Refused.TOO_SMALL),
-        ({"want": ["part"], "amount": ["151,51"]}, Refused.TOO_GREAT),
-        ({"want": ["part"], "amount": ["fifty"]}, Refused.UNREADABLE),
-        ({"want": ["part"]}, Refused.UNREADABLE),
+        ({"want": ["part"], "amount": ["4,99"]}, RefusedChoice.TOO_SMALL),
+        ({"want": ["part"], "amount": ["151,51"]}, RefusedChoice.TOO_GREAT),
+        ({"want": ["part"], "amount": ["fifty"]}, RefusedChoice.UNREADABLE),
+        ({"want": ["part"]}, RefusedChoice.UNREADABLE),
         ({"want": ["items"], "item": ["2"]}, of_items(4250, 2, 3)),
         ({"want": ["items"], "item": ["1", "2", "4"]}, whole(15150)),
-        ({"want": ["items"]}, Refused.NO_ITEM),
-        ({"want": ["items"], "item": ["x"]}, Refused.NO_ITEM),
+        ({"want": ["items"]}, RefusedChoice.NO_ITEM),
+        ({"want": ["items"], "item": ["x"]}, RefusedChoice.NO_ITEM),
         ({"cents": ["5000"]}, part(5000)),
-        ({"cents": ["499"]}, Refused.CHANGED),
-        ({"cents": ["-5000"]}, Refused.CHANGED),
-        ({"cents": ["1e9"]}, Refused.CHANGED),
+        ({"cents": ["499"]}, RefusedChoice.CHANGED),
+        ({"cents": ["-5000"]}, RefusedChoice.CHANGED),
+        ({"cents": ["1e9"]}, RefusedChoice.CHANGED),
         ({"items": ["2,3"]}, of_items(4250, 2, 3)),
-        ({"items": ["9"]}, Refused.CHANGED),
-        ({"items": ["2;DROP"]}, Refused.CHANGED),
+        ({"items": ["9"]}, RefusedChoice.CHANGED),
+        ({"items": ["2;DROP"]}, RefusedChoice.CHANGED),
     ],
 )
-def test_an_address_says_a_choice(query: dict[str, list[str]], choice: Choice | Refused) -> None:
+def test_an_address_says_a_choice(
+    query: dict[str, list[str]], choice: PaymentChoice | RefusedChoice
+) -> None:
     assert read_choice(query, OPTIONS, "EUR", "de") == choice
 
 
 @pytest.mark.parametrize("choice", [whole(15150), part(5000), of_items(4250, 2, 3)])
-def test_a_choice_is_carried_from_page_to_page(choice: Choice) -> None:
+def test_a_choice_is_carried_from_page_to_page(choice: PaymentChoice) -> None:
     name, _, value = render_choice(choice).partition("=")
     assert read_choice({name: [value]}, OPTIONS, "EUR", "de") == choice

@@ -17,14 +17,14 @@ from dunwell.cases.payments.provider import (
 from dunwell.cases.payments.requests.request_states import (
     LIVE,
     TRANSITIONS,
-    Asked,
-    Decision,
+    RequestDecision,
+    RequestedPayment,
     RequestState,
     decide_request,
 )
 
 START = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
-ASKED = Asked(10240, "EUR", START)
+ASKED = RequestedPayment(10240, "EUR", START)
 PAID = Succeeded("psp-1", 10240, "EUR", START)
 ANSWERS: list[CheckoutState] = [Open(), Pending(), PAID, Failed(), Cancelled(), Expired()]
 SOON = START + timedelta(minutes=5)
@@ -48,7 +48,7 @@ def test_a_handed_off_request_follows_the_provider(
 @pytest.mark.parametrize("state", list(RequestState))
 def test_money_that_is_there_completes_every_request(state: RequestState) -> None:
     decision = decide_request(state, PAID, ASKED, LATE)
-    assert decision == Decision(RequestState.COMPLETED, keeps_checking=False)
+    assert decision == RequestDecision(RequestState.COMPLETED, keeps_checking=False)
 
 
 @pytest.mark.parametrize(("state", "answer"), list(product(RequestState, ANSWERS)))
@@ -73,25 +73,25 @@ def test_another_amount_or_currency_is_a_mismatch_and_no_payment(
     state: RequestState, paid: Succeeded
 ) -> None:
     decision = decide_request(state, paid, ASKED, SOON)
-    assert decision == Decision(state, keeps_checking=True, is_mismatch=True)
+    assert decision == RequestDecision(state, keeps_checking=True, is_mismatch=True)
 
 
 def test_an_open_request_expires_after_a_day_and_not_a_moment_before() -> None:
     before = LATE - timedelta(microseconds=1)
     open_still = decide_request(RequestState.OPEN, Open(), ASKED, before)
-    assert open_still == Decision(RequestState.OPEN, keeps_checking=True)
+    assert open_still == RequestDecision(RequestState.OPEN, keeps_checking=True)
     over = decide_request(RequestState.OPEN, Open(), ASKED, LATE)
-    assert over == Decision(RequestState.EXPIRED, keeps_checking=False)
+    assert over == RequestDecision(RequestState.EXPIRED, keeps_checking=False)
 
 
 def test_money_under_way_is_waited_for_as_long_as_it_takes() -> None:
     decision = decide_request(RequestState.PENDING, Pending(), ASKED, LATE + timedelta(days=30))
-    assert decision == Decision(RequestState.PENDING, keeps_checking=True)
+    assert decision == RequestDecision(RequestState.PENDING, keeps_checking=True)
 
 
 def test_money_that_turned_back_lets_the_debtor_try_again() -> None:
     decision = decide_request(RequestState.PENDING, Open(), ASKED, SOON)
-    assert decision == Decision(RequestState.OPEN, keeps_checking=True)
+    assert decision == RequestDecision(RequestState.OPEN, keeps_checking=True)
 
 
 def test_a_checkout_that_was_given_up_is_asked_about_until_it_is_over() -> None:

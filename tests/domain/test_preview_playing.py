@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.cases.rollout.preview.effects import (
     EXAMPLES,
     Aspect,
+    ContactChangeKind,
     DebtorFees,
-    Kind,
     NextContact,
     NextContacts,
     Outlook,
@@ -22,7 +22,7 @@ from dunwell.cases.rollout.preview.effects import (
 )
 from dunwell.cases.rollout.preview.preview_effects import Player, Stage, make_quiet_guard
 from dunwell.contact.escalation.process import make_process
-from dunwell.contact.escalation.schedule import Position, StepFacts
+from dunwell.contact.escalation.schedule import StepFacts, WorkflowPosition
 from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.core.claims.conditions import ConditionFacts
 from tests.support.definitions import DOCUMENT, a_definition
@@ -66,7 +66,9 @@ def test_no_person_is_contacted_more_often_than_guards_allow(
     steps: list[dict[str, Any]], due_in_hours: list[int], per_day: int, per_week: int
 ) -> None:
     players = [
-        Player(str(n), Position(1, NOW + timedelta(hours=hours)), FACTS, (b"one", bytes([n])))
+        Player(
+            str(n), WorkflowPosition(1, NOW + timedelta(hours=hours)), FACTS, (b"one", bytes([n]))
+        )
         for n, hours in enumerate(due_in_hours)
     ]
     outlook = play(players, Guards(per_day, per_week), numbered(*steps))
@@ -79,7 +81,7 @@ def test_no_person_is_contacted_more_often_than_guards_allow(
 
 def test_quiet_hours_hold_back_what_no_contact_hours_do() -> None:
     guards = Guards(quiet_hours=QuietHours("09:00", "12:00"))
-    player = Player("A", Position(1, NOW), FACTS, (b"one",))
+    player = Player("A", WorkflowPosition(1, NOW), FACTS, (b"one",))
     outlook = play([player], guards, numbered({**EMAIL, "send": "IMMEDIATE"}))
     assert outlook.held_back == {(NOW.date(), HeldBy.QUIET_HOURS): 1}
     assert outlook.contacts == {(NOW.date(), "EMAIL"): 1}
@@ -99,12 +101,15 @@ def test_each_pair_of_contacts_is_of_one_kind() -> None:
     later = NextContact(NOW + DAY, "SMS", 2, "Second")
     changed = frozenset({(1, CONTACT.channel)})
     every = (Aspect.TIME, Aspect.CHANNEL, Aspect.STEP)
-    assert compare_contacts(None, None, frozenset()) == (Kind.UNCHANGED, ())
-    assert compare_contacts(CONTACT, None, frozenset()) == (Kind.GONE, ())
-    assert compare_contacts(None, CONTACT, frozenset()) == (Kind.NEW, ())
-    assert compare_contacts(CONTACT, CONTACT, frozenset()) == (Kind.UNCHANGED, ())
-    assert compare_contacts(CONTACT, CONTACT, changed) == (Kind.CHANGED, (Aspect.CONTENT,))
-    assert compare_contacts(CONTACT, later, changed) == (Kind.CHANGED, every)
+    assert compare_contacts(None, None, frozenset()) == (ContactChangeKind.UNCHANGED, ())
+    assert compare_contacts(CONTACT, None, frozenset()) == (ContactChangeKind.GONE, ())
+    assert compare_contacts(None, CONTACT, frozenset()) == (ContactChangeKind.NEW, ())
+    assert compare_contacts(CONTACT, CONTACT, frozenset()) == (ContactChangeKind.UNCHANGED, ())
+    assert compare_contacts(CONTACT, CONTACT, changed) == (
+        ContactChangeKind.CHANGED,
+        (Aspect.CONTENT,),
+    )
+    assert compare_contacts(CONTACT, later, changed) == (ContactChangeKind.CHANGED, every)
 
 
 def test_a_snippet_changes_the_messages_that_use_it_and_no_others() -> None:
@@ -132,7 +137,7 @@ def test_what_plays_alike_has_the_same_next_contacts(
         a_definition(steps=given) for given in (steps, [steps[0] | change, *steps[1:]])
     )
     quiet = make_quiet_guard(CONFIGURATION)
-    standing = Position(1, NOW + timedelta(hours=due_in_hours))
+    standing = WorkflowPosition(1, NOW + timedelta(hours=due_in_hours))
     contacts = [
         NextContacts(make_process(each, "Europe/Berlin"), NOW, quiet).find(standing, FACTS)
         for each in (before, after)

@@ -7,14 +7,14 @@ import pytest
 from starlette.requests import Request
 
 from dunwell.interfaces.api.repeating import hash_request
-from dunwell.platform.http.multipart import Part
+from dunwell.platform.http.multipart import FormPart
 
 USUAL: Mapping[str, Any] = {"method": "POST", "path": "/merchants/1/claims/7/fees", "body": b"{}"}
 
 
 def digest(method: str, path: str, body: bytes, parts: Sequence[tuple[str, bytes]] = ()) -> bytes:
     request = Request({"type": "http", "method": method, "path": path, "headers": []})
-    made = [Part(name, None, content) for name, content in parts]
+    made = [FormPart(name, None, content) for name, content in parts]
     return hash_request(request, body, made)
 
 

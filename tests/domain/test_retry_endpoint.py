@@ -5,14 +5,14 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.events.webhooks.retry import WELL, Health, judge_endpoint, plan_next_probe
+from dunwell.core.events.webhooks.retry import WELL, FailureHistory, judge_endpoint, plan_next_probe
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
 
-def after(*answers: tuple[timedelta, int | None]) -> Health:
+def after(*answers: tuple[timedelta, int | None]) -> FailureHistory:
     health = WELL
     for passed, status in answers:
         health = judge_endpoint(health, status, NOW + passed)
@@ -28,7 +28,7 @@ def test_a_second_410_an_hour_after_the_first_switches_off() -> None:
 
 def test_a_second_410_within_the_hour_does_not() -> None:
     health = after((0 * HOUR, 410), (HOUR - timedelta(seconds=1), 410))
-    assert health == Health(first_failure_at=NOW, gone_at=NOW)
+    assert health == FailureHistory(first_failure_at=NOW, gone_at=NOW)
 
 
 def test_a_success_between_two_410_starts_the_hour_anew() -> None:
@@ -47,7 +47,7 @@ def test_five_days_of_nothing_but_failures_switch_off() -> None:
 
 def test_one_success_in_five_days_keeps_it_on() -> None:
     health = after((0 * DAY, 500), (4 * DAY, 200), (5 * DAY, 500))
-    assert health == Health(first_failure_at=NOW + 5 * DAY)
+    assert health == FailureHistory(first_failure_at=NOW + 5 * DAY)
 
 
 def test_probes_come_at_growing_gaps_up_to_a_day() -> None:

@@ -11,7 +11,7 @@ from dunwell.core.events.webhooks.retry import (
     GAPS,
     MOST_TRIES,
     Delivered,
-    GiveUp,
+    GiveUpDelivery,
     RetryAt,
     decide_next_try,
     read_retry_after,
@@ -31,7 +31,7 @@ def test_a_delivery_is_tried_ten_times_over_about_three_days() -> None:
             break
         now = decision.at
         instants.append(now)
-    assert decision == GiveUp()
+    assert decision == GiveUpDelivery()
     seconds = [int((b - a).total_seconds()) for a, b in itertools.pairwise(instants)]
     assert seconds == [5, 300, 1800, 7200, 18000, 36000, 50400, 72000, 86400]
     assert now - NOW == timedelta(hours=75, minutes=35, seconds=5)
@@ -56,7 +56,9 @@ def test_every_gap_is_spread_by_at_most_a_fifth(
 @given(FAILURES, FRACTIONS)
 def test_the_tenth_failure_is_the_last(status: int | None, fraction: float) -> None:
     wish = timedelta(seconds=9)
-    assert decide_next_try(status, tries=10, now=NOW, wish=wish, fraction=fraction) == GiveUp()
+    assert (
+        decide_next_try(status, tries=10, now=NOW, wish=wish, fraction=fraction) == GiveUpDelivery()
+    )
 
 
 @pytest.mark.parametrize(

@@ -11,15 +11,15 @@ from dunwell.contact.escalation.schedule import (
     Archived,
     CheckpointReached,
     ContactPlanned,
-    Decision,
     FeeAdded,
     NobodyReachable,
     Outcome,
-    Position,
     Skipped,
     SkipReason,
+    StepDecision,
     StepFacts,
     WaitBegun,
+    WorkflowPosition,
     decide,
     first_due,
 )
@@ -37,9 +37,11 @@ def the_facts(
     return StepFacts(condition, has_reached, usable)
 
 
-def run(step_id: int | None, due_at: datetime = NOW, now: datetime = NOW, **facts: Any) -> Decision:
+def run(
+    step_id: int | None, due_at: datetime = NOW, now: datetime = NOW, **facts: Any
+) -> StepDecision:
     process = make_process(a_definition(), "Europe/Berlin")
-    return decide(process, Position(step_id, due_at), the_facts(**facts), now)
+    return decide(process, WorkflowPosition(step_id, due_at), the_facts(**facts), now)
 
 
 def test_a_contact_is_planned_and_nothing_runs_behind_it() -> None:
@@ -47,19 +49,19 @@ def test_a_contact_is_planned_and_nothing_runs_behind_it() -> None:
     [outcome] = decision.outcomes
     assert isinstance(outcome, ContactPlanned)
     assert (outcome.step.id, outcome.place, outcome.channel) == (1, 0, "EMAIL")
-    assert decision.position == Position(1, None)
+    assert decision.position == WorkflowPosition(1, None)
 
 
 def test_a_contact_waits_for_its_hours() -> None:
     evening = datetime(2026, 3, 6, 17, 30, tzinfo=UTC)  # Friday 18:30 in Berlin
     decision = run(1, due_at=evening, now=evening)
     assert decision.outcomes == ()
-    assert decision.position == Position(1, datetime(2026, 3, 9, 8, 0, tzinfo=UTC))
+    assert decision.position == WorkflowPosition(1, datetime(2026, 3, 9, 8, 0, tzinfo=UTC))
 
 
 def test_a_wait_counts_from_the_end_of_the_step_before_not_from_now() -> None:
     decision = run(2, due_at=NOW, now=NOW + timedelta(hours=3))
-    assert decision.position == Position(3, NOW + 7 * DAY)
+    assert decision.position == WorkflowPosition(3, NOW + 7 * DAY)
 
 
 def test_fee_checkpoint_and_wait_run_in_one_go_at_any_hour() -> None:
@@ -67,7 +69,7 @@ def test_fee_checkpoint_and_wait_run_in_one_go_at_any_hour() -> None:
     decision = run(3, due_at=night, now=night)
     kinds = [type(outcome) for outcome in decision.outcomes]
     assert kinds == [FeeAdded, CheckpointReached, WaitBegun]
-    assert decision.position == Position(None, night + 14 * DAY)
+    assert decision.position == WorkflowPosition(None, night + 14 * DAY)
 
 
 def test_a_fee_needs_somebody_reached() -> None:
@@ -77,7 +79,7 @@ def test_a_fee_needs_somebody_reached() -> None:
 
 
 def test_the_end_is_the_archive() -> None:
-    assert run(None) == Decision((Archived(),), Position(None, None))
+    assert run(None) == StepDecision((Archived(),), WorkflowPosition(None, None))
 
 
 def test_nobody_reachable_is_recorded_and_the_process_goes_on() -> None:
@@ -89,7 +91,7 @@ def test_nobody_reachable_is_recorded_and_the_process_goes_on() -> None:
 def test_a_guard_that_fails_skips_and_names_the_property() -> None:
     steps = [{**DOCUMENT["steps"][0], "when": {"outstanding": {"min": "9000"}}}]
     process = make_process(a_definition(steps=steps), "Europe/Berlin")
-    decision = decide(process, Position(1, NOW), the_facts(), NOW)
+    decision = decide(process, WorkflowPosition(1, NOW), the_facts(), NOW)
     skipped = decision.outcomes[0]
     assert isinstance(skipped, Skipped)
     assert (skipped.reason, skipped.unmet) == (SkipReason.GUARD_UNMET, ("outstanding",))
@@ -101,7 +103,7 @@ def test_a_guard_sees_the_fees_of_the_same_moment() -> None:
     guard = {"outstanding": {"min": "5250"}, "total": {"min": "5250"}, "itemType": "DUNNING_FEE"}
     steps = [fee, {**contact, "id": 7, "when": guard}]
     process = make_process(a_definition(steps=steps), "Europe/Berlin")
-    fee_added, planned = decide(process, Position(3, NOW), the_facts(), NOW).outcomes
+    fee_added, planned = decide(process, WorkflowPosition(3, NOW), the_facts(), NOW).outcomes
     assert isinstance(fee_added, FeeAdded)
     assert isinstance(planned, ContactPlanned)
 
@@ -110,9 +112,9 @@ def test_a_contact_missed_through_a_standstill_is_left_out_if_the_policy_says_so
     settings = {**DOCUMENT["settings"], "latePolicy": {"skipIfOlderThanDays": 30}}
     process = make_process(a_definition(settings=settings), "Europe/Berlin")
     late, later = NOW + 30 * DAY, NOW + 31 * DAY
-    kept = decide(process, Position(1, NOW), the_facts(), late)
+    kept = decide(process, WorkflowPosition(1, NOW), the_facts(), late)
     assert isinstance(kept.outcomes[0], ContactPlanned)
-    left_out = decide(process, Position(1, NOW), the_facts(), later)
+    left_out = decide(process, WorkflowPosition(1, NOW), the_facts(), later)
     assert left_out.outcomes[0] == Skipped(process.steps[0], SkipReason.TOO_LATE)
 
 
@@ -149,7 +151,7 @@ def test_every_process_goes_forward_and_ends(
 ) -> None:
     steps = [{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, start=1)]
     process = make_process(a_definition(steps=steps), "Europe/Berlin")
-    position, now = Position(process.id_at(0), start), start
+    position, now = WorkflowPosition(process.id_at(0), start), start
     ran: list[Outcome] = []
     for _ in range(4 * len(steps) + 4):
         if position.due_at is not None:
@@ -157,7 +159,7 @@ def test_every_process_goes_forward_and_ends(
             now = max(now, position.due_at) + timedelta(minutes=late_minutes)
         elif isinstance(ran[-1], ContactPlanned):
             index = process.index_of(position.next_step_id) + 1
-            position = Position(process.id_at(index), now)
+            position = WorkflowPosition(process.id_at(index), now)
         else:
             break
         decision = decide(process, position, the_facts(), now)

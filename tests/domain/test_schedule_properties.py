@@ -18,16 +18,16 @@ from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
     Outcome,
-    Position,
     Skipped,
     SkipReason,
     StepFacts,
+    WorkflowPosition,
     decide,
     first_due,
 )
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.workflows.definition import ProcessSettings, WaitStep
-from dunwell.core.workflows.versions.versions import Verdict, find_verdict
+from dunwell.core.workflows.versions.versions import VersionVerdict, find_verdict
 from tests.support.definitions import DOCUMENT, a_definition
 
 DAY = timedelta(days=1)
@@ -85,7 +85,7 @@ def the_process(course: tuple[Any, ...], change: Any = lambda step: step) -> Pro
 def play(process: Process, start: datetime, delays: Iterator[int]) -> list[tuple[Any, Outcome]]:
     """(when, what) to the end; every contact is accepted at once, the engine comes late."""
     facts = StepFacts(ConditionFacts(5000, 5000, start.date()), True, frozenset({"EMAIL"}))
-    position, now = Position(process.id_at(0), start), start
+    position, now = WorkflowPosition(process.id_at(0), start), start
     ran: list[tuple[datetime, Outcome]] = []
     while position.due_at is not None:
         assert position.due_at >= start
@@ -97,7 +97,7 @@ def play(process: Process, start: datetime, delays: Iterator[int]) -> list[tuple
         ran += [(now, outcome) for outcome in decision.outcomes]
         position = decision.position
         if decision.outcomes and isinstance(decision.outcomes[-1], ContactPlanned):
-            position = Position(process.id_at(after + 1), now)
+            position = WorkflowPosition(process.id_at(after + 1), now)
     return ran
 
 
@@ -138,7 +138,7 @@ def _minor(step: dict[str, Any]) -> dict[str, Any]:
 @given(_COURSES, _INSTANTS)
 def test_a_minor_never_changes_the_course(course: tuple[Any, ...], start: datetime) -> None:
     old, new = (a_definition(**the_document(course, change)) for change in (_same, _minor))
-    assert find_verdict(old, new) is Verdict.MINOR
+    assert find_verdict(old, new) is VersionVerdict.MINOR
     courses = [
         [
             (at, type(outcome), getattr(outcome, "step", None) and outcome.step.id)  # type: ignore[union-attr]
@@ -210,6 +210,6 @@ def test_only_contacts_are_too_late(days_late: int, is_contact: bool) -> None:
     process = the_process(([kind], "Europe/Berlin", None, None))
     due = datetime(2026, 3, 2, 9, tzinfo=UTC)
     facts = StepFacts(ConditionFacts(5000, 5000, due.date()), True, frozenset({"EMAIL"}))
-    first = decide(process, Position(1, due), facts, due + days_late * DAY).outcomes[0]
+    first = decide(process, WorkflowPosition(1, due), facts, due + days_late * DAY).outcomes[0]
     is_skipped = isinstance(first, Skipped) and first.reason is SkipReason.TOO_LATE
     assert is_skipped == (is_contact and days_late > 3)

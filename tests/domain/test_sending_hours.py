@@ -16,7 +16,7 @@ from dunwell.contact.escalation.contacts.sending_hours import (
 )
 from dunwell.contact.escalation.process import make_process
 from dunwell.contact.messages.guards.guards import HeldBy, KeptBack
-from dunwell.core.workflows.definition import CommunicationStep
+from dunwell.core.workflows.definition import ContactStep
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION
 
@@ -36,7 +36,7 @@ def hours_of(
     hours = {**DOCUMENT["settings"]["contactHours"], **contact_hours}
     definition = a_definition(settings={**DOCUMENT["settings"], "contactHours": hours})
     step = definition.steps[0]
-    assert isinstance(step, CommunicationStep)
+    assert isinstance(step, ContactStep)
     step = msgspec.structs.replace(step, send=send)
     process = make_process(definition, "Europe/Berlin")
     return find_sending_hours(process, step, channel, configuration or quiet())

@@ -7,10 +7,10 @@ import pytest
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.contacts.outcomes.settlement import (
     MAX_TRIES,
-    Attempt,
     CallAgain,
+    ContactAttempt,
     FallBack,
-    GiveUp,
+    GiveUpContact,
     Settled,
     Settlement,
     TakeBack,
@@ -27,10 +27,10 @@ from dunwell.contact.sending.channel import (
     Unanswered,
     Uncalled,
 )
-from dunwell.core.workflows.definition import CommunicationStep
+from dunwell.core.workflows.definition import ContactStep
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
-STEP = CommunicationStep(
+STEP = ContactStep(
     id=1, name="First", channel="EMAIL", fallbacks=["SMS", "LETTER"], template="reminder"
 )
 
@@ -44,7 +44,7 @@ def settle(
     usable: tuple[Channel, ...] = (),
 ) -> Settlement:
     return decide_settlement(
-        Attempt(STEP, tries, usable, Tried(frozenset(tried), len(tried))), answer, NOW
+        ContactAttempt(STEP, tries, usable, Tried(frozenset(tried), len(tried))), answer, NOW
     )
 
 
@@ -61,10 +61,10 @@ def test_pauses_double_up_to_six_hours(tries: int, asked: int, seconds: int) -> 
 
 
 def test_the_last_try_gives_up() -> None:
-    assert settle(Temporary(0), MAX_TRIES) == GiveUp("not taken in 15 tries")
+    assert settle(Temporary(0), MAX_TRIES) == GiveUpContact("not taken in 15 tries")
     answer = Temporary(reason="The mail server put it off: 451.")
     words = "not taken in 15 tries: The mail server put it off: 451."
-    assert settle(answer, MAX_TRIES) == GiveUp(words)
+    assert settle(answer, MAX_TRIES) == GiveUpContact(words)
 
 
 def test_a_channel_that_is_away_for_a_night_is_waited_for() -> None:
@@ -74,7 +74,7 @@ def test_a_channel_that_is_away_for_a_night_is_waited_for() -> None:
 
 
 def test_contacts_of_one_moment_are_tried_again_at_different_moments() -> None:
-    attempts = (Attempt(STEP, 1, (), _TRIED, spread) for spread in (0.0, 0.5, 0.999))
+    attempts = (ContactAttempt(STEP, 1, (), _TRIED, spread) for spread in (0.0, 0.5, 0.999))
     settled = [decide_settlement(each, Temporary(), NOW) for each in attempts]
     pauses = [each.at - NOW for each in settled if isinstance(each, TryAgain)]
     assert pauses == sorted({*pauses})
@@ -82,7 +82,7 @@ def test_contacts_of_one_moment_are_tried_again_at_different_moments() -> None:
 
 
 def test_the_wish_of_a_provider_is_kept_to_the_second() -> None:
-    answer, attempt = Temporary(90), Attempt(STEP, 1, (), _TRIED, spread=0.9)
+    answer, attempt = Temporary(90), ContactAttempt(STEP, 1, (), _TRIED, spread=0.9)
     assert decide_settlement(attempt, answer, NOW) == TryAgain(NOW + timedelta(seconds=90))
 
 
@@ -104,7 +104,7 @@ def test_a_refusal_falls_back_to_the_next_channel_that_can_be_used() -> None:
 
 def test_a_fallback_never_goes_back() -> None:
     every: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
-    assert settle(Permanent("gone"), tried=every, usable=every) == GiveUp("gone")
+    assert settle(Permanent("gone"), tried=every, usable=every) == GiveUpContact("gone")
 
 
 def test_a_list_a_minor_changed_is_gone_through_without_a_channel_twice() -> None:

@@ -6,12 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.cases.payments.balancing import share_surplus
-from dunwell.core.claims.balance import Item
+from dunwell.core.claims.balance import OwedItem
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
 _ITEMS = st.lists(
     st.builds(
-        Item,
+        OwedItem,
         item_id=st.integers(1, 10**6),
         position=st.integers(0, 99),
         type=st.sampled_from(["PRIMARY", "DUNNING_FEE"]),
@@ -25,7 +25,7 @@ _SURPLUS = st.dictionaries(st.uuids(), st.integers(1, 10**6), max_size=4)
 
 @given(_ITEMS, _SURPLUS)
 def test_nothing_is_outstanding_beside_an_overpaid_cent(
-    items: list[Item], surplus: dict[UUID, int]
+    items: list[OwedItem], surplus: dict[UUID, int]
 ) -> None:
     shared = share_surplus(items, surplus, "COSTS_FIRST")
     used = sum(cents for shares in shared.values() for cents in shares.values())
@@ -35,7 +35,10 @@ def test_nothing_is_outstanding_beside_an_overpaid_cent(
 
 
 def test_the_earlier_payment_steps_in_first() -> None:
-    items = [Item(1, 0, "PRIMARY", 1000, allocated_cents=400), Item(2, 1, "DUNNING_FEE", 250)]
+    items = [
+        OwedItem(1, 0, "PRIMARY", 1000, allocated_cents=400),
+        OwedItem(2, 1, "DUNNING_FEE", 250),
+    ]
     shared = share_surplus(items, {FIRST: 300, SECOND: 900}, "COSTS_FIRST")
     assert shared == {FIRST: {2: 250, 1: 50}, SECOND: {1: 550}}
     assert share_surplus(items, {}, "COSTS_FIRST") == {}

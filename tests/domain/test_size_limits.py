@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
+from dunwell.contact.messages.facts import MessageClaim, MessageItem
 from dunwell.contact.messages.formatting import Values
 from dunwell.contact.messages.markdown import cache_by_size
 from dunwell.contact.messages.parts import Slot, fill_within
@@ -122,8 +122,8 @@ _WRITTEN: dict[str, Callable[[], object]] = {
 }  # fmt: skip
 
 
-def many_items() -> ClaimFacts:
-    items = tuple(ItemFacts("PRIMARY", 1, reference=f"INV-{n}") for n in range(100))
+def many_items() -> MessageClaim:
+    items = tuple(MessageItem("PRIMARY", 1, reference=f"INV-{n}") for n in range(100))
     return replace(CLAIM, items=items)
 
 

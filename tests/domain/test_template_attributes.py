@@ -42,7 +42,8 @@ _DEBTOR_PAGE = {
     "session": list_kinds(get_type_hints(debtor_pages.DebtorPageContext)["session"]),
 }  # fmt: skip
 _PORTAL_PAGE = {
-    **_EVERY_PAGE, "person": list_kinds(portal_pages.Person), "merchant": list_kinds(Merchant),
+    **_EVERY_PAGE, "person": list_kinds(portal_pages.SignedInPerson),
+    "merchant": list_kinds(Merchant),
     "timezone": _STRING, "form_token": _STRING, "area": _STRING, "done": _STRING, "path": _STRING,
     "to": frozenset({Function(portal_pages.PortalPageContext.address)}),
     "may": frozenset({Function(portal_pages.PortalPageContext.may)}),

@@ -4,7 +4,7 @@ import pytest
 
 from dunwell.core.workflows.definition import Template
 from dunwell.core.workflows.text_places import (
-    Place,
+    TextPlace,
     Written,
     list_places,
     put_text,
@@ -14,12 +14,12 @@ from dunwell.core.workflows.text_places import (
 from tests.support.texts import a_texts_definition
 
 _DEFINITION = a_texts_definition()
-_MAIL = Place("templates", "reminder", "de", "EMAIL")
-_LETTER = Place("templates", "reminder", "en", "LETTER")
+_MAIL = TextPlace("templates", "reminder", "de", "EMAIL")
+_LETTER = TextPlace("templates", "reminder", "en", "LETTER")
 
 
 @pytest.mark.parametrize("place", list(list_places(_DEFINITION)), ids=str)
-def test_what_is_read_and_put_back_changes_nothing(place: Place) -> None:
+def test_what_is_read_and_put_back_changes_nothing(place: TextPlace) -> None:
     written = read_text(_DEFINITION, place)
     assert written is not None
     assert put_text(_DEFINITION, place, written) == _DEFINITION
@@ -45,7 +45,7 @@ def test_a_text_is_put_beside_the_others() -> None:
 
 
 def test_the_last_text_of_a_channel_takes_the_channel_along() -> None:
-    german = Place("templates", "reminder", "de", "LETTER")
+    german = TextPlace("templates", "reminder", "de", "LETTER")
 
     changed = put_text(_DEFINITION, german, None)
 
@@ -60,7 +60,7 @@ def test_a_subject_alone_is_kept() -> None:
 
 
 def test_a_new_name_makes_a_template_and_a_snippet() -> None:
-    mail, snippet = Place("templates", "last", "de", "SMS"), Place("snippets", "new", "de")
+    mail, snippet = TextPlace("templates", "last", "de", "SMS"), TextPlace("snippets", "new", "de")
 
     changed = put_text(put_text(_DEFINITION, mail, Written("Kurz")), snippet, Written("Neu"))
 

@@ -3,27 +3,34 @@
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.configuration import Contact
-from dunwell.cases.rollout.texts.edit_text import Review, count_words, list_sentences, review_text
+from dunwell.accounts.merchants.configuration import MerchantContact
+from dunwell.cases.rollout.texts.edit_text import (
+    TextReview,
+    count_words,
+    list_sentences,
+    review_text,
+)
 from dunwell.cases.rollout.texts.grid import Cell, lay_out_texts
 from dunwell.contact.messages.checking import find_template_faults
 from dunwell.contact.messages.merchant_rules import find_forbidden_words
-from dunwell.core.workflows.text_places import Place, Written, list_places, put_text
+from dunwell.core.workflows.text_places import TextPlace, Written, list_places, put_text
 from tests.support.merchants import CONFIGURATION
 from tests.support.texts import a_texts_definition
 
-_MAIL = Place("templates", "reminder", "de", "EMAIL")
-_SMS = Place("templates", "reminder", "de", "SMS")
-_SNIPPET = Place("snippets", "signature", "de")
+_MAIL = TextPlace("templates", "reminder", "de", "EMAIL")
+_SMS = TextPlace("templates", "reminder", "de", "SMS")
+_SNIPPET = TextPlace("snippets", "signature", "de")
 _GOOD = "Bitte zahlen Sie {{ outstanding }}. {{ landing.url }}"
 
 
-def review(text: str, place: Place = _MAIL, subject: str = "{{ claim.referenceNumber }}") -> Review:
+def review(
+    text: str, place: TextPlace = _MAIL, subject: str = "{{ claim.referenceNumber }}"
+) -> TextReview:
     definition = put_text(a_texts_definition(), place, Written(text, subject))
     return review_text(definition, place, CONFIGURATION)
 
 
-def codes(review: Review) -> list[str]:
+def codes(review: TextReview) -> list[str]:
     return [fault.code for fault in review.faults]
 
 
@@ -145,7 +152,7 @@ def test_own_words_stand_in_the_place_of_the_standard_ones() -> None:
 
 
 def test_what_no_claim_of_the_merchant_will_ever_have_is_told() -> None:
-    contact = Contact(email="hilfe@nordwind.example")
+    contact = MerchantContact(email="hilfe@nordwind.example")
     nobodys = msgspec.structs.replace(CONFIGURATION, contact=contact)
     text = Written(f"{_GOOD} {{{{ merchant.phone }}}}", "{{ claim.referenceNumber }}")
     definition = put_text(a_texts_definition(), _MAIL, text)

@@ -8,20 +8,20 @@ import pytest
 
 from dunwell.core.workflows.definition import (
     CheckpointStep,
-    CommunicationStep,
     Condition,
-    ContactHours,
+    ContactStep,
     Definition,
     FeeStep,
-    Holidays,
     LatePolicy,
     ProcessSettings,
     Template,
     WaitStep,
+    WorkflowContactHours,
+    WorkflowHolidays,
 )
-from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, Verdict, find_verdict
+from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, VersionVerdict, find_verdict
 
-STEPS = [CommunicationStep, WaitStep, FeeStep, CheckpointStep]
+STEPS = [ContactStep, WaitStep, FeeStep, CheckpointStep]
 TEXT = {"en": "Another text"}
 MAIL = {"subject": TEXT, "body": TEXT}
 # All that a definition can say, said.
@@ -62,8 +62,8 @@ OTHERS: dict[type, dict[str, Any]] = {
         "processing_start": "CREATION", "contact_hours": None, "holidays": None,
         "fees_need_contact": False, "late_policy": None,
     },
-    ContactHours: {"weekdays": ["TUE"], "since": "10:00", "until": "17:00"},
-    Holidays: {"country": "AT", "subdivision": None},
+    WorkflowContactHours: {"weekdays": ["TUE"], "since": "10:00", "until": "17:00"},
+    WorkflowHolidays: {"country": "AT", "subdivision": None},
     LatePolicy: {"skip_if_older_than_days": 31},
     Template: {"email": MAIL, "sms": {"body": TEXT}, "letter": MAIL},
     Condition: {
@@ -73,7 +73,7 @@ OTHERS: dict[type, dict[str, Any]] = {
         "city": {"equals": "Kiel"}, "postal_code": {"startsWith": "2"},
         "custom_fields": {"a": "b"},
     },
-    CommunicationStep: OF_EVERY_STEP | {
+    ContactStep: OF_EVERY_STEP | {
         "channel": "LETTER", "template": "other", "fallbacks": [], "send": "IMMEDIATE",
         "attachments": "REQUIRED",
     },
@@ -82,18 +82,18 @@ OTHERS: dict[type, dict[str, Any]] = {
     CheckpointStep: OF_EVERY_STEP | {"offset": 15, "message": "y"},
 }  # fmt: skip
 # Where each part stands in FULL, and what a change of any of its fields amounts to.
-PLACES: dict[type, tuple[tuple[str | int, ...], Verdict | None]] = {
+PLACES: dict[type, tuple[tuple[str | int, ...], VersionVerdict | None]] = {
     Definition: ((), None),
-    ProcessSettings: (("settings",), Verdict.MAJOR),
-    ContactHours: (("settings", "contactHours"), Verdict.MAJOR),
-    Holidays: (("settings", "holidays"), Verdict.MAJOR),
-    LatePolicy: (("settings", "latePolicy"), Verdict.MAJOR),
-    Template: (("templates", "reminder"), Verdict.MINOR),
-    Condition: (("steps", 1, "when"), Verdict.MAJOR),
+    ProcessSettings: (("settings",), VersionVerdict.MAJOR),
+    WorkflowContactHours: (("settings", "contactHours"), VersionVerdict.MAJOR),
+    WorkflowHolidays: (("settings", "holidays"), VersionVerdict.MAJOR),
+    LatePolicy: (("settings", "latePolicy"), VersionVerdict.MAJOR),
+    Template: (("templates", "reminder"), VersionVerdict.MINOR),
+    Condition: (("steps", 1, "when"), VersionVerdict.MAJOR),
     **{step: (("steps", index), None) for index, step in enumerate(STEPS)},
 }
 # Parts whose place is within the fields of others, which stand above.
-WITHIN = {"EmailTemplate", "SmsTemplate", "LetterTemplate", "Bounds", "TextTest"}
+WITHIN = {"EmailTemplate", "SmsTemplate", "LetterTemplate", "IntegerBounds", "TextTest"}
 
 
 def parts_of(shape: type, seen: set[type]) -> Iterator[type]:
@@ -154,7 +154,7 @@ def test_the_contract_is_kept_to_the_letter() -> None:
         name
         for verdicts in FIELD_VERDICTS.values()
         for name, verdict in verdicts.items()
-        if verdict is Verdict.MINOR
+        if verdict is VersionVerdict.MINOR
     }
     assert minor == {
         "template", "templates", "snippets", "channel", "fallbacks", "type", "value", "offset",
@@ -165,4 +165,4 @@ def test_the_contract_is_kept_to_the_letter() -> None:
 def test_another_kind_under_the_same_id_is_major() -> None:
     steps = [{"id": 1, "name": "Mail", "kind": "WAIT", "days": 1}, *FULL["steps"][1:]]
     new = msgspec.convert({**FULL, "steps": steps}, Definition)
-    assert find_verdict(msgspec.convert(FULL, Definition), new) is Verdict.MAJOR
+    assert find_verdict(msgspec.convert(FULL, Definition), new) is VersionVerdict.MAJOR

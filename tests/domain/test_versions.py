@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.differences import find_differences
 from dunwell.core.workflows.versions.versions import (
-    Verdict,
     Version,
+    VersionVerdict,
     find_next_number,
     find_verdict,
 )
@@ -82,37 +82,37 @@ OLD = edited()
 
 
 def test_the_same_definition_is_no_change() -> None:
-    assert find_verdict(OLD, edited()) is Verdict.NONE
+    assert find_verdict(OLD, edited()) is VersionVerdict.NONE
     assert find_differences(OLD, edited()) == []
 
 
 @pytest.mark.parametrize("edit", MINOR)
 def test_a_change_inside_an_action_is_minor(edit: Edit) -> None:
-    assert find_verdict(OLD, edited(edit)) is Verdict.MINOR
+    assert find_verdict(OLD, edited(edit)) is VersionVerdict.MINOR
 
 
 @pytest.mark.parametrize("edit", MAJOR)
 def test_a_change_of_course_or_settings_is_major(edit: Edit) -> None:
-    assert find_verdict(OLD, edited(edit)) is Verdict.MAJOR
+    assert find_verdict(OLD, edited(edit)) is VersionVerdict.MAJOR
 
 
 @given(st.lists(st.sampled_from(MINOR), min_size=1, unique=True))
 def test_minor_changes_together_stay_minor(edits: list[Edit]) -> None:
     ordered = sorted(edits, key=MINOR.index)
-    assert find_verdict(OLD, edited(*ordered)) is Verdict.MINOR
+    assert find_verdict(OLD, edited(*ordered)) is VersionVerdict.MINOR
 
 
 @given(st.sampled_from(MAJOR), st.lists(st.sampled_from(MINOR), unique=True))
 def test_a_combined_change_is_major(major: Edit, minors: list[Edit]) -> None:
     ordered = [*sorted(minors, key=MINOR.index), major]
-    assert find_verdict(OLD, edited(*ordered)) is Verdict.MAJOR
+    assert find_verdict(OLD, edited(*ordered)) is VersionVerdict.MAJOR
 
 
 @given(st.sampled_from([*MINOR, *MAJOR]), st.sampled_from([*MINOR, *MAJOR]))
 def test_the_verdict_is_the_same_both_ways_and_words_say_why(first: Edit, second: Edit) -> None:
     one, other = edited(first), edited(second)
     assert find_verdict(one, other) is find_verdict(other, one)
-    is_equal = find_verdict(one, other) is Verdict.NONE
+    is_equal = find_verdict(one, other) is VersionVerdict.NONE
     assert (find_differences(one, other) == []) is is_equal
 
 
@@ -121,20 +121,20 @@ def test_the_order_of_names_is_no_change() -> None:
     document["snippets"] = {"b": {"de": "x", "en": "y"}, "a": {"de": "x", "en": "y"}}
     turned = {**document, "snippets": dict(reversed(document["snippets"].items()))}
     old, new = (msgspec.convert(each, Definition) for each in (document, turned))
-    assert find_verdict(old, new) is Verdict.NONE
+    assert find_verdict(old, new) is VersionVerdict.NONE
 
 
 @pytest.mark.parametrize(
     ("current", "verdict", "number"),
     [
-        (None, Verdict.MAJOR, (1, 0)),
-        ((1, 0), Verdict.MINOR, (1, 1)),
-        ((1, 9), Verdict.MINOR, (1, 10)),
-        ((1, 9), Verdict.MAJOR, (2, 0)),
+        (None, VersionVerdict.MAJOR, (1, 0)),
+        ((1, 0), VersionVerdict.MINOR, (1, 1)),
+        ((1, 9), VersionVerdict.MINOR, (1, 10)),
+        ((1, 9), VersionVerdict.MAJOR, (2, 0)),
     ],
 )
 def test_versions_are_numbered_in_sequence(
-    current: tuple[int, int] | None, verdict: Verdict, number: tuple[int, int]
+    current: tuple[int, int] | None, verdict: VersionVerdict, number: tuple[int, int]
 ) -> None:
     version = current and Version(UUID(int=1), UUID(int=2), *current, OLD)
     assert find_next_number(version or None, verdict) == number

@@ -5,15 +5,15 @@ from uuid import UUID
 from dunwell.core.events.deliveries.proof import (
     MOST_NUMBERED,
     Counted,
-    Gap,
+    DeliveryGap,
     GapKind,
     list_proof_lines,
     prove,
 )
 
 
-def a_gap(number: int, state: str = "GIVEN_UP", tries: int = 10) -> Gap:
-    return Gap(number, UUID(int=number), "ESCALATED", 41, 3, state, tries)
+def a_gap(number: int, state: str = "GIVEN_UP", tries: int = 10) -> DeliveryGap:
+    return DeliveryGap(number, UUID(int=number), "ESCALATED", 41, 3, state, tries)
 
 
 def test_all_but_some_are_acknowledged() -> None:

@@ -11,7 +11,7 @@ from dunwell.contact.messages.codes import derive_check, digest_check
 from dunwell.contact.messages.facts import CHECK_MASK
 from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
 from dunwell.interfaces.landing.entering.routes_real import Confirmed, TypedMessage, check_message
-from dunwell.interfaces.landing.entering.tries import Wrong
+from dunwell.interfaces.landing.entering.tries import WrongTry
 from dunwell.interfaces.landing.entering.visitors import digest_visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -43,7 +43,7 @@ async def _check(house: House, code: str, amount: str = "102,40") -> bool:
         found = await check_message(
             tx, resources.keys, typed, visitor=visitor, now=resources.clock.now()
         )
-    assert isinstance(found, Confirmed | Wrong)
+    assert isinstance(found, Confirmed | WrongTry)
     return isinstance(found, Confirmed)
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.modalities.answer_modality import request_modality
-from dunwell.cases.payments.choice import Choice, ChoiceKind
+from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
 from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice import MOST_AN_HOUR
@@ -45,7 +45,7 @@ async def _pay(till: Till) -> None:
 
 async def _announce(till: Till) -> None:
     async with till.house.work(DEBTOR) as work:
-        sent = SentTransfer(Choice(ChoiceKind.WHOLE, 10240), TODAY)
+        sent = SentTransfer(PaymentChoice(ChoiceKind.WHOLE, 10240), TODAY)
         await announce_transfer(work, till.claim_id, sent)
 
 

@@ -10,7 +10,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.core.events.webhooks.delivery import WebhookSender, open_webhook_sender
-from dunwell.core.events.webhooks.dispatcher import Limits, WebhookDispatcher
+from dunwell.core.events.webhooks.dispatcher import DispatchLimits, WebhookDispatcher
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers, hangs, wait_until
@@ -34,7 +34,7 @@ async def test_one_hanging_endpoint_of_ten_delays_no_other(
         for receiver in (bad, *good):
             await outbox.add_endpoint(receiver.url)
         await outbox.raise_events(100)
-        dispatcher = WebhookDispatcher(resources, sender, Limits(in_flight=40))
+        dispatcher = WebhookDispatcher(resources, sender, DispatchLimits(in_flight=40))
         running = asyncio.create_task(dispatcher.run(stop))
         await wait_until(lambda: sum(len(each.received) for each in good) == 900)
         assert 1 <= bad.in_flight <= 10  # still hanging when all the others are done
@@ -57,7 +57,7 @@ async def test_many_hanging_endpoints_leave_places_for_the_healthy(
         await outbox.raise_events(20)
         await outbox.add_endpoint(good.url)
         await outbox.raise_events(20)
-        dispatcher = WebhookDispatcher(resources, sender, Limits(in_flight=20))
+        dispatcher = WebhookDispatcher(resources, sender, DispatchLimits(in_flight=20))
         running = asyncio.create_task(dispatcher.run(asyncio.Event()))
         await wait_until(lambda: len(good.received) == 20)
         assert bad.in_flight <= 5
@@ -69,7 +69,7 @@ async def test_two_dispatchers_deliver_nothing_twice(
     resources: Resources, sender: WebhookSender
 ) -> None:
     outbox = await an_outbox(replace(resources, clock=SystemClock()))
-    limits = Limits(largest_set=20)
+    limits = DispatchLimits(largest_set=20)
     async with a_receiver(answers(204)) as first, a_receiver(answers(204)) as second:
         await outbox.add_endpoint(first.url)
         await outbox.add_endpoint(second.url)

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
 from tests.support.receiver import (
     a_receiver,
     answers,
@@ -72,7 +72,7 @@ async def test_a_name_that_stands_for_an_inner_address_is_said_to_be_not_allowed
 async def test_a_redirect_is_an_answer_and_is_not_followed(client: HttpClient) -> None:
     async with a_receiver(answers(200)) as inner, a_receiver(redirects_to(inner.url)) as outer:
         answer = await client.post(outer.url, b"{}")
-        assert isinstance(answer, Answer)
+        assert isinstance(answer, HttpResponse)
         assert answer.status == 302
         assert inner.received == []
 
@@ -89,7 +89,7 @@ async def test_of_a_huge_answer_only_the_first_bytes_are_read(client: HttpClient
     sent: list[int] = []
     async with a_receiver(answers_at_length(300_000_000, sent)) as receiver:
         answer = await client.post(receiver.url, b"{}")
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, HttpResponse)
     assert answer.status == 200
     assert answer.start == b"x" * 4096
     assert sum(sent) < 20_000_000
@@ -108,7 +108,7 @@ async def test_a_proxy_in_the_environment_is_not_used(
     async with a_receiver(answers(204)) as receiver, a_receiver(answers(200)) as proxy:
         monkeypatch.setenv("HTTP_PROXY", proxy.url)
         answer = await client.post(receiver.url, b"{}")
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, HttpResponse)
     assert answer.status == 204
     assert proxy.received == []
 

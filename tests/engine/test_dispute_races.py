@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from dunwell.cases.disputes.answer_dispute import Resolution, resolve_dispute
-from dunwell.cases.disputes.dispute import Dispute, DisputeState, NewDispute
+from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, NewDispute
 from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.contact.sending.channel import Temporary
 from dunwell.core.claims.states import Status
@@ -19,15 +19,15 @@ from tests.support.disputes import ACCEPTED, REJECTED, dispute, read_disputes, r
 from tests.support.house import House, a_house
 from tests.support.waiting import until_held_back
 
-Ending = Callable[[House, Dispute], Awaitable[Dispute]]
+Ending = Callable[[House, ClaimDispute], Awaitable[ClaimDispute]]
 _STATES = "SELECT state FROM communications WHERE merchant_id = $1 ORDER BY planned_at, run"
 
 
-async def accept(house: House, opened: Dispute) -> Dispute:
+async def accept(house: House, opened: ClaimDispute) -> ClaimDispute:
     return await resolve(house, opened, ACCEPTED)
 
 
-async def reject(house: House, opened: Dispute) -> Dispute:
+async def reject(house: House, opened: ClaimDispute) -> ClaimDispute:
     return await resolve(house, opened, REJECTED)
 
 
@@ -92,7 +92,7 @@ async def test_disputed_while_the_channel_is_away_nothing_is_tried_again(
     channel = InterruptedChannel([Temporary(60)])
     house = await a_house(resources, clock, a_definition(), channels=[channel])
     [claim_id] = await house.create()
-    opened: list[Dispute] = []
+    opened: list[ClaimDispute] = []
 
     async def object_to_it() -> None:
         opened.append(await dispute(house, claim_id))

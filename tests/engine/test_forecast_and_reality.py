@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.contact.escalation.forecast.forecast import forecast
 from dunwell.contact.escalation.process import make_process
-from dunwell.contact.escalation.schedule import ContactPlanned, Outcome, Position, StepFacts
+from dunwell.contact.escalation.schedule import ContactPlanned, Outcome, StepFacts, WorkflowPosition
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
@@ -96,7 +96,7 @@ async def _foresee(house: House, definition: Any) -> list[tuple[datetime, int, s
     )  # fmt: skip
     foreseen = forecast(
         make_process(definition, "Europe/Berlin"),
-        Position(row["next_step_id"], row["due_at"]),
+        WorkflowPosition(row["next_step_id"], row["due_at"]),
         StepFacts(condition, has_reached=False, usable_channels=frozenset({"EMAIL"})),
         START,
         until=START + SPAN,

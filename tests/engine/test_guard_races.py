@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.configuration import Guards
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.escalation.contacts.prepare_contacts import Taking, prepare_contacts
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.messages.identities import Person, identify
+from dunwell.contact.messages.identities import DebtorPerson, identify
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
@@ -124,7 +124,9 @@ async def test_guards_are_taken_in_the_order_of_their_digests(
 ) -> None:
     house = await a_guarded_house(resources, clock, Guards(5, 5))
     merchant_id, emails = house.merchant.merchant_id, [f"p{n}@example.org" for n in range(15)]
-    people = [identify(resources.keys, merchant_id, Person(0, one, None, None)) for one in emails]
+    people = [
+        identify(resources.keys, merchant_id, DebtorPerson(0, one, None, None)) for one in emails
+    ]
     digests = sorted(digest for [digest] in people)
     for round_number in range(1 + is_known):
         await house.run()

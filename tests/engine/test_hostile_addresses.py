@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
 from tests.support.receiver import a_receiver, answers, redirects_to
 
 # Written into the URL itself; {port} is the listener's.
@@ -136,7 +136,7 @@ async def test_a_redirect_inwards_is_not_followed() -> None:
                 open_http_client(allow_loopback=True, user_agent="t") as client,
             ):
                 answer = await client.post(outer.url, b"{}")
-            assert isinstance(answer, Answer)
+            assert isinstance(answer, HttpResponse)
             assert answer.status == 302
         await asyncio.sleep(0)
     assert seen == []
@@ -151,5 +151,5 @@ async def test_the_listener_would_have_seen_who_came() -> None:
     ):
         url = receiver.url.replace("127.0.0.1", "hooks.shop.example")
         answer = await client.post(url, b"{}")
-    assert isinstance(answer, Answer)
+    assert isinstance(answer, HttpResponse)
     assert len(receiver.received) == 1

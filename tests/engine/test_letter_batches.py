@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import Batch, FolderLine
+from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.folder.channel import FolderDepot
 from dunwell.contact.sending.batches.release_batches import TAKEN_BACK, BatchReleaser
@@ -30,7 +30,7 @@ async def post(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> AsyncIterator[LetterHouse]:
     post = await a_house_with_a_folder(
-        resources, clock, tmp_path / "letters", Batch(every_minutes=60, most=3)
+        resources, clock, tmp_path / "letters", BatchRule(every_minutes=60, most=3)
     )
     yield post
     await post.adapter.close()

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import Batch, FolderLine, locate
+from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine, locate
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.contact.sending.batches.manifest import Letter
 from dunwell.contact.sending.batches.store import begin_items
@@ -80,7 +80,7 @@ async def test_what_of_a_line_says_not_where_it_stands_changes_meanwhile(
     resources = post.house.resources
     await apply_installation(resources, Installation(lines={"post": a_line(post.depot)}))
     await post.create("A-1")
-    other = a_line(post.depot, batch=Batch(every_minutes=5), layout="c5-6")
+    other = a_line(post.depot, batch=BatchRule(every_minutes=5), layout="c5-6")
     await apply_installation(resources, Installation(lines={"post": other}))
 
 

@@ -2,7 +2,7 @@
 
 from datetime import timedelta
 
-from dunwell.accounts.installation.delivery_providers import Pace
+from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome
@@ -32,7 +32,7 @@ class CountingLine(ScriptedLine):
 async def test_no_more_may_have_left_unseen_than_the_line_says(
     resources: Resources, clock: MovableClock
 ) -> None:
-    line = CountingLine(pace=Pace(at_once=3))
+    line = CountingLine(pace=ProviderPace(at_once=3))
     line.house = house = await a_house_with_a_line(resources, clock, line)
     await house.create(*(f"INV-{number}" for number in range(10)))
     await house.run()
@@ -42,7 +42,7 @@ async def test_no_more_may_have_left_unseen_than_the_line_says(
 async def test_a_line_takes_no_more_in_a_second_than_it_says(
     resources: Resources, clock: MovableClock
 ) -> None:
-    line = ScriptedLine(pace=Pace(per_second=4.0))
+    line = ScriptedLine(pace=ProviderPace(per_second=4.0))
     house = await a_house_with_a_line(resources, clock, line)
     await house.create(*(f"INV-{number}" for number in range(10)))
     await Engine(resources).run_once()

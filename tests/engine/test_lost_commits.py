@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import Pace
+from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.notices.sender import NoticeSender
@@ -151,7 +151,7 @@ async def test_commits_lost_at_random_repeat_nothing_and_skip_nothing(
     resources: Resources, postgres: EmbeddedPostgres, clock: MovableClock
 ) -> None:
     chance = random.Random(30)
-    line = ScriptedLine(pace=Pace(at_once=5))
+    line = ScriptedLine(pace=ProviderPace(at_once=5))
     house = await a_house_with_a_line(resources, clock, line)
     names = [f"R-{number}" for number in range(60)]
     await house.create(*names)

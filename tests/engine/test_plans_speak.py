@@ -16,7 +16,7 @@ from dunwell.contact.escalation.end_claim import end_claim
 from dunwell.contact.messages.links import hash_token
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.states import Happening
+from dunwell.core.claims.states import ClaimTransition
 from dunwell.interfaces.landing.entering.store import find_link
 from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
 from dunwell.operations.sandbox.advance_clock import advance_clock
@@ -193,13 +193,13 @@ async def _withdraw_plan(arrangement: Arrangement) -> None:
     await arrangement.withdraw(row["modality_id"])
 
 
-async def _end(arrangement: Arrangement, happening: Happening) -> None:
+async def _end(arrangement: Arrangement, happening: ClaimTransition) -> None:
     async with arrangement.house.work() as work:
         await end_claim(work, await access_claim(work, arrangement.claim_id), happening)
 
 
 async def _withdraw_claim(arrangement: Arrangement) -> None:
-    await _end(arrangement, Happening.WITHDRAWN_BY_MERCHANT)
+    await _end(arrangement, ClaimTransition.WITHDRAWN_BY_MERCHANT)
 
 
 async def _dispute(arrangement: Arrangement) -> None:

@@ -9,7 +9,7 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.cases.rollout.preview.effects import Asked, Outlook
+from dunwell.cases.rollout.preview.effects import Outlook, PreviewScope
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.drafts.save_draft import save_draft
@@ -72,7 +72,7 @@ async def foresee(house: House, workflow_id: Any) -> Outlook:
         merchant = work.merchant
     async with resources.database.connection() as connection, snapshot(connection):
         reading = Work.open(resources, connection, merchant, ERP)
-        seen = await preview_draft(reading, resources.keys, workflow_id, Asked(days=DAYS))
+        seen = await preview_draft(reading, resources.keys, workflow_id, PreviewScope(days=DAYS))
     assert seen.effects.outlook is not None
     return seen.effects.outlook
 

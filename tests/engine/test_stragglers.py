@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import Pace
+from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
@@ -134,7 +134,7 @@ async def test_a_worker_that_is_cancelled_settles_what_it_knows(
     resources: Resources, clock: MovableClock
 ) -> None:
     """Of 60 messages 50 are at the channel, which has answered none of them."""
-    line = ScriptedLine(pace=Pace(at_once=60))
+    line = ScriptedLine(pace=ProviderPace(at_once=60))
     house = await a_house_with_a_line(resources, clock, line)
     house.channels[0] = hanging = _HangingChannel(channel="SMS", is_repeatable=False)
     for number in range(60):

@@ -22,7 +22,7 @@ from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.core.events.webhooks.endpoints import load_endpoints, rotate_secret, switch_on_endpoint
 from dunwell.core.events.webhooks.send_test import begin_test, send_test
 from dunwell.platform.clock import MovableClock, SystemClock
-from dunwell.platform.database.listed_table import Page
+from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers
@@ -61,7 +61,7 @@ async def prove(outbox: Outbox, endpoint_id: UUID, asked_from: int = 1) -> Proof
 
 async def log(
     outbox: Outbox, endpoint_id: UUID, limit: int = 50, **wanted: object
-) -> Page[LoggedDelivery]:
+) -> ListPage[LoggedDelivery]:
     cursor = wanted.pop("cursor", None)
     assert cursor is None or isinstance(cursor, str)
     async with outbox.resources.database.transaction() as tx:
@@ -156,7 +156,7 @@ async def test_the_log_is_filtered_and_goes_on_page_by_page(outbox: Outbox) -> N
     await settle(outbox, ids[1], "GIVEN_UP", 500)
     await settle(outbox, ids[3], "DELIVERED", 204)
 
-    def named(page: Page[LoggedDelivery]) -> list[UUID]:
+    def named(page: ListPage[LoggedDelivery]) -> list[UUID]:
         return [each.event_id for each in page.items]
 
     first = await log(outbox, endpoint_id, 3)

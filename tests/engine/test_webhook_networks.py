@@ -13,7 +13,7 @@ from aiohttp import web
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
-from dunwell.core.events.webhooks.dispatcher import Limits, WebhookDispatcher
+from dunwell.core.events.webhooks.dispatcher import DispatchLimits, WebhookDispatcher
 from dunwell.core.events.webhooks.send_test import begin_test, send_test
 from dunwell.platform.resources import Resources
 from tests.engine.test_hostile_addresses import ANSWERED, SPELLED, Names, a_listener
@@ -51,7 +51,7 @@ async def a_dispatcher(
     async with open_webhook_sender(
         allow_loopback=False, authorities=authorities, resolver=names
     ) as sender:
-        yield WebhookDispatcher(resources, sender, Limits(in_flight_per_endpoint=1))
+        yield WebhookDispatcher(resources, sender, DispatchLimits(in_flight_per_endpoint=1))
 
 
 async def tries_of(outbox: Outbox) -> list[tuple[int | None, str | None]]:

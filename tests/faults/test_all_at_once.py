@@ -19,7 +19,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
@@ -68,7 +68,7 @@ async def besieged(
     credential = await a_credential(house, requests_per_minute=100_000)
     preview_path = f"{await a_texts_house(house)}{_LETTER}"
     now = replace(resources, clock=MovableClock(datetime.now(UTC)))
-    person = await join(a_reception(now), a_new_user(place=Place(Role.OPERATOR)))
+    person = await join(a_reception(now), a_new_user(place=UserRoles(Role.OPERATOR)))
     with a_web(tmp_path_factory.mktemp("besieged"), postgres.url) as web:
         port = httpx.URL(web.origin).port
         assert port is not None

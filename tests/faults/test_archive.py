@@ -19,7 +19,7 @@ import httpx
 import pytest
 
 from dunwell.operations.recovery import wal_file
-from dunwell.operations.recovery.archive import Archive, load_standing, open_embedded
+from dunwell.operations.recovery.archive import WalArchive, load_standing, open_embedded
 from dunwell.operations.recovery.archive_health import ask_log, look_at_archive
 from dunwell.operations.recovery.keep_archive import Keeper
 from dunwell.operations.recovery.point_in_time import go_back
@@ -84,7 +84,7 @@ async def test_a_moment_between_two_acknowledged_claims_is_gone_back_to(
     archive = tmp_path / "a disk's 100%" / "archive"
     installation.environment["DUNWELL_ARCHIVE_DIR"] = str(archive)
     installation.start_ready()
-    wait_until(lambda: Archive(archive).list_bases(), "a base backup")
+    wait_until(lambda: WalArchive(archive).list_bases(), "a base backup")
     (installation.data_dir / "files" / "7").mkdir(parents=True)
     (installation.data_dir / "files" / "7" / "upload").write_bytes(b"as it was uploaded")
     here = Cluster(find_embedded(read_folder(installation.data_dir)))
@@ -122,7 +122,7 @@ async def test_a_moment_between_two_acknowledged_claims_is_gone_back_to(
 
 
 def test_a_base_backup_that_was_killed_is_none(installation: Installation, tmp_path: Path) -> None:
-    archive = Archive(tmp_path / "archive")
+    archive = WalArchive(tmp_path / "archive")
     installation.environment["DUNWELL_ARCHIVE_DIR"] = str(archive.folder)
     up = installation.start()
     wait_until(lambda: list(archive.bases.glob("*")), "a base backup begins")
@@ -142,7 +142,7 @@ class Archived:
     """An installation that was archived, and from when to when its archive reaches."""
 
     settings: Settings
-    archive: Archive
+    archive: WalArchive
     begins_at: datetime
     ends_at: datetime
 
@@ -154,7 +154,7 @@ def archived(used_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     folder.chmod(0o755)
     subprocess.run(["cp", "-a", used_folder, folder / "var"], check=True)
     settings = read_folder(folder / "var", folder / "archive")
-    archive = Archive(folder / "archive")
+    archive = WalArchive(folder / "archive")
     server = open_embedded(settings).start()
     try:
         asyncio.run(mark(settings, archive))
@@ -166,7 +166,7 @@ def archived(used_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
         stop_server(server)
 
 
-async def mark(settings: Settings, archive: Archive) -> None:
+async def mark(settings: Settings, archive: WalArchive) -> None:
     """Once, and once more where a base backup was taken."""
     keeper = Keeper(settings, archive, find_embedded(settings))
     await keeper.mark_once()
@@ -212,7 +212,7 @@ def test_figures_tell_until_when_it_reaches_and_of_when_its_base_is(
     installation: Installation, tmp_path: Path
 ) -> None:
     """As operators read them, and by the names that the page gives them."""
-    archive = Archive(tmp_path / "archive")
+    archive = WalArchive(tmp_path / "archive")
     bind = f"127.0.0.1:{find_free_port()}"
     installation.environment |= {
         "DUNWELL_ARCHIVE_DIR": str(archive.folder), "DUNWELL_OPERATOR_BIND": bind,
@@ -234,33 +234,33 @@ def test_figures_tell_until_when_it_reaches_and_of_when_its_base_is(
     assert installation.stop() == 0
 
 
-def change_nothing(_archive: Archive, _data_dir: Path) -> None:
+def change_nothing(_archive: WalArchive, _data_dir: Path) -> None:
     pass
 
 
-def lose_log(archive: Archive, _data_dir: Path) -> None:
+def lose_log(archive: WalArchive, _data_dir: Path) -> None:
     (archive.log / f"{max(archive.list_segments())}.gz").unlink()
 
 
-def damage_log(archive: Archive, _data_dir: Path) -> None:
+def damage_log(archive: WalArchive, _data_dir: Path) -> None:
     (archive.log / f"{max(archive.list_segments())}.gz").write_bytes(b"\x1f\x8b damaged")
 
 
-def lose_manifest(archive: Archive, _data_dir: Path) -> None:
+def lose_manifest(archive: WalArchive, _data_dir: Path) -> None:
     [manifest] = archive.bases.glob("*/manifest.json")
     manifest.unlink()
 
 
-def draw_another_key(_archive: Archive, data_dir: Path) -> None:
+def draw_another_key(_archive: WalArchive, data_dir: Path) -> None:
     (data_dir / "secret.key").unlink()
 
 
-def leave_a_file(_archive: Archive, data_dir: Path) -> None:
+def leave_a_file(_archive: WalArchive, data_dir: Path) -> None:
     (data_dir / "files").mkdir()
     (data_dir / "files" / "mine").touch()
 
 
-def leave_a_database(_archive: Archive, data_dir: Path) -> None:
+def leave_a_database(_archive: WalArchive, data_dir: Path) -> None:
     (data_dir / "postgres" / "data").mkdir(parents=True)
 
 
@@ -278,11 +278,11 @@ def leave_a_database(_archive: Archive, data_dir: Path) -> None:
     ],
 )
 def test_what_cannot_be_gone_back_to_is_refused_and_leaves_nothing(
-    archived: Archived, tmp_path: Path, spoil: Callable[[Archive, Path], None], seconds: int,
+    archived: Archived, tmp_path: Path, spoil: Callable[[WalArchive, Path], None], seconds: int,
     words: str,
 ) -> None:  # fmt: skip
     subprocess.run(["cp", "-a", archived.archive.folder, tmp_path / "archive"], check=True)
-    data_dir, archive = tmp_path / "new", Archive(tmp_path / "archive")
+    data_dir, archive = tmp_path / "new", WalArchive(tmp_path / "archive")
     data_dir.mkdir()
     shutil.copy2(archived.settings.data_dir / "secret.key", data_dir)
     ends_at = load_standing(archive).until

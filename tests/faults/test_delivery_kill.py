@@ -12,7 +12,7 @@ from multiprocessing.context import ForkServerProcess
 from aiohttp import web
 
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
-from dunwell.core.events.webhooks.dispatcher import Limits, WebhookDispatcher
+from dunwell.core.events.webhooks.dispatcher import DispatchLimits, WebhookDispatcher
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources
@@ -78,4 +78,4 @@ async def test_killed_again_and_again_under_load_nothing_is_lost_and_little_doub
     assert set(times) == {str(event.event_id) for event in events}
     doubled = sum(times.values()) - len(times)
     # In flight, and finished but not yet recorded, when it was killed.
-    assert doubled <= kills * 3 * Limits().in_flight_per_endpoint
+    assert doubled <= kills * 3 * DispatchLimits().in_flight_per_endpoint

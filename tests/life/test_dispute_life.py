@@ -1,6 +1,6 @@
 """The life of a disputed claim, read as dates."""
 
-from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -61,7 +61,7 @@ async def test_a_debtor_pays_the_rest_after_taking_the_dispute_back(
 ) -> None:
     life = await a_life(resources, clock)
     await life.at_day(1)
-    opened: Dispute = await dispute(life.house, life.claim_id, "GOODS_NOT_RECEIVED")
+    opened: ClaimDispute = await dispute(life.house, life.claim_id, "GOODS_NOT_RECEIVED")
     await life.at_day(2)
     await life.house.pay(life.claim_id, 10000, "undisputed")
     assert await life.at_day(8) == ["ESCALATED", "DISPUTED"]

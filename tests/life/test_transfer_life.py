@@ -2,7 +2,7 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-from dunwell.cases.payments.choice import Choice, ChoiceKind
+from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
 from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -23,7 +23,7 @@ async def at_day(till: Till, day: int) -> list[str]:
 
 async def send(till: Till, sent_on: date) -> None:
     async with till.house.work(DEBTOR) as work:
-        sent = SentTransfer(Choice(ChoiceKind.WHOLE, 10240), sent_on)
+        sent = SentTransfer(PaymentChoice(ChoiceKind.WHOLE, 10240), sent_on)
         await announce_transfer(work, till.claim_id, sent)
 
 

@@ -16,13 +16,19 @@ from dunwell.accounts.users.accept_invitation import (
 )
 from dunwell.accounts.users.change_user import change_place
 from dunwell.accounts.users.invite_user import invite_first_admin, set_break_glass
-from dunwell.accounts.users.own_account import Asking, change_password
+from dunwell.accounts.users.own_account import SignInChange, change_password
 from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
-from dunwell.accounts.users.sign_in.sign_in import Entry, Gone, Wrong, check_password, give_code
+from dunwell.accounts.users.sign_in.sign_in import (
+    Gone,
+    SignInEntry,
+    WrongSignIn,
+    check_password,
+    give_code,
+)
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity
 from dunwell.accounts.users.store import load_user
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.operations.keys.installation_seals import seal_installation
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.metrics import REGISTRY
@@ -68,11 +74,11 @@ async def test_where_it_is_required_a_right_password_says_no_more_than_a_wrong_o
     erika = await join(house.reception, a_new_user())
     await house.change(required=True)
     hasher.verified = 0
-    assert await try_password(house, erika) == Wrong()
+    assert await try_password(house, erika) == WrongSignIn()
     assert hasher.verified == 1
     assert await house.count("portal_entries") == 0
     await house.change(required=False)
-    assert isinstance(await try_password(house, erika), Entry)
+    assert isinstance(await try_password(house, erika), SignInEntry)
 
 
 async def test_an_entry_of_before_opens_nothing_after(house: House) -> None:
@@ -115,7 +121,7 @@ async def test_a_new_password_goes_on_and_is_no_use_of_its_own(house: House) -> 
     glass = await join(house.reception, GLASS)
     person = await require(house.reception, glass.session)
     before = count_alarms()
-    asking = Asking(person, PASSWORD, HOME)
+    asking = SignInChange(person, PASSWORD, HOME)
     opened = await change_password(house.reception, asking, "basalt harp 2 river", randomness())
     assert isinstance(opened, OpenedSession)
     assert (opened.by, count_alarms()) == (OpenedBy.PASSWORD, before)
@@ -148,7 +154,7 @@ async def test_where_it_is_required_break_glass_admins_alone_are_invited(house: 
 
 
 async def test_only_an_admin_of_dunwells_own_is_one(house: House) -> None:
-    auditor = replace(GLASS, place=Place(Role.AUDITOR))
+    auditor = replace(GLASS, place=UserRoles(Role.AUDITOR))
     with pytest.raises(ValidationError):
         await invite(house.reception, auditor)
     known = await join(house.reception, replace(auditor, is_break_glass=False))
@@ -167,7 +173,7 @@ async def test_a_break_glass_admin_is_neither_linked_nor_made_anything_else(hous
         with pytest.raises(InvalidState):
             await link_identity(work, glass.user_id, "kontor", "erika-0001")
         with pytest.raises(InvalidState):
-            await change_place(work, glass.user_id, Place(Role.AUDITOR), 1)
+            await change_place(work, glass.user_id, UserRoles(Role.AUDITOR), 1)
 
 
 async def test_it_is_given_and_taken_back(house: House) -> None:
@@ -176,7 +182,7 @@ async def test_it_is_given_and_taken_back(house: House) -> None:
     for is_on in (True, False):
         async with house.reception.work(OPERATOR) as work:
             await set_break_glass(work, erika.user_id, is_on=is_on)
-        assert isinstance(await try_password(house, erika), Entry) == is_on
+        assert isinstance(await try_password(house, erika), SignInEntry) == is_on
         async with house.resources.database.connection() as connection:
             user = await load_user(connection, erika.user_id)
         assert user is not None

@@ -8,9 +8,9 @@ import pytest
 from dunwell.accounts.merchants.rights import Right, Role
 from dunwell.accounts.users.change_user import change_place, end_user
 from dunwell.accounts.users.passwords import Reception
-from dunwell.accounts.users.sign_in.sign_in import Wrong, check_password
+from dunwell.accounts.users.sign_in.sign_in import WrongSignIn, check_password
 from dunwell.accounts.users.store import list_users, load_user
-from dunwell.accounts.users.user import Place, User, list_effective_rights
+from dunwell.accounts.users.user import User, UserRoles, list_effective_rights
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import InsufficientScope, InvalidState, NotFound, ValidationError
 from tests.people.test_sessions import find, require
@@ -32,7 +32,7 @@ async def load(reception: Reception, user_id: UUID) -> User:
     return user
 
 
-async def change(reception: Reception, user_id: UUID, place: Place, revision: int = 1) -> None:
+async def change(reception: Reception, user_id: UUID, place: UserRoles, revision: int = 1) -> None:
     async with reception.work(OPERATOR) as work:
         await change_place(work, user_id, place, revision)
 
@@ -47,7 +47,7 @@ async def test_a_change_counts_from_the_next_request_on(
 ) -> None:
     await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    place = Place(None, {merchant_id: Role.MERCHANT_USER})
+    place = UserRoles(None, {merchant_id: Role.MERCHANT_USER})
     await change(reception, paul.user_id, place)
     person = await require(reception, paul.session)
     assert (person.everywhere, person.memberships) == (None, place.memberships)
@@ -60,11 +60,11 @@ async def test_a_change_counts_from_the_next_request_on(
 async def test_the_second_of_two_changes_is_refused(reception: Reception) -> None:
     await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    await change(reception, paul.user_id, Place(Role.AUDITOR))
+    await change(reception, paul.user_id, UserRoles(Role.AUDITOR))
     with pytest.raises(InvalidState) as refusal:
-        await change(reception, paul.user_id, Place(Role.OPERATOR))
+        await change(reception, paul.user_id, UserRoles(Role.OPERATOR))
     assert refusal.value.details == {"state": "CHANGED"}
-    assert (await load(reception, paul.user_id)).place == Place(Role.AUDITOR)
+    assert (await load(reception, paul.user_id)).place == UserRoles(Role.AUDITOR)
 
 
 async def test_who_is_ended_is_out_at_once_and_can_be_invited_anew(reception: Reception) -> None:
@@ -73,7 +73,7 @@ async def test_who_is_ended_is_out_at_once_and_can_be_invited_anew(reception: Re
     await end(reception, paul.user_id)
     assert await find(reception, paul.session.secret) is None
     outcome = await check_password(reception, paul.email, PASSWORD, HOME, randomness())
-    assert outcome == Wrong()
+    assert outcome == WrongSignIn()
     again = await join(reception, a_new_user("paul@example.org", name="Paul"))
     assert again.user_id != paul.user_id
     async with reception.work(OPERATOR) as work:
@@ -87,17 +87,20 @@ async def test_nobody_is_ended_twice_nor_changed_after(reception: Reception) -> 
     await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     await end(reception, paul.user_id)
-    for act in (end(reception, paul.user_id), change(reception, paul.user_id, Place(Role.ADMIN))):
+    for act in (
+        end(reception, paul.user_id),
+        change(reception, paul.user_id, UserRoles(Role.ADMIN)),
+    ):
         with pytest.raises(InvalidState):
             await act
     with pytest.raises(NotFound):
         await end(reception, UUID(int=7))
 
 
-@pytest.mark.parametrize("place", [None, Place(Role.OPERATOR), Place(Role.AUDITOR)])
-async def test_the_last_admin_stays(reception: Reception, place: Place | None) -> None:
+@pytest.mark.parametrize("place", [None, UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
+async def test_the_last_admin_stays(reception: Reception, place: UserRoles | None) -> None:
     erika = await join(reception, a_new_user())
-    await join(reception, a_new_user("op@example.org", name="Op", place=Place(Role.OPERATOR)))
+    await join(reception, a_new_user("op@example.org", name="Op", place=UserRoles(Role.OPERATOR)))
     await invite(reception, a_new_user("paul@example.org", name="Paul"))  # who has not joined
     user_id = erika.user_id
     act = change(reception, user_id, place) if place else end(reception, user_id)
@@ -126,33 +129,33 @@ async def test_of_two_admins_who_end_each_other_one_stays(reception: Reception) 
 
 async def test_an_admin_may_add_to_what_they_are(reception: Reception, merchant_id: int) -> None:
     erika = await join(reception, a_new_user())
-    place = Place(Role.ADMIN, {merchant_id: Role.MERCHANT_USER})
+    place = UserRoles(Role.ADMIN, {merchant_id: Role.MERCHANT_USER})
     await change(reception, erika.user_id, place)
     assert (await load(reception, erika.user_id)).place == place
 
 
 async def test_only_who_may_changes_people(reception: Reception, database: Database) -> None:
     erika = await join(reception, a_new_user())
-    operator = a_new_user("op@example.org", name="Op", place=Place(Role.OPERATOR))
+    operator = a_new_user("op@example.org", name="Op", place=UserRoles(Role.OPERATOR))
     person = await require(reception, (await join(reception, operator)).session)
     async with reception.work(person.actor) as work:
         with pytest.raises(InsufficientScope):
             await end_user(work, erika.user_id)
         with pytest.raises(InsufficientScope):
-            await change_place(work, person.user_id, Place(Role.ADMIN), 1)
-    assert (await load(reception, person.user_id)).place == Place(Role.OPERATOR)
+            await change_place(work, person.user_id, UserRoles(Role.ADMIN), 1)
+    assert (await load(reception, person.user_id)).place == UserRoles(Role.OPERATOR)
 
 
 async def test_there_must_be_the_merchant(reception: Reception, merchant_id: int) -> None:
     await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    wrong = Place(None, {merchant_id: Role.AUDITOR, merchant_id + 1: Role.AUDITOR})
+    wrong = UserRoles(None, {merchant_id: Role.AUDITOR, merchant_id + 1: Role.AUDITOR})
     with pytest.raises(ValidationError):
         await change(reception, paul.user_id, wrong)
 
 
 def test_rights_are_told_with_every_reason() -> None:
-    place = Place(Role.AUDITOR, {7: Role.MERCHANT_USER})
+    place = UserRoles(Role.AUDITOR, {7: Role.MERCHANT_USER})
     reasons = [(each.right, each.merchant_id, each.role) for each in list_effective_rights(place)]
     assert reasons == [
         (Right.READ_CLAIMS, None, Role.AUDITOR),

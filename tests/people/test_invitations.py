@@ -22,8 +22,8 @@ from dunwell.accounts.users.invite_user import (
 )
 from dunwell.accounts.users.passwords import PasswordFault, Reception
 from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sign_in.sign_in import Gone, Wrong, check_password, give_code
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.sign_in.sign_in import Gone, WrongSignIn, check_password, give_code
+from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import InsufficientScope, ValidationError
@@ -115,7 +115,7 @@ async def test_without_the_second_factor_nobody_comes_in(reception: Reception) -
     """Who was invited and did not join has no password to sign in with."""
     await invite(reception, a_new_user())
     outcome = await check_password(reception, "erika@example.org", "", HOME, randomness())
-    assert outcome == Wrong()
+    assert outcome == WrongSignIn()
 
 
 async def test_joining_brings_ten_recovery_codes(reception: Reception) -> None:
@@ -125,7 +125,7 @@ async def test_joining_brings_ten_recovery_codes(reception: Reception) -> None:
 
 
 async def test_only_admins_invite(reception: Reception, database: Database) -> None:
-    operator = await join(reception, a_new_user(place=Place(Role.OPERATOR)))
+    operator = await join(reception, a_new_user(place=UserRoles(Role.OPERATOR)))
     person = await require(reception, operator.session)
     with pytest.raises(InsufficientScope):
         async with reception.work(person.actor) as work:
@@ -141,10 +141,10 @@ async def test_only_admins_invite(reception: Reception, database: Database) -> N
         ({"name": ""}, "NAME"),
         ({"name": "a\x00b"}, "NAME"),
         ({"name": "x" * 201}, "NAME"),
-        ({"place": Place()}, "ROLE"),
-        ({"place": Place(Role.MERCHANT_USER)}, "ROLE"),
-        ({"place": Place(None, {1: Role.ADMIN})}, "ROLE"),
-        ({"place": Place(None, {2**31 - 1: Role.AUDITOR})}, "MERCHANT"),
+        ({"place": UserRoles()}, "ROLE"),
+        ({"place": UserRoles(Role.MERCHANT_USER)}, "ROLE"),
+        ({"place": UserRoles(None, {1: Role.ADMIN})}, "ROLE"),
+        ({"place": UserRoles(None, {2**31 - 1: Role.AUDITOR})}, "MERCHANT"),
     ],
 )
 async def test_what_cannot_be_a_user_is_told(
@@ -167,7 +167,7 @@ async def test_a_reset_ends_all_that_was_there(reception: Reception, clock: Mova
     assert await find(reception, erika.session.secret) is None
     assert await give_code(reception, given(waiting, erika.code(clock.now()))) == Gone()
     outcome = await check_password(reception, erika.email, PASSWORD, HOME, randomness())
-    assert outcome == Wrong()
+    assert outcome == WrongSignIn()
     joining = await a_joining(reception, link)
     assert isinstance(await join_with_app(reception, joining), OpenedSession)
 
@@ -202,7 +202,7 @@ async def test_a_password_is_told_apart_by_every_letter(reception: Reception) ->
     erika = await join(reception, a_new_user())
     for wrong in (PASSWORD[:-1], PASSWORD + " ", PASSWORD.upper()):
         outcome = await check_password(reception, erika.email, wrong, HOME, randomness())
-        assert outcome == Wrong()
+        assert outcome == WrongSignIn()
     await sign_in(reception, erika)
 
 

@@ -11,7 +11,11 @@ from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.sessions.sessions import sweep_people
 from dunwell.accounts.users.sign_in.limits import MOST_LOST, WINDOW
 from dunwell.accounts.users.sign_in.sign_in import TooOften
-from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure, finish_attempt
+from dunwell.accounts.users.single_sign_on.finish_attempt import (
+    CameIn,
+    SignOnFailure,
+    finish_attempt,
+)
 from dunwell.accounts.users.single_sign_on.provider import Away
 from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
 from dunwell.adapters.oidc.provider import OidcProvider
@@ -51,7 +55,7 @@ async def test_who_comes_back_from_nowhere_fills_no_audit_log(house: House) -> N
     sent = await house.go_there()
     lost = change_returned(bring(sent, {}), secret="", state="made up")
     for _ in range(MOST_LOST + 5):
-        assert await house.come_back(lost) is Failure.GONE
+        assert await house.come_back(lost) is SignOnFailure.GONE
     assert len(await house.list_acts("session.refuse")) == MOST_LOST
 
     # Others are told of, and whoever was sent there still comes in.
@@ -83,7 +87,7 @@ async def test_a_state_of_somebody_elses_opens_nothing_and_uses_nothing_up(
 ) -> None:
     sent = await house.go_there()
     right = bring(sent, house.scripted.consent(sent.address))
-    assert await house.come_back(change_returned(right, state=state)) is Failure.GONE
+    assert await house.come_back(change_returned(right, state=state)) is SignOnFailure.GONE
     assert house.scripted.asked["/token"] == 0
     assert isinstance(await house.come_back(right), CameIn)
 
@@ -93,8 +97,8 @@ async def test_another_browser_does_not_come_in_by_somebodys_code(house: House) 
     sent, victims = await house.go_there(), await house.go_there(visitor=AWAY)
     brought = house.scripted.consent(sent.address)
     planted = bring(victims, brought, AWAY)
-    assert await house.come_back(planted) is Failure.GONE
-    assert await house.come_back(change_returned(planted, secret="")) is Failure.GONE
+    assert await house.come_back(planted) is SignOnFailure.GONE
+    assert await house.come_back(change_returned(planted, secret="")) is SignOnFailure.GONE
     assert await house.count("portal_sessions") == 0
 
 
@@ -104,7 +108,7 @@ async def test_a_code_put_into_another_attempt_opens_nothing(house: House) -> No
     mine = await house.go_there(visitor=AWAY)
     own = house.scripted.consent(mine.address)
     injected = bring(mine, {**own, "code": stolen["code"]}, AWAY)
-    assert await house.come_back(injected) is Failure.DOUBTED
+    assert await house.come_back(injected) is SignOnFailure.DOUBTED
     assert await house.count("users") == 0
 
 
@@ -112,7 +116,7 @@ async def test_an_attempt_is_good_once(house: House) -> None:
     sent = await house.go_there()
     returned = bring(sent, house.scripted.consent(sent.address))
     assert isinstance(await house.come_back(returned), CameIn)
-    assert await house.come_back(returned) is Failure.GONE
+    assert await house.come_back(returned) is SignOnFailure.GONE
     assert await house.count("portal_sessions") == 1
     assert house.scripted.asked["/token"] == 1
 
@@ -125,12 +129,12 @@ async def test_a_replayed_code_opens_nothing(house: House) -> None:
     again = await house.go_there()
     own = house.scripted.consent(again.address)
     replayed = bring(again, {**own, "code": brought["code"]})
-    assert await house.come_back(replayed) is Failure.DOUBTED
+    assert await house.come_back(replayed) is SignOnFailure.DOUBTED
     acts = await house.list_acts("session.refuse")
     assert acts[-1][2] == {"provider": "kontor", "reason": "CODE"}
 
 
-@pytest.mark.parametrize(("late", "expected"), [(-JUST, CameIn), (timedelta(0), Failure)])
+@pytest.mark.parametrize(("late", "expected"), [(-JUST, CameIn), (timedelta(0), SignOnFailure)])
 async def test_an_attempt_waits_ten_minutes(house: House, late: timedelta, expected: type) -> None:
     sent = await house.go_there()
     brought = house.scripted.consent(sent.address)
@@ -150,7 +154,7 @@ async def test_an_answer_of_another_provider_is_not_taken_for_ours(house: House)
     for issuer in ("https://evil.example", "", house.scripted.issuer + "/"):
         sent = await house.go_there()
         brought = {**house.scripted.consent(sent.address), "iss": issuer}
-        assert await house.come_back(bring(sent, brought)) is Failure.DOUBTED
+        assert await house.come_back(bring(sent, brought)) is SignOnFailure.DOUBTED
     assert house.scripted.asked["/token"] == 0
     sent = await house.go_there()
     brought = {**house.scripted.consent(sent.address), "iss": house.scripted.issuer}
@@ -159,7 +163,7 @@ async def test_an_answer_of_another_provider_is_not_taken_for_ours(house: House)
 
 async def test_of_a_provider_that_always_says_so_an_answer_must(house: House) -> None:
     house.scripted.metadata = {"authorization_response_iss_parameter_supported": True}
-    assert await house.arrive() is Failure.DOUBTED
+    assert await house.arrive() is SignOnFailure.DOUBTED
     assert house.scripted.asked["/token"] == 0
 
 
@@ -170,7 +174,7 @@ async def test_an_attempt_at_one_provider_does_not_come_back_from_another(house:
         other = OidcProvider(provider, CLIENT_SECRET)
         sent = await house.go_there()
         returned = bring(sent, house.scripted.consent(sent.address))
-        assert await finish_attempt(house.reception, other, returned) is Failure.GONE
+        assert await finish_attempt(house.reception, other, returned) is SignOnFailure.GONE
         assert evil.asked["/token"] == 0
         await other.close()
     assert isinstance(await house.come_back(returned), CameIn)
@@ -182,7 +186,7 @@ async def test_who_was_refused_there_is_not_signed_in(
 ) -> None:
     sent = await house.go_there()
     state = read(sent.address)["state"]
-    assert await house.come_back(bring(sent, {"state": state, **brought})) is Failure.DENIED
+    assert await house.come_back(bring(sent, {"state": state, **brought})) is SignOnFailure.DENIED
     assert await house.count("single_sign_on_attempts") == 0
 
 
@@ -201,7 +205,7 @@ async def test_a_provider_that_answers_nonsense_is_away(
         )
         assert sent == Away()
         return
-    expected = Failure.DOUBTED if (name, answer[0]) == ("/token", 302) else Failure.AWAY
+    expected = SignOnFailure.DOUBTED if (name, answer[0]) == ("/token", 302) else SignOnFailure.AWAY
     assert await house.arrive() is expected
     assert await house.count("users") == 0
 

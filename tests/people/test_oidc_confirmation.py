@@ -15,7 +15,7 @@ from dunwell.accounts.users.single_sign_on.finish_attempt import (
     ConfirmationEnded,
     ConfirmationFailure,
 )
-from dunwell.accounts.users.single_sign_on.start_attempt import Sent, start_attempt
+from dunwell.accounts.users.single_sign_on.start_attempt import StartedSignOn, start_attempt
 from dunwell.accounts.users.user import SignedIn
 from tests.people.test_sessions import require
 from tests.support.people import HOME, randomness
@@ -30,12 +30,12 @@ async def house(reception: Reception) -> AsyncIterator[House]:
         yield house
 
 
-async def go_there(house: House, person: SignedIn) -> Sent:
+async def go_there(house: House, person: SignedIn) -> StartedSignOn:
     sent = await start_attempt(
         house.reception, house.adapter, "/portal/account", visitor=HOME, randomness=randomness(),
         confirms_session=person.session_id,
     )  # fmt: skip
-    assert isinstance(sent, Sent)
+    assert isinstance(sent, StartedSignOn)
     return sent
 
 

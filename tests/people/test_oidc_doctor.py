@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule, SignIn
 from dunwell.accounts.users.passwords import Reception
-from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.installation import (
     check_file,
     check_provider,
@@ -27,7 +27,7 @@ async def house(reception: Reception) -> AsyncIterator[House]:
         yield house
 
 
-async def look(house: House) -> Finding:
+async def look(house: House) -> DoctorFinding:
     return await check_provider(house.adapter.provider, SECRETS)
 
 

@@ -15,7 +15,7 @@ from dunwell.adapters.providers import StandingProviders
 from dunwell.interfaces.api.app import build_app
 from dunwell.interfaces.landing.application import build_site
 from dunwell.interfaces.portal.application import build_portal_routes
-from dunwell.interfaces.portal.web.site import Surroundings
+from dunwell.interfaces.portal.web.site import PortalServices
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
@@ -58,7 +58,7 @@ async def site(resources: Resources) -> AsyncIterator[Site]:
         debtors = build_site(there, {}, inspector=INSPECTOR, printer=PRINTER)
         routes = [
             *build_portal_routes(
-                there, debtors, Surroundings(passwords, PAINTER, providers, documents=DOCUMENTS)
+                there, debtors, PortalServices(passwords, PAINTER, providers, documents=DOCUMENTS)
             )
         ]
         app = build_app(there, [], INSPECTOR, routes)

@@ -9,7 +9,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.users.passwords import Reception
-from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure
+from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, SignOnFailure
 from dunwell.accounts.users.single_sign_on.provider import Away
 from tests.support.durations import JUST
 from tests.support.scripted_provider import a_key, sign
@@ -56,7 +56,7 @@ async def test_rotated_keys_are_found_at_once_and_the_old_ones_are_no_good(house
     await house.come_in()
     house.scripted.signing = lambda claims, _key: sign(claims, old)
     house.clock.advance(timedelta(seconds=10))
-    assert await house.arrive() is Failure.DOUBTED
+    assert await house.arrive() is SignOnFailure.DOUBTED
 
 
 async def test_a_key_that_is_replaced_under_its_name_is_found(house: House) -> None:
@@ -74,13 +74,13 @@ async def test_with_two_keys_the_one_that_is_named_is_taken(house: House) -> Non
 async def test_forged_tokens_do_not_have_it_asked_all_the_time(house: House) -> None:
     house.scripted.signing = lambda claims, _key: sign(claims, a_key("forged"))
     for _ in range(5):
-        assert await house.arrive() is Failure.DOUBTED
+        assert await house.arrive() is SignOnFailure.DOUBTED
     assert house.scripted.asked["/keys"] == 1
     house.clock.advance(timedelta(seconds=10) - JUST)
-    assert await house.arrive() is Failure.DOUBTED
+    assert await house.arrive() is SignOnFailure.DOUBTED
     assert house.scripted.asked["/keys"] == 1
     house.clock.advance(JUST)
-    assert await house.arrive() is Failure.DOUBTED
+    assert await house.arrive() is SignOnFailure.DOUBTED
     assert house.scripted.asked["/keys"] == 2
 
 
@@ -104,7 +104,7 @@ async def test_one_that_goes_away_half_way_lets_nobody_in(house: House) -> None:
     sent = await house.go_there()
     house.scripted.answers["/token"] = (502, b"")
     assert house.scripted.consent(sent.address)
-    assert await house.arrive() is Failure.AWAY
+    assert await house.arrive() is SignOnFailure.AWAY
     del house.scripted.answers["/token"]
     assert isinstance(await house.arrive(), CameIn)
 

@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.sessions import find_session, sweep_people
-from dunwell.accounts.users.single_sign_on.let_in import Reason, Unwelcome
+from dunwell.accounts.users.single_sign_on.let_in import RefusalReason, Unwelcome
 from dunwell.accounts.users.single_sign_on.provider import NotTaken, ToldLogout
 from dunwell.accounts.users.single_sign_on.take_logout import take_logout
 from tests.people.test_oidc_tokens import by_another_key, keyed_by_the_public_key, unsigned
@@ -137,7 +137,7 @@ async def test_who_went_while_the_sign_in_was_under_way_does_not_come_in(house: 
     assert await tell(house)
     outcome = await house.come_back(bring(sent, brought))
     assert isinstance(outcome, Unwelcome)
-    assert outcome.reason is Reason.OVER
+    assert outcome.reason is RefusalReason.OVER
     assert await house.count("portal_sessions") == 0
     await house.come_in(sid="session-2")
 
@@ -147,7 +147,7 @@ async def test_who_went_everywhere_comes_in_with_a_later_token_alone(house: Hous
     assert await tell(house, sid=None)
     early = await house.arrive(iat=now)
     assert isinstance(early, Unwelcome)
-    assert early.reason is Reason.OVER
+    assert early.reason is RefusalReason.OVER
     await house.come_in(iat=now + 1)
 
 

@@ -14,12 +14,12 @@ from dunwell.accounts.users.invite_user import reset_user
 from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.sessions import find_session
-from dunwell.accounts.users.sign_in.sign_in import Gone, Wrong, check_password, give_code
-from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure
-from dunwell.accounts.users.single_sign_on.let_in import Reason, Unwelcome
+from dunwell.accounts.users.sign_in.sign_in import Gone, WrongSignIn, check_password, give_code
+from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, SignOnFailure
+from dunwell.accounts.users.single_sign_on.let_in import RefusalReason, Unwelcome
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity
 from dunwell.accounts.users.store import load_user
-from dunwell.accounts.users.user import Place, User
+from dunwell.accounts.users.user import User, UserRoles
 from dunwell.operations.jobs.runner import find_rights
 from dunwell.platform.errors import InvalidState, ValidationError
 from tests.support.merchants import AT_NOON, a_merchant
@@ -56,7 +56,7 @@ async def is_open(house: House, opened: OpenedSession) -> bool:
         return await find_session(connection, opened.secret, now=house.clock.now()) is not None
 
 
-def expect(outcome: object, reason: Reason) -> None:
+def expect(outcome: object, reason: RefusalReason) -> None:
     assert isinstance(outcome, Unwelcome), outcome
     assert outcome.reason is reason
 
@@ -72,7 +72,7 @@ async def test_the_first_sign_in_makes_a_user_of_the_groups(house: House) -> Non
     assert (user.email, user.name, user.language) == (
         "erika@example.org", "Erika Mustermann", "de",
     )  # fmt: skip
-    assert (user.place, user.provider) == (Place(Role.ADMIN), "kontor")
+    assert (user.place, user.provider) == (UserRoles(Role.ADMIN), "kontor")
     assert (user.has_password, user.is_break_glass) == (False, False)
     assert user.joined_at == house.clock.now()
     acts = await house.list_acts()
@@ -99,7 +99,7 @@ async def test_an_address_of_somebody_else_stays_theirs(house: House) -> None:
 
 async def test_one_address_under_two_subjects_is_two_people(house: House) -> None:
     await house.come_in()
-    expect(await house.arrive(sub="mallory"), Reason.EMAIL_TAKEN)
+    expect(await house.arrive(sub="mallory"), RefusalReason.EMAIL_TAKEN)
     assert await house.count("users") == 1
 
 
@@ -108,7 +108,7 @@ async def test_one_subject_at_two_issuers_is_two_people(house: House) -> None:
     async with a_scripted_provider(house.clock) as other:
         before, house.scripted = house.scripted, other
         await house.change_provider(issuer=other.issuer)
-        expect(await house.arrive(), Reason.EMAIL_TAKEN)
+        expect(await house.arrive(), RefusalReason.EMAIL_TAKEN)
         second = await house.come_in(email="other@example.org")
         house.scripted = before
     assert first.user_id != second.user_id
@@ -117,10 +117,10 @@ async def test_one_subject_at_two_issuers_is_two_people(house: House) -> None:
 async def test_nobody_takes_a_users_place_by_their_e_mail_address(house: House) -> None:
     """However verified the provider says it is."""
     erika = await join(house.reception, a_new_user())
-    expect(await house.arrive(email_verified=True), Reason.EMAIL_TAKEN)
+    expect(await house.arrive(email_verified=True), RefusalReason.EMAIL_TAKEN)
     assert await house.count("users") == 1
     entry = await check_password(house.reception, erika.email, PASSWORD, HOME, randomness())
-    assert not isinstance(entry, Wrong)
+    assert not isinstance(entry, WrongSignIn)
 
 
 async def test_an_operator_says_who_is_whom_at_the_provider(house: House) -> None:
@@ -130,12 +130,13 @@ async def test_an_operator_says_who_is_whom_at_the_provider(house: House) -> Non
     assert not await is_open(house, erika.session)
     assert await give_code(house.reception, given(entry, "123456")) == Gone()
     assert (
-        await check_password(house.reception, erika.email, PASSWORD, HOME, randomness()) == Wrong()
+        await check_password(house.reception, erika.email, PASSWORD, HOME, randomness())
+        == WrongSignIn()
     )
     opened = await house.come_in(groups=["dunwell-auditors"])
     assert opened.user_id == erika.user_id
     user = await load(house, opened)
-    assert (user.place, user.has_password) == (Place(Role.AUDITOR), False)
+    assert (user.place, user.has_password) == (UserRoles(Role.AUDITOR), False)
     assert await house.count("factors") == 0
 
 
@@ -154,7 +155,7 @@ async def test_an_identity_is_one_persons(house: House) -> None:
 async def test_groups_replace_what_somebody_was_at_each_sign_in(house: House) -> None:
     before = await house.come_in()
     opened = await house.come_in(groups=["dunwell-auditors", "cooks"])
-    assert (await load(house, opened)).place == Place(Role.AUDITOR)
+    assert (await load(house, opened)).place == UserRoles(Role.AUDITOR)
     async with house.resources.database.connection() as connection:
         person = await find_session(connection, before.secret, now=house.clock.now())
     assert person is not None
@@ -173,27 +174,27 @@ async def test_merchants_of_a_group_are_found_by_their_keys(house: House) -> Non
     await house.change(groups=(GroupRule(group="shop", role="MERCHANT_USER", merchants=keys),))
     opened = await house.come_in(groups="shop")
     user = await load(house, opened)
-    assert user.place == Place(None, {mine.merchant_id: Role.MERCHANT_USER})
+    assert user.place == UserRoles(None, {mine.merchant_id: Role.MERCHANT_USER})
     async with house.resources.database.connection() as connection:
         assert await find_rights(connection, user.user_id, others.merchant_id) == frozenset()
 
 
 @pytest.mark.parametrize("groups", [None, [], ["Dunwell-Admins"], ["dunwell-admins "], [7], "x"])
 async def test_without_a_group_that_counts_nobody_gets_in(house: House, groups: Any) -> None:
-    expect(await house.arrive(groups=groups), Reason.NO_GROUP)
+    expect(await house.arrive(groups=groups), RefusalReason.NO_GROUP)
     assert await house.count("users") == 0
 
 
 async def test_who_loses_the_group_loses_everything_at_the_next_try(house: House) -> None:
     opened = [await house.come_in(), await house.come_in(AWAY)]
     outcome = await house.arrive(groups=[])
-    expect(outcome, Reason.NO_GROUP)
+    expect(outcome, RefusalReason.NO_GROUP)
     assert [await is_open(house, each) for each in opened] == [False, False]
-    assert (await load(house, opened[0])).place == Place()
+    assert (await load(house, opened[0])).place == UserRoles()
     acts = await house.list_acts("session.%")
     assert acts[-2][::2] == ("session.end_without_group", {"sessionsEnded": 2})
     assert acts[-1][2] == {"provider": "kontor", "reason": "NO_GROUP"}
-    assert (await load(house, await house.come_in())).place == Place(Role.ADMIN)
+    assert (await load(house, await house.come_in())).place == UserRoles(Role.ADMIN)
 
 
 async def test_a_group_counts_as_the_provider_that_it_is_named_with_tells_it(house: House) -> None:
@@ -201,7 +202,7 @@ async def test_a_group_counts_as_the_provider_that_it_is_named_with_tells_it(hou
     other = a_provider("https://login.example.com", name="other")
     rule = GroupRule(group="dunwell-admins", role="ADMIN", provider="other")
     await house.change(oidc=(provider, other), groups=(rule,))
-    expect(await house.arrive(), Reason.NO_GROUP)
+    expect(await house.arrive(), RefusalReason.NO_GROUP)
     await house.change(groups=(GroupRule(group="dunwell-admins", role="ADMIN", provider="kontor"),))
     await house.come_in()
 
@@ -211,7 +212,7 @@ async def test_the_file_of_this_moment_counts(house: House) -> None:
     sent = await house.go_there()
     assert sent
     await house.change(oidc=(), groups=())
-    expect(await house.arrive(), Reason.NO_GROUP)
+    expect(await house.arrive(), RefusalReason.NO_GROUP)
 
 
 async def test_whom_an_admin_has_ended_the_provider_does_not_bring_back(house: House) -> None:
@@ -219,7 +220,7 @@ async def test_whom_an_admin_has_ended_the_provider_does_not_bring_back(house: H
     await join(house.reception, a_new_user("boss@example.org"))
     async with house.reception.work(OPERATOR) as work:
         await end_user(work, opened.user_id)
-    expect(await house.arrive(), Reason.ENDED)
+    expect(await house.arrive(), RefusalReason.ENDED)
     assert not await is_open(house, opened)
     anew = await join(house.reception, a_new_user())
     await link(house, anew.user_id, "erika-0001")
@@ -228,7 +229,7 @@ async def test_whom_an_admin_has_ended_the_provider_does_not_bring_back(house: H
 
 @pytest.mark.parametrize("email", [None, "", "erika", 7, "a@b\n@c"])
 async def test_who_has_no_address_is_not_made_a_user(house: House, email: Any) -> None:
-    expect(await house.arrive(email=email), Reason.NO_EMAIL)
+    expect(await house.arrive(email=email), RefusalReason.NO_EMAIL)
     assert await house.count("users") == 0
 
 
@@ -248,7 +249,7 @@ async def test_a_sign_in_is_as_strong_as_the_file_asks(
     outcome = await house.arrive(**claims)
     assert isinstance(outcome, CameIn) == is_in
     if not is_in:
-        expect(outcome, Reason.WEAK)
+        expect(outcome, RefusalReason.WEAK)
 
 
 async def test_two_first_sign_ins_at_once_are_one_user(house: House) -> None:
@@ -272,10 +273,10 @@ async def test_what_groups_give_is_changed_by_groups_alone(house: House) -> None
     user = await load(house, opened)
     async with house.reception.work(OPERATOR) as work:
         with pytest.raises(InvalidState, match="groups"):
-            await change_place(work, user.user_id, Place(Role.OPERATOR), user.revision)
+            await change_place(work, user.user_id, UserRoles(Role.OPERATOR), user.revision)
         with pytest.raises(InvalidState, match="single sign-on"):
             await reset_user(work, user.user_id, randomness())
-    assert (await load(house, opened)).place == Place(Role.ADMIN)
+    assert (await load(house, opened)).place == UserRoles(Role.ADMIN)
     assert await is_open(house, opened)
 
 
@@ -293,4 +294,4 @@ async def test_sessions_last_as_all_others_do(house: House) -> None:
 
 async def test_no_group_and_no_sign_in_there_is_told_as_such(house: House) -> None:
     await house.change(groups=(ADMINS,))
-    assert await house.arrive(sub=None) is Failure.DOUBTED
+    assert await house.arrive(sub=None) is SignOnFailure.DOUBTED

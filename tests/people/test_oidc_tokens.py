@@ -10,7 +10,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
 from dunwell.accounts.users.passwords import Reception
-from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, Failure
+from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, SignOnFailure
 from tests.support.scripted_provider import (
     CLIENT_ID,
     CLIENT_SECRET,
@@ -29,7 +29,7 @@ async def house(reception: Reception) -> AsyncIterator[House]:
 
 
 async def expect_nobody(house: House, outcome: object) -> None:
-    assert outcome is Failure.DOUBTED
+    assert outcome is SignOnFailure.DOUBTED
     assert await house.count("users") == 0
     assert await house.count("portal_sessions") == 0
     [act] = await house.list_acts()
@@ -122,8 +122,9 @@ async def test_a_token_that_does_not_fit_opens_nothing(house: House, claims: Cla
 @pytest.mark.parametrize(
     ("claim", "seconds", "expected"),
     [
-        ("exp", -59, CameIn), ("exp", -60, Failure), ("exp", -61, Failure),
-        ("iat", 60, CameIn), ("iat", 61, Failure), ("nbf", 60, CameIn), ("nbf", 61, Failure),
+        ("exp", -59, CameIn), ("exp", -60, SignOnFailure), ("exp", -61, SignOnFailure),
+        ("iat", 60, CameIn), ("iat", 61, SignOnFailure), ("nbf", 60, CameIn), ("nbf", 61,
+        SignOnFailure),
     ],
 )  # fmt: skip
 async def test_clocks_may_differ_by_a_minute(

@@ -22,7 +22,7 @@ from dunwell.accounts.users.factors.set_up_factor import (
 )
 from dunwell.accounts.users.factors.totp import SECRET_BYTES
 from dunwell.accounts.users.own_account import (
-    Asking,
+    SignInChange,
     change_profile,
     check_own_password,
     read_account,
@@ -30,7 +30,7 @@ from dunwell.accounts.users.own_account import (
 )
 from dunwell.accounts.users.passwords import Passwords, Reception
 from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sign_in.sign_in import Wrong, give_code, give_recovery_code
+from dunwell.accounts.users.sign_in.sign_in import WrongSignIn, give_code, give_recovery_code
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
@@ -75,7 +75,7 @@ async def test_another_app_takes_the_place_of_the_one_before(
         assert not await confirm_app(work, person, pyotp.TOTP(started).at(clock.now()))
     clock.advance(timedelta(seconds=30))
     old = given(await enter(reception, erika), erika.code(clock.now()))
-    assert await give_code(reception, old) == Wrong()
+    assert await give_code(reception, old) == WrongSignIn()
     await sign_in(reception, replace(erika, app_secret=started))
 
 
@@ -89,7 +89,7 @@ async def test_an_app_that_waits_for_its_first_code_opens_nothing(
     assert started is not None
     clock.advance(timedelta(seconds=30))
     code = given(await enter(reception, erika), pyotp.TOTP(started).at(clock.now()))
-    assert await give_code(reception, code) == Wrong()
+    assert await give_code(reception, code) == WrongSignIn()
 
 
 @pytest.mark.parametrize(("late", "is_good"), [(-1, True), (0, False)])
@@ -145,7 +145,7 @@ async def test_new_recovery_codes_end_those_before(reception: Reception, erika: 
     after = await read_codes(reception, erika)
     assert not set(before) & set(after)
     old = given(await enter(reception, erika), before[0])
-    assert await give_recovery_code(reception, old) == Wrong()
+    assert await give_recovery_code(reception, old) == WrongSignIn()
     new = given(await enter(reception, erika), after[0])
     assert isinstance(await give_recovery_code(reception, new), OpenedSession)
 
@@ -176,15 +176,15 @@ async def test_codes_that_were_put_away_are_shown_no_more(
 
 async def test_the_password_is_asked_once_more(reception: Reception, erika: Person) -> None:
     person = await require(reception, erika.session)
-    assert await check_own_password(reception, Asking(person, PASSWORD, HOME)) is None
-    assert await check_own_password(reception, Asking(person, "", HOME)) == Wrong()
+    assert await check_own_password(reception, SignInChange(person, PASSWORD, HOME)) is None
+    assert await check_own_password(reception, SignInChange(person, "", HOME)) == WrongSignIn()
 
 
 async def test_a_wrong_one_is_written_down_as_a_refused_sign_in(
     reception: Reception, erika: Person, database: Database
 ) -> None:
     person = await require(reception, erika.session)
-    await check_own_password(reception, Asking(person, "no", HOME))
+    await check_own_password(reception, SignInChange(person, "no", HOME))
     async with database.connection() as connection:
         last = await connection.fetchrow(
             "SELECT actor_kind, action, subject FROM installation_audit ORDER BY audit_id DESC"

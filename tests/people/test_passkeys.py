@@ -17,7 +17,7 @@ from dunwell.accounts.users.accept_invitation import (
 from dunwell.accounts.users.factors.passkeys import find_relying_party
 from dunwell.accounts.users.factors.set_up_factor import add_passkey, start_passkey
 from dunwell.accounts.users.own_account import (
-    Asking,
+    SignInChange,
     TooLongAgo,
     change_password,
     check_own_password,
@@ -26,7 +26,7 @@ from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
 from dunwell.accounts.users.sign_in.limits import MOST_WRONG
 from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey, sign_in_with_passkey
-from dunwell.accounts.users.sign_in.sign_in import TooOften, Wrong, check_password
+from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn, check_password
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
@@ -66,7 +66,7 @@ async def ask(reception: Reception) -> str:
     return asked
 
 
-async def enter(reception: Reception, answer: bytes) -> OpenedSession | Wrong | TooOften:
+async def enter(reception: Reception, answer: bytes) -> OpenedSession | WrongSignIn | TooOften:
     return await sign_in_with_passkey(reception, answer, HOME, randomness())
 
 
@@ -87,7 +87,7 @@ async def test_a_passkey_alone_joins_and_signs_in(reception: Reception) -> None:
     assert (opened.user_id, opened.by) == (joined.user_id, OpenedBy.PASSKEY)
     assert opened.secret != joined.secret
     wrong = await check_password(reception, "erika@example.org", "", HOME, randomness())
-    assert wrong == Wrong()
+    assert wrong == WrongSignIn()
 
 
 async def test_the_app_of_a_link_that_was_not_chosen_is_gone(reception: Reception) -> None:
@@ -131,7 +131,7 @@ async def test_from_elsewhere_none_is_made_nor_used(
         assert await add_passkey(reception, work, person, good.create(options), "key")
     for name, value in bent.items():
         setattr(good, name, value)
-    assert await enter(reception, good.get(await ask(reception))) == Wrong()
+    assert await enter(reception, good.get(await ask(reception))) == WrongSignIn()
 
 
 async def test_a_replayed_answer_opens_nothing(reception: Reception) -> None:
@@ -139,7 +139,7 @@ async def test_a_replayed_answer_opens_nothing(reception: Reception) -> None:
     await join_by(reception, passkey)
     answer = passkey.get(await ask(reception))
     assert isinstance(await enter(reception, answer), OpenedSession)
-    assert await enter(reception, answer) == Wrong()
+    assert await enter(reception, answer) == WrongSignIn()
 
 
 async def test_of_two_same_answers_at_once_one_opens(reception: Reception) -> None:
@@ -156,7 +156,7 @@ async def test_a_challenge_of_nobody_opens_nothing(reception: Reception) -> None
     passkey = a_passkey()
     await join_by(reception, passkey)
     made_up = json.dumps({"challenge": encode(bytes(32))})
-    assert await enter(reception, passkey.get(made_up)) == Wrong()
+    assert await enter(reception, passkey.get(made_up)) == WrongSignIn()
 
 
 async def test_a_wrong_answer_uses_the_challenge_up(reception: Reception) -> None:
@@ -164,8 +164,8 @@ async def test_a_wrong_answer_uses_the_challenge_up(reception: Reception) -> Non
     await join_by(reception, passkey)
     options = await ask(reception)
     stranger = a_passkey(credential_id=passkey.credential_id)
-    assert await enter(reception, stranger.get(options)) == Wrong()
-    assert await enter(reception, passkey.get(options)) == Wrong()
+    assert await enter(reception, stranger.get(options)) == WrongSignIn()
+    assert await enter(reception, passkey.get(options)) == WrongSignIn()
 
 
 @pytest.mark.parametrize(("after", "is_good"), [(-SECOND, True), (timedelta(), False)])
@@ -185,7 +185,7 @@ async def test_a_copied_key_that_counts_behind_is_refused(reception: Reception) 
     await join_by(reception, passkey)
     assert isinstance(await enter(reception, passkey.get(await ask(reception))), OpenedSession)
     passkey.count = 5  # its next answer says 6, as the last one did
-    assert await enter(reception, passkey.get(await ask(reception))) == Wrong()
+    assert await enter(reception, passkey.get(await ask(reception))) == WrongSignIn()
 
 
 async def test_a_challenge_for_making_is_none_for_signing_in(reception: Reception) -> None:
@@ -194,7 +194,7 @@ async def test_a_challenge_for_making_is_none_for_signing_in(reception: Receptio
     link = (await invite(reception, a_new_user("paul@example.org", name="Paul"))).secret
     options = await ask_for_passkey(reception, link, randomness())
     assert options is not None
-    assert await enter(reception, passkey.get(options)) == Wrong()
+    assert await enter(reception, passkey.get(options)) == WrongSignIn()
 
 
 async def test_a_challenge_made_for_one_is_not_anothers(reception: Reception) -> None:
@@ -234,7 +234,7 @@ async def test_of_two_who_join_by_one_link_one_does(reception: Reception) -> Non
     ],
 )  # fmt: skip
 async def test_rubbish_is_refused_and_no_fault(reception: Reception, sent: bytes) -> None:
-    assert await enter(reception, sent) == Wrong()
+    assert await enter(reception, sent) == WrongSignIn()
     link = (await invite(reception, a_new_user())).secret
     joining = Joining(link, OPENER, HOME, randomness(), passkey=sent)
     assert await join_with_passkey(reception, joining) is LinkFault.PASSKEY
@@ -246,14 +246,14 @@ async def test_an_answer_with_rubbish_inside_is_refused(reception: Reception) ->
     for name in ("authenticatorData", "signature"):
         answer = json.loads(passkey.get(await ask(reception)))
         answer["response"][name] = "AAAA"
-        assert await enter(reception, json.dumps(answer).encode()) == Wrong()
+        assert await enter(reception, json.dumps(answer).encode()) == WrongSignIn()
 
 
 async def test_wrong_passkeys_are_counted_by_visitor(reception: Reception) -> None:
     passkey = a_passkey()
     await join_by(reception, passkey)
     for _ in range(MOST_WRONG):
-        assert await enter(reception, a_passkey().get(await ask(reception))) == Wrong()
+        assert await enter(reception, a_passkey().get(await ask(reception))) == WrongSignIn()
     assert isinstance(await enter(reception, passkey.get(await ask(reception))), TooOften)
 
 
@@ -292,7 +292,7 @@ async def test_without_a_password_the_passkey_must_have_been_shown_just_now(
         await connection.execute("UPDATE portal_sessions SET opened_by = $1", way)
     person = await require(reception, opened)
     clock.advance(timedelta(seconds=seconds))
-    asking = Asking(person, "", HOME)
+    asking = SignInChange(person, "", HOME)
     assert await check_own_password(reception, asking) == (None if is_let else TooLongAgo())
     outcome = await change_password(reception, asking, PASSWORD, randomness())
     assert isinstance(outcome, OpenedSession) is is_let
@@ -308,6 +308,6 @@ async def test_another_session_of_theirs_says_nothing_of_this_one(
     clock.advance(timedelta(minutes=5))
     again = await enter(reception, passkey.get(await ask(reception)))
     assert isinstance(again, OpenedSession)
-    assert await check_own_password(reception, Asking(person, "", HOME)) == TooLongAgo()
+    assert await check_own_password(reception, SignInChange(person, "", HOME)) == TooLongAgo()
     newer = await require(reception, again)
-    assert await check_own_password(reception, Asking(newer, "", HOME)) is None
+    assert await check_own_password(reception, SignInChange(newer, "", HOME)) is None

@@ -8,7 +8,7 @@ import pyotp
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
@@ -17,7 +17,7 @@ from tests.support.people import PASSWORD, Person, a_new_user, invite, join
 from tests.support.portal_door import ORIGIN, AtDoor, Door, a_door, read_hidden
 
 NEW = "kettle pebbles orchid 32"
-ROLES = [Place(Role.OPERATOR), Place(Role.AUDITOR)]
+ROLES = [UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)]
 
 
 @pytest.fixture
@@ -208,7 +208,7 @@ async def test_people_are_ended_and_let_in_again(door: Door, admin: AtDoor, erik
 
 
 @pytest.mark.parametrize("place", ROLES)
-async def test_others_find_no_people(door: Door, erika: Person, place: Place) -> None:
+async def test_others_find_no_people(door: Door, erika: Person, place: UserRoles) -> None:
     other = await join(door.reception, a_new_user("o@example.org", name="O", place=place))
     visitor = door.visitor()
     await visitor.sign_in(other)

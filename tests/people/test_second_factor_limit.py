@@ -12,7 +12,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.users.accept_invitation import find_invitation
 from dunwell.accounts.users.invite_user import RANDOM_BYTES, reset_user
-from dunwell.accounts.users.own_account import Asking, change_password
+from dunwell.accounts.users.own_account import SignInChange, change_password
 from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.sessions.open_session import (
     OpenedSession,
@@ -22,10 +22,10 @@ from dunwell.accounts.users.sessions.open_session import (
 from dunwell.accounts.users.sessions.sessions import sweep_people
 from dunwell.accounts.users.sign_in.sign_in import (
     CodeOutcome,
-    Entry,
     SecondFactorLocked,
+    SignInEntry,
     TooOften,
-    Wrong,
+    WrongSignIn,
     check_password,
     give_code,
     give_recovery_code,
@@ -79,7 +79,7 @@ async def guess(
     """With the right password, from a network of its own."""
     visitor = elsewhere(number, device)
     entry = await check_password(reception, person.email, PASSWORD, visitor, randomness())
-    if not isinstance(entry, Entry):
+    if not isinstance(entry, SignInEntry):
         return entry
     return await give_code(reception, given(entry.secret, code, visitor))
 
@@ -91,7 +91,7 @@ async def lock(reception: Reception, person: Person) -> None:
     for number in range(10):
         if number == 5:
             clock.advance(QUARTER)
-        assert await guess(reception, person, number) == Wrong()
+        assert await guess(reception, person, number) == WrongSignIn()
     clock.advance(QUARTER)
 
 
@@ -116,9 +116,9 @@ async def test_an_entry_from_before_the_lock_opens_nothing_either(
     for number in range(9):
         if number == 5:
             clock.advance(QUARTER)
-        assert await guess(reception, erika, number) == Wrong()
+        assert await guess(reception, erika, number) == WrongSignIn()
     entry = await enter(reception, erika, visitor=elsewhere(50))
-    assert await guess(reception, erika, 51) == Wrong()
+    assert await guess(reception, erika, 51) == WrongSignIn()
     clock.advance(timedelta(seconds=30))
     right = given(entry, erika.code(clock.now()), elsewhere(50))
     assert await give_code(reception, right) == SecondFactorLocked()
@@ -135,7 +135,7 @@ async def test_recovery_codes_and_codes_of_the_app_count_together(
         visitor = elsewhere(number)
         entry = await enter(reception, erika, visitor=visitor)
         give = give_code if number % 2 else give_recovery_code
-        assert await give(reception, given(entry, "ABCD-EFGH", visitor)) == Wrong()
+        assert await give(reception, given(entry, "ABCD-EFGH", visitor)) == WrongSignIn()
     clock.advance(QUARTER)
     assert await guess(reception, erika, 99) == SecondFactorLocked()
 
@@ -153,8 +153,8 @@ async def test_fifty_guesses_at_once_in_four_processes_are_no_more_than_ten(
         give_code(processes[n % 4], given(entry, "12345x", elsewhere(100 + n)))
         for n, entry in enumerate(entries)
     ))  # fmt: skip
-    assert outcomes.count(Wrong()) == 5
-    assert all(isinstance(each, Wrong | SecondFactorLocked | TooOften) for each in outcomes)
+    assert outcomes.count(WrongSignIn()) == 5
+    assert all(isinstance(each, WrongSignIn | SecondFactorLocked | TooOften) for each in outcomes)
     assert await rows(reception, "SELECT count(*) FROM wrong_second_factors") == [(10,)]
     assert len(await rows(reception, _ACTS)) == 1
 
@@ -168,11 +168,13 @@ async def test_ten_at_once_from_browsers_that_are_counted_apart_are_counted_toge
         give_code(reception, given(entry, "12345x", visitor))
         for entry, visitor in zip(entries, visitors, strict=True)
     ))  # fmt: skip
-    assert outcomes == [Wrong()] * 10
+    assert outcomes == [WrongSignIn()] * 10
     assert await guess(reception, erika, 200) == SecondFactorLocked()
 
 
-@pytest.mark.parametrize(("late", "expected"), [(-JUST, SecondFactorLocked), (0 * JUST, Wrong)])
+@pytest.mark.parametrize(
+    ("late", "expected"), [(-JUST, SecondFactorLocked), (0 * JUST, WrongSignIn)]
+)
 async def test_wrong_codes_are_counted_for_24_hours(
     reception: Reception, erika: Person, clock: MovableClock, late: timedelta, expected: type
 ) -> None:
@@ -181,9 +183,9 @@ async def test_wrong_codes_are_counted_for_24_hours(
     for number in range(1, 9):
         if number == 5:
             clock.advance(QUARTER)
-        assert await guess(reception, erika, number) == Wrong()
+        assert await guess(reception, erika, number) == WrongSignIn()
     clock.advance(QUARTER + late)
-    assert await guess(reception, erika, 9) == Wrong()
+    assert await guess(reception, erika, 9) == WrongSignIn()
     assert isinstance(await guess(reception, erika, 10), expected)
 
 
@@ -200,7 +202,9 @@ async def test_a_right_code_does_not_forget_the_wrong_ones(
     assert await guess(reception, erika, 10) == SecondFactorLocked()
 
 
-@pytest.mark.parametrize(("late", "expected"), [(-JUST, Wrong), (0 * JUST, SecondFactorLocked)])
+@pytest.mark.parametrize(
+    ("late", "expected"), [(-JUST, WrongSignIn), (0 * JUST, SecondFactorLocked)]
+)
 async def test_a_browser_of_the_last_30_days_still_signs_in(
     reception: Reception, erika: Person, clock: MovableClock, late: timedelta, expected: type
 ) -> None:
@@ -229,7 +233,7 @@ async def test_a_known_browser_has_ten_wrong_codes_of_its_own(
     for number in range(10):
         if number == 5:
             clock.advance(QUARTER)
-        assert await guess(reception, erika, number, device=device) == Wrong()
+        assert await guess(reception, erika, number, device=device) == WrongSignIn()
     clock.advance(QUARTER)
     right = erika.code(clock.now())
     assert await guess(reception, erika, 80, right, device) == SecondFactorLocked()
@@ -260,7 +264,7 @@ async def test_a_cookie_outlives_a_new_version_of_the_secret_key(
     after = replace(reception, resources=replace(reception.resources, keys=both))
     visitor = elsewhere(60, erika.session.device)
     entry = await check_password(after, erika.email, PASSWORD, visitor, randomness())
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, SignInEntry)
     gone = replace(reception, resources=replace(reception.resources, keys=KeyRing({2: b"s" * 48})))
     entry = await check_password(gone, erika.email, PASSWORD, visitor, randomness())
     assert entry == SecondFactorLocked()
@@ -280,7 +284,7 @@ async def test_a_new_password_lifts_the_lock_and_forgets_known_browsers(
 ) -> None:
     await lock(reception, erika)
     known = await sign_in(reception, erika, visitor=elsewhere(60, erika.session.device))
-    asking = Asking(await require(reception, known), PASSWORD, HOME)
+    asking = SignInChange(await require(reception, known), PASSWORD, HOME)
     new = "kettle pebbles orchid 32"
     assert isinstance(await change_password(reception, asking, new, randomness()), OpenedSession)
     assert await count_kept(reception) == (None, 0)
@@ -329,7 +333,7 @@ async def test_a_wrong_password_is_answered_the_same_whether_the_account_is_lock
             await check_password(reception, email, "wrong", elsewhere(200 + n), randomness())
             for n in range(10)
         ]
-        assert answers == [Wrong()] * 10
+        assert answers == [WrongSignIn()] * 10
         limit = await check_password(reception, email, "wrong", elsewhere(300), randomness())
         assert limit == TooOften(900)
     assert hasher.verified == 20

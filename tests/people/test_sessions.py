@@ -5,13 +5,13 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, Role
-from dunwell.accounts.users.own_account import Asking, change_password, end_own_session
+from dunwell.accounts.users.own_account import SignInChange, change_password, end_own_session
 from dunwell.accounts.users.passwords import PasswordFault, Reception
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.sessions import find_session, list_sessions, sweep_people
 from dunwell.accounts.users.sign_in.limits import MOST_WRONG
-from dunwell.accounts.users.sign_in.sign_in import Gone, TooOften, Wrong, give_code
-from dunwell.accounts.users.user import Place, SignedIn
+from dunwell.accounts.users.sign_in.sign_in import Gone, TooOften, WrongSignIn, give_code
+from dunwell.accounts.users.user import SignedIn, UserRoles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import NotFound
@@ -104,7 +104,7 @@ async def test_nothing_else_is_a_session(reception: Reception, secret: str) -> N
 
 
 async def test_who_it_is_says_what_they_may(reception: Reception) -> None:
-    place = Place(Role.AUDITOR)
+    place = UserRoles(Role.AUDITOR)
     erika = await join(reception, a_new_user(place=place, language="de"))
     person = await require(reception, erika.session)
     assert (person.email, person.name, person.language) == ("erika@example.org", "Erika", "de")
@@ -157,7 +157,7 @@ async def test_a_new_password_ends_all_sessions(reception: Reception, clock: Mov
     other = await sign_in(reception, erika, visitor=AWAY)
     waiting = await enter(reception, erika)
     person = await require(reception, erika.session)
-    asking = Asking(person, PASSWORD, HOME)
+    asking = SignInChange(person, PASSWORD, HOME)
     opened = await change_password(reception, asking, NEW, randomness())
     assert isinstance(opened, OpenedSession)
     assert await find(reception, erika.session.secret) is None
@@ -171,8 +171,11 @@ async def test_a_new_password_ends_all_sessions(reception: Reception, clock: Mov
 async def test_a_new_password_takes_the_old_one_and_must_be_good(reception: Reception) -> None:
     erika = await join(reception, a_new_user())
     person = await require(reception, erika.session)
-    right = Asking(person, PASSWORD, HOME)
-    assert await change_password(reception, Asking(person, "no", HOME), NEW, b"") == Wrong()
+    right = SignInChange(person, PASSWORD, HOME)
+    assert (
+        await change_password(reception, SignInChange(person, "no", HOME), NEW, b"")
+        == WrongSignIn()
+    )
     assert await change_password(reception, right, "short", b"") is PasswordFault.TOO_SHORT
     assert await change_password(reception, right, "password1234", b"") is PasswordFault.COMMON
     mine = "my own erika song"
@@ -184,9 +187,9 @@ async def test_who_found_an_open_session_does_not_guess_the_password(reception: 
     erika = await join(reception, a_new_user())
     person = await require(reception, erika.session)
     for _ in range(MOST_WRONG):
-        wrong = Asking(person, "no", HOME)
-        assert await change_password(reception, wrong, NEW, b"") == Wrong()
-    right = Asking(person, PASSWORD, HOME)
+        wrong = SignInChange(person, "no", HOME)
+        assert await change_password(reception, wrong, NEW, b"") == WrongSignIn()
+    right = SignInChange(person, PASSWORD, HOME)
     assert isinstance(await change_password(reception, right, NEW, b""), TooOften)
 
 

@@ -10,10 +10,10 @@ from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
 from dunwell.accounts.users.sessions.session_rules import hash_secret
 from dunwell.accounts.users.sign_in.limits import MOST_WRONG
 from dunwell.accounts.users.sign_in.sign_in import (
-    Entry,
     Gone,
+    SignInEntry,
     TooOften,
-    Wrong,
+    WrongSignIn,
     check_password,
     give_code,
     give_recovery_code,
@@ -56,7 +56,7 @@ async def test_a_new_network_is_told_once(reception: Reception) -> None:
 async def test_e_mail_addresses_are_compared_without_case(reception: Reception) -> None:
     await join(reception, a_new_user("Erika@Example.org"))
     entry = await check_password(reception, " eRIKA@example.ORG", PASSWORD, HOME, randomness())
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, SignInEntry)
 
 
 async def test_a_code_is_good_once(reception: Reception, clock: MovableClock) -> None:
@@ -66,7 +66,7 @@ async def test_a_code_is_good_once(reception: Reception, clock: MovableClock) ->
     first = await give_code(reception, given(await enter(reception, erika), code))
     second = await give_code(reception, given(await enter(reception, erika), code))
     assert isinstance(first, OpenedSession)
-    assert second == Wrong()
+    assert second == WrongSignIn()
 
 
 async def test_a_code_before_the_last_one_taken_is_not_good(
@@ -78,7 +78,7 @@ async def test_a_code_before_the_last_one_taken_is_not_good(
     entries = [await enter(reception, erika) for _ in range(2)]
     now = await give_code(reception, given(entries[0], erika.code(clock.now())))
     assert isinstance(now, OpenedSession)
-    assert await give_code(reception, given(entries[1], earlier)) == Wrong()
+    assert await give_code(reception, given(entries[1], earlier)) == WrongSignIn()
 
 
 async def test_of_two_codes_at_once_one_is_good(reception: Reception, clock: MovableClock) -> None:
@@ -92,13 +92,13 @@ async def test_of_two_codes_at_once_one_is_good(reception: Reception, clock: Mov
         for entry, visitor in zip(entries, visitors, strict=True)
     ))  # fmt: skip
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
-    assert outcomes.count(Wrong()) == 3
+    assert outcomes.count(WrongSignIn()) == 3
 
 
 async def test_the_code_of_joining_is_used_up(reception: Reception, clock: MovableClock) -> None:
     erika = await join(reception, a_new_user())
     again = given(await enter(reception, erika), erika.code(clock.now()))
-    assert await give_code(reception, again) == Wrong()
+    assert await give_code(reception, again) == WrongSignIn()
 
 
 async def test_a_recovery_code_is_good_once(reception: Reception) -> None:
@@ -109,7 +109,7 @@ async def test_a_recovery_code_is_good_once(reception: Reception) -> None:
     second = await give_recovery_code(reception, given(await enter(reception, erika), code))
     assert isinstance(first, OpenedSession)
     assert first.by is OpenedBy.RECOVERY
-    assert second == Wrong()
+    assert second == WrongSignIn()
 
 
 async def test_of_two_recovery_codes_at_once_one_is_good(reception: Reception) -> None:
@@ -128,7 +128,7 @@ async def test_another_users_recovery_code_is_not_good(reception: Reception) -> 
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     code = (await read_codes(reception, paul))[0]
     mine = given(await enter(reception, erika), code)
-    assert await give_recovery_code(reception, mine) == Wrong()
+    assert await give_recovery_code(reception, mine) == WrongSignIn()
 
 
 async def test_an_entry_is_used_up_by_its_session(
@@ -163,7 +163,7 @@ async def test_ten_wrong_passwords_lock_whoever_is_meant(
     for place in range(MOST_WRONG):
         visitor = type(HOME)(f"203.0.113.{place}")
         wrong = await check_password(reception, email, "wrong", visitor, randomness())
-        assert (wrong, hasher.verified) == (Wrong(), place + 1)
+        assert (wrong, hasher.verified) == (WrongSignIn(), place + 1)
     right = await check_password(reception, email, PASSWORD, AWAY, randomness())
     assert (right, hasher.verified) == (TooOften(900), MOST_WRONG)
     clock.advance(timedelta(minutes=15) - JUST)
@@ -171,7 +171,7 @@ async def test_ten_wrong_passwords_lock_whoever_is_meant(
     assert (still, hasher.verified) == (TooOften(1), MOST_WRONG)
     clock.advance(JUST)
     after = await check_password(reception, email, PASSWORD, AWAY, randomness())
-    assert isinstance(after, Entry if email == "erika@example.org" else Wrong)
+    assert isinstance(after, SignInEntry if email == "erika@example.org" else WrongSignIn)
     assert hasher.verified == MOST_WRONG + 1
 
 
@@ -184,7 +184,7 @@ async def test_wrong_ones_at_once_are_no_more_than_ten(
         check_password(reception, "erika@example.org", "no", type(HOME)(f"10.0.{n}.1"), b"x" * 32)
         for n in range(25)
     ))  # fmt: skip
-    assert (hasher.verified, outcomes.count(Wrong())) == (MOST_WRONG, MOST_WRONG)
+    assert (hasher.verified, outcomes.count(WrongSignIn())) == (MOST_WRONG, MOST_WRONG)
 
 
 async def test_a_visitor_is_locked_whomever_they_try(reception: Reception) -> None:
@@ -194,7 +194,7 @@ async def test_a_visitor_is_locked_whomever_they_try(reception: Reception) -> No
     mine = await check_password(reception, "erika@example.org", PASSWORD, AWAY, randomness())
     other = await check_password(reception, "erika@example.org", PASSWORD, HOME, randomness())
     assert isinstance(mine, TooOften)
-    assert isinstance(other, Entry)
+    assert isinstance(other, SignInEntry)
 
 
 async def test_wrong_codes_lock_too(reception: Reception, clock: MovableClock) -> None:
@@ -202,7 +202,7 @@ async def test_wrong_codes_lock_too(reception: Reception, clock: MovableClock) -
     entry = await enter(reception, erika)
     clock.advance(timedelta(seconds=30))
     for _ in range(MOST_WRONG):
-        assert await give_code(reception, given(entry, "12345x")) == Wrong()
+        assert await give_code(reception, given(entry, "12345x")) == WrongSignIn()
     right = given(entry, erika.code(clock.now()), AWAY)
     assert isinstance(await give_code(reception, right), TooOften)
 
@@ -233,7 +233,7 @@ async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
         verified.set()
         await asyncio.sleep(0.3)
         await tx.execute("DELETE FROM portal_entries")
-    assert await before == Wrong()
+    assert await before == WrongSignIn()
     async with database.connection() as connection:
         assert await connection.fetchval("SELECT count(*) FROM portal_entries") == 0
 

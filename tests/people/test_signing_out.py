@@ -13,7 +13,7 @@ from dunwell.accounts.users.factors.set_up_factor import confirm_app, find_start
 from dunwell.accounts.users.factors.totp import SECRET_BYTES
 from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.sign_in.sign_in import Gone, give_code
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
 from tests.people.test_sessions import find, require
@@ -108,7 +108,7 @@ async def test_an_admin_signs_a_user_out_everywhere(resources: Resources) -> Non
     door = a_door(resources)
     erika = await join(door.reception, a_new_user())
     paul = await join(
-        door.reception, a_new_user("paul@example.org", name="Paul", place=Place(Role.AUDITOR))
+        door.reception, a_new_user("paul@example.org", name="Paul", place=UserRoles(Role.AUDITOR))
     )
     admin = door.visitor()
     await admin.sign_in(erika)
@@ -127,7 +127,7 @@ async def test_an_admin_signs_a_user_out_everywhere(resources: Resources) -> Non
 async def test_only_an_admin_ends_a_users_sessions(reception: Reception) -> None:
     erika = await join(reception, a_new_user())
     paul = await join(
-        reception, a_new_user("paul@example.org", name="Paul", place=Place(Role.OPERATOR))
+        reception, a_new_user("paul@example.org", name="Paul", place=UserRoles(Role.OPERATOR))
     )
     person = await require(reception, paul.session)
     with pytest.raises(InsufficientScope):

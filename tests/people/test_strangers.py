@@ -18,7 +18,7 @@ from dunwell.accounts.users.accept_invitation import (
 from dunwell.accounts.users.factors import store as factors_store
 from dunwell.accounts.users.invite_user import RANDOM_BYTES, reset_user
 from dunwell.accounts.users.own_account import (
-    Asking,
+    SignInChange,
     change_password,
     check_own_password,
     end_own_session,
@@ -30,10 +30,10 @@ from dunwell.accounts.users.sessions.sessions import sweep_people
 from dunwell.accounts.users.sign_in.limits import MOST_ASKED, MOST_WRONG
 from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey
 from dunwell.accounts.users.sign_in.sign_in import (
-    Entry,
     SecondFactorLocked,
+    SignInEntry,
     TooOften,
-    Wrong,
+    WrongSignIn,
     check_password,
     give_code,
 )
@@ -71,14 +71,14 @@ def elsewhere(number: int, device: str = "") -> Visitor:
 async def try_password(
     reception: Reception, visitor: Visitor, password: str = PASSWORD,
     email: str = "erika@example.org",
-) -> Entry | Wrong | TooOften | SecondFactorLocked:  # fmt: skip
+) -> SignInEntry | WrongSignIn | TooOften | SecondFactorLocked:  # fmt: skip
     return await check_password(reception, email, password, visitor, randomness())
 
 
 async def lock(reception: Reception) -> None:
     """As anybody can who knows the address."""
     for number in range(MOST_WRONG):
-        assert await try_password(reception, elsewhere(number), "no") == Wrong()
+        assert await try_password(reception, elsewhere(number), "no") == WrongSignIn()
 
 
 async def test_strangers_do_not_lock_out_a_browser_that_signed_in_before(
@@ -89,7 +89,7 @@ async def test_strangers_do_not_lock_out_a_browser_that_signed_in_before(
     assert isinstance(await try_password(reception, AWAY), TooOften)
     at_home = elsewhere(99, erika.session.device)
     entry = await try_password(reception, at_home)
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, SignInEntry)
     clock.advance(timedelta(seconds=30))
     code = given(entry.secret, erika.code(clock.now()), at_home)
     assert isinstance(await give_code(reception, code), OpenedSession)
@@ -101,7 +101,7 @@ async def test_strangers_in_the_same_network_do_not_either(reception: Reception)
         await try_password(reception, HOME, "no")
     assert isinstance(await try_password(reception, HOME), TooOften)
     known = replace(HOME, device=erika.session.device)
-    assert isinstance(await try_password(reception, known), Entry)
+    assert isinstance(await try_password(reception, known), SignInEntry)
 
 
 async def test_strangers_do_not_keep_who_is_signed_in_from_what_is_theirs(
@@ -109,7 +109,7 @@ async def test_strangers_do_not_keep_who_is_signed_in_from_what_is_theirs(
 ) -> None:
     erika = await join(reception, a_new_user())
     await lock(reception)
-    asking = Asking(await require(reception, erika.session), PASSWORD, HOME)
+    asking = SignInChange(await require(reception, erika.session), PASSWORD, HOME)
     assert await check_own_password(reception, asking) is None
 
 
@@ -119,12 +119,12 @@ async def test_a_known_browser_has_ten_tries_of_its_own(
     erika = await join(reception, a_new_user())
     for number in range(MOST_WRONG):
         known = elsewhere(number, erika.session.device)
-        assert await try_password(reception, known, "no") == Wrong()
+        assert await try_password(reception, known, "no") == WrongSignIn()
     known = elsewhere(99, erika.session.device)
     assert isinstance(await try_password(reception, known), TooOften)
-    assert isinstance(await try_password(reception, AWAY), Entry)
+    assert isinstance(await try_password(reception, AWAY), SignInEntry)
     clock.advance(timedelta(minutes=15))
-    assert isinstance(await try_password(reception, known), Entry)
+    assert isinstance(await try_password(reception, known), SignInEntry)
 
 
 async def test_a_browser_is_known_for_its_own_user_alone(reception: Reception) -> None:
@@ -150,11 +150,11 @@ async def test_a_browser_is_known_for_ninety_days(
     clock.advance(after)
     await lock(reception)
     outcome = await try_password(reception, elsewhere(99, erika.session.device))
-    assert isinstance(outcome, Entry if is_known else TooOften)
+    assert isinstance(outcome, SignInEntry if is_known else TooOften)
 
 
 async def _change(reception: Reception, erika: Person) -> None:
-    asking = Asking(await require(reception, erika.session), PASSWORD, HOME)
+    asking = SignInChange(await require(reception, erika.session), PASSWORD, HOME)
     new = await change_password(reception, asking, "another lantern 72", randomness())
     assert isinstance(new, OpenedSession)
 
@@ -279,9 +279,9 @@ async def test_who_saw_the_link_does_not_know_the_app_of_who_joined(reception: R
     joining = Joining(link, OPENER, HOME, randomness(), password=PASSWORD, code=code)
     assert isinstance(await join_with_app(reception, joining), OpenedSession)
     entry = await try_password(reception, AWAY)
-    assert isinstance(entry, Entry)
+    assert isinstance(entry, SignInEntry)
     guessed = pyotp.TOTP(seen.app_secret).at(reception.now() + timedelta(seconds=30))
-    assert await give_code(reception, given(entry.secret, guessed, AWAY)) == Wrong()
+    assert await give_code(reception, given(entry.secret, guessed, AWAY)) == WrongSignIn()
 
 
 async def test_a_link_in_two_browsers_shows_two_secrets(resources: Resources) -> None:

@@ -8,7 +8,7 @@ import pytest
 from dunwell.contact.sending.batches.release_batches import TAKEN_BACK
 from dunwell.operations.alerts.store import load_seen
 from dunwell.operations.explanation.deliveries.store import (
-    Looked,
+    LookedAtContacts,
     load_backlogs,
     load_deliveries,
     load_failures,
@@ -47,7 +47,7 @@ async def house(module_resources: Resources, lasting_clock: MovableClock) -> Hou
 
 
 async def read_figures(tx: Connection, house: House) -> list[object]:
-    looked = Looked(["post", "other"], house.clock.now() - timedelta(days=1), MOST)
+    looked = LookedAtContacts(["post", "other"], house.clock.now() - timedelta(days=1), MOST)
     deliveries = await load_deliveries(tx, looked, 100)
     sent = await load_sent(tx, looked)
     assert sum(each.sent.sent for each in deliveries) == sent["post"].sent == MOST
@@ -88,7 +88,7 @@ async def test_what_was_taken_back_in_time_is_neither_sent_nor_failed(house: Hou
             " WHERE merchant_id = $1 AND state = 'FAILED'",
             house.merchant.merchant_id, TAKEN_BACK,
         )  # fmt: skip
-        looked = Looked(["print"], now - timedelta(days=1), MOST)
+        looked = LookedAtContacts(["print"], now - timedelta(days=1), MOST)
         assert await load_sent(tx, looked) == {}
         assert await load_deliveries(tx, looked, 100) == []
         assert await load_failures(tx, looked, 100) == []

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.contact.messages.identities import digest_recipient
-from dunwell.contact.notices.notice import Kind
+from dunwell.contact.notices.notice import NoticeKind
 from dunwell.contact.notices.store import (
     MerchantChannel,
     empty_notices,
@@ -62,7 +62,7 @@ async def test_what_was_asked_for_lately_rides_on_its_index(asker: Asker) -> Non
     async with resources.database.connection() as connection:
         explaining = Explaining(connection)
         merchant_id = asker.house.merchant.merchant_id
-        asked = await load_asked(explaining, merchant_id, asker.claim_id, Kind.CODE, since)
+        asked = await load_asked(explaining, merchant_id, asker.claim_id, NoticeKind.CODE, since)
     assert len(asked) == FEW
     assert explaining.indexes == {"debtor_notices_claim"}, explaining.plans
     assert explaining.rows_read == FEW, explaining.plans

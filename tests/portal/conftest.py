@@ -3,7 +3,7 @@
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
@@ -35,5 +35,5 @@ async def clerk(resources: Resources, house: House) -> Clerk:
 @pytest.fixture
 async def staff(resources: Resources, house: House) -> Clerk:
     """Somebody of this merchant's alone."""
-    place = Place(memberships={house.merchant.merchant_id: Role.MERCHANT_USER})
+    place = UserRoles(memberships={house.merchant.merchant_id: Role.MERCHANT_USER})
     return await sign_in(resources, an_application(resources).app, house, place)

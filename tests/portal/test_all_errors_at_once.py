@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.house import House
@@ -66,7 +66,7 @@ _GIVEN: Mapping[str, Mapping[str, Any]] = {
 @pytest.fixture
 async def admin(resources: Resources, house: House) -> Clerk:
     """Somebody who may open every form."""
-    return await sign_in(resources, an_application(resources).app, house, Place(Role.ADMIN))
+    return await sign_in(resources, an_application(resources).app, house, UserRoles(Role.ADMIN))
 
 
 def find_fields_with_errors(page: str) -> set[str]:

@@ -1,6 +1,6 @@
 """Objections in the portal: the inbox, drafts that two people write, the preview, the answer."""
 
-from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.disputes.dispute import ClaimDispute
 from tests.support.disputes import REJECTED, answer, dispute, give_evidence
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
@@ -8,7 +8,7 @@ from tests.support.portal import Clerk, read_fields
 _STATE = "SELECT state, resolution, ended_claim FROM disputes WHERE merchant_id = $1"
 
 
-def _path(opened: Dispute) -> str:
+def _path(opened: ClaimDispute) -> str:
     return f"/claims/{opened.claim_id}/disputes/{opened.dispute_id}"
 
 

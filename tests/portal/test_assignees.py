@@ -7,9 +7,9 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.disputes.answer_dispute import assign_dispute
-from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.cases.modalities.assign_modality import assign_modality
 from dunwell.platform.errors import InsufficientScope, InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
@@ -20,7 +20,7 @@ from tests.support.portal import Clerk, read_fields, sign_in
 from tests.support.portal_world import PortalWorld, a_portal_world
 
 
-def _path(opened: Dispute) -> str:
+def _path(opened: ClaimDispute) -> str:
     return f"/claims/{opened.claim_id}/disputes/{opened.dispute_id}"
 
 
@@ -135,9 +135,12 @@ async def test_only_who_may_answer_here_is_given_it(
     other = await a_house(resources, house.clock, key="other")
     app = an_application(resources).app
     stranger = await sign_in(
-        resources, app, other, Place(memberships={other.merchant.merchant_id: Role.MERCHANT_USER})
+        resources,
+        app,
+        other,
+        UserRoles(memberships={other.merchant.merchant_id: Role.MERCHANT_USER}),
     )
-    reader = await sign_in(resources, app, house, Place(Role.AUDITOR))
+    reader = await sign_in(resources, app, house, UserRoles(Role.AUDITOR))
 
     page = (await clerk.get(_path(opened))).text
     for person in (stranger, reader):

@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.merchants.audit_fields import FieldClass, find_class, list_fields, redact
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
 from dunwell.core.claims.claim_holds import pause_claim
@@ -227,7 +227,7 @@ async def test_who_may_not_read_it_finds_no_such_page(
     assert f"Claim {claim_id}" not in theirs
     auditor = await sign_in(
         resources, an_application(resources).app, house,
-        Place(memberships={house.merchant.merchant_id: Role.AUDITOR}),
+        UserRoles(memberships={house.merchant.merchant_id: Role.AUDITOR}),
     )  # fmt: skip
     assert (await auditor.get("/audit")).status_code == 200
     at_other = await auditor.get(f"/portal/m/{other.merchant.merchant_id}/audit")

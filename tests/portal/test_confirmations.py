@@ -15,7 +15,7 @@ from uuid import uuid4
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
@@ -231,9 +231,9 @@ async def test_a_challenge_to_sign_in_confirms_nothing(
     assert (await admin.post("/portal/people/invite", **carried)).status_code == 400
 
 
-@pytest.mark.parametrize("place", [Place(Role.OPERATOR), Place(Role.AUDITOR)])
+@pytest.mark.parametrize("place", [UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
 async def test_whoever_may_not_is_not_asked_for_a_password(
-    door: Door, erika: Person, clock: MovableClock, place: Place
+    door: Door, erika: Person, clock: MovableClock, place: UserRoles
 ) -> None:
     other = await join(door.reception, a_new_user("o@example.org", name="O", place=place))
     visitor = door.visitor()

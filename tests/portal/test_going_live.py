@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.assignment.rules import RuleDocument, RulesDocument
 from dunwell.cases.assignment.rules_draft import publish_rules_draft, save_rules_draft
 from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
@@ -150,7 +150,7 @@ async def test_the_first_admin_of_an_empty_installation_is_led_to_the_first_merc
 async def test_an_auditor_of_an_empty_installation_is_not_invited_to_create_one(
     resources: Resources,
 ) -> None:
-    new = people.a_new_user(place=Place(Role.AUDITOR))
+    new = people.a_new_user(place=UserRoles(Role.AUDITOR))
     auditor = await people.join(people.a_reception(resources), new)
     http = connect(an_application(resources).app, "203.0.113.7")
     http.cookies.set(COOKIE, auditor.session.secret)

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import Batch, FolderLine
+from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.interfaces.portal.delivery_providers import routes
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -34,12 +34,14 @@ async def post(
     folder = tmp_path / "letters"
     line = FolderLine(channel="LETTER", folder=str(folder))
     await apply_installation(resources, Installation(lines={"post": line}))
-    post = await a_house_with_a_folder(resources, clock, folder, Batch(every_minutes=60, most=3))
+    post = await a_house_with_a_folder(
+        resources, clock, folder, BatchRule(every_minutes=60, most=3)
+    )
     yield post
     await post.adapter.close()
 
 
-async def a_clerk(post: LetterHouse, place: Place | None = None) -> Clerk:
+async def a_clerk(post: LetterHouse, place: UserRoles | None = None) -> Clerk:
     app = an_application(post.house.resources).app
     return await sign_in(post.house.resources, app, post.house, *([place] if place else []))
 
@@ -177,7 +179,7 @@ async def test_whoever_operates_not_all_merchants_sees_nothing(
     post: LetterHouse, role: Role
 ) -> None:
     await lose(post, "A-1")
-    place = Place(memberships={post.house.merchant.merchant_id: role})
+    place = UserRoles(memberships={post.house.merchant.merchant_id: role})
     clerk = await a_clerk(post, place)
     for path in (_LIST, _ASKED, f"{_LIST}/0190a0a0-0000-7000-8000-000000000000"):
         refused = await clerk.get(path)

@@ -8,7 +8,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.contact.escalation.reports.join_reports import join_reports
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.operations.alerts.look import look_for_alarms
@@ -135,7 +135,7 @@ async def test_whoever_operates_not_all_merchants_sees_nothing(
     resources: Resources, clock: MovableClock, role: Role
 ) -> None:
     house, _ = await a_world(resources, clock)
-    place = Place(memberships={house.merchant.merchant_id: role})
+    place = UserRoles(memberships={house.merchant.merchant_id: role})
     clerk = await sign_in(resources, an_application(resources).app, house, place)
     refused = await clerk.get("/portal/lines")
     assert refused.status_code in (403, 404)

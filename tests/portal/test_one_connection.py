@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dunwell.platform.database.database import Database
-from dunwell.platform.database.pool import Limits
+from dunwell.platform.database.pool import PoolLimits
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
@@ -21,7 +21,7 @@ async def alone(
     postgres: EmbeddedPostgres, resources: Resources, house: House
 ) -> AsyncIterator[Clerk]:
     """Somebody at a portal with a single connection, who waits for it shortly."""
-    database = await Database.open(postgres.url, size=1, limits=Limits(patience_seconds=0.5))
+    database = await Database.open(postgres.url, size=1, limits=PoolLimits(patience_seconds=0.5))
     narrow = replace(resources, database=database)
     yield await sign_in(resources, an_application(narrow).app, house)
     await database.close()

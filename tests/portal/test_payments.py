@@ -7,7 +7,7 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.actor import debtor_actor
-from dunwell.cases.payments.choice import Choice, ChoiceKind
+from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
 from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.states import Status
@@ -33,7 +33,7 @@ async def pay(house: House, claim_id: int, cents: int, number: str = "tx-1") -> 
 
 async def announce(house: House, claim_id: int) -> UUID:
     async with house.work(debtor_actor("session-1")) as work:
-        choice = Choice(ChoiceKind.WHOLE, 10240)
+        choice = PaymentChoice(ChoiceKind.WHOLE, 10240)
         return await announce_transfer(work, claim_id, SentTransfer(choice, date(2026, 3, 2)))
 
 
@@ -193,5 +193,5 @@ async def test_another_merchants_payment_is_absent(
 
 async def announce_part(house: House, claim_id: int) -> UUID:
     async with house.work(debtor_actor("session-1")) as work:
-        choice = Choice(ChoiceKind.WHOLE, 10000)
+        choice = PaymentChoice(ChoiceKind.WHOLE, 10000)
         return await announce_transfer(work, claim_id, SentTransfer(choice, date(2026, 3, 2)))

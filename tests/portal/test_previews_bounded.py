@@ -15,7 +15,7 @@ from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.interfaces.portal.web.preview_turns import PreviewLimits, PreviewTurns
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.database.database import Database
-from dunwell.platform.database.pool import Limits
+from dunwell.platform.database.pool import PoolLimits
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 from tests.support.application import Application
@@ -66,7 +66,7 @@ def an_application_with(resources: Resources, printer: LetterPrinter, **limits: 
 @pytest.fixture
 async def narrow(postgres: EmbeddedPostgres, resources: Resources) -> AsyncIterator[Resources]:
     """With a single connection, which is waited for shortly."""
-    database = await Database.open(postgres.url, size=1, limits=Limits(patience_seconds=0.5))
+    database = await Database.open(postgres.url, size=1, limits=PoolLimits(patience_seconds=0.5))
     yield replace(resources, database=database)
     await database.close()
 

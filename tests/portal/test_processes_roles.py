@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.core.workflows.drafts.edit_draft import Edit, edit_draft
 from dunwell.core.workflows.store import load_workflows
 from dunwell.interfaces.portal.application import ROUTES
@@ -73,7 +73,7 @@ async def things(house: House) -> Mapping[str, str]:
 
 async def sit_down(house: House, role: Role) -> Clerk:
     at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
-    place = Place(memberships={house.merchant.merchant_id: role}) if at_one else Place(role)
+    place = UserRoles(memberships={house.merchant.merchant_id: role}) if at_one else UserRoles(role)
     return await sign_in(house.resources, an_application(house.resources).app, house, place)
 
 

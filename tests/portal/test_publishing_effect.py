@@ -11,7 +11,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.rollout.preview.effects import DEFAULT_DAYS, Asked
+from dunwell.cases.rollout.preview.effects import DEFAULT_DAYS, PreviewScope
 from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.cases.rollout.preview.preview_draft import PreviewView, preview_draft, view_preview
 from dunwell.core.workflows.change_workflow import find_workflow
@@ -71,7 +71,7 @@ async def preview_as_the_command_does(house: House) -> PreviewView:
     async with resources.database.connection() as connection, snapshot(connection):
         work = Work.open(resources, connection, house.merchant, ERP)
         workflow = await find_workflow(connection, work.merchant_id, "Standard")
-        asked = Asked(DEFAULT_DAYS, costs=True)
+        asked = PreviewScope(DEFAULT_DAYS, costs=True)
         preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
         prepared = await prepare_costs(work, resources, preview)
     assert prepared is not None

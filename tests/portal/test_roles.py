@@ -8,8 +8,8 @@ import pytest
 
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
-from dunwell.cases.payments.choice import Choice, ChoiceKind
+from dunwell.accounts.users.user import UserRoles
+from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
 from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.contact.messages.suppression import suppress
 from dunwell.interfaces.portal.application import ROUTES
@@ -65,7 +65,7 @@ async def things(house: House, claim_id: int) -> Mapping[str, str]:
     async with house.work() as work:
         await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
     async with house.work(debtor_actor("session-1")) as work:
-        sent = SentTransfer(Choice(ChoiceKind.WHOLE, 10000), date(2026, 3, 2))
+        sent = SentTransfer(PaymentChoice(ChoiceKind.WHOLE, 10000), date(2026, 3, 2))
         request_id = await announce_transfer(work, claim_id, sent)
     [row] = await house.rows("SELECT address_digest FROM suppressions WHERE merchant_id = $1")
     return {
@@ -78,7 +78,7 @@ async def things(house: House, claim_id: int) -> Mapping[str, str]:
 
 async def sit_down(house: House, role: Role) -> Clerk:
     at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
-    place = Place(memberships={house.merchant.merchant_id: role}) if at_one else Place(role)
+    place = UserRoles(memberships={house.merchant.merchant_id: role}) if at_one else UserRoles(role)
     return await sign_in(house.resources, an_application(house.resources).app, house, place)
 
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from tests.portal.test_rules import plain
 from tests.support.application import an_application
 from tests.support.house import House
@@ -145,7 +145,7 @@ async def test_many_claims_are_counted_some_at_a_time(
 
 @pytest.mark.parametrize("role", [Role.AUDITOR, Role.MERCHANT_USER])
 async def test_for_who_may_not_configure_no_such_page_is_there(house: House, role: Role) -> None:
-    place = Place(memberships={house.merchant.merchant_id: role})
+    place = UserRoles(memberships={house.merchant.merchant_id: role})
     person = await sign_in(house.resources, an_application(house.resources).app, house, place)
     paths = ("", "/rule", "/try", "/effect", "/publish", "/versions", "/versions/5", "/file",
              "/file/rules.yaml")  # fmt: skip

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
@@ -336,7 +336,9 @@ async def test_only_operators_and_admins_see_and_change_settings(
     resources: Resources, sandbox: House, role: Role
 ) -> None:
     at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
-    place = Place(memberships={sandbox.merchant.merchant_id: role}) if at_one else Place(role)
+    place = (
+        UserRoles(memberships={sandbox.merchant.merchant_id: role}) if at_one else UserRoles(role)
+    )
     clerk = await sign_in(resources, an_application(resources).app, sandbox, place)
     operator = await sign_in(resources, an_application(resources).app, sandbox)
     client_id = await make_credential(operator)

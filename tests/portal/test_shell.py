@@ -3,7 +3,7 @@
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS, is_ours
 from dunwell.interfaces.portal.web.site import POLICY
@@ -120,7 +120,9 @@ async def test_every_page_bears_the_strict_policy(clerk: Clerk, claim_id: int) -
 async def test_an_auditor_sees_no_form_and_none_is_taken(
     resources: Resources, house: House, claim_id: int
 ) -> None:
-    auditor = await sign_in(resources, an_application(resources).app, house, Place(Role.AUDITOR))
+    auditor = await sign_in(
+        resources, an_application(resources).app, house, UserRoles(Role.AUDITOR)
+    )
     page = await auditor.get(f"/claims/{claim_id}")
     assert "Payment received" not in page.text
     assert "Write a note" not in page.text

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dunwell.core.workflows.store import load_draft
-from dunwell.core.workflows.text_places import Place, Written, read_text
+from dunwell.core.workflows.text_places import TextPlace, Written, read_text
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
 from tests.support.portal_world import MARKUP
@@ -16,7 +16,7 @@ from tests.support.texts import a_texts_definition, a_texts_house
 _MAIL = "/texts/edit?template=reminder&channel=EMAIL&language=de"
 _SMS = "/texts/edit?template=reminder&channel=SMS&language=en"
 _GAP = "/texts/edit?template=reminder&channel=LETTER&language=en"
-_PLACE = Place("templates", "reminder", "de", "EMAIL")
+_PLACE = TextPlace("templates", "reminder", "de", "EMAIL")
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ async def path(house: House) -> str:
     return await a_texts_house(house)
 
 
-async def read(house: House, path: str, place: Place = _PLACE) -> Written | None:
+async def read(house: House, path: str, place: TextPlace = _PLACE) -> Written | None:
     async with house.work() as work:
         draft = await load_draft(work.tx, work.merchant_id, path.rpartition("/")[2])  # type: ignore[arg-type]
     assert draft is not None
@@ -59,7 +59,7 @@ async def test_a_gap_is_written_and_saved_in_the_draft(
     page = await clerk.follow(answer)
 
     assert "Saved." in page.text
-    letter = Place("templates", "reminder", "en", "LETTER")
+    letter = TextPlace("templates", "reminder", "en", "LETTER")
     assert await read(house, path, letter) == Written("{{ items }}", "Your invoice")
     assert "1 text is missing." not in (await clerk.get(f"{path}/texts")).text
     [row] = await house.rows(

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.contact.sending.channel import Accepted, Outcome, Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -100,7 +100,7 @@ async def test_worst_cases_and_claims_are_shown(clerk: Clerk, house: House, path
 async def test_a_merchants_own_staff_leaves_a_note_of_its_look(
     resources: Resources, house: House, path: str
 ) -> None:
-    place = Place(memberships={house.merchant.merchant_id: Role.OPERATOR})
+    place = UserRoles(memberships={house.merchant.merchant_id: Role.OPERATOR})
     staff = await sign_in(resources, an_application(resources).app, house, place)
     await house.create("RE-77")
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.platform.clock import MovableClock
@@ -48,7 +48,7 @@ async def workflow_id(house: House) -> str:
 async def sit_down(house: House, role: Role) -> tuple[Clerk, str]:
     """And the token of their forms."""
     at_one = role in (Role.AUDITOR, Role.MERCHANT_USER)
-    place = Place(memberships={house.merchant.merchant_id: role}) if at_one else Place(role)
+    place = UserRoles(memberships={house.merchant.merchant_id: role}) if at_one else UserRoles(role)
     clerk = await sign_in(house.resources, an_application(house.resources).app, house, place)
     page = await clerk.get("/portal/account")
     return clerk, read_fields(page.text.replace("sign-out", ""))["token"]

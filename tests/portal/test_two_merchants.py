@@ -3,7 +3,7 @@
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
 from tests.support.house import House, a_house
@@ -66,7 +66,7 @@ async def test_who_has_one_merchant_chooses_among_no_others(
 async def test_of_two_memberships_each_has_its_own_rights(
     resources: Resources, house: House, claim_id: int, other: House
 ) -> None:
-    place = Place(
+    place = UserRoles(
         memberships={
             house.merchant.merchant_id: Role.AUDITOR,
             other.merchant.merchant_id: Role.MERCHANT_USER,

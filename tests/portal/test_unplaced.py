@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.contact.escalation.reports.join_reports import join_reports
 from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.report import Report
@@ -33,7 +33,7 @@ async def a_world(resources: Resources, clock: MovableClock, *texts: str) -> Hou
     return house
 
 
-async def a_clerk(resources: Resources, house: House, place: Place | None = None) -> Clerk:
+async def a_clerk(resources: Resources, house: House, place: UserRoles | None = None) -> Clerk:
     return await sign_in(resources, an_application(resources).app, house, place)
 
 
@@ -121,7 +121,7 @@ async def test_whoever_operates_not_all_merchants_sees_and_changes_nothing(
     house = await a_world(resources, clock, "Hallo")
     good = await a_clerk(resources, house)
     await good.get(_PATH)
-    place = Place(memberships={house.merchant.merchant_id: role})
+    place = UserRoles(memberships={house.merchant.merchant_id: role})
     clerk = await a_clerk(resources, house, place)
     refused = await clerk.get(_PATH)
     assert refused.status_code in (403, 404)

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import KannelLine, Pace
+from dunwell.accounts.installation.delivery_providers import KannelLine, ProviderPace
 from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
@@ -49,7 +49,7 @@ def a_line(address: str, **changes: Any) -> KannelLine:
     installation = check_installation(parse_yaml(_INSTALLATION.read_text()))
     line = (installation.lines or {})[NAME]
     assert isinstance(line, KannelLine)
-    usual: dict[str, Any] = {"server": address, "pace": Pace(), "stop_confirmation": None}
+    usual: dict[str, Any] = {"server": address, "pace": ProviderPace(), "stop_confirmation": None}
     return msgspec.structs.replace(line, **usual | changes)
 
 

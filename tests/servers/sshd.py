@@ -18,7 +18,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import Batch, SftpLine
+from dunwell.accounts.installation.delivery_providers import BatchRule, SftpLine
 
 _EXAMPLE = Path(__file__).parents[2] / "examples/production/sshd-letters.conf"
 _HEAD = """
@@ -114,7 +114,7 @@ class Sshd:
             "user": getpass.getuser(),
             "key_file": "letters_key",
             "folder": str(self.depot),
-            "batch": Batch(every_minutes=60, most=1000),
+            "batch": BatchRule(every_minutes=60, most=1000),
         }
         return SftpLine(**(usual | changes))  # type: ignore[arg-type]
 

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import Pace
+from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -24,7 +24,7 @@ from tests.support.processes import a_process
 _KILLS = 50
 _CLAIMS_EACH = 8
 # What one worker may leave in doubt.
-_PACE = Pace(at_once=3)
+_PACE = ProviderPace(at_once=3)
 _STATES = """
 SELECT state, count(*) FROM communications WHERE merchant_id = $1 AND channel = 'SMS' GROUP BY 1
 """

@@ -11,7 +11,7 @@ import pytest
 
 from dunwell.accounts.installation.delivery_providers import FolderLine
 from dunwell.interfaces.cli.findings.email import check_email_line
-from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.letters import check_letter_line
 from tests.servers.dovecot import Dovecot
 from tests.servers.sshd import Sshd
@@ -21,7 +21,7 @@ from tests.support.smtp_lines import a_line
 _NOBODY = 65_534
 
 
-def read(found: Finding) -> tuple[str, str]:
+def read(found: DoctorFinding) -> tuple[str, str]:
     """Its words, with what is each time another; each fault says how to mend it."""
     assert not found.is_fault or found.remedy
     return found.mark, found.words

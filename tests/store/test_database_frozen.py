@@ -12,10 +12,10 @@ import psutil
 import pytest
 
 from dunwell.platform.database.database import Database, DatabaseAway
-from dunwell.platform.database.pool import ConnectionPool, Limits, PooledConnection, connect
+from dunwell.platform.database.pool import ConnectionPool, PooledConnection, PoolLimits, connect
 from tests.support.servers import OwnServer, an_own_server
 
-_LIMITS = Limits(patience_seconds=1, doubt_seconds=0.2, silence_seconds=0.6, mending_seconds=1)
+_LIMITS = PoolLimits(patience_seconds=1, doubt_seconds=0.2, silence_seconds=0.6, mending_seconds=1)
 # Of these limits: twice the doubt, and the silence; and time for a busy machine.
 _IN_TIME = 5.0
 
@@ -47,7 +47,7 @@ async def _ask(database: Database, statement: str = "SELECT 1") -> int:
 
 
 def test_nobody_waits_in_vain_for_more_than_ten_seconds() -> None:
-    limits = Limits()
+    limits = PoolLimits()
     assert 2 * limits.doubt_seconds + limits.silence_seconds <= 10
     assert limits.patience_seconds <= 10
 

@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.core.events.event_log import NO_FILTER, EventFilter, load_events_page, save_events
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.database.listed_table import Page
+from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.webhooks import Outbox, an_outbox
@@ -15,7 +15,7 @@ from tests.support.webhooks import Outbox, an_outbox
 
 async def load(
     outbox: Outbox, cursor: str | None = None, limit: int = 50, wanted: EventFilter = NO_FILTER
-) -> Page[str]:
+) -> ListPage[str]:
     async with outbox.resources.database.connection() as connection:
         merchant_id = outbox.merchant.merchant_id
         return await load_events_page(

@@ -14,7 +14,7 @@ from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Connection, Database, DatabaseAway
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.database.migrations import load_revisions
-from dunwell.platform.database.pool import Limits
+from dunwell.platform.database.pool import PoolLimits
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources
 from tests.support.api import an_api
@@ -79,7 +79,7 @@ async def test_those_who_share_connections_get_their_own_answers(behind: Databas
 
 async def test_those_who_queue_behind_long_ones_are_waited_for(pooler: Pooler) -> None:
     """Nobody could ask the server meanwhile whether it answers."""
-    limits = Limits(doubt_seconds=0.1, silence_seconds=0.3)
+    limits = PoolLimits(doubt_seconds=0.1, silence_seconds=0.3)
     database = await Database.open(pooler.url, size=_POOL_SIZE, limits=limits)
 
     async def work() -> int:

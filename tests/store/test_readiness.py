@@ -12,7 +12,7 @@ from dunwell.interfaces.api import readiness
 from dunwell.interfaces.api.readiness import Readiness
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database, DatabaseAway
-from dunwell.platform.database.pool import Limits
+from dunwell.platform.database.pool import PoolLimits
 from dunwell.platform.errors import Unavailable
 from tests.support.servers import OwnServer, an_own_server
 from tests.support.small_disk import SmallDisk, a_small_disk
@@ -40,7 +40,7 @@ async def database(server: OwnServer) -> AsyncIterator[Database]:
 
 @asynccontextmanager
 async def _opened(url: str) -> AsyncIterator[Database]:
-    limits = Limits(answer_seconds=2, mending_seconds=1)
+    limits = PoolLimits(answer_seconds=2, mending_seconds=1)
     database = await Database.open(url, size=_POOL_SIZE, limits=limits)
     try:
         yield database

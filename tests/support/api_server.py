@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 
 from starlette.applications import Starlette
 
-from dunwell.platform.http.server import Bounds, build_server
+from dunwell.platform.http.server import ConnectionBounds, build_server
 from tests.support.bounded import answer_in_json
 
 
@@ -18,7 +18,7 @@ async def a_server(app: Starlette) -> AsyncIterator[str]:
         listening.bind(("127.0.0.1", 0))
         listening.listen(128)
         host, port = listening.getsockname()
-        server = build_server(app, Bounds(answer_in_json, lambda _host: True))
+        server = build_server(app, ConnectionBounds(answer_in_json, lambda _host: True))
         serving = asyncio.create_task(server.serve(sockets=[listening]))
         # The socket listens already: who connects before the server is up waits for it.
         yield f"http://{host}:{port}"

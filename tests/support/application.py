@@ -22,7 +22,7 @@ from dunwell.contact.sending.channel import ChannelAdapter, LineAdapter
 from dunwell.interfaces.api.app import build_app
 from dunwell.interfaces.landing.application import build_site, list_routes
 from dunwell.interfaces.portal.application import build_portal_routes
-from dunwell.interfaces.portal.web.site import Surroundings
+from dunwell.interfaces.portal.web.site import PortalServices
 from dunwell.platform.resources import Resources
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
 
@@ -49,7 +49,7 @@ class Application:
         passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         # What the portal sends to who has signed in leaves by these.
         self.lines: dict[str, LineAdapter] = {}
-        surroundings = Surroundings(
+        surroundings = PortalServices(
             passwords, PAINTER, adapters=Adapters((), self.lines.get), channels=self.channels,
             documents=DOCUMENTS, **around,
         )  # fmt: skip

@@ -11,7 +11,7 @@ import httpx
 import uvicorn
 
 from dunwell.platform.errors import Refusal
-from dunwell.platform.http.server import Bounds, ServerLimits, Words, build_server
+from dunwell.platform.http.server import ConnectionBounds, ServerLimits, Words, build_server
 
 
 @asynccontextmanager
@@ -22,7 +22,7 @@ async def bounded(
     is_proxy: Callable[[str], bool] = lambda _host: False,
 ) -> AsyncIterator[int]:
     """The port it is served at until the block ends."""
-    async with running(build_server(app, Bounds(answer, is_proxy, limits))) as port:
+    async with running(build_server(app, ConnectionBounds(answer, is_proxy, limits))) as port:
         yield port
 
 

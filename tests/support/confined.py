@@ -13,7 +13,7 @@ from pathlib import Path
 
 import msgspec
 
-from dunwell.contact.messages.letters.printer import Job
+from dunwell.contact.messages.letters.printer import PrintJob
 from dunwell.contact.messages.letters.printer_child import make_printer
 from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.platform.children.child import shut_in
@@ -78,7 +78,7 @@ def main() -> None:
     memory_bytes = 256 * 1024 * 1024
     if kind == "printer":
         printer, memory_bytes = make_printer(), 1024 * 1024 * 1024
-        job = Job("PRINT", write_sheet(a_letter().sheet))
+        job = PrintJob("PRINT", write_sheet(a_letter().sheet))
     shut_in(memory_bytes, 5)
     if kind == "printer":
         # It works, with the threads it has, and is confined nevertheless.

@@ -7,7 +7,7 @@ from itertools import count
 from typing import Any, TypeAlias
 
 from dunwell.platform.database.database import Connection, Database
-from dunwell.platform.database.pool import Limits
+from dunwell.platform.database.pool import PoolLimits
 
 _NAMES = count(1)
 # Beside other busy processes the server may take seconds to end what it was asked to end.
@@ -58,7 +58,7 @@ async def an_opener(url: str, database: Database) -> AsyncIterator[Opener]:
 
         async def open_own(size: int = 1, **limits: Any) -> Own:
             name = f"own {next(_NAMES)}"
-            own = await Database.open(url, size=size, application=name, limits=Limits(**limits))
+            own = await Database.open(url, size=size, application=name, limits=PoolLimits(**limits))
             stack.push_async_callback(own.close)
             return Own(own, name, watcher)
 

@@ -11,7 +11,7 @@ from dunwell.cases.disputes.answer_dispute import (
     resolve_dispute,
     withdraw_dispute,
 )
-from dunwell.cases.disputes.dispute import Dispute, DisputeState, NewDispute
+from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, NewDispute
 from dunwell.cases.disputes.list_disputes import list_claim_disputes
 from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.cases.disputes.store import load_evidence
@@ -32,33 +32,37 @@ REJECTED: Outcome = DisputeState.REJECTED
 async def dispute(
     house: House, claim_id: int, dispute_type: str = "AMOUNT_WRONG", message: str | None = None,
     actor: Actor = DEBTOR,
-) -> Dispute:  # fmt: skip
+) -> ClaimDispute:  # fmt: skip
     async with house.work(actor) as work:
         new = NewDispute(dispute_type, message)
         return await open_dispute(work, house.resources.keys, claim_id, new)
 
 
-async def resolve(house: House, opened: Dispute, outcome: Outcome, **given: Any) -> Dispute:
+async def resolve(
+    house: House, opened: ClaimDispute, outcome: Outcome, **given: Any
+) -> ClaimDispute:
     """given: end_claim, message."""
     async with house.work(ERP) as work:
         resolution = Resolution(outcome, **given)
         return await resolve_dispute(work, opened.claim_id, opened.dispute_id, resolution)
 
 
-async def answer(house: House, opened: Dispute, outcome: Outcome, **given: Any) -> Dispute:
+async def answer(
+    house: House, opened: ClaimDispute, outcome: Outcome, **given: Any
+) -> ClaimDispute:
     """Resolve it, and tell the debtor."""
     resolved = await resolve(house, opened, outcome, **given)
     await tell(house)
     return resolved
 
 
-async def withdraw(house: House, opened: Dispute) -> Dispute:
+async def withdraw(house: House, opened: ClaimDispute) -> ClaimDispute:
     async with house.work(DEBTOR) as work:
         return await withdraw_dispute(work, opened.claim_id, opened.dispute_id)
 
 
 async def give_evidence(
-    house: House, opened: Dispute, name: str = "offer.pdf", content: bytes | None = None
+    house: House, opened: ClaimDispute, name: str = "offer.pdf", content: bytes | None = None
 ) -> UUID:
     """A debtor's file with a dispute; the file's id."""
     resources, merchant_id = house.resources, house.merchant.merchant_id
@@ -73,7 +77,7 @@ async def give_evidence(
     return found[opened.dispute_id][-1].file_id
 
 
-async def read_disputes(house: House, claim_id: int) -> list[Dispute]:
+async def read_disputes(house: House, claim_id: int) -> list[ClaimDispute]:
     async with house.work() as work:
         found = await list_claim_disputes(work, claim_id, limit=50)
     return [each.dispute for each in found.items]

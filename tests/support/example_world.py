@@ -24,7 +24,7 @@ from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.webhooks.endpoints import WantedEndpoint
 from dunwell.core.events.webhooks.endpoints import add_endpoint as save_endpoint
-from dunwell.interfaces.api.operation import Body, Operation
+from dunwell.interfaces.api.operation import Operation, RequestBody
 from dunwell.interfaces.api.routes import parameters
 from dunwell.interfaces.api.routes.attachments import UPLOAD_FILE
 from dunwell.interfaces.api.routes.claim_changes import PAUSE_CLAIM
@@ -109,7 +109,7 @@ class Scene:
             return [self.translate(each) for each in value]
         return self.real.get(value, value)
 
-    def _send_body(self, body: Body) -> dict[str, Any]:
+    def _send_body(self, body: RequestBody) -> dict[str, Any]:
         example = self.translate(body.example)
         if body.media_type.endswith("json"):
             return {"json": example, "headers": {"Content-Type": body.media_type}}

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.accounts.installation.delivery_providers import Pace
+from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.configuration import Channel
@@ -66,7 +66,7 @@ class ScriptedLine(ScriptedChannel):
 
     name: str = "post"
     is_repeatable: bool = False
-    pace: Pace = field(default_factory=Pace)
+    pace: ProviderPace = field(default_factory=ProviderPace)
 
     async def close(self) -> None:
         """Nothing is open."""

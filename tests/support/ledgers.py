@@ -3,7 +3,7 @@
 from typing import Any
 
 from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
-from dunwell.contact.messages.ledger.verify_ledger import Verdict, verify_ledger
+from dunwell.contact.messages.ledger.verify_ledger import LedgerVerdict, verify_ledger
 from tests.support.house import House
 
 _TOLD = """
@@ -26,11 +26,11 @@ async def outcomes(house: House) -> list[str]:
     return [row[0] for row in await told(house)]
 
 
-async def verify(house: House) -> Verdict:
+async def verify(house: House) -> LedgerVerdict:
     return await verify_ledger(house.resources, house.merchant.merchant_id)
 
 
-async def seal_and_verify(house: House) -> Verdict:
+async def seal_and_verify(house: House) -> LedgerVerdict:
     await seal_ledger(house.resources)
     return await verify(house)
 

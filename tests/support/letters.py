@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from dunwell.contact.messages.facts import LandingFacts
-from dunwell.contact.messages.letters.rendering import Post, RenderedLetter, render_letter
+from dunwell.contact.messages.letters.rendering import LetterPost, RenderedLetter, render_letter
 from dunwell.core.workflows.definition import LetterTemplate
 from tests.support.messages import some_facts
 from tests.support.tools import run_tool
@@ -34,7 +34,7 @@ def a_letter(body: str | None = None, language: str = "de", **changes: Any) -> R
     """changes: address, enclosures, color, logo, layout; the rest goes to some_facts."""
     names = ("address", "enclosures", "color", "logo", "layout")
     given = {name: changes.pop(name) for name in names if name in changes}
-    post = Post(**{"address": ADDRESS, "entrance": "pay.example/q"} | given)
+    post = LetterPost(**{"address": ADDRESS, "entrance": "pay.example/q"} | given)
     template = TEMPLATE
     if body is not None:
         template = LetterTemplate(subject=TEMPLATE.subject, body={"de": body})

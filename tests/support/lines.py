@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.delivery_providers import Pace
+from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.report import Reference, Report
@@ -37,7 +37,9 @@ async def a_house_with_a_line(
 
 async def plan_texts(resources: Resources, clock: MovableClock, count: int) -> House:
     """Text messages of one set, planned, by an adapter that is given all of them at once."""
-    house = await a_house_with_a_line(resources, clock, ScriptedLine(pace=Pace(at_once=count)))
+    house = await a_house_with_a_line(
+        resources, clock, ScriptedLine(pace=ProviderPace(at_once=count))
+    )
     for number in range(count):
         await house.create(f"S-{number}", email=None, mobileNumber=f"+4915112345{number:03}")
     await Engine(resources).run_once()

@@ -9,9 +9,9 @@ from dunwell.accounts.merchants.configuration import (
     BankAccount,
     ChannelSetup,
     Configuration,
-    Contact,
     Legal,
-    Payment,
+    MerchantContact,
+    PaymentSettings,
     Privacy,
     Retention,
 )
@@ -36,8 +36,10 @@ CONFIGURATION = Configuration(
         representatives=("Ina Brandt",),
     ),
     privacy=PRIVACY,
-    contact=Contact(email="hilfe@nordwind.example", phone="+49 40 1234560"),
-    payment=Payment(bank_account=BankAccount(iban="DE02120300000000202051", holder="Nordwind")),
+    contact=MerchantContact(email="hilfe@nordwind.example", phone="+49 40 1234560"),
+    payment=PaymentSettings(
+        bank_account=BankAccount(iban="DE02120300000000202051", holder="Nordwind")
+    ),
     channels={"EMAIL": ChannelSetup(adapter="outbox", sender="claims@nordwind.example")},
 )
 

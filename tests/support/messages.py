@@ -6,22 +6,22 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.contact.messages.facts import (
-    ClaimFacts,
     CreditorFacts,
-    ItemFacts,
     LandingFacts,
+    MessageClaim,
     MessageFacts,
+    MessageItem,
 )
 from dunwell.contact.sending.channel import Message
 from dunwell.core.claims.fields import DebtorName
 
-CLAIM = ClaimFacts(
+CLAIM = MessageClaim(
     claim_id=17,
     reference_number="R-1",
     currency="EUR",
     items=(
-        ItemFacts("PRIMARY", 123456, "RE-2026-1", date(2026, 1, 2), date(2026, 2, 1)),
-        ItemFacts("DUNNING_FEE", 250, item_date=date(2026, 3, 1)),
+        MessageItem("PRIMARY", 123456, "RE-2026-1", date(2026, 1, 2), date(2026, 2, 1)),
+        MessageItem("DUNNING_FEE", 250, item_date=date(2026, 3, 1)),
     ),
     total_cents=123706,
     outstanding_cents=100000,

@@ -9,15 +9,15 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import debtor_actor
-from dunwell.accounts.merchants.configuration import Payment, PaymentMethod
+from dunwell.accounts.merchants.configuration import PaymentMethod, PaymentSettings
 from dunwell.cases.payments.provider import (
     Checkout,
+    CheckoutNotice,
     CheckoutRequest,
     CheckoutState,
-    Notice,
     NoticeRefused,
     Open,
-    ProviderAway,
+    PaymentProviderAway,
     Providers,
     Succeeded,
 )
@@ -37,7 +37,7 @@ from tests.support.merchants import CONFIGURATION
 
 DEBTOR = debtor_actor("session-1")
 PAYING = msgspec.structs.replace(
-    CONFIGURATION, payment=Payment(methods=(PaymentMethod("sandbox"),))
+    CONFIGURATION, payment=PaymentSettings(methods=(PaymentMethod("sandbox"),))
 )
 RETURN_URL = "http://127.0.0.1:8000/claim/pay/{request_id}"
 _STATES = "SELECT state FROM payment_requests WHERE merchant_id = $1 ORDER BY request_id"
@@ -67,7 +67,7 @@ class ScriptedProvider:
     async def start(self, request: CheckoutRequest) -> Checkout:
         self.started.append(request)
         if self.is_away:
-            raise ProviderAway("The payment provider is away.")
+            raise PaymentProviderAway("The payment provider is away.")
         if self.during_start is not None:
             await self.during_start()
         return Checkout(f"ref-{request.request_id}", f"https://pay.example/{request.request_id}")
@@ -75,13 +75,13 @@ class ScriptedProvider:
     async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
         self.fetched.append(provider_reference)
         if self.is_away:
-            raise ProviderAway("The payment provider is away.")
+            raise PaymentProviderAway("The payment provider is away.")
         answer = self.answers.get(provider_reference, self.answer)
         if self.during_fetch is not None:
             await self.during_fetch()
         return answer
 
-    def read_notice(self, headers: Mapping[str, str], body: bytes) -> Notice:
+    def read_notice(self, headers: Mapping[str, str], body: bytes) -> CheckoutNotice:
         raise NoticeRefused("Nothing sends notices here.")
 
 

@@ -17,8 +17,8 @@ from dunwell.accounts.users.invite_user import RANDOM_BYTES, Invitation, invite_
 from dunwell.accounts.users.passwords import Passwords, Reception
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
-from dunwell.accounts.users.sign_in.sign_in import Entry, GivenCode, check_password, give_code
-from dunwell.accounts.users.user import NewUser, Place
+from dunwell.accounts.users.sign_in.sign_in import GivenCode, SignInEntry, check_password, give_code
+from dunwell.accounts.users.user import NewUser, UserRoles
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
@@ -90,7 +90,7 @@ def a_reception(resources: Resources, hasher: CountingHasher | None = None) -> R
 
 
 def a_new_user(email: str = "erika@example.org", **more: object) -> NewUser:
-    values = {"name": "Erika", "language": "en", "place": Place(Role.ADMIN), **more}
+    values = {"name": "Erika", "language": "en", "place": UserRoles(Role.ADMIN), **more}
     return NewUser(email=email, **values)  # type: ignore[arg-type]
 
 
@@ -118,7 +118,7 @@ async def enter(
 ) -> str:
     """The secret of an entry that waits for the second factor."""
     entry = await check_password(reception, person.email, password, visitor, randomness())
-    assert isinstance(entry, Entry), entry
+    assert isinstance(entry, SignInEntry), entry
     return entry.secret
 
 

@@ -8,7 +8,7 @@ import httpx
 from starlette.applications import Starlette
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
 from tests.support.house import House
@@ -62,14 +62,18 @@ class Clerk:
 
 
 async def sign_in(
-    resources: Resources, app: Starlette, house: House, place: Place | None = None, **more: object
+    resources: Resources,
+    app: Starlette,
+    house: House,
+    place: UserRoles | None = None,
+    **more: object,
 ) -> Clerk:
     """place: none: an operator over all merchants."""
     number = next(_numbers)
     reception = a_reception(resources)
     new = a_new_user(
         f"clerk-{number}@example.org",
-        **{"name": f"Clerk {number}", "place": place or Place(Role.OPERATOR), **more},
+        **{"name": f"Clerk {number}", "place": place or UserRoles(Role.OPERATOR), **more},
     )
     person = await join(reception, new)
     http = connect(app, "203.0.113.7")

@@ -16,7 +16,7 @@ from dunwell.accounts.users.passwords import Passwords, Reception
 from dunwell.interfaces.api.app import build_app
 from dunwell.interfaces.landing.application import build_site
 from dunwell.interfaces.portal.application import build_portal_routes
-from dunwell.interfaces.portal.web.site import Surroundings
+from dunwell.interfaces.portal.web.site import PortalServices
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.children import DOCUMENTS, INSPECTOR, PAINTER, PRINTER
@@ -49,7 +49,9 @@ def a_door(resources: Resources, origin: str = ORIGIN) -> Door:
     passwords = Passwords(CountingHasher())
     debtors = build_site(there, {}, inspector=INSPECTOR, printer=PRINTER)
     routes = [
-        *build_portal_routes(there, debtors, Surroundings(passwords, PAINTER, documents=DOCUMENTS))
+        *build_portal_routes(
+            there, debtors, PortalServices(passwords, PAINTER, documents=DOCUMENTS)
+        )
     ]
     app = build_app(there, [], INSPECTOR, routes)
     return Door(app, Reception(there, passwords))

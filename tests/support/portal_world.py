@@ -6,7 +6,7 @@ from datetime import date, timedelta
 from uuid import UUID
 
 from dunwell.accounts.merchants.actor import SYSTEM
-from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.cases.modalities.modality import ModalityType
 from dunwell.cases.payments.record_payment import NewPayment, record_payment
 from dunwell.cases.replies.reply import NewReply
@@ -34,7 +34,7 @@ class PortalWorld:
     house: House
     claim_ids: list[int]
     # Of the first claim, with evidence.
-    disputed: Dispute
+    disputed: ClaimDispute
     file_id: UUID
     plan_id: UUID
     plan_claim_id: int

@@ -2,7 +2,7 @@
 
 from dunwell.adapters.payments.sandbox.checkout import (
     TRANSITIONS,
-    Decision,
+    CheckoutDecision,
     Notices,
     plan_notices,
 )
@@ -18,7 +18,7 @@ async def decide(
     """LetterPrinter one of the page's buttons: pay, fail, cancel, pending."""
     checkout = await find_checkout(resources, reference)
     assert checkout is not None
-    state = TRANSITIONS[checkout.state, Decision(word)]
+    state = TRANSITIONS[checkout.state, CheckoutDecision(word)]
     now = resources.clock.now()
     async with resources.database.connection() as connection:
         planned = plan_notices(notices, now)

@@ -17,12 +17,12 @@ from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.single_sign_on.finish_attempt import (
     CameIn,
     ConfirmationEnded,
-    Failure,
     Returned,
+    SignOnFailure,
     finish_attempt,
 )
 from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
-from dunwell.accounts.users.single_sign_on.start_attempt import Sent, start_attempt
+from dunwell.accounts.users.single_sign_on.start_attempt import StartedSignOn, start_attempt
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.adapters.oidc.provider import OidcProvider
 from dunwell.platform.clock import MovableClock
@@ -80,21 +80,21 @@ class House:
         await self.adapter.close()
         self.adapter = OidcProvider(provider, CLIENT_SECRET)
 
-    async def go_there(self, next_page: str = "/portal", visitor: Visitor = HOME) -> Sent:
+    async def go_there(self, next_page: str = "/portal", visitor: Visitor = HOME) -> StartedSignOn:
         sent = await start_attempt(
             self.reception, self.adapter, next_page, visitor=visitor, randomness=randomness()
         )
-        assert isinstance(sent, Sent), sent
+        assert isinstance(sent, StartedSignOn), sent
         return sent
 
     async def come_back(
         self, returned: Returned
-    ) -> CameIn | Unwelcome | Failure | ConfirmationEnded:
+    ) -> CameIn | Unwelcome | SignOnFailure | ConfirmationEnded:
         return await finish_attempt(self.reception, self.adapter, returned)
 
     async def arrive(
         self, visitor: Visitor = HOME, **claims: Any
-    ) -> CameIn | Unwelcome | Failure | ConfirmationEnded:
+    ) -> CameIn | Unwelcome | SignOnFailure | ConfirmationEnded:
         """Sent there, signed in there with these claims, and back."""
         self.scripted.claims = claims
         sent = await self.go_there(visitor=visitor)
@@ -120,7 +120,7 @@ class House:
             return [tuple(row) for row in await connection.fetch(statement, action)]
 
 
-def bring(sent: Sent, brought: dict[str, str], visitor: Visitor = HOME) -> Returned:
+def bring(sent: StartedSignOn, brought: dict[str, str], visitor: Visitor = HOME) -> Returned:
     return Returned(
         secret=sent.secret,
         state=brought.get("state", ""),

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.installation.alerts.alert import Kind
+from dunwell.accounts.installation.alerts.alert import AlertKind
 from dunwell.accounts.installation.alerts.store import raise_alarm
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
@@ -106,7 +106,7 @@ async def test_it_names_no_person(world: World) -> None:
     await world.look()
     await world.send()
     kinds = {kind for kind, _ in await world.standing()}
-    assert kinds == {Kind.LINE_FAILING, Kind.DESTINATION_FAILING}
+    assert kinds == {AlertKind.LINE_FAILING, AlertKind.DESTINATION_FAILING}
     told = " ".join(str(tuple(row)) for row in await world.house.rows(_MAILS))
     for personal in ("Mustermann", "Erika", "inv-1@", "INV-1"):
         assert personal not in told
@@ -208,7 +208,7 @@ async def test_what_has_happened_is_told_once_and_never_over(world: World) -> No
     for subject in ("one", "one", "two"):
         async with resources.database.transaction() as tx:
             now = resources.clock.now()
-            await raise_alarm(tx, Kind.BREAK_GLASS, subject, now, resources.ids)
+            await raise_alarm(tx, AlertKind.BREAK_GLASS, subject, now, resources.ids)
     assert await world.look() == 2
     assert len(await world.send()) == 2
     assert await world.look(3 * DAY) == 0
@@ -296,7 +296,7 @@ async def test_what_is_old_is_taken_out(world: World) -> None:
 
     resources = world.house.resources
     async with resources.database.transaction() as tx:
-        await raise_alarm(tx, Kind.BREAK_GLASS, "one", resources.clock.now(), resources.ids)
+        await raise_alarm(tx, AlertKind.BREAK_GLASS, "one", resources.clock.now(), resources.ids)
     await world.look(JUST)
     await world.look(90 * DAY - JUST)
     assert await count() == (1, 2)

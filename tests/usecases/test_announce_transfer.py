@@ -8,7 +8,7 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.cases.payments.choice import Choice, ChoiceKind
+from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
 from dunwell.cases.payments.provider import Failed, Pending
 from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.core.claims.claim_holds import open_hold
@@ -21,7 +21,7 @@ from tests.support.transfers import taking
 
 # The clock stands at Monday, 2 March 2026, 10:00 in Berlin.
 MONDAY = date(2026, 3, 2)
-WHOLE = Choice(ChoiceKind.WHOLE, 10240)
+WHOLE = PaymentChoice(ChoiceKind.WHOLE, 10240)
 
 
 @pytest.fixture
@@ -29,7 +29,7 @@ async def till(resources: Resources, clock: MovableClock) -> Till:
     return await a_till(resources, clock, configuration=taking(PartialPayments(500)))
 
 
-async def announce(till: Till, sent_on: date = MONDAY, choice: Choice = WHOLE) -> UUID:
+async def announce(till: Till, sent_on: date = MONDAY, choice: PaymentChoice = WHOLE) -> UUID:
     async with till.house.work(DEBTOR) as work:
         sent = SentTransfer(choice, sent_on)
         return await announce_transfer(work, till.claim_id, sent)
@@ -62,7 +62,7 @@ async def test_it_is_waited_for_and_the_merchant_is_told(till: Till) -> None:
 
 
 async def test_a_part_is_told_with_its_amount(till: Till) -> None:
-    await announce(till, choice=Choice(ChoiceKind.PART, 5000))
+    await announce(till, choice=PaymentChoice(ChoiceKind.PART, 5000))
     [event] = await till.house.events(till.claim_id)
     assert event["claim"]["payment"]["amount"] == 5000
 
@@ -115,8 +115,10 @@ async def test_a_day_that_cannot_be_is_refused(till: Till, sent_on: date, code: 
     assert (await holds(till), await till.states(), await till.events()) == ([], [], [])
 
 
-@pytest.mark.parametrize("choice", [Choice(ChoiceKind.WHOLE, 10000), Choice(ChoiceKind.PART, 499)])
-async def test_an_amount_that_is_not_taken_is_refused(till: Till, choice: Choice) -> None:
+@pytest.mark.parametrize(
+    "choice", [PaymentChoice(ChoiceKind.WHOLE, 10000), PaymentChoice(ChoiceKind.PART, 499)]
+)
+async def test_an_amount_that_is_not_taken_is_refused(till: Till, choice: PaymentChoice) -> None:
     with pytest.raises(ValidationError) as refusal:
         await announce(till, choice=choice)
     assert refusal.value.faults[0].code == "AMOUNT_CHANGED"
@@ -201,7 +203,7 @@ async def test_a_card_payment_that_fails_leaves_the_transfer_waited_for(till: Ti
 async def test_once_the_merchant_has_recorded_it_nothing_is_waited_for(
     till: Till, cents: int
 ) -> None:
-    request_id = await announce(till, choice=Choice(ChoiceKind.PART, 5000))
+    request_id = await announce(till, choice=PaymentChoice(ChoiceKind.PART, 5000))
 
     recorded = await till.house.pay(till.claim_id, cents, "bank-1")
 
@@ -212,7 +214,7 @@ async def test_once_the_merchant_has_recorded_it_nothing_is_waited_for(
 
 
 async def test_a_smaller_payment_leaves_the_transfer_waited_for(till: Till) -> None:
-    await announce(till, choice=Choice(ChoiceKind.PART, 5000))
+    await announce(till, choice=PaymentChoice(ChoiceKind.PART, 5000))
     before = await holds(till)
 
     recorded = await till.house.pay(till.claim_id, 4999, "bank-1")

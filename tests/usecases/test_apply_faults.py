@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from dunwell.operations.onboarding.apply import apply_file
-from dunwell.operations.onboarding.checking import Surroundings, check_merchant_file
+from dunwell.operations.onboarding.checking import InstallationLimits, check_merchant_file
 from dunwell.operations.onboarding.reading import read_merchant_file
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
@@ -27,7 +27,7 @@ def write(folder: Path, document: object) -> Path:
 def faults_of(folder: Path, *, is_development: bool = True, **changes: Any) -> list[Fault]:
     source = read_merchant_file(write(folder, {**FILE, **changes}))
     with pytest.raises(ValidationError) as refusal:
-        check_merchant_file(source, Surroundings(ADAPTERS, is_development, PROVIDERS))
+        check_merchant_file(source, InstallationLimits(ADAPTERS, is_development, PROVIDERS))
     return refusal.value.faults
 
 
@@ -147,7 +147,7 @@ def test_a_channel_nobody_carries_is_not_available(tmp_path: Path) -> None:
     file = write(tmp_path, {**FILE, **sms(**{"from": "Nordwind"})})
     with pytest.raises(ValidationError) as refusal:
         check_merchant_file(
-            read_merchant_file(file), Surroundings({"EMAIL": ["outbox"]}, is_development=True)
+            read_merchant_file(file), InstallationLimits({"EMAIL": ["outbox"]}, is_development=True)
         )
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == [
         ("/channels/SMS", "NOT_AVAILABLE")
@@ -192,7 +192,9 @@ def test_what_is_no_merchant_file_is_refused(tmp_path: Path, text: str) -> None:
     path = tmp_path / "merchant.yaml"
     path.write_text(text)
     with pytest.raises(ValidationError) as refusal:
-        check_merchant_file(read_merchant_file(path), Surroundings(ADAPTERS, is_development=True))
+        check_merchant_file(
+            read_merchant_file(path), InstallationLimits(ADAPTERS, is_development=True)
+        )
     assert [fault.path for fault in refusal.value.faults] == [""]
 
 

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from dunwell.core.workflows.scenarios.store import load_scenarios
-from dunwell.core.workflows.versions.versions import Scenario
+from dunwell.core.workflows.versions.versions import ScenarioVersion
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
@@ -39,7 +39,7 @@ async def house_of(applying: Applying, clock: MovableClock) -> House:
     return House(applying.resources, clock, await applying.merchant(), [ScriptedChannel()])
 
 
-async def scenarios(applying: Applying) -> list[Scenario]:
+async def scenarios(applying: Applying) -> list[ScenarioVersion]:
     merchant = await applying.merchant()
     async with applying.resources.database.connection() as connection:
         return await load_scenarios(connection, merchant.merchant_id)

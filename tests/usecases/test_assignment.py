@@ -8,7 +8,7 @@ from uuid import UUID, uuid4
 import pytest
 
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
-from dunwell.cases.assignment.decision import Assignment, AssignmentFailure, AssignmentOutcome
+from dunwell.cases.assignment.decision import AssignedWorkflow, AssignmentFailure, AssignmentOutcome
 from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.assignment.store import load_rules
 from dunwell.contact.escalation.engine import Engine
@@ -59,7 +59,10 @@ async def test_claims_start_at_the_first_step_of_the_current_version(
     clock.advance(timedelta(hours=1))
     outcome = await assign(house, version.workflow_id, second, first, second)
     assert outcome == AssignmentOutcome(
-        [Assignment(second, version.workflow_id), Assignment(first, version.workflow_id)]
+        [
+            AssignedWorkflow(second, version.workflow_id),
+            AssignedWorkflow(first, version.workflow_id),
+        ]
     )
     assert await standing(house, first) == {
         "workflow_id": version.workflow_id, "workflow_major": 1, "run": 1, "next_step_id": 40,
@@ -92,7 +95,7 @@ async def test_the_workflow_it_runs_on_changes_nothing(
     await house.run()
     before = await standing(house, claim_id)
     outcome = await assign(house, before["workflow_id"], claim_id)
-    assert outcome == AssignmentOutcome([Assignment(claim_id, before["workflow_id"])])
+    assert outcome == AssignmentOutcome([AssignedWorkflow(claim_id, before["workflow_id"])])
     assert await standing(house, claim_id) == before
     audited = await house.rows(
         "SELECT 1 FROM audit_log WHERE merchant_id = $1 AND action = 'workflow.assign'"
@@ -111,7 +114,7 @@ async def test_what_can_be_assigned_is_and_the_others_say_why(
     )
     version = await house.publish(OTHER)
     outcome = await assign(house, version.workflow_id, swiss, good, 10**30, ended)
-    assert outcome.assigned == [Assignment(good, version.workflow_id)]
+    assert outcome.assigned == [AssignedWorkflow(good, version.workflow_id)]
     assert outcome.failures == [
         AssignmentFailure(swiss, "The workflow takes claims in EUR; this one is in CHF."),
         AssignmentFailure(10**30, "There is no such claim."),

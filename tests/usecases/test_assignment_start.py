@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.cases.assignment.assign_claims import start_assignment
-from dunwell.cases.assignment.decision import Assignment
+from dunwell.cases.assignment.decision import AssignedWorkflow
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.assignment.targets import load_rulebook
@@ -16,7 +16,7 @@ from tests.support.definitions import a_definition
 from tests.support.house import House, a_house
 
 
-async def start(house: House, claim_id: int) -> Assignment:
+async def start(house: House, claim_id: int) -> AssignedWorkflow:
     async with house.work() as work:
         return await start_assignment(work, claim_id)
 
@@ -32,7 +32,7 @@ async def test_an_unassigned_claim_gets_the_default(
     house = await a_house(resources, clock)
     [claim_id] = await house.create()
     version = await house.publish(a_definition())
-    assert await start(house, claim_id) == Assignment(claim_id, version.workflow_id)
+    assert await start(house, claim_id) == AssignedWorkflow(claim_id, version.workflow_id)
     assert await runs(house) == [1]
 
 
@@ -43,7 +43,7 @@ async def test_a_claim_in_process_keeps_its_assignment(
     [claim_id] = await house.create()
     [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
     await house.publish(a_definition(), "Another default")
-    assert await start(house, claim_id) == Assignment(claim_id, row["workflow_id"])
+    assert await start(house, claim_id) == AssignedWorkflow(claim_id, row["workflow_id"])
     assert await runs(house) == [1]
 
 
@@ -52,10 +52,10 @@ async def test_a_claim_no_rule_matches_stays_unassigned(
 ) -> None:
     house = await a_house(resources, clock)
     [claim_id] = await house.create()
-    assert await start(house, claim_id) == Assignment(claim_id, None)
+    assert await start(house, claim_id) == AssignedWorkflow(claim_id, None)
     [swiss] = await house.create("B", currency="CHF")
     await house.publish(a_definition())
-    assert await start(house, swiss) == Assignment(swiss, None)
+    assert await start(house, swiss) == AssignedWorkflow(swiss, None)
     assert await runs(house) == [0, 0]
 
 
@@ -66,7 +66,7 @@ async def test_a_deactivated_default_assigns_nothing(
     [claim_id] = await house.create()
     await house.publish(a_definition())
     await house.rows("UPDATE workflows SET assignment_enabled = false WHERE merchant_id = $1")
-    assert await start(house, claim_id) == Assignment(claim_id, None)
+    assert await start(house, claim_id) == AssignedWorkflow(claim_id, None)
 
 
 async def test_an_ended_claim_and_an_absent_one_are_refused(

@@ -6,8 +6,8 @@ from uuid import uuid4
 import pytest
 
 from dunwell.cases.payments.change_items import (
-    AddedItem,
-    DeletedItems,
+    ItemAddition,
+    ItemDeletion,
     NewItem,
     add_fee,
     add_item,
@@ -36,17 +36,17 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return await a_house(resources, clock, a_definition())
 
 
-async def add(house: House, claim_id: int, cents: int = 500) -> AddedItem:
+async def add(house: House, claim_id: int, cents: int = 500) -> ItemAddition:
     async with house.work() as work:
         return await add_item(work, claim_id, NewItem("PRIMARY", cents, "INV-2"))
 
 
-async def fee(house: House, claim_id: int, item_id: int | None = None) -> AddedItem:
+async def fee(house: House, claim_id: int, item_id: int | None = None) -> ItemAddition:
     async with house.work() as work:
         return await add_fee(work, claim_id, NewItem("COLLECTION_FEE", 250, fee_of=item_id))
 
 
-async def delete(house: House, claim_id: int, item_id: int) -> DeletedItems:
+async def delete(house: House, claim_id: int, item_id: int) -> ItemDeletion:
     async with house.work() as work:
         return await delete_item(work, claim_id, item_id)
 

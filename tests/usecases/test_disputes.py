@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
 from dunwell.cases.disputes.answer_dispute import Outcome
-from dunwell.cases.disputes.dispute import Dispute, DisputeState
+from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
@@ -175,7 +175,7 @@ async def test_another_outcome_is_refused_and_changes_nothing(house: House) -> N
     assert await status(house, claim_id) is Status.CREATED
 
 
-def _key(each: Dispute) -> tuple[object, ...]:
+def _key(each: ClaimDispute) -> tuple[object, ...]:
     return each.dispute_id, each.state, each.resolved_at
 
 

@@ -8,7 +8,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.core.events.webhooks.dispatcher import find_last_begin, lease_set
-from dunwell.core.events.webhooks.store import Delivery, load_endpoint
+from dunwell.core.events.webhooks.store import LeasedDelivery, load_endpoint
 from dunwell.interfaces.landing.entering.visitors import admit_codes, count_visitors_wrong
 from dunwell.platform.heartbeat import begin_lease
 from dunwell.platform.resources import Resources
@@ -35,7 +35,7 @@ async def _counts_as_wrong(resources: Resources, age: timedelta) -> bool:
         return await admit_codes(tx, visitor, now + age) is not None
 
 
-async def _lease_delivery(resources: Resources) -> Delivery:
+async def _lease_delivery(resources: Resources) -> LeasedDelivery:
     outbox = await an_outbox(resources)
     added = await outbox.add_endpoint("https://erp.example/hooks")
     await outbox.raise_events()

@@ -8,7 +8,7 @@ import pytest
 from dunwell.cases.rollout.texts.edit_text import edit_text
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.store import load_draft
-from dunwell.core.workflows.text_places import Place, Written, read_text
+from dunwell.core.workflows.text_places import TextPlace, Written, read_text
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import EditConflict
 from dunwell.platform.resources import Resources
@@ -16,11 +16,11 @@ from dunwell.platform.text.differences import compute_revision
 from tests.support.house import House, a_house
 from tests.support.texts import a_texts_definition, a_texts_house
 
-_GERMAN = Place("templates", "reminder", "de", "EMAIL")
-_ENGLISH = Place("templates", "reminder", "en", "EMAIL")
-_SMS = Place("templates", "reminder", "de", "SMS")
-_NEW = Place("templates", "last", "de", "LETTER")
-_SNIPPET = Place("snippets", "signature", "de")
+_GERMAN = TextPlace("templates", "reminder", "de", "EMAIL")
+_ENGLISH = TextPlace("templates", "reminder", "en", "EMAIL")
+_SMS = TextPlace("templates", "reminder", "de", "SMS")
+_NEW = TextPlace("templates", "last", "de", "LETTER")
+_SNIPPET = TextPlace("snippets", "signature", "de")
 
 
 @pytest.fixture
@@ -34,7 +34,7 @@ async def workflow_id(house: House) -> UUID:
 
 
 async def edit(
-    house: House, workflow_id: UUID, place: Place, written: Written | None, **given: Any
+    house: House, workflow_id: UUID, place: TextPlace, written: Written | None, **given: Any
 ) -> Definition:
     """given: seen, else what stands in the first draft."""
     seen = given.get("seen", compute_revision(read_text(a_texts_definition(), place)))
@@ -42,7 +42,7 @@ async def edit(
         return (await edit_text(work, workflow_id, place, written, seen=seen)).definition
 
 
-async def read(house: House, workflow_id: UUID, place: Place) -> Written | None:
+async def read(house: House, workflow_id: UUID, place: TextPlace) -> Written | None:
     async with house.work() as work:
         draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     assert draft is not None

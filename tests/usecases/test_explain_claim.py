@@ -11,7 +11,7 @@ from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.workflows.definition import Bounds, Condition
+from dunwell.core.workflows.definition import Condition, IntegerBounds
 from dunwell.operations.explanation.explain_claim import explain_claim
 from dunwell.operations.explanation.views import ClaimExplanation, ExplainedNextContact, write_plain
 from dunwell.platform.clock import MovableClock
@@ -73,7 +73,7 @@ async def test_rules_tell_which_matched_and_which_did_not(house: House) -> None:
     [row] = await house.rows("SELECT workflow_id FROM workflows WHERE merchant_id = $1")
     standard = row["workflow_id"]
     rules = (
-        Rule("Large", standard, Condition(outstanding=Bounds(min="50000"))),
+        Rule("Large", standard, Condition(outstanding=IntegerBounds(min="50000"))),
         Rule("Any", standard),
         Rule("Never", standard),
     )

@@ -14,7 +14,7 @@ from structlog.testing import capture_logs
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.accounts.merchants.configuration import Contact
+from dunwell.accounts.merchants.configuration import MerchantContact
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.core.events.webhooks.endpoints import switch_on_endpoint
@@ -137,7 +137,7 @@ async def test_the_message_names_the_origin_and_where_to_look_alone(world: World
 async def test_each_merchant_is_told_of_its_own_endpoints_alone(
     world: World, resources: Resources
 ) -> None:
-    contact = Contact(email="help@hansen.example")
+    contact = MerchantContact(email="help@hansen.example")
     hansen = msgspec.structs.replace(CONFIGURATION, language="en", contact=contact)
     await world.outbox.rows(
         "INSERT INTO webhook_endpoints (merchant_id, endpoint_id, url, types, secret_sealed,"

@@ -8,10 +8,10 @@ from dunwell.cases.intake.create_claims import create_claims
 from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.lists.list_claims import NO_FILTER, list_claims
-from dunwell.core.claims.lists.store import ClaimFilter, ListedClaim
+from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.database.listed_table import Page
+from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
@@ -27,7 +27,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 async def load(
     house: House, cursor: str | None = None, limit: int = 50, wanted: ClaimFilter = NO_FILTER
-) -> Page[ListedClaim]:
+) -> ListPage[ClaimRow]:
     async with house.work() as work:
         return await list_claims(work, limit=limit, cursor=cursor, wanted=wanted)
 

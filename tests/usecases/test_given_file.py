@@ -22,7 +22,7 @@ from dunwell.operations.onboarding.apply_given import (
     plan_given,
     read_given,
 )
-from dunwell.operations.onboarding.checking import Surroundings
+from dunwell.operations.onboarding.checking import InstallationLimits
 from dunwell.operations.onboarding.logo import LogoMaker
 from dunwell.operations.onboarding.open_merchant import open_merchant
 from dunwell.operations.onboarding.report import ApplyReport
@@ -34,7 +34,7 @@ from tests.support.definitions import a_document
 from tests.usecases.test_apply import ADAPTERS, FILE, PROVIDERS
 
 LOGOS = LogoMaker(INSPECTOR, PRINTER)
-SURROUNDINGS = Surroundings(ADAPTERS, is_development=True, available_providers=PROVIDERS)
+SURROUNDINGS = InstallationLimits(ADAPTERS, is_development=True, available_providers=PROVIDERS)
 KIM = user_actor("kim", ROLE_RIGHTS[Role.OPERATOR], Origin(Interface.PORTAL))
 
 

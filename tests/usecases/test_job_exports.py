@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.core.files.storage import ContentMissing, SealedFiles
 from dunwell.operations.jobs import run_exports as running
-from dunwell.operations.jobs.job import Export, ExportedList, Job, JobState
+from dunwell.operations.jobs.job import BackgroundJob, Export, ExportedList, JobState
 from dunwell.operations.jobs.read_jobs import JobView, open_export, read_job
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.operations.jobs.start_job import cancel_job, start_export
@@ -41,17 +41,19 @@ def storage(resources: Resources, settings: Settings) -> SealedFiles:
     return SealedFiles.open(resources)
 
 
-async def start(house: House, exported: ExportedList, **wanted: Any) -> Job:
+async def start(house: House, exported: ExportedList, **wanted: Any) -> BackgroundJob:
     async with house.work(STARTER) as work:
         return await start_export(work, Export(exported, wanted))
 
 
-async def look(house: House, job: Job) -> JobView:
+async def look(house: House, job: BackgroundJob) -> JobView:
     async with house.work(STARTER) as work:
         return await read_job(work, job.job_id)
 
 
-async def read(house: House, storage: SealedFiles, job: Job) -> tuple[bytes, list[list[str]]]:
+async def read(
+    house: House, storage: SealedFiles, job: BackgroundJob
+) -> tuple[bytes, list[list[str]]]:
     async with house.work(STARTER) as work:
         parts = await open_export(work, storage, job.job_id)
     content = b"".join([part async for part in parts])

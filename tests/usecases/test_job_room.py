@@ -4,7 +4,14 @@ import asyncio
 
 import pytest
 
-from dunwell.operations.jobs.job import MOST_LIVE, Export, ExportedList, Job, Pause, Resume
+from dunwell.operations.jobs.job import (
+    MOST_LIVE,
+    BackgroundJob,
+    Export,
+    ExportedList,
+    Pause,
+    Resume,
+)
 from dunwell.operations.jobs.start_job import (
     TooManyJobs,
     cancel_job,
@@ -53,7 +60,7 @@ async def test_of_two_that_begin_the_last_job_at_once_one_does(house: House) -> 
     outcomes = await asyncio.gather(
         *(start(house, Resume(), [claim_id]) for _ in range(4)), return_exceptions=True
     )
-    assert sum(isinstance(each, Job) for each in outcomes) == 1
+    assert sum(isinstance(each, BackgroundJob) for each in outcomes) == 1
     assert sum(isinstance(each, TooManyJobs) for each in outcomes) == 3
     [[live]] = await house.rows(
         "SELECT count(*) FROM jobs WHERE merchant_id = $1 AND due_at IS NOT NULL"

@@ -10,7 +10,7 @@ import pytest
 from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.users.change_user import end_user
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
@@ -20,15 +20,15 @@ from dunwell.operations.jobs import runner
 from dunwell.operations.jobs.act import act_on_claims
 from dunwell.operations.jobs.job import (
     Action,
-    Archive,
+    ArchiveAction,
     Assign,
-    Job,
+    BackgroundJob,
     JobState,
     Pause,
     Progress,
-    Reason,
     Resume,
     RowOutcome,
+    RowReason,
 )
 from dunwell.operations.jobs.read_jobs import JobFilter, JobView, list_job_rows, list_jobs, read_job
 from dunwell.operations.jobs.run_jobs import run_jobs
@@ -58,7 +58,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return await a_house(resources, clock, a_definition())
 
 
-async def start(house: House, action: Action, claim_ids: Sequence[int]) -> Job:
+async def start(house: House, action: Action, claim_ids: Sequence[int]) -> BackgroundJob:
     async with house.work(STARTER) as work:
         return await start_job(work, action, claim_ids)
 
@@ -90,14 +90,14 @@ async def mixed(house: House) -> list[int]:
 @pytest.mark.parametrize(
     ("action", "done", "skipped"),
     [
-        (Pause(), 1, {Reason.DISPUTED: 1, Reason.ENDED: 1, Reason.ABSENT: 1}),
-        (Archive(), 1, {Reason.DISPUTED: 1, Reason.ENDED: 1, Reason.ABSENT: 1}),
-        (Resume(), 0, {Reason.UNCHANGED: 3, Reason.ABSENT: 1}),
+        (Pause(), 1, {RowReason.DISPUTED: 1, RowReason.ENDED: 1, RowReason.ABSENT: 1}),
+        (ArchiveAction(), 1, {RowReason.DISPUTED: 1, RowReason.ENDED: 1, RowReason.ABSENT: 1}),
+        (Resume(), 0, {RowReason.UNCHANGED: 3, RowReason.ABSENT: 1}),
     ],
     ids=["pause", "archive", "resume"],
 )
 async def test_the_dry_run_says_what_the_job_then_does(
-    house: House, action: Action, done: int, skipped: dict[Reason, int]
+    house: House, action: Action, done: int, skipped: dict[RowReason, int]
 ) -> None:
     claim_ids = await mixed(house)
     foreseen = await dry_run(house, action, claim_ids)
@@ -123,7 +123,7 @@ async def test_claims_are_assigned_and_those_of_another_currency_left(house: Hou
         " WHERE merchant_id = $1 AND claim_id = $2 RETURNING claim_id", own
     )  # fmt: skip
     action, claims = Assign(other.workflow_id), [own, dollars, there]
-    skipped = {Reason.OTHER_CURRENCY: 1, Reason.UNCHANGED: 1}
+    skipped = {RowReason.OTHER_CURRENCY: 1, RowReason.UNCHANGED: 1}
     assert (await dry_run(house, action, claims)).skipped == skipped
     job = await start(house, action, claims)
     await run(house)
@@ -145,9 +145,9 @@ async def test_what_is_seen_again_has_an_outcome_for_each_row(house: House) -> N
         nothing = await list_jobs(work, limit=10, wanted=JobFilter(is_live=True))
     assert [(each.claim_id, each.outcome, each.reason) for each in rows] == [
         (claim_ids[0], RowOutcome.DONE, None),
-        (claim_ids[1], RowOutcome.SKIPPED, Reason.DISPUTED),
-        (claim_ids[2], RowOutcome.SKIPPED, Reason.ENDED),
-        (claim_ids[3], RowOutcome.SKIPPED, Reason.ABSENT),
+        (claim_ids[1], RowOutcome.SKIPPED, RowReason.DISPUTED),
+        (claim_ids[2], RowOutcome.SKIPPED, RowReason.ENDED),
+        (claim_ids[3], RowOutcome.SKIPPED, RowReason.ABSENT),
     ]
     assert [each.claim_id for each in skipped] == [claim_ids[2]]
     assert found == (await look(house, job.job_id)).job
@@ -196,7 +196,7 @@ async def test_cancelling_half_way_leaves_whole_claims_only(
     batches = 0
     original = lock_leased
 
-    async def lock(tx: Connection, taken: LeasedJob) -> Job | None:
+    async def lock(tx: Connection, taken: LeasedJob) -> BackgroundJob | None:
         nonlocal batches
         batches += 1
         if batches == 3:
@@ -228,7 +228,7 @@ async def test_a_right_that_was_taken_away_fails_the_rows_and_they_are_tried_aga
     house: House,
 ) -> None:
     claim_ids = await house.create("A-1", "A-2")
-    place = Place(None, {house.merchant.merchant_id: Role.MERCHANT_USER})
+    place = UserRoles(None, {house.merchant.merchant_id: Role.MERCHANT_USER})
     reception = a_reception(house.resources)
     user_id = (await invite(reception, a_new_user(place=place))).user_id
     rights = ROLE_RIGHTS[Role.MERCHANT_USER]
@@ -239,7 +239,7 @@ async def test_a_right_that_was_taken_away_fails_the_rows_and_they_are_tried_aga
     await run(house)
     view = await look(house, job.job_id)
     assert view.job.progress == Progress(2, failed=2)
-    assert view.reasons == {(RowOutcome.FAILED, Reason.RIGHT_LOST): 2}
+    assert view.reasons == {(RowOutcome.FAILED, RowReason.RIGHT_LOST): 2}
     assert await house.rows(HOLDS) == []
 
     async with house.work(STARTER) as work:
@@ -255,10 +255,10 @@ async def test_a_right_that_was_taken_away_fails_the_rows_and_they_are_tried_aga
 async def test_a_credential_that_is_no_more_does_nothing(house: House) -> None:
     claim_ids = await house.create("A-1", "A-2")
     async with house.work(ERP) as work:
-        job = await start_job(work, Archive(), claim_ids)
+        job = await start_job(work, ArchiveAction(), claim_ids)
     await run(house)
     view = await look(house, job.job_id)
-    assert view.reasons == {(RowOutcome.FAILED, Reason.RIGHT_LOST): 2}
+    assert view.reasons == {(RowOutcome.FAILED, RowReason.RIGHT_LOST): 2}
     assert (await house.read(claim_ids[0])).status is Status.CREATED
 
 
@@ -282,7 +282,7 @@ async def test_a_row_that_cannot_be_passed_is_left_out(
             clock.advance(LEASE)
     view = await look(house, job.job_id)
     assert (view.job.state, view.job.progress) == (JobState.DONE, Progress(4, 3, 0, 1))
-    assert view.reasons == {(RowOutcome.FAILED, Reason.ERROR): 1}
+    assert view.reasons == {(RowOutcome.FAILED, RowReason.ERROR): 1}
 
 
 async def test_a_selection_is_of_some_claims_each_once(house: House, clock: MovableClock) -> None:
@@ -301,7 +301,7 @@ async def test_a_sandbox_merchants_job_acts_at_its_clock(
     house = await a_house(resources, clock, a_definition(), sandbox=True)
     [claim_id] = await house.create()
     clock.advance(timedelta(days=30))
-    job = await start(house, Archive(), [claim_id])
+    job = await start(house, ArchiveAction(), [claim_id])
     await run(house)
     assert (await house.read(claim_id)).status is Status.ARCHIVED
     [row] = await house.rows(
@@ -326,9 +326,11 @@ async def test_another_merchants_job_and_claims_are_absent(
         with pytest.raises(NotFound):
             await list_job_rows(work, job.job_id, limit=1)
         assert (await list_jobs(work, limit=10)).items == []
-    theirs = await start(hansen, Archive(), claim_ids)
+    theirs = await start(hansen, ArchiveAction(), claim_ids)
     await run(hansen)
-    assert (await look(hansen, theirs.job_id)).reasons == {(RowOutcome.SKIPPED, Reason.ABSENT): 2}
+    assert (await look(hansen, theirs.job_id)).reasons == {
+        (RowOutcome.SKIPPED, RowReason.ABSENT): 2
+    }
     assert (await look(house, job.job_id)).job == replace(
         (await look(house, job.job_id)).job, progress=Progress(2, 2)
     )

@@ -8,8 +8,13 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.rollout.preview.effects import Asked, Aspect, ClaimPreview, Kind
-from dunwell.cases.rollout.preview.preview_draft import Preview, preview_draft
+from dunwell.cases.rollout.preview.effects import (
+    Aspect,
+    ClaimContactChange,
+    ContactChangeKind,
+    PreviewScope,
+)
+from dunwell.cases.rollout.preview.preview_draft import DraftPreview, preview_draft
 from dunwell.cases.rollout.preview.store import iterate_persons
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.guards.guards import HeldBy
@@ -19,7 +24,7 @@ from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.workflows.change_workflow import find_workflow
 from dunwell.core.workflows.drafts.save_draft import save_draft
-from dunwell.core.workflows.versions.versions import Verdict
+from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InvalidState, ValidationError
@@ -62,7 +67,7 @@ async def save(house: House, **changes: Any) -> None:
         await save_draft(work, "Standard", a_definition(**given))
 
 
-async def preview(house: House, asked: Asked | None = None) -> Preview:
+async def preview(house: House, asked: PreviewScope | None = None) -> DraftPreview:
     resources = house.resources
     async with resources.database.connection() as connection, snapshot(connection):
         work = Work.open(resources, connection, house.merchant, ERP)
@@ -70,7 +75,7 @@ async def preview(house: House, asked: Asked | None = None) -> Preview:
         return await preview_draft(work, resources.keys, workflow.workflow_id, asked)
 
 
-def read(claim: ClaimPreview) -> tuple[Any, ...]:
+def read(claim: ClaimContactChange) -> tuple[Any, ...]:
     contacts = [
         each and (each.at, each.channel, each.step_id) for each in (claim.before, claim.after)
     ]
@@ -85,10 +90,19 @@ async def test_another_hour_of_a_contact_is_shown_for_each_claim_with_both_insta
     await house.create("INV-1")
     await save(house, steps=with_step(EMAIL, send="IMMEDIATE"))
     seen = await preview(house)
-    assert (seen.plan.verdict, seen.plan.after, seen.plan.reached) == (Verdict.MINOR, "v1.1", 1)
+    assert (seen.plan.verdict, seen.plan.after, seen.plan.reached) == (
+        VersionVerdict.MINOR,
+        "v1.1",
+        1,
+    )
     monday = datetime(2026, 3, 9, 8, tzinfo=UTC)
     [claim] = seen.effects.listed
-    assert read(claim) == ("INV-1", Kind.CHANGED, (monday, "EMAIL", 1), (saturday, "EMAIL", 1))
+    assert read(claim) == (
+        "INV-1",
+        ContactChangeKind.CHANGED,
+        (monday, "EMAIL", 1),
+        (saturday, "EMAIL", 1),
+    )
     assert claim.aspects == (Aspect.TIME,)
 
 
@@ -99,16 +113,20 @@ async def test_each_claim_is_of_one_kind_and_all_are_told_to_who_wants_them(hous
     await house.create("INV-4", email=None, mobileNumber="+4915112345679", customerNumber="K-4")
     # Only the first reminder is an SMS now.
     await save(house, steps=[{**EMAIL, "channel": "SMS"}, WAIT, FEE, AGAIN, LAST])
-    told: list[ClaimPreview] = []
-    seen = await preview(house, Asked(listed=2, sink=told.append))
+    told: list[ClaimContactChange] = []
+    seen = await preview(house, PreviewScope(listed=2, sink=told.append))
     later = datetime(2026, 3, 9, 9, tzinfo=UTC)
     assert [read(claim) for claim in told] == [
-        ("INV-1", Kind.CHANGED, (MONDAY, "EMAIL", 1), (MONDAY, "SMS", 1)),
-        ("INV-2", Kind.CHANGED, (MONDAY, "EMAIL", 1), (later, "EMAIL", 4)),
-        ("INV-3", Kind.UNCHANGED, None, None),
-        ("INV-4", Kind.NEW, None, (MONDAY, "SMS", 1)),
+        ("INV-1", ContactChangeKind.CHANGED, (MONDAY, "EMAIL", 1), (MONDAY, "SMS", 1)),
+        ("INV-2", ContactChangeKind.CHANGED, (MONDAY, "EMAIL", 1), (later, "EMAIL", 4)),
+        ("INV-3", ContactChangeKind.UNCHANGED, None, None),
+        ("INV-4", ContactChangeKind.NEW, None, (MONDAY, "SMS", 1)),
     ]
-    assert seen.effects.counts == {Kind.CHANGED: 2, Kind.UNCHANGED: 1, Kind.NEW: 1}
+    assert seen.effects.counts == {
+        ContactChangeKind.CHANGED: 2,
+        ContactChangeKind.UNCHANGED: 1,
+        ContactChangeKind.NEW: 1,
+    }
     assert seen.effects.aspects == {Aspect.TIME: 1, Aspect.CHANNEL: 1, Aspect.STEP: 1}
     assert seen.effects.listed == told[:2]
 
@@ -120,18 +138,18 @@ async def test_a_changed_text_is_a_changed_contact_where_it_would_be_said(house:
     await save(house, templates={"reminder": {**TEMPLATES["reminder"], "EMAIL": email}})
     [claim] = (await preview(house)).effects.listed
     assert (claim.kind, claim.aspects, claim.before) == (
-        Kind.CHANGED, (Aspect.CONTENT,), claim.after,
+        ContactChangeKind.CHANGED, (Aspect.CONTENT,), claim.after,
     )  # fmt: skip
     changed = {"body": {"de": "Neu {{ landing.url }}", "en": "New {{ landing.url }}"}}
     await save(house, templates={"reminder": {**TEMPLATES["reminder"], "SMS": changed}})
-    assert (await preview(house)).effects.counts == {Kind.UNCHANGED: 1}
+    assert (await preview(house)).effects.counts == {ContactChangeKind.UNCHANGED: 1}
 
 
 async def test_a_major_version_reaches_nobody_and_plays_nothing(house: House) -> None:
     await house.create("INV-1", "INV-2")
     await save(house, steps=with_step(WAIT, days=5))
     seen = await preview(house)
-    assert (seen.plan.verdict, seen.plan.reached, seen.plan.staying) == (Verdict.MAJOR, 0, 2)
+    assert (seen.plan.verdict, seen.plan.reached, seen.plan.staying) == (VersionVerdict.MAJOR, 0, 2)
     assert (seen.effects.claims, seen.effects.outlook) == (0, None)
 
 
@@ -144,11 +162,11 @@ async def test_claims_on_hold_go_on_when_it_ends_or_are_counted_apart(
         await open_hold(work, first, HoldKind.PAUSE, until=friday)
         await open_hold(work, second, HoldKind.DISPUTE)
     await save(house, steps=with_step(FEE, value="300"))
-    told: list[ClaimPreview] = []
-    seen = await preview(house, Asked(sink=told.append))
+    told: list[ClaimContactChange] = []
+    seen = await preview(house, PreviewScope(sink=told.append))
     assert [read(claim)[1:3] for claim in told] == [
-        (Kind.UNCHANGED, (friday, "EMAIL", 1)), (Kind.HELD, None),
-        (Kind.UNCHANGED, (MONDAY, "EMAIL", 1)),
+        (ContactChangeKind.UNCHANGED, (friday, "EMAIL", 1)), (ContactChangeKind.HELD, None),
+        (ContactChangeKind.UNCHANGED, (MONDAY, "EMAIL", 1)),
     ]  # fmt: skip
     assert seen.effects.outlook is not None
     assert seen.effects.outlook.claims == 2
@@ -163,7 +181,7 @@ async def test_the_days_ahead_are_played_forward(house: House) -> None:
     assert outlook.contacts == {(date(2026, 3, 2), "EMAIL"): 3, (date(2026, 3, 9), "EMAIL"): 3}
     assert (outlook.fees, outlook.fee_sums, outlook.archived) == (3, {300: 3}, 3)
     assert (outlook.held_back, outlook.unreachable, outlook.missed_contacts) == ({}, 0, 0)
-    short = (await preview(house, Asked(days=6))).effects.outlook
+    short = (await preview(house, PreviewScope(days=6))).effects.outlook
     assert short is not None
     assert (sum(short.contacts.values()), short.fees, short.archived) == (3, 0, 0)
 
@@ -171,7 +189,7 @@ async def test_the_days_ahead_are_played_forward(house: House) -> None:
 async def test_one_person_is_contacted_no_more_often_than_guards_allow(house: House) -> None:
     await house.create("INV-1", "INV-2", "INV-3", customerNumber="K-1")
     await save(house, steps=with_step(FEE, value="300"))
-    outlook = (await preview(house, Asked(days=6))).effects.outlook
+    outlook = (await preview(house, PreviewScope(days=6))).effects.outlook
     assert outlook is not None
     days = [date(2026, 3, day) for day in (2, 3, 4)]
     assert outlook.contacts == {(day, "EMAIL"): 1 for day in days}
@@ -186,7 +204,7 @@ async def test_whom_a_person_was_contacted_lately_counts(house: House) -> None:
     await house.run()
     await house.create("INV-2", customerNumber="K-1")
     await save(house, steps=with_step(FEE, value="300"))
-    outlook = (await preview(house, Asked(days=3))).effects.outlook
+    outlook = (await preview(house, PreviewScope(days=3))).effects.outlook
     assert outlook is not None
     assert outlook.contacts == {(date(2026, 3, 3), "EMAIL"): 1}
 
@@ -238,7 +256,7 @@ async def test_a_contact_a_person_has_to_settle_keeps_its_claim_apart(house: Hou
     await house.create("INV-1")
     await house.run()
     await save(house, steps=with_step(FEE, value="300"))
-    assert (await preview(house)).effects.counts == {Kind.UNSETTLED: 1}
+    assert (await preview(house)).effects.counts == {ContactChangeKind.UNSETTLED: 1}
 
 
 async def test_nothing_is_written_and_nobody_waits(house: House) -> None:
@@ -264,7 +282,7 @@ async def test_progress_is_told_in_claims_done_and_all(house: House) -> None:
     await house.create(*(f"INV-{number}" for number in range(3)))
     await save(house, steps=with_step(FEE, value="300"))
     steps: list[tuple[int, int]] = []
-    await preview(house, Asked(progress=lambda *done: steps.append(done)))
+    await preview(house, PreviewScope(progress=lambda *done: steps.append(done)))
     # The last person's claims wait for the next page, which might have more of them.
     assert steps == [(2, 3), (3, 3)]
 
@@ -289,6 +307,6 @@ async def test_a_preview_needs_a_draft_and_days_in_range(house: House) -> None:
         await preview(house)
     await save(house, steps=with_step(FEE, value="300"))
     with pytest.raises(ValidationError) as refusal:
-        await preview(house, Asked(days=366))
+        await preview(house, PreviewScope(days=366))
     assert [fault.path for fault in refusal.value.faults] == ["/days"]
-    assert (await preview(house, Asked(days=0))).effects.outlook is None
+    assert (await preview(house, PreviewScope(days=0))).effects.outlook is None

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.rollout.preview.costs import Costs, Spent
-from dunwell.cases.rollout.preview.effects import Asked
+from dunwell.cases.rollout.preview.effects import PreviewScope
 from dunwell.cases.rollout.preview.foresee_costs import foresee_costs, prepare_costs
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.contact.messages.letters.printer import LetterPrinter
@@ -99,7 +99,7 @@ async def foresee(
     async with resources.database.connection() as connection, snapshot(connection):
         work = Work.open(resources, connection, house.merchant, ERP)
         workflow = await find_workflow(connection, work.merchant_id, "Standard")
-        asked = Asked(days, costs=True)
+        asked = PreviewScope(days, costs=True)
         preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
         work = Work.open(resources, connection, house.merchant, actor)
         prepared = await prepare_costs(work, resources, preview)

@@ -9,7 +9,7 @@ import pytest
 
 from dunwell.cases.rollout.preview.preview_message import (
     MessagePreview,
-    Wanted,
+    WantedMessage,
     prepare_message,
     render_preview,
 )
@@ -50,14 +50,14 @@ def the_definition() -> Definition:
     return msgspec.structs.replace(a_definition(), templates=first)
 
 
-async def show(house: House, printer: LetterPrinter, wanted: Wanted) -> MessagePreview:
+async def show(house: House, printer: LetterPrinter, wanted: WantedMessage) -> MessagePreview:
     async with house.work() as work:
         prepared = await prepare_message(work, house.resources, the_definition(), wanted)
     return await render_preview(prepared, printer=printer)
 
 
 async def test_an_email_is_shown_for_a_made_up_claim(house: House, printer: LetterPrinter) -> None:
-    preview = await show(house, printer, Wanted("first", "EMAIL"))
+    preview = await show(house, printer, WantedMessage("first", "EMAIL"))
     assert (preview.recipient, preview.subject) == ("erika@example.org", "INV-2026-0815")
     assert preview.text.startswith("Nordwind\n\nZu zahlender Betrag: 104,90\u00a0€\n")
     assert "\n\nErika Mustermann: 104,90\u00a0€ an " in preview.text
@@ -82,7 +82,7 @@ async def test_the_pay_by_date_is_that_of_the_first_step_with_the_text(
             templates={"first": texts, "other": texts},
             steps=[{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, 1)],
         )
-        wanted = Wanted(template, "SMS", claim_id=claim)
+        wanted = WantedMessage(template, "SMS", claim_id=claim)
         async with house.work() as work:
             prepared = await prepare_message(work, house.resources, definition, wanted)
         preview = await render_preview(prepared, printer=printer)
@@ -96,7 +96,7 @@ async def test_the_pay_by_date_is_that_of_the_first_step_with_the_text(
 
 
 async def test_an_sms_tells_what_it_costs(house: House, printer: LetterPrinter) -> None:
-    preview = await show(house, printer, Wanted("first", "SMS"))
+    preview = await show(house, printer, WantedMessage("first", "SMS"))
     assert preview.parts is not None
     assert (preview.parts.alphabet, preview.parts.count) == ("GSM-7", 1)
     assert preview.recipient == "+4915112345678"
@@ -105,7 +105,7 @@ async def test_an_sms_tells_what_it_costs(house: House, printer: LetterPrinter) 
 async def test_a_letter_is_printed_with_a_link_that_leads_nowhere(
     house: House, printer: LetterPrinter, tmp_path: Path
 ) -> None:
-    preview = await show(house, printer, Wanted("first", "LETTER"))
+    preview = await show(house, printer, WantedMessage("first", "LETTER"))
     assert preview.pdf is not None
     (tmp_path / "letter.pdf").write_bytes(preview.pdf)
     text = PrintedLetter(tmp_path / "letter.pdf").text()
@@ -116,7 +116,7 @@ async def test_a_letter_is_printed_with_a_link_that_leads_nowhere(
 
 async def test_a_real_claim_is_shown_as_it_stands(house: House, printer: LetterPrinter) -> None:
     [claim_id] = await house.create("A-1")
-    preview = await show(house, printer, Wanted("first", "EMAIL", claim_id=claim_id))
+    preview = await show(house, printer, WantedMessage("first", "EMAIL", claim_id=claim_id))
     assert preview.subject == "A-1"
     assert await house.rows("SELECT FROM communications WHERE merchant_id = $1") == []
 
@@ -124,12 +124,12 @@ async def test_a_real_claim_is_shown_as_it_stands(house: House, printer: LetterP
 @pytest.mark.parametrize(
     ("wanted", "said"),
     [
-        (Wanted("frist", "EMAIL"), 'There is no template "frist". Did you mean "first"?'),
-        (Wanted("first", "EMAIL", claim_id=999), "There is no claim 999."),
+        (WantedMessage("frist", "EMAIL"), 'There is no template "frist". Did you mean "first"?'),
+        (WantedMessage("first", "EMAIL", claim_id=999), "There is no claim 999."),
     ],
 )
 async def test_what_is_not_there_is_said(
-    house: House, printer: LetterPrinter, wanted: Wanted, said: str
+    house: House, printer: LetterPrinter, wanted: WantedMessage, said: str
 ) -> None:
     with pytest.raises(NotFound) as refusal:
         await show(house, printer, wanted)
@@ -140,7 +140,7 @@ async def test_a_language_the_texts_have_not_is_refused(
     house: House, printer: LetterPrinter
 ) -> None:
     with pytest.raises(ValidationError) as refusal:
-        await show(house, printer, Wanted("first", "SMS", language="fr"))
+        await show(house, printer, WantedMessage("first", "SMS", language="fr"))
     assert [fault.code for fault in refusal.value.faults] == ["UNKNOWN_LANGUAGE"]
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_draft
-from dunwell.operations.jobs.job import Job
+from dunwell.operations.jobs.job import BackgroundJob
 from dunwell.operations.jobs.previews import run_previews
 from dunwell.operations.jobs.previews.start_preview import PreviewRuns, start_preview
 from dunwell.operations.jobs.start_job import cancel_job
@@ -35,7 +35,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return await a_house(resources, clock)
 
 
-async def start(house: House, draft: Draft) -> Job:
+async def start(house: House, draft: Draft) -> BackgroundJob:
     async with house.work(STARTER) as work:
         return await start_preview(work, *draft)
 
@@ -79,7 +79,7 @@ async def test_of_many_that_begin_at_once_one_is_written(house: House) -> None:
 
     begun = await asyncio.gather(*(start(house, each) for each in drafts), return_exceptions=True)
 
-    jobs = {each.job_id for each in begun if isinstance(each, Job)}
+    jobs = {each.job_id for each in begun if isinstance(each, BackgroundJob)}
     refused = [each for each in begun if isinstance(each, InvalidState)]
     assert (len(jobs), len(refused)) == (1, 2)
     assert await count_live(house) == 1

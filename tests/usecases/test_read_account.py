@@ -6,13 +6,13 @@ from zoneinfo import ZoneInfo
 
 from dunwell.cases.payments.read_account import compose_account
 from dunwell.cases.payments.store import PaidRow
-from dunwell.core.claims.balance import Item
+from dunwell.core.claims.balance import OwedItem
 
 _ZONE = ZoneInfo("Europe/Berlin")
 _BEGAN = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _ITEMS = [
-    Item(1, 0, "PRIMARY", 10000, item_on=date(2026, 1, 1)),
-    Item(2, 1, "DUNNING_FEE", 240, item_on=date(2026, 3, 9)),
+    OwedItem(1, 0, "PRIMARY", 10000, item_on=date(2026, 1, 1)),
+    OwedItem(2, 1, "DUNNING_FEE", 240, item_on=date(2026, 3, 9)),
 ]
 _PAID = [
     # Late in the evening in UTC is the next day in Berlin.

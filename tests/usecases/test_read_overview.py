@@ -3,9 +3,9 @@
 from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
-from dunwell.core.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
+from dunwell.core.workflows.definition import ContactStep, FeeStep, Step, WaitStep
 from dunwell.operations.explanation.overview import (
-    Due,
+    DueStep,
     Overview,
     Tomorrow,
     foresee_day,
@@ -73,15 +73,15 @@ def test_a_run_of_steps_is_counted_with_its_channels_and_its_end() -> None:
     process, other = uuid4(), uuid4()
     steps: list[Step] = [
         FeeStep(id=1, name="Fee", type="DUNNING_FEE", value="250"),
-        CommunicationStep(id=2, name="Letter", channel="LETTER", template="x"),
+        ContactStep(id=2, name="Letter", channel="LETTER", template="x"),
         WaitStep(id=3, name="Wait", days=7),
-        CommunicationStep(id=4, name="Mail", channel="EMAIL", template="x"),
+        ContactStep(id=4, name="Mail", channel="EMAIL", template="x"),
     ]
     due = [
-        Due(process, 1, 1, 3),
-        Due(process, 1, 4, 2),
-        Due(process, 1, None, 5),
-        Due(other, 1, 1, 1),
+        DueStep(process, 1, 1, 3),
+        DueStep(process, 1, 4, 2),
+        DueStep(process, 1, None, 5),
+        DueStep(other, 1, 1, 1),
     ]
 
     found = foresee_day(due, {(process, 1): steps})

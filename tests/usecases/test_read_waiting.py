@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
 from dunwell.operations.explanation import overview
-from dunwell.operations.explanation.overview import Kind, Waiting, read_waiting
+from dunwell.operations.explanation.overview import AttentionKind, WaitingWork, read_waiting
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources
@@ -16,7 +16,7 @@ from tests.support.house import ERP, House, a_house
 from tests.support.modalities import OFFERING, Arrangement
 
 DAY = timedelta(days=1)
-NOTHING = {kind: Waiting(Count(0, is_more=False), None) for kind in Kind}
+NOTHING = {kind: WaitingWork(Count(0, is_more=False), None) for kind in AttentionKind}
 _SENT = """
 INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
                             state, not_before, planned_at, settled_at)
@@ -40,7 +40,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return await a_house(resources, clock, configuration=OFFERING)
 
 
-async def look(house: House) -> dict[Kind, Waiting]:
+async def look(house: House) -> dict[AttentionKind, WaitingWork]:
     async with house.work() as work:
         return dict(await read_waiting(work))
 
@@ -76,20 +76,20 @@ async def test_each_kind_is_counted_with_its_oldest(
 
     found = await look(house)
     assert found == {
-        Kind.OPEN_DISPUTES: Waiting(Count(2, is_more=False), begun),
-        Kind.OVERDUE_DISPUTES: Waiting(Count(0, is_more=False), None),
-        Kind.OVERDUE_MODALITIES: Waiting(Count(0, is_more=False), None),
-        Kind.REQUESTED_MODALITIES: Waiting(Count(1, is_more=False), begun),
-        Kind.UNKNOWN_SENDS: Waiting(Count(1, is_more=False), begun),
-        Kind.FAILING_ENDPOINTS: Waiting(Count(2, is_more=False), begun),
-        Kind.BOUNCED_CONTACTS: Waiting(Count(1, is_more=False), begun),
-        Kind.UNSEEN_REPLIES: Waiting(Count(0, is_more=False), None),
-        Kind.PENDING_PAYMENTS: Waiting(Count(1, is_more=False), begun),
+        AttentionKind.OPEN_DISPUTES: WaitingWork(Count(2, is_more=False), begun),
+        AttentionKind.OVERDUE_DISPUTES: WaitingWork(Count(0, is_more=False), None),
+        AttentionKind.OVERDUE_MODALITIES: WaitingWork(Count(0, is_more=False), None),
+        AttentionKind.REQUESTED_MODALITIES: WaitingWork(Count(1, is_more=False), begun),
+        AttentionKind.UNKNOWN_SENDS: WaitingWork(Count(1, is_more=False), begun),
+        AttentionKind.FAILING_ENDPOINTS: WaitingWork(Count(2, is_more=False), begun),
+        AttentionKind.BOUNCED_CONTACTS: WaitingWork(Count(1, is_more=False), begun),
+        AttentionKind.UNSEEN_REPLIES: WaitingWork(Count(0, is_more=False), None),
+        AttentionKind.PENDING_PAYMENTS: WaitingWork(Count(1, is_more=False), begun),
     }
     clock.advance(30 * DAY)
-    overdue = (await look(house))[Kind.OVERDUE_DISPUTES]
+    overdue = (await look(house))[AttentionKind.OVERDUE_DISPUTES]
     assert (overdue.count, overdue.oldest_at) == (Count(2, is_more=False), begun)
-    overdue = (await look(house))[Kind.OVERDUE_MODALITIES]
+    overdue = (await look(house))[AttentionKind.OVERDUE_MODALITIES]
     assert (overdue.count, overdue.oldest_at) == (Count(1, is_more=False), begun)
     assert await look(await a_house(resources, clock, key="hansen")) == NOTHING
 
@@ -103,7 +103,7 @@ async def test_a_request_is_overdue_once_the_promised_day_is_over(
     [claim_id] = await house.create()
     await Arrangement(house, claim_id).ask()
     clock.advance((days + 1) * DAY)
-    assert (await look(house))[Kind.OVERDUE_MODALITIES].count.number == number
+    assert (await look(house))[AttentionKind.OVERDUE_MODALITIES].count.number == number
 
 
 async def test_a_message_that_did_not_arrive_waits_for_seven_days(
@@ -112,9 +112,9 @@ async def test_a_message_that_did_not_arrive_waits_for_seven_days(
     [claim_id] = await house.create()
     await house.rows(_SENT, claim_id, clock.now())
     clock.advance(7 * DAY)
-    assert (await look(house))[Kind.BOUNCED_CONTACTS].count.number == 1
+    assert (await look(house))[AttentionKind.BOUNCED_CONTACTS].count.number == 1
     clock.advance(JUST)
-    assert (await look(house))[Kind.BOUNCED_CONTACTS].count.number == 0
+    assert (await look(house))[AttentionKind.BOUNCED_CONTACTS].count.number == 0
 
 
 async def test_it_counts_so_far_and_no_further(
@@ -124,4 +124,4 @@ async def test_it_counts_so_far_and_no_further(
     for _ in range(3):
         await dispute(house, claim_id, actor=ERP)
     monkeypatch.setattr(overview, "MAX_COUNTED", 2)
-    assert (await look(house))[Kind.OPEN_DISPUTES].count == Count(2, is_more=True)
+    assert (await look(house))[AttentionKind.OPEN_DISPUTES].count == Count(2, is_more=True)

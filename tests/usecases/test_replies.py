@@ -15,7 +15,7 @@ from dunwell.cases.replies.take_reply import TakenReply, list_unseen, see_replie
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.operations.explanation.claim_life import read_claim_life
-from dunwell.operations.explanation.overview import Kind, Waiting, read_waiting
+from dunwell.operations.explanation.overview import AttentionKind, WaitingWork, read_waiting
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources
@@ -196,13 +196,13 @@ async def test_what_nobody_has_looked_at_waits_until_somebody_has(
     await answer(house, again)
     async with house.work(ERP) as work:
         [first, second] = await list_unseen(work)
-        waiting = (await read_waiting(work))[Kind.UNSEEN_REPLIES]
+        waiting = (await read_waiting(work))[AttentionKind.UNSEEN_REPLIES]
     assert (first.received_at, first.subject, first.beginning) == (
         came_at, "Re: Reminder", "I paid last week.",
     )  # fmt: skip
     assert len(second.beginning) == 200
-    assert waiting == Waiting(Count(2, is_more=False), came_at)
+    assert waiting == WaitingWork(Count(2, is_more=False), came_at)
     async with house.work(ERP) as work:
         await see_replies(work, first.claim_id)
         assert await list_unseen(work) == []
-        assert (await read_waiting(work))[Kind.UNSEEN_REPLIES].count.number == 0
+        assert (await read_waiting(work))[AttentionKind.UNSEEN_REPLIES].count.number == 0

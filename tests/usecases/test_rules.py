@@ -13,8 +13,8 @@ from dunwell.cases.assignment.hypothetical import HypotheticalClaim
 from dunwell.cases.assignment.matching import RuleOutcome, find_place
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.rules_draft import (
-    Review,
     RulesPublication,
+    RulesReview,
     discard_rules_draft,
     publish_rules_draft,
     save_rules_draft,
@@ -52,7 +52,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return house
 
 
-async def draft(house: House, *rules: dict[str, Any], default: str | None = None) -> Review:
+async def draft(house: House, *rules: dict[str, Any], default: str | None = None) -> RulesReview:
     async with house.work() as work:
         document = check_rules({"rules": list(rules), "default": default})
         return await save_rules_draft(work, document)

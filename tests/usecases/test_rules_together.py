@@ -28,7 +28,7 @@ from dunwell.cases.assignment.editing import (
 from dunwell.cases.assignment.read_rules import RulesView, list_versions, read_rules, read_version
 from dunwell.cases.assignment.rules import MAX_RULES, ChangeKind, Rule
 from dunwell.cases.assignment.rules_draft import (
-    Wish,
+    RulesConfirmation,
     discard_rules_draft,
     publish_rules_draft,
     save_rules_draft,
@@ -159,13 +159,13 @@ async def test_a_draft_that_was_discarded_and_begun_anew_is_not_taken_for_the_ol
 
 
 async def _publish(work: Any, known: str) -> None:
-    await publish_rules_draft(work, Wish(known))
+    await publish_rules_draft(work, RulesConfirmation(known))
 
 
 async def test_a_colleagues_changes_go_out_when_they_were_agreed_to(house: House) -> None:
     await edit(house, ANNA, await see(house, "Large", active=False))
     await edit(house, KIM, await see(house, "Austria", active=False))
-    wish = Wish((await read(house)).revision, comment="Spring cleaning")
+    wish = RulesConfirmation((await read(house)).revision, comment="Spring cleaning")
     async with house.work(KIM) as work:
         with pytest.raises(ValidationError) as refusal:
             await publish_rules_draft(work, replace(wish, comment="x" * 501))

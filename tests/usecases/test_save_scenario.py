@@ -11,7 +11,7 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import load_current, load_newest
-from dunwell.core.workflows.versions.versions import Scenario
+from dunwell.core.workflows.versions.versions import ScenarioVersion
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.resources import Resources
@@ -34,7 +34,7 @@ async def save(
         return await save_scenario(work, name, definition, description)
 
 
-async def scenarios(house: House) -> list[Scenario]:
+async def scenarios(house: House) -> list[ScenarioVersion]:
     async with house.work() as work:
         return await load_scenarios(work.tx, work.merchant_id)
 

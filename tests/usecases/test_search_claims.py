@@ -4,12 +4,12 @@ import pytest
 
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.core.claims.lists.list_claims import list_claims
-from dunwell.core.claims.lists.store import ClaimFilter, ListedClaim
+from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.core.claims.searching import store
 from dunwell.core.claims.searching.search_claims import fill_search, search_claims
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.cursor import CursorForm
-from dunwell.platform.database.listed_table import Page
+from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.house import House, a_house
@@ -32,7 +32,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 async def load(
     house: House, text: str, cursor: str | None = None, limit: int = 50
-) -> Page[ListedClaim]:
+) -> ListPage[ClaimRow]:
     async with house.work() as work:
         return await search_claims(work, text, limit=limit, cursor=cursor)
 

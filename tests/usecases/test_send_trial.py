@@ -8,8 +8,8 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, Role
-from dunwell.accounts.users.user import Place
-from dunwell.cases.rollout.preview.preview_message import Wanted
+from dunwell.accounts.users.user import UserRoles
+from dunwell.cases.rollout.preview.preview_message import WantedMessage
 from dunwell.cases.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
 from dunwell.contact.sending.channel import Message
 from dunwell.platform.clock import MovableClock
@@ -19,7 +19,7 @@ from tests.support.house import ERP, House
 from tests.support.people import a_new_user, a_reception, join
 from tests.support.texts import a_house_with_prices, a_texts_definition
 
-_MAIL = Wanted("reminder", "EMAIL", "de")
+_MAIL = WantedMessage("reminder", "EMAIL", "de")
 _COUNTS = """
 SELECT (SELECT count(*) FROM communications WHERE merchant_id = $1),
        (SELECT count(*) FROM contact_ledger WHERE merchant_id = $1),
@@ -38,7 +38,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 @pytest.fixture
 async def user_id(resources: Resources, house: House) -> UUID:
-    place = Place(Role.OPERATOR)
+    place = UserRoles(Role.OPERATOR)
     person = await join(a_reception(resources), a_new_user("paula@example.org", place=place))
     return person.user_id
 
@@ -47,7 +47,7 @@ def acting(user_id: UUID) -> Actor:
     return user_actor(str(user_id), ALL_RIGHTS, Origin(Interface.PORTAL))
 
 
-async def begin(house: House, actor: Actor, wanted: Wanted = _MAIL) -> Message:
+async def begin(house: House, actor: Actor, wanted: WantedMessage = _MAIL) -> Message:
     async with house.work(actor) as work:
         trial = await prepare_trial(work, house.resources, a_texts_definition(), wanted)
     message = await write_trial(trial)
@@ -59,7 +59,9 @@ async def begin(house: House, actor: Actor, wanted: Wanted = _MAIL) -> Message:
 async def test_it_goes_to_oneself_whosever_claim_it_shows(house: House, user_id: UUID) -> None:
     [claim_id] = await house.create("RE-1", email="debtor@example.org")
 
-    message = await begin(house, acting(user_id), Wanted("reminder", "EMAIL", "de", claim_id))
+    message = await begin(
+        house, acting(user_id), WantedMessage("reminder", "EMAIL", "de", claim_id)
+    )
 
     assert message.recipient == "paula@example.org"
     assert message.subject == "[Test] Erinnerung RE-1"
@@ -115,7 +117,7 @@ async def test_nobody_takes_another_ones_tests(
     resources: Resources, house: House, user_id: UUID
 ) -> None:
     other = await join(
-        a_reception(resources), a_new_user("ole@example.org", place=Place(Role.OPERATOR))
+        a_reception(resources), a_new_user("ole@example.org", place=UserRoles(Role.OPERATOR))
     )
     for _ in range(20):
         await begin(house, acting(user_id))
@@ -130,7 +132,7 @@ async def test_who_has_an_email_address_alone_gets_neither_sms_nor_letter(
     house: House, user_id: UUID, channel: str
 ) -> None:
     with pytest.raises(ValidationError) as refused:
-        await begin(house, acting(user_id), Wanted("reminder", channel, "de"))  # type: ignore[arg-type]
+        await begin(house, acting(user_id), WantedMessage("reminder", channel, "de"))  # type: ignore[arg-type]
     assert [fault.code for fault in refused.value.faults] == ["NO_ADDRESS"]
     assert await house.rows(_AUDIT, "text.send_trial") == []
 

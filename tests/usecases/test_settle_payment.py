@@ -10,8 +10,8 @@ from dunwell.cases.payments.provider import (
     Cancelled,
     Failed,
     Open,
+    PaymentProviderAway,
     Pending,
-    ProviderAway,
     Succeeded,
 )
 from dunwell.cases.payments.requests.request_states import LOAD_RECEIPT, RequestState
@@ -113,7 +113,7 @@ async def test_another_amount_or_currency_changes_nothing_and_is_audited(
 async def test_a_provider_that_is_away_changes_nothing(till: Till) -> None:
     started = await till.start()
     till.provider.is_away = True
-    with pytest.raises(ProviderAway):
+    with pytest.raises(PaymentProviderAway):
         await till.settle(started.request_id)
     assert (await till.states(), await till.count("payments")) == (["OPEN"], 0)
 

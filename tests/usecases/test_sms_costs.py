@@ -5,7 +5,7 @@ from decimal import Decimal
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.cases.rollout.preview.preview_message import Wanted
+from dunwell.cases.rollout.preview.preview_message import WantedMessage
 from dunwell.cases.rollout.trials import sms_costs
 from dunwell.cases.rollout.trials.sms_costs import SmsCosts, find_sms_costs, prepare_sms_costs
 from dunwell.platform.clock import MovableClock
@@ -26,7 +26,7 @@ async def find(house: House, text: str = "{{ debtor.name }}: {{ outstanding }}")
     async with house.work(COMMAND_LINE) as work:
         prepared = await prepare_sms_costs(
             work, house.resources, a_texts_definition(templates=templates),
-            Wanted("first", "SMS", "de"),
+            WantedMessage("first", "SMS", "de"),
         )  # fmt: skip
     return await find_sms_costs(prepared)
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.cases.payments.provider import Cancelled, Pending, ProviderAway, Succeeded
+from dunwell.cases.payments.provider import Cancelled, PaymentProviderAway, Pending, Succeeded
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
@@ -79,7 +79,7 @@ async def test_a_provider_that_is_away_leaves_the_request_and_a_retry_uses_its_k
     till: Till,
 ) -> None:
     till.provider.is_away = True
-    with pytest.raises(ProviderAway):
+    with pytest.raises(PaymentProviderAway):
         await till.start()
     assert (await till.states(), await till.events()) == (["CREATED"], [])
     till.provider.is_away = False
@@ -93,7 +93,7 @@ async def test_a_provider_that_breaks_is_as_good_as_away(till: Till) -> None:
         raise ConnectionResetError
 
     till.provider.during_start = breaks
-    with pytest.raises(ProviderAway):
+    with pytest.raises(PaymentProviderAway):
         await till.start()
     assert await till.states() == ["CREATED"]
 

@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.join_reports import report_failure
 from dunwell.contact.messages.suppression import (
-    Suppression,
+    SuppressionEntry,
     lift_suppression,
     load_suppressed,
     load_suppressions,
@@ -63,9 +63,9 @@ async def test_the_list_says_who_suppressed_what_and_shows_no_address(
         listed = await load_suppressions(work.tx, work.merchant_id)
     by = (clock.now(), "CREDENTIAL", "erp")
     assert listed == [
-        Suppression("EMAIL", "E***@Example.org", "DEBTOR", *by),
-        Suppression("LETTER", "H***, 51147 Köln", "DEBTOR", *by),
-        Suppression("SMS", "+49***678", "DEBTOR", *by),
+        SuppressionEntry("EMAIL", "E***@Example.org", "DEBTOR", *by),
+        SuppressionEntry("LETTER", "H***, 51147 Köln", "DEBTOR", *by),
+        SuppressionEntry("SMS", "+49***678", "DEBTOR", *by),
     ]
     audit = await house.rows(
         "SELECT count(*) FROM audit_log WHERE merchant_id = $1 AND action = 'address.suppress'"

@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
-from dunwell.contact.messages.ledger.store import AUDITS, Head, load_unsealed
+from dunwell.contact.messages.ledger.store import AUDITS, SealHead, load_unsealed
 from dunwell.contact.messages.ledger.verify_ledger import verify_ledger
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
@@ -172,7 +172,7 @@ async def test_a_chain_made_anew_has_lost_its_head(house: House) -> None:
         await tamper(house, f"UPDATE {table} SET seal = NULL, digest = NULL WHERE merchant_id = $1")
     await tamper(house, "DELETE FROM ledger_seals WHERE merchant_id = $1")
     assert (await seal_and_verify(house)).findings == ()
-    for expected in (kept, Head(1, kept.digest)):
+    for expected in (kept, SealHead(1, kept.digest)):
         verdict = await verify_ledger(house.resources, house.merchant.merchant_id, expected)
         assert [finding.fault for finding in verdict.findings] == ["HEAD_MISSING"]
 

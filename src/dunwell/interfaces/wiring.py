@@ -56,7 +56,7 @@ from dunwell.core.files.pictures import PagePainter
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.api.app import build_app, build_operators_app
 from dunwell.interfaces.api.edge import build_outside_answer
-from dunwell.interfaces.api.metrics import Figures
+from dunwell.interfaces.api.metrics import RequestMetrics
 from dunwell.interfaces.landing.application import build_site, list_routes
 from dunwell.interfaces.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
 from dunwell.interfaces.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
@@ -65,7 +65,7 @@ from dunwell.interfaces.landing.telling.tell_occasions import TELL_SECONDS, tell
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.portal.application import build_portal_routes
 from dunwell.interfaces.portal.texts.routes_preview import PreviewPrinter
-from dunwell.interfaces.portal.web.site import Surroundings
+from dunwell.interfaces.portal.web.site import PortalServices
 from dunwell.interfaces.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.interfaces.worker.loops import Loop, note_success
 from dunwell.operations.alerts.backlog_figures import BACKLOG_SECONDS, BacklogFigures
@@ -82,7 +82,7 @@ from dunwell.operations.keys.reseal import RESEAL_SECONDS, Resealer, list_sealed
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.embedded.postgres import find_database_url
-from dunwell.platform.http.server import Bounds
+from dunwell.platform.http.server import ConnectionBounds
 from dunwell.platform.http.spool import UPLOADS
 from dunwell.platform.metrics import show_build
 from dunwell.platform.resources import Resources
@@ -95,7 +95,7 @@ class Web:
     """What one web process serves, and what bounds its connections."""
 
     app: Starlette
-    bounds: Bounds
+    bounds: ConnectionBounds
     operators: "Operators"
     installation: StandingInstallation
 
@@ -105,14 +105,14 @@ class Operators:
     """What a process shows operators at an address of its own, and what bounds its connections."""
 
     app: Starlette
-    bounds: Bounds
+    bounds: ConnectionBounds
 
 
-def choose_operators(resources: Resources, figures: Figures | None = None) -> Operators:
+def choose_operators(resources: Resources, figures: RequestMetrics | None = None) -> Operators:
     """figures: of the API, where this process serves it."""
     show_build(resources.settings.commit)
-    app = build_operators_app(resources, figures or Figures())
-    return Operators(app, Bounds(build_outside_answer(resources), lambda _host: False))
+    app = build_operators_app(resources, figures or RequestMetrics())
+    return Operators(app, ConnectionBounds(build_outside_answer(resources), lambda _host: False))
 
 
 @asynccontextmanager
@@ -134,7 +134,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         installation = await closing.enter_async_context(open_installation(resources))
         identities = await closing.enter_async_context(open_providers(installation))
         lines = await closing.enter_async_context(open_lines(resources, installation))
-        around = Surroundings(
+        around = PortalServices(
             painter=painter, providers=identities, adapters=Adapters(channels, lines.find),
             channels=channels, documents=documents, preview_printer=preview_press,
         )  # fmt: skip
@@ -150,12 +150,12 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
             *build_portal_routes(resources, debtors, around),
             *list_routes(debtors),
         ]
-        figures = Figures()
+        figures = RequestMetrics()
         app = build_app(
             resources, channels, inspector, routes,
             find_visitor=installation.find_visitor, figures=figures,
         )  # fmt: skip
-        bounds = Bounds(build_outside_answer(resources), installation.is_proxy)
+        bounds = ConnectionBounds(build_outside_answer(resources), installation.is_proxy)
         yield Web(app, bounds, choose_operators(resources, figures), installation)
 
 

@@ -8,7 +8,7 @@ from types import MappingProxyType
 import msgspec
 
 from dunwell.accounts.installation.alerts.alert_settings import find_line_faults
-from dunwell.accounts.installation.audit_log import Act, save_installation_audit
+from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
 from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine, locate
 from dunwell.accounts.installation.installation_file import (
     Installation,
@@ -165,11 +165,11 @@ async def _list_changed_secrets(
     return [f"{name}: a secret, changed" for name in secrets if known.get(name) != secrets[name]]
 
 
-def _describe(before: Installation, revision: Revision) -> Act:
+def _describe(before: Installation, revision: Revision) -> InstallationAct:
     """Nothing of it is secret: secrets are given by file name."""
     was, now = msgspec.to_builtins(before), msgspec.to_builtins(revision.installation)
     changed = [name for name in now if now[name] != was[name]]
-    return Act(
+    return InstallationAct(
         actor_kind="OPERATOR",
         actor_id=_APPLIED_BY,
         action="installation.apply",

@@ -21,7 +21,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class InstallationAct:
     """What somebody did. `before` and `after` hold the fields that changed, by name, those of
     people masked; never a secret, nor what a secret was made of."""
 
@@ -38,7 +38,9 @@ class Act:
     origin: Mapping[str, str] | None = None
 
 
-async def save_installation_audit(tx: Connection, act: Act, now: datetime, ids: Ids) -> None:
+async def save_installation_audit(
+    tx: Connection, act: InstallationAct, now: datetime, ids: Ids
+) -> None:
     """`now` is real time."""
     await tx.execute(
         _INSERT, ids.new(now), now, act.actor_kind, act.actor_id, act.action, act.subject,

@@ -44,7 +44,7 @@ class LinePart(
     """A part of a line."""
 
 
-class Pace(LinePart, frozen=True):
+class ProviderPace(LinePart, frozen=True):
     """How quick a line may be taken. `atOnce`: messages that are with it unanswered at a time, and
     so what may have left unseen when a worker dies."""
 
@@ -96,14 +96,14 @@ class SmtpLine(LinePart, frozen=True, tag_field="adapter", tag="smtp"):
     return_domain: Domain | None = None
     mailbox: Mailbox | None = None
     dkim: Dkim | None = None
-    pace: Pace = field(default_factory=Pace)
+    pace: ProviderPace = field(default_factory=ProviderPace)
     prices: Prices = field(default_factory=dict)
 
 
 Path = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
-class Batch(LinePart, frozen=True):
+class BatchRule(LinePart, frozen=True):
     """Letters are handed over at once and released in batches, by a manifest."""
 
     every_minutes: Annotated[int, Meta(ge=1, le=1_440)] = 60
@@ -121,14 +121,14 @@ class FolderLine(LinePart, frozen=True, tag_field="adapter", tag="folder"):
     channel: Literal["LETTER"]
     # On the workers' machine.
     folder: Path
-    batch: Batch = field(default_factory=Batch)
+    batch: BatchRule = field(default_factory=BatchRule)
     # Where on the sheet what stands: a file of `contact/messages/letters/layouts`.
     layout: LayoutName = "din-5008-b"
     # Pages of one letter with its enclosures; more go by the next channel.
     most_pages: Annotated[int, Meta(ge=1, le=100)] = 20
     enclosures: Enclosures = "APPENDED"
     status_format: StatusFormatName = "dunwell"
-    pace: Pace = field(default_factory=Pace)
+    pace: ProviderPace = field(default_factory=ProviderPace)
     prices: Prices = field(default_factory=dict)
 
 
@@ -143,12 +143,12 @@ class SftpLine(LinePart, frozen=True, tag_field="adapter", tag="sftp"):
     password_file: SecretFile | None = None
     # On the server.
     folder: Path = "."
-    batch: Batch = field(default_factory=Batch)
+    batch: BatchRule = field(default_factory=BatchRule)
     layout: LayoutName = "din-5008-b"
     most_pages: Annotated[int, Meta(ge=1, le=100)] = 20
     enclosures: Enclosures = "APPENDED"
     status_format: StatusFormatName = "dunwell"
-    pace: Pace = field(default_factory=Pace)
+    pace: ProviderPace = field(default_factory=ProviderPace)
     prices: Prices = field(default_factory=dict)
 
 
@@ -188,7 +188,7 @@ class KannelLine(LinePart, frozen=True, tag_field="adapter", tag="kannel"):
     # What the gateway says with an incoming message; none: none are taken.
     incoming_secret_file: SecretFile | None = None
     stop_confirmation: Confirmation | None = None
-    pace: Pace = field(default_factory=Pace)
+    pace: ProviderPace = field(default_factory=ProviderPace)
     prices: Prices = field(default_factory=dict)
 
 
@@ -201,7 +201,7 @@ class TwilioLine(LinePart, frozen=True, tag_field="adapter", tag="twilio"):
     server: BaseUrl = "https://api.twilio.com"
     networks: Networks = ()
     stop_confirmation: Confirmation | None = None
-    pace: Pace = field(default_factory=Pace)
+    pace: ProviderPace = field(default_factory=ProviderPace)
     prices: Prices = field(default_factory=dict)
 
 

@@ -61,7 +61,7 @@ class Privacy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     officer: str | None = None
 
 
-class Contact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class MerchantContact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     email: str
     phone: str | None = None
     hours: str | None = None
@@ -118,7 +118,7 @@ class PartialPayments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     items: bool = False
 
 
-class Payment(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PaymentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     bank_account: BankAccount | None = None
     # Which items a payment pays first (CONTRACT 4).
     allocation: Allocation = "COSTS_FIRST"
@@ -212,9 +212,9 @@ class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     timezone: str
     currency: str
     legal: Legal | None = None
-    contact: Contact | None = None
+    contact: MerchantContact | None = None
     privacy: Privacy | None = None
-    payment: Payment = msgspec.field(default_factory=Payment)
+    payment: PaymentSettings = msgspec.field(default_factory=PaymentSettings)
     channels: dict[Channel, ChannelSetup] = msgspec.field(default_factory=dict)
     brand: Brand = msgspec.field(default_factory=Brand)
     landing_page: LandingPage = msgspec.field(default_factory=LandingPage)

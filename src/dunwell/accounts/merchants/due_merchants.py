@@ -21,7 +21,7 @@ _ANYWHERE = """EXISTS (
 _OF_ONE = "EXISTS (SELECT FROM {table} d WHERE d.merchant_id = m.merchant_id AND {is_due})"
 
 
-class Due(NamedTuple):
+class DueTable(NamedTuple):
     """Rows `d` of a table that are due at the merchant's {now}, or at the real $1. Two indexes
     serve it: one of all merchants, and one that begins with the merchant."""
 
@@ -29,7 +29,7 @@ class Due(NamedTuple):
     is_due: str
 
 
-def list_due_merchants(*kinds: Due) -> str:
+def list_due_merchants(*kinds: DueTable) -> str:
     """A table of `merchant_id` and its `now`, of those with one of the kinds; $1: the real time."""
 
     def any_of(each: str, now: str) -> str:

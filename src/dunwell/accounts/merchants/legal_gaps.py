@@ -35,14 +35,14 @@ _NOTICE = "no operator is named, so the legal notice needs the creditor's {}"
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class LegalGap:
     """A key of the merchant file, and why it is wanted."""
 
     key: str
     reason: str
 
 
-def find_gaps(configuration: Configuration) -> tuple[Gap, ...]:
+def find_gaps(configuration: Configuration) -> tuple[LegalGap, ...]:
     """By the law of its country; elsewhere by what most laws of Europe have in common."""
     if configuration.legal is None:
         return ()  # nothing is shown to anybody yet
@@ -50,24 +50,24 @@ def find_gaps(configuration: Configuration) -> tuple[Gap, ...]:
     return _find_gaps(configuration.legal, configuration.privacy is not None, country)
 
 
-def find_gaps_without_operator(configuration: Configuration) -> tuple[Gap, ...]:
+def find_gaps_without_operator(configuration: Configuration) -> tuple[LegalGap, ...]:
     """What the legal notice lacks where no operator is named, so that it has the creditor alone.
 
     Everything is wanted before the first debtor reads it, also of a merchant with no details yet.
     """
     missing, country = [], find_country(configuration) or "DE"
     if configuration.contact is None:
-        missing.append(Gap("contact", _NOTICE.format("e-mail address")))
+        missing.append(LegalGap("contact", _NOTICE.format("e-mail address")))
     if configuration.legal is not None:
         return (*missing, *find_gaps(configuration))
     missing += [
-        Gap("legal", _NOTICE.format("name and address")),
+        LegalGap("legal", _NOTICE.format("name and address")),
         _name_representatives(country),
     ]
-    return (*missing, *([] if configuration.privacy else [Gap("privacy", _PRIVACY)]))
+    return (*missing, *([] if configuration.privacy else [LegalGap("privacy", _PRIVACY)]))
 
 
-def find_stopping_gaps(merchant: Merchant) -> tuple[Gap, ...]:
+def find_stopping_gaps(merchant: Merchant) -> tuple[LegalGap, ...]:
     """Those that keep a live merchant of these countries from new claims."""
     if merchant.is_sandbox or find_country(merchant.configuration) not in ENFORCED_IN:
         return ()
@@ -75,18 +75,18 @@ def find_stopping_gaps(merchant: Merchant) -> tuple[Gap, ...]:
 
 
 @lru_cache(maxsize=1024)
-def _find_gaps(legal: Legal, has_privacy: bool, country: str) -> tuple[Gap, ...]:  # noqa: FBT001
+def _find_gaps(legal: Legal, has_privacy: bool, country: str) -> tuple[LegalGap, ...]:  # noqa: FBT001
     gaps = []
     if not legal.representatives:
         gaps.append(_name_representatives(country))
     if legal.register is None and _REGISTERED.search(legal.name):
         reason = _REGISTER.get(country, "many laws want a company's register and number")
-        gaps.append(Gap("legal.register", reason))
+        gaps.append(LegalGap("legal.register", reason))
     if not has_privacy:
-        gaps.append(Gap("privacy", _PRIVACY))
+        gaps.append(LegalGap("privacy", _PRIVACY))
     return tuple(gaps)
 
 
-def _name_representatives(country: str) -> Gap:
+def _name_representatives(country: str) -> LegalGap:
     reason = _REPRESENTATIVES.get(country, "many laws want those who represent it named")
-    return Gap("legal.representatives", f"{reason}; a sole trader names the owner")
+    return LegalGap("legal.representatives", f"{reason}; a sole trader names the owner")

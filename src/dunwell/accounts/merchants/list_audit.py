@@ -19,7 +19,13 @@ from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.database.database import Connection
-from dunwell.platform.database.listed_table import ListedTable, ListScope, NarrowIndex, Order, Page
+from dunwell.platform.database.listed_table import (
+    ListedTable,
+    ListPage,
+    ListScope,
+    NarrowIndex,
+    Order,
+)
 from dunwell.platform.database.lists import list_page
 
 # By primary key.
@@ -107,7 +113,7 @@ _INSTALLATION: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
 
 async def list_audit(
     work: Work, *, limit: int, cursor: str | None = None, wanted: AuditFilter = EVERYTHING
-) -> Page[AuditEntry]:
+) -> ListPage[AuditEntry]:
     """The merchant's. Raises ValidationError for a bad cursor."""
     work.need(Right.AUDIT)
     return await list_page(work.scope(), _ROWS, wanted, limit=limit, cursor=cursor)
@@ -116,7 +122,7 @@ async def list_audit(
 async def list_installation_audit(
     tx: Connection, actor: Actor, *, limit: int, cursor: str | None = None,
     wanted: AuditFilter = EVERYTHING,
-) -> Page[AuditEntry]:  # fmt: skip
+) -> ListPage[AuditEntry]:  # fmt: skip
     """What is of no merchant. Raises ValidationError for a bad cursor."""
     check_right(actor, Right.AUDIT)
     return await list_page(ListScope(tx), _INSTALLATION, wanted, limit=limit, cursor=cursor)

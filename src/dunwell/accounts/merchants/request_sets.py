@@ -14,7 +14,7 @@ Question = TypeVar("Question")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Waiting(Generic[Question]):
+class WaitingRequest(Generic[Question]):
     """One that waits. `size`: of the room a set has. `names`: what no two of a set may have in
     common. `kind`: those of another kind are answered in another set."""
 
@@ -24,7 +24,7 @@ class Waiting(Generic[Question]):
     kind: Hashable = None
 
 
-Member = TypeVar("Member", bound=Waiting)  # type: ignore[type-arg]
+Member = TypeVar("Member", bound=WaitingRequest)  # type: ignore[type-arg]
 
 
 def take_set(line: Sequence[Member], room: int) -> tuple[list[Member], list[Member]]:
@@ -53,7 +53,7 @@ AnswerSet: TypeAlias = Callable[[Sequence[Question]], Awaitable[Sequence[Answer]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asker(Waiting[Question]):
+class _Asker(WaitingRequest[Question]):
     answer: asyncio.Future[Any] = field(kw_only=True)
 
 
@@ -74,7 +74,9 @@ class Gathering(Generic[Question, Answer]):
         self, line: Hashable, question: Question, *, size: int = 1,
         names: frozenset[str] = frozenset(), kind: Hashable = None,
     ) -> Answer:  # fmt: skip
-        """Raises what `answer_set` raises for this question alone. The rest as `Waiting` says."""
+        """Raises what `answer_set` raises for this question alone. The rest as `WaitingRequest`
+        says.
+        """
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         asker = _Asker(question, size, names, kind, answer=future)
         if line in self._lines:

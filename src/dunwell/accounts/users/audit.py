@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 from uuid import UUID
 
-from dunwell.accounts.installation.audit_log import Act, save_installation_audit
+from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
 from dunwell.accounts.merchants.actor import Actor, ActorKind, Interface, Origin
 from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.platform.http.addresses import name_network
@@ -17,7 +17,7 @@ async def save_people_audit(
     before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
     """The work's actor did `action` to the user. Ids, roles and states; no names, no addresses."""
-    act = Act(
+    act = InstallationAct(
         actor_kind=work.actor.kind,
         actor_id=work.actor.actor_id,
         action=action,
@@ -34,7 +34,7 @@ async def save_refused_sign_in(
 ) -> None:
     """Somebody brought a wrong password, code or passkey, or was refused after a provider's word.
     None: for nobody we know. after: why, where there is more than one reason."""
-    act = Act(
+    act = InstallationAct(
         actor_kind=_VISITOR,
         action="session.refuse",
         subject=f"user:{user_id or 'unknown'}",

@@ -18,13 +18,13 @@ from dunwell.accounts.users.invite_user import (
 from dunwell.accounts.users.sessions.sessions import end_all_sessions
 from dunwell.accounts.users.sign_in.store import remove_entries_of, remove_invitations
 from dunwell.accounts.users.store import lock_admins, save_place, save_user_end
-from dunwell.accounts.users.user import Place
+from dunwell.accounts.users.user import UserRoles
 from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.platform.errors import EditConflict, InvalidState
 from dunwell.platform.text.lazy_text import LazyText
 
 
-async def change_place(work: PeopleWork, user_id: UUID, place: Place, revision: int) -> None:
+async def change_place(work: PeopleWork, user_id: UUID, place: UserRoles, revision: int) -> None:
     """It counts from their next request on. revision: of the user as it was looked at.
 
     Raises InsufficientScope, NotFound, ValidationError, InvalidState: it was changed meanwhile, or

@@ -25,7 +25,13 @@ from dunwell.accounts.users.store import (
     save_break_glass,
     save_new_user,
 )
-from dunwell.accounts.users.user import NewUser, Place, User, find_place_faults, find_user_faults
+from dunwell.accounts.users.user import (
+    NewUser,
+    User,
+    UserRoles,
+    find_place_faults,
+    find_user_faults,
+)
 from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
@@ -34,7 +40,7 @@ LINK_LASTS = timedelta(hours=72)
 # What a link draws: its secret.
 RANDOM_BYTES = SECRET_BYTES
 # Whom development begins with.
-FIRST_ADMIN = NewUser("admin@example.org", "Admin", "en", Place(Role.ADMIN))
+FIRST_ADMIN = NewUser("admin@example.org", "Admin", "en", UserRoles(Role.ADMIN))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +123,7 @@ async def _require_local(work: PeopleWork, user_id: UUID) -> None:
         )
 
 
-async def check_merchants(work: PeopleWork, place: Place) -> None:
+async def check_merchants(work: PeopleWork, place: UserRoles) -> None:
     """That there are those it names. Raises ValidationError."""
     faults = [*find_place_faults(place)]
     known = {each.merchant_id for each in await list_named_merchants(work.tx)}
@@ -127,7 +133,7 @@ async def check_merchants(work: PeopleWork, place: Place) -> None:
         raise ValidationError(faults)
 
 
-def describe_place(place: Place) -> dict[str, object]:
+def describe_place(place: UserRoles) -> dict[str, object]:
     """For the audit log."""
     memberships = {str(merchant): str(role) for merchant, role in place.memberships.items()}
     return {"everywhere": place.everywhere, "memberships": memberships}

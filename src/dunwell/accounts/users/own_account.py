@@ -24,7 +24,7 @@ from dunwell.accounts.users.sessions.store import (
     load_opening,
 )
 from dunwell.accounts.users.sign_in.limits import give_back_try, list_own_subjects, take_try
-from dunwell.accounts.users.sign_in.sign_in import TooOften, Wrong
+from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.sign_in.store import remove_entries_of
 from dunwell.accounts.users.store import (
     load_password,
@@ -41,7 +41,7 @@ from dunwell.platform.text.lazy_text import LazyText
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
+class UserAccount:
     """`codes_left`: recovery codes that are still good. `new_places`: sign-ins of the last 90 days
     from where nobody had signed in as this user before."""
 
@@ -53,7 +53,7 @@ class Account:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class SignInChange:
     """Who asks for a change of how they sign in, with the password said once more."""
 
     signed_in: SignedIn
@@ -66,10 +66,10 @@ class TooLongAgo:
     """There is no password, and the passkey was shown too long ago."""
 
 
-async def read_account(work: PeopleWork, signed_in: SignedIn) -> Account:
+async def read_account(work: PeopleWork, signed_in: SignedIn) -> UserAccount:
     user = await load_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"
-    return Account(
+    return UserAccount(
         user,
         await list_sessions(work.tx, signed_in, work.now),
         new_places=await load_new_places(work.tx, signed_in.user_id),
@@ -79,8 +79,8 @@ async def read_account(work: PeopleWork, signed_in: SignedIn) -> Account:
 
 
 async def check_own_password(
-    reception: Reception, asking: Asking
-) -> Wrong | TooOften | TooLongAgo | None:
+    reception: Reception, asking: SignInChange
+) -> WrongSignIn | TooOften | TooLongAgo | None:
     """None: it is right; or there is none, as for whoever has passkeys alone, and the session was
     opened just now."""
     person, now = asking.signed_in, reception.now()
@@ -100,7 +100,7 @@ async def check_own_password(
         async with reception.work(person.actor) as work:
             await save_refused_sign_in(work, person.user_id, asking.visitor.host)
         tell_security_event("PORTAL_SIGN_IN_FAILED")
-        return Wrong()
+        return WrongSignIn()
     async with reception.resources.database.transaction() as tx:
         await give_back_try(tx, subjects)
     return None
@@ -162,8 +162,8 @@ async def find_new_password_fault(
 
 
 async def change_password(
-    reception: Reception, asking: Asking, new: str, randomness: bytes
-) -> OpenedSession | Wrong | TooOften | TooLongAgo | PasswordFault:
+    reception: Reception, asking: SignInChange, new: str, randomness: bytes
+) -> OpenedSession | WrongSignIn | TooOften | TooLongAgo | PasswordFault:
     """randomness: SECRET_BYTES, for the new session."""
     person = asking.signed_in
     refusal = await check_own_password(reception, asking)

@@ -11,7 +11,7 @@ import msgspec
 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, Role
 from dunwell.accounts.users.assignee import Assignee, Whose
-from dunwell.accounts.users.user import NewUser, Place, User, fold_email
+from dunwell.accounts.users.user import NewUser, User, UserRoles, fold_email
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.listed_table import ListScope, Test
 from dunwell.platform.database.sql import compose
@@ -155,7 +155,7 @@ async def save_new_user(tx: Connection, user_id: UUID, new: NewUser, now: dateti
     return saved is not None
 
 
-async def save_place(tx: Connection, user_id: UUID, place: Place, revision: int) -> bool:
+async def save_place(tx: Connection, user_id: UUID, place: UserRoles, revision: int) -> bool:
     """False: the user was changed since this revision, or ended."""
     if await tx.fetchval(_SAVE_PLACE, user_id, revision, place.everywhere) is None:
         return False
@@ -224,7 +224,7 @@ def _read(row: Row | None) -> User | None:
     values: dict[str, Any] = {**row}
     everywhere = values.pop("everywhere")
     memberships = {merchant_id: Role(role) for merchant_id, role in values.pop("memberships")}
-    place = Place(None if everywhere is None else Role(everywhere), memberships)
+    place = UserRoles(None if everywhere is None else Role(everywhere), memberships)
     return User(**values, place=place)
 
 

@@ -100,7 +100,7 @@ ROLES_AT_MERCHANT = (Role.MERCHANT_USER, Role.OPERATOR, Role.AUDITOR)
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class UserRoles:
     """What somebody is: over all merchants, and at single ones by their ids."""
 
     everywhere: Role | None = None
@@ -112,7 +112,7 @@ class NewUser:
     email: str
     name: str
     language: Language
-    place: Place
+    place: UserRoles
     is_break_glass: bool = False
 
 
@@ -125,7 +125,7 @@ class User:
     email: str
     name: str
     language: Language
-    place: Place
+    place: UserRoles
     has_password: bool
     created_at: datetime
     joined_at: datetime | None
@@ -165,7 +165,7 @@ def find_user_faults(given: NewUser) -> Iterator[Fault]:
         yield Fault("/role", "Only an admin can be a break-glass admin.", "ROLE")
 
 
-def find_place_faults(place: Place) -> Iterator[Fault]:
+def find_place_faults(place: UserRoles) -> Iterator[Fault]:
     if place.everywhere is None and not place.memberships:
         yield Fault("/role", "Choose a role over all merchants, or at least one merchant.", "ROLE")
     if place.everywhere not in (None, *ROLES_EVERYWHERE):
@@ -174,7 +174,7 @@ def find_place_faults(place: Place) -> Iterator[Fault]:
         yield Fault("/merchants", "An admin is one everywhere, not at one merchant.", "ROLE")
 
 
-def list_effective_rights(place: Place) -> Sequence[EffectiveRight]:
+def list_effective_rights(place: UserRoles) -> Sequence[EffectiveRight]:
     """Each right with every reason for it, in the order of the rights, everywhere first."""
     reasons: list[tuple[int | None, Role]] = []
     if place.everywhere is not None:

@@ -14,7 +14,7 @@ from typing import Literal
 import structlog
 
 from dunwell.contact.sending.channel import Temporary
-from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
 
 USER_AGENT = "Dunwell-Channels/1"
 # Less than the caller allows.
@@ -57,7 +57,9 @@ class Gateway:
         self._open = AsyncExitStack()
         self._client: HttpClient | None = None
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer | Temporary:
+    async def post(
+        self, url: str, body: bytes, headers: Mapping[str, str]
+    ) -> HttpResponse | Temporary:
         """Temporary: it was not reached. Raises UnclearAnswer."""
         client = await self._find_client()
         try:
@@ -68,7 +70,7 @@ class Gateway:
             answer = await client.post_once(url, body, headers)
         finally:
             self._slots.release()
-        if isinstance(answer, Answer):
+        if isinstance(answer, HttpResponse):
             return answer
         return self._judge(answer)
 

@@ -49,22 +49,22 @@ _LONGEST_SEARCHED = 16_384
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class MailFailure:
     """reason: a code or words of ours, never the server's, which may name the person."""
 
     cause: Cause
     reason: str
 
 
-def read_status(text: str) -> Failure | None:
+def read_status(text: str) -> MailFailure | None:
     """Of a status such as "5.1.1". None: it is none, or says nothing ("5.0.0")."""
     found = _ENHANCED.search(text)
     if found is None or found[2] == "0":
         return None
-    return Failure(_judge(int(found[1]), int(found[2]), int(found[3])), found[0])
+    return MailFailure(_judge(int(found[1]), int(found[2]), int(found[3])), found[0])
 
 
-def read_diagnostic(text: str) -> Failure | None:
+def read_diagnostic(text: str) -> MailFailure | None:
     """Of what a server said: by its enhanced code, else by its words and its code of three digits.
     None: there is no code in it, and no words that are known."""
     text = text[:_LONGEST_SEARCHED]
@@ -75,11 +75,11 @@ def read_diagnostic(text: str) -> Failure | None:
     basic = _BASIC.search(text)
     code = "" if basic is None else basic[1]
     if code.startswith("4"):
-        return Failure("OTHER", code)
+        return MailFailure("OTHER", code)
     for cause, words, pattern in _WORDS:
         if pattern.search(text):
-            return Failure(cause, f"{code} {words}".strip())
-    return Failure("OTHER", code) if code else None
+            return MailFailure(cause, f"{code} {words}".strip())
+    return MailFailure("OTHER", code) if code else None
 
 
 def _judge(kind: int, subject: int, detail: int) -> Cause:
@@ -92,7 +92,7 @@ def _judge(kind: int, subject: int, detail: int) -> Cause:
     return "OTHER"
 
 
-UNREADABLE = Failure("OTHER", "unreadable")
+UNREADABLE = MailFailure("OTHER", "unreadable")
 _STATES: dict[str, ReportState] = {
     "failed": "FAILED",
     "delayed": "DELAYED",

@@ -17,7 +17,7 @@ from joserfc.jwk import KeySet
 
 from dunwell.accounts.installation.single_sign_on_settings import Provider
 from dunwell.adapters.oidc.tokens import TokenRefused, read_keys
-from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
 
 _PATH = "/.well-known/openid-configuration"
 
@@ -83,11 +83,11 @@ _USER_AGENT = "Dunwell"
 log = structlog.get_logger(__name__)
 
 
-class ProviderAway(Exception):  # noqa: N818 - reads as what happened
+class IdentityProviderAway(Exception):  # noqa: N818 - reads as what happened
     """In words for an operator that hold nothing secret."""
 
 
-class Asking:
+class ProviderDiscovery:
     """Of one provider. Close it at the end."""
 
     def __init__(self, provider: Provider) -> None:
@@ -126,7 +126,7 @@ class Asking:
                     raise self._note("its keys cannot be read", now) from error
             return self._keys[1]
 
-    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> Answer:
+    async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
         """Once. Raises ProviderAway."""
         client = await self._find_client()
         answer = await client.post_once(url, body, headers, most_bytes=_MOST_BYTES)
@@ -144,31 +144,31 @@ class Asking:
 
     async def _fetch(self, url: str, now: datetime) -> bytes:
         if self._failed is not None and self._failed[0] + ASKED_AGAIN > now:
-            raise ProviderAway(self._failed[1])
+            raise IdentityProviderAway(self._failed[1])
         client = await self._find_client()
         answer = await client.get(url, {"Accept": "application/json"}, most_bytes=_MOST_BYTES)
-        if isinstance(answer, Answer):
+        if isinstance(answer, HttpResponse):
             self.skew_seconds = _find_skew(answer, now)
         try:
             return self._check(answer)
-        except ProviderAway as error:
+        except IdentityProviderAway as error:
             self._failed = (now, str(error))
             raise
 
-    def _check(self, answer: Answer | NoAnswer) -> bytes:
+    def _check(self, answer: HttpResponse | NoAnswer) -> bytes:
         if isinstance(answer, NoAnswer):
             raise self._tell(answer.reason)
         if answer.status != 200 or len(answer.start) >= _MOST_BYTES:
             raise self._tell(f"it answers {answer.status}")
         return answer.start
 
-    def _note(self, reason: str, now: datetime) -> ProviderAway:
+    def _note(self, reason: str, now: datetime) -> IdentityProviderAway:
         self._failed = (now, reason)
         return self._tell(reason)
 
-    def _tell(self, reason: str) -> ProviderAway:
+    def _tell(self, reason: str) -> IdentityProviderAway:
         log.warning("provider away", provider=self._provider.name, reason=reason)
-        return ProviderAway(reason)
+        return IdentityProviderAway(reason)
 
     async def _find_client(self) -> HttpClient:
         if self._client is None:
@@ -187,7 +187,7 @@ class Asking:
         await self._open.aclose()
 
 
-def _find_skew(answer: Answer, now: datetime) -> float | None:
+def _find_skew(answer: HttpResponse, now: datetime) -> float | None:
     try:
         there = parsedate_to_datetime(answer.headers.get("Date", ""))
         return (there - now).total_seconds()
@@ -200,4 +200,4 @@ def read_object(body: bytes) -> Mapping[str, Any]:
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.MsgspecError as error:
-        raise ProviderAway("its answer cannot be read") from error
+        raise IdentityProviderAway("its answer cannot be read") from error

@@ -17,11 +17,16 @@ from dunwell.accounts.users.single_sign_on.provider import (
     Away,
     Code,
     Doubt,
+    IdentityClaims,
     NotTaken,
-    Told,
     ToldLogout,
 )
-from dunwell.adapters.oidc.discovery import Asking, Metadata, ProviderAway, read_object
+from dunwell.adapters.oidc.discovery import (
+    IdentityProviderAway,
+    Metadata,
+    ProviderDiscovery,
+    read_object,
+)
 from dunwell.adapters.oidc.tokens import (
     Expected,
     KeyUnknown,
@@ -48,14 +53,14 @@ class OidcProvider:
     def __init__(self, provider: Provider, secret: str) -> None:
         self.provider = provider
         self._secret = secret
-        self._asking = Asking(provider)
+        self._asking = ProviderDiscovery(provider)
 
     async def build_address(
         self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False
     ) -> str | Away:
         try:
             metadata = await self._asking.find_metadata(now)
-        except ProviderAway:
+        except IdentityProviderAway:
             return Away()
         address: str = prepare_grant_uri(
             metadata.authorization_endpoint,
@@ -74,7 +79,7 @@ class OidcProvider:
         )
         return address
 
-    async def redeem(self, code: Code, now: datetime) -> Told | NotTaken | Away:
+    async def redeem(self, code: Code, now: datetime) -> IdentityClaims | NotTaken | Away:
         try:
             metadata = await self._asking.find_metadata(now)
             if not self._is_from_here(metadata, code.issuer):
@@ -83,7 +88,7 @@ class OidcProvider:
             if tokens is None:
                 return NotTaken(Doubt.CODE)
             claims = await self._read_tokens(metadata, tokens, code.secrets, now)
-        except ProviderAway:
+        except IdentityProviderAway:
             return Away()
         except TokenRefused as error:
             log.warning("token refused", provider=self.provider.name, reason=str(error))
@@ -95,7 +100,7 @@ class OidcProvider:
             return await self._check_with_keys(
                 token, now, lambda keys: check_logout_token(self.provider, token, keys, now)
             )
-        except ProviderAway:
+        except IdentityProviderAway:
             return Away()
         except TokenRefused as error:
             log.warning("logout refused", provider=self.provider.name, reason=str(error))
@@ -104,7 +109,7 @@ class OidcProvider:
     async def find_leaving_address(self, back_to: str, now: datetime) -> str | None:
         try:
             metadata = await self._asking.find_metadata(now)
-        except ProviderAway:
+        except IdentityProviderAway:
             return None
         if metadata.end_session_endpoint is None:
             return None
@@ -118,7 +123,7 @@ class OidcProvider:
         its clock is ahead of `now`, where it tells."""
         try:
             await self._asking.find_keys(now)
-        except ProviderAway as error:
+        except IdentityProviderAway as error:
             return str(error), None
         return None, self._asking.skew_seconds
 

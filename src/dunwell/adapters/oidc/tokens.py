@@ -18,7 +18,7 @@ from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry
 
 from dunwell.accounts.installation.single_sign_on_settings import Provider
-from dunwell.accounts.users.single_sign_on.provider import Told, ToldLogout
+from dunwell.accounts.users.single_sign_on.provider import IdentityClaims, ToldLogout
 from dunwell.accounts.users.user import LONGEST_NAME
 
 ALGORITHMS = (
@@ -120,10 +120,10 @@ def check_logout_token(provider: Provider, token: str, keys: KeySet, now: dateti
     )
 
 
-def read_told(provider: Provider, claims: Mapping[str, Any]) -> Told:
+def read_told(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims:
     """claims: of an ID token that was checked, with what the provider added about its subject."""
     session, acr = claims.get("sid"), claims.get("acr")
-    return Told(
+    return IdentityClaims(
         issuer=provider.issuer,
         subject=claims["sub"],
         email=_read_text(claims.get("email")),

@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dunwell.cases.payments.provider import Notice, NoticeRefused, Providers
+from dunwell.cases.payments.provider import CheckoutNotice, NoticeRefused, Providers
 from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.requests.store import find_request_id
 from dunwell.platform.errors import NotFound
@@ -40,7 +40,7 @@ def callback_routes(resources: Resources, providers: Providers) -> list[Route]:
 
 async def _read_notice(
     request: Request, resources: Resources, providers: Providers, name: str
-) -> Notice:
+) -> CheckoutNotice:
     provider = providers.get(name)
     if provider is None:
         raise NotFound("There is no such payment provider.")

@@ -11,10 +11,10 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.decision import (
     ENDED,
     AssignableClaim,
-    Assignment,
+    AssignedWorkflow,
     AssignmentFailure,
     AssignmentOutcome,
-    Target,
+    AssignmentTarget,
     decide_assignment,
 )
 from dunwell.cases.assignment.matching import Match, match_rules
@@ -118,7 +118,7 @@ async def _put_on_process(
             claimIds=[claim.claim_id for claim in decision.to_start], version=version.name,
         )  # fmt: skip
     return AssignmentOutcome(
-        [Assignment(each, workflow_id) for each in wanted if each not in decision.failures],
+        [AssignedWorkflow(each, workflow_id) for each in wanted if each not in decision.failures],
         [AssignmentFailure(claim_id, message) for claim_id, message in decision.failures.items()],
     )
 
@@ -130,16 +130,18 @@ def _list_former(claims: Sequence[AssignableClaim]) -> list[str]:
 
 def _describe_target(
     work: Work, workflow_id: UUID, version: Version | None, *, is_enabled: bool, word: str
-) -> Target:
+) -> AssignmentTarget:
     own = work.merchant.configuration.currency
     if version is None:
-        return Target(workflow_id, own, "The workflow was never published; publish it first.")
+        return AssignmentTarget(
+            workflow_id, own, "The workflow was never published; publish it first."
+        )
     currency = version.definition.settings.currency or own
     obstacle = None if is_enabled else f"The {word} is deactivated; activate it first."
-    return Target(workflow_id, currency, obstacle, word)
+    return AssignmentTarget(workflow_id, currency, obstacle, word)
 
 
-async def start_assignment(work: Work, claim_id: int) -> Assignment:
+async def start_assignment(work: Work, claim_id: int) -> AssignedWorkflow:
     """Give an unassigned claim what the rules say; one in process keeps what it has.
 
     No workflow in the answer: no rule matches. Raises NotFound and InvalidState (ended).
@@ -154,10 +156,10 @@ async def start_assignment(work: Work, claim_id: int) -> Assignment:
     if claim.status in ENDED:
         raise InvalidState("The claim has ended; it cannot be assigned.", state=claim.status)
     if claim.workflow_id is not None:
-        return Assignment(claim_id, claim.workflow_id)
+        return AssignedWorkflow(claim_id, claim.workflow_id)
     match = await _match(work, rulebook.only(held), claim_id)
     if match.workflow_id is None:
-        return Assignment(claim_id, None)
+        return AssignedWorkflow(claim_id, None)
     version = rulebook.versions[match.workflow_id]
     await start_runs(work, version, [claim], rules_version=rulebook.version)
     await save_audit(
@@ -167,7 +169,7 @@ async def start_assignment(work: Work, claim_id: int) -> Assignment:
         workflowId=str(version.workflow_id), version=version.name,
         rulesVersion=rulebook.version, rule=match.rule,
     )  # fmt: skip
-    return Assignment(claim_id, version.workflow_id)
+    return AssignedWorkflow(claim_id, version.workflow_id)
 
 
 async def _match(work: Work, rulebook: Rulebook, claim_id: int) -> Match:

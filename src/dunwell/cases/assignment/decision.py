@@ -22,7 +22,7 @@ class AssignableClaim:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class AssignmentTarget:
     """The workflow asked for: its id, and what keeps claims from being newly assigned to it."""
 
     workflow_id: UUID
@@ -34,7 +34,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class AssignmentDecision:
     # To be put on the workflow now.
     to_start: list[AssignableClaim] = field(default_factory=list)
     # Claim id -> why not.
@@ -42,10 +42,10 @@ class Decision:
 
 
 def decide_assignment(
-    claim_ids: Sequence[int], found: Mapping[int, AssignableClaim], target: Target
-) -> Decision:
+    claim_ids: Sequence[int], found: Mapping[int, AssignableClaim], target: AssignmentTarget
+) -> AssignmentDecision:
     """What becomes of each claim; one that runs on the workflow already is in neither list."""
-    decision = Decision()
+    decision = AssignmentDecision()
     for claim_id in dict.fromkeys(claim_ids):
         claim = found.get(claim_id)
         message = _find_obstacle(claim, target)
@@ -56,7 +56,7 @@ def decide_assignment(
     return decision
 
 
-def _find_obstacle(claim: AssignableClaim | None, target: Target) -> str | None:
+def _find_obstacle(claim: AssignableClaim | None, target: AssignmentTarget) -> str | None:
     if claim is None:
         return "There is no such claim."
     if claim.status in ENDED:
@@ -72,7 +72,7 @@ def _find_obstacle(claim: AssignableClaim | None, target: Target) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class AssignedWorkflow:
     """The workflow a claim runs on; none: it stays unassigned."""
 
     claim_id: int
@@ -89,5 +89,5 @@ class AssignmentFailure:
 class AssignmentOutcome:
     """Both in the order the claims were given in. Any failure makes the answer an error."""
 
-    assigned: list[Assignment] = field(default_factory=list)
+    assigned: list[AssignedWorkflow] = field(default_factory=list)
     failures: list[AssignmentFailure] = field(default_factory=list)

@@ -7,7 +7,7 @@ from typing import Annotated
 import msgspec
 from msgspec import Meta
 
-from dunwell.cases.assignment.matching import ClaimFacts
+from dunwell.cases.assignment.matching import MatchedClaim
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.workflows.definition import Cents, FeeType
 from dunwell.core.workflows.definition_rules import currency_fault, language_fault
@@ -55,7 +55,7 @@ def check_hypothetical(value: object) -> HypotheticalClaim:
     return claim
 
 
-def find_facts(claim: HypotheticalClaim, own_currency: str, today: date) -> ClaimFacts:
+def find_facts(claim: HypotheticalClaim, own_currency: str, today: date) -> MatchedClaim:
     """As if the claim were there on this day in the merchant's zone."""
     outstanding = int(claim.outstanding)
     days = claim.primary_age_days
@@ -75,7 +75,7 @@ def find_facts(claim: HypotheticalClaim, own_currency: str, today: date) -> Clai
         has_address=claim.address,
         custom_fields=claim.custom_fields,
     )
-    return ClaimFacts(claim.claim_id, claim.currency or own_currency, conditions)
+    return MatchedClaim(claim.claim_id, claim.currency or own_currency, conditions)
 
 
 def _find_faulty_codes(claim: HypotheticalClaim) -> Iterator[Fault]:

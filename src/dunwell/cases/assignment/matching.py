@@ -39,7 +39,7 @@ class RuleOutcome(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimFacts:
+class MatchedClaim:
     """What matching asks of a claim; no id: one that is not there yet."""
 
     claim_id: int | None

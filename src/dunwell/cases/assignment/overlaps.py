@@ -19,7 +19,7 @@ from dunwell.core.claims.conditions import (
     read_bounds,
     reads,
 )
-from dunwell.core.workflows.definition import Bounds, Condition, TextTest
+from dunwell.core.workflows.definition import Condition, IntegerBounds, TextTest
 
 
 def implies(strict: Condition | None, lax: Condition | None) -> bool:
@@ -54,7 +54,7 @@ def _list_present(condition: Condition) -> set[str]:
     return present
 
 
-def _is_narrower(given: Bounds, wanted: Bounds) -> bool:
+def _is_narrower(given: IntegerBounds, wanted: IntegerBounds) -> bool:
     low, high = read_bounds(given)
     wanted_low, wanted_high = read_bounds(wanted)
     return (wanted_low is None or (low is not None and low >= wanted_low)) and (
@@ -129,7 +129,7 @@ def find_witness(first: Condition | None, second: Condition | None) -> Condition
     return None if any(find_unmet(each, facts) for each in conditions) else facts
 
 
-def _within(tests: list[Bounds | None], at_least: int = 0) -> int:
+def _within(tests: list[IntegerBounds | None], at_least: int = 0) -> int:
     """The least value that is above all lower bounds."""
     lows = [read_bounds(test)[0] for test in tests if test is not None]
     return max([at_least, *(low for low in lows if low is not None)])

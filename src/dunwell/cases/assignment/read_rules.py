@@ -9,10 +9,10 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.rules import RulesDocument, RuleSet, write_rules
 from dunwell.cases.assignment.store import (
-    DraftChange,
     PublishedRules,
     PublishedVersion,
     RulesDraft,
+    RulesDraftChange,
     TargetRow,
     load_changes,
     load_published_rules,
@@ -32,7 +32,7 @@ class RulesView:
     ruling: PublishedRules | None
     drafted: RulesDraft | None
     # Of the draft, the oldest first.
-    changes: tuple[DraftChange, ...]
+    changes: tuple[RulesDraftChange, ...]
     # Every workflow of the merchant's, deleted ones too.
     workflows: Mapping[UUID, TargetRow]
 
@@ -69,7 +69,7 @@ def compute_draft_revision(ruling: PublishedRules | None, draft: RulesDraft | No
 
 
 @dataclass(frozen=True, slots=True)
-class VersionView:
+class RulesVersionView:
     version: PublishedRules
     document: RulesDocument
     is_ruling: bool
@@ -93,7 +93,7 @@ async def list_versions(
     return await load_versions(work.tx, work.merchant_id, up_to=up_to, limit=limit)
 
 
-async def read_version(work: Work, version: int) -> VersionView:
+async def read_version(work: Work, version: int) -> RulesVersionView:
     """Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     found = await load_rules_version(work.tx, work.merchant_id, version)
@@ -102,7 +102,7 @@ async def read_version(work: Work, version: int) -> VersionView:
         raise NotFound(f"There is no version {version} of the rules.")
     targets = await load_targets(work.tx, work.merchant_id)
     names = {row.workflow_id: row.name for row in targets.values()}
-    return VersionView(found, write_rules(found.rules, names), ruling.version == version)
+    return RulesVersionView(found, write_rules(found.rules, names), ruling.version == version)
 
 
 async def has_rules(work: Work) -> bool:

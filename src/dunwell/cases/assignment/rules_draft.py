@@ -28,9 +28,9 @@ from dunwell.cases.assignment.rules import (
     write_rules,
 )
 from dunwell.cases.assignment.store import (
-    DraftChange,
     PublishedRules,
     RulesDraft,
+    RulesDraftChange,
     TargetRow,
     delete_draft,
     load_changes,
@@ -48,7 +48,7 @@ from dunwell.platform.text.texts import find_unprintable
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class RulesReview:
     # To the published rules, a line each.
     differences: list[str]
     overlaps: tuple[Overlap, ...]
@@ -56,7 +56,7 @@ class Review:
     remarks: list[str]
 
 
-async def review_rules(work: Work, rules: RuleSet) -> Review:
+async def review_rules(work: Work, rules: RuleSet) -> RulesReview:
     """Hold rules, which are not stored by this, against the published ones and the workflows."""
     work.need(Right.READ_CLAIMS)
     published = await load_published_rules(work.tx, work.merchant_id)
@@ -68,7 +68,7 @@ async def review_rules(work: Work, rules: RuleSet) -> Review:
     } | dict(rulebook.names)
     # Of the most rules there may be these are 20,000 pairs: others are served meanwhile.
     overlaps = await asyncio.to_thread(find_overlaps, rules, rulebook.targets)
-    return Review(
+    return RulesReview(
         find_rule_differences(write_rules(before, names), write_rules(rules, names)),
         overlaps,
         [
@@ -135,11 +135,11 @@ DRAFT_CHANGED = "Somebody else has changed the draft of the rules."
 class RulesPublication:
     version: int
     # Against the rules that ruled until now.
-    review: Review
+    review: RulesReview
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class RulesConfirmation:
     """What whoever publishes has seen and agreed to: the revision of the draft, the authors whose
     changes go out with their own (`DraftChange.author`), and what it is for."""
 
@@ -149,7 +149,7 @@ class Wish:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class RulesState:
     """The published rules and the draft, with the merchant's row locked."""
 
     ruling: PublishedRules | None
@@ -168,7 +168,7 @@ class Standing:
 
 async def save_rules_draft(
     work: Work, document: RulesDocument, *, known: str | None = None
-) -> Review:
+) -> RulesReview:
     """Store `document`, which has been checked (`checking.check_rules`), as the one draft.
 
     known: the revision that was seen; none: whatever stands is replaced. Raises ValidationError (it
@@ -188,7 +188,9 @@ async def save_rules_draft(
     return await review_rules(work, rules)
 
 
-async def publish_rules_draft(work: Work, wish: Wish | None = None) -> RulesPublication:
+async def publish_rules_draft(
+    work: Work, wish: RulesConfirmation | None = None
+) -> RulesPublication:
     """No wish: whoever asks has seen to it that the draft may go out as it stands.
 
     Raises InvalidState (no draft, or it changes nothing), EditConflict and ValidationError (its
@@ -234,15 +236,15 @@ async def discard_rules_draft(work: Work, *, known: str | None = None) -> None:
     )  # fmt: skip
 
 
-async def lock_standing(work: Work) -> Standing:
+async def lock_standing(work: Work) -> RulesState:
     """Whoever changes rules waits here, so that two at one draft see each other's changes."""
     work.need(Right.READ_CLAIMS)
     await lock_merchant(work.tx, work.merchant_id)
     ruling = await load_published_rules(work.tx, work.merchant_id)
-    return Standing(ruling, await load_rules_draft(work.tx, work.merchant_id))
+    return RulesState(ruling, await load_rules_draft(work.tx, work.merchant_id))
 
 
-async def keep_draft(work: Work, standing: Standing, rules: RuleSet) -> None:
+async def keep_draft(work: Work, standing: RulesState, rules: RuleSet) -> None:
     """The rules become the draft, with who has changed what; as they stand they are left alone."""
     work.need(Right.CONFIGURE)
     compared = compare_rules(write_rules(standing.rules, {}), write_rules(rules, {}))
@@ -263,7 +265,9 @@ def name_author(work: Work) -> str:
     return f"{work.actor.kind}:{work.actor.actor_id or ''}"
 
 
-def _find_unagreed(work: Work, changes: Collection[DraftChange], wish: Wish) -> Iterator[Fault]:
+def _find_unagreed(
+    work: Work, changes: Collection[RulesDraftChange], wish: RulesConfirmation
+) -> Iterator[Fault]:
     own = name_author(work)
     for author in dict.fromkeys(change.author for change in changes):
         if author not in (own, *wish.agreed):

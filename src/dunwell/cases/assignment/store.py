@@ -262,7 +262,7 @@ class RulesDraft:
 
 
 @dataclass(frozen=True, slots=True)
-class DraftChange:
+class RulesDraftChange:
     """What somebody changed when a draft was saved: kinds, with the rule's name where there is
     one."""
 
@@ -317,7 +317,7 @@ async def delete_draft(tx: Connection, merchant_id: int) -> bool:
 
 async def load_changes(
     tx: Connection, merchant_id: int, draft: RulesDraft
-) -> tuple[DraftChange, ...]:
+) -> tuple[RulesDraftChange, ...]:
     """Those of a draft, the oldest first."""
     rows = await tx.fetch(_LOAD_CHANGES, merchant_id, draft.first_revision, draft.revision)
     return tuple(_read_change(row) for row in rows)
@@ -331,9 +331,9 @@ async def load_versions(
     return [PublishedVersion(**row) for row in rows]
 
 
-def _read_change(row: Row) -> DraftChange:
+def _read_change(row: Row) -> RulesDraftChange:
     changes = tuple((ChangeKind(each["kind"]), each["name"]) for each in row["changes"])
-    return DraftChange(
+    return RulesDraftChange(
         row["revision"],
         row["actor_kind"],
         actor_id=row["actor_id"],

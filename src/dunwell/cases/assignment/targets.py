@@ -13,7 +13,7 @@ from zoneinfo import ZoneInfo
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.matching import (
-    ClaimFacts,
+    MatchedClaim,
     PreparedRule,
     RuleOutcome,
     RuleTarget,
@@ -37,7 +37,7 @@ from dunwell.platform.database.database import Connection
 
 async def load_claim_facts(
     tx: Connection, merchant_id: int, claim_id: int, today: date
-) -> ClaimFacts | None:
+) -> MatchedClaim | None:
     """None: there is no such claim. `today` is the day in the merchant's zone."""
     claim = await load_claim(tx, merchant_id, claim_id)
     if claim is None:
@@ -63,7 +63,7 @@ async def load_claim_facts(
         has_address=debtor.has_address,
         custom_fields=debtor.custom_fields or {},
     )
-    return ClaimFacts(claim_id, claim.currency, conditions)
+    return MatchedClaim(claim_id, claim.currency, conditions)
 
 
 _MOST_KEPT = 10_000

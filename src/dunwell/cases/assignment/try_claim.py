@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.hypothetical import HypotheticalClaim, find_facts
-from dunwell.cases.assignment.matching import PLACES, ClaimFacts, Match, match_place, match_rules
+from dunwell.cases.assignment.matching import PLACES, Match, MatchedClaim, match_place, match_rules
 from dunwell.cases.assignment.targets import Rulebook, find_today, load_claim_facts
 from dunwell.platform.errors import NotFound
 
@@ -33,7 +33,7 @@ async def try_claim(
     return list_possibilities(rulebook, await find_claim_facts(work, claim))
 
 
-def list_possibilities(rulebook: Rulebook, facts: ClaimFacts) -> tuple[Possibility, ...]:
+def list_possibilities(rulebook: Rulebook, facts: MatchedClaim) -> tuple[Possibility, ...]:
     """As `try_claim` says, of facts that are known."""
     if facts.claim_id is not None:
         match = match_rules(
@@ -57,7 +57,7 @@ def list_possibilities(rulebook: Rulebook, facts: ClaimFacts) -> tuple[Possibili
     return tuple(Possibility(percent, match) for match, percent in counted.most_common())
 
 
-async def find_claim_facts(work: Work, claim: int | HypotheticalClaim) -> ClaimFacts:
+async def find_claim_facts(work: Work, claim: int | HypotheticalClaim) -> MatchedClaim:
     """What rules ask of it. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     today = find_today(work)

@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colleague
 from dunwell.accounts.users.store import find_assignees
 from dunwell.cases.disputes.dispute import (
-    Dispute,
+    ClaimDispute,
     DisputeState,
     check_evidence_space,
     check_move,
@@ -35,12 +35,12 @@ from dunwell.cases.disputes.store import (
 )
 from dunwell.cases.disputes.withheld import release_claim
 from dunwell.contact.escalation.end_claim import end_claim
-from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, Told
+from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, ToldOccasion
 from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import let_stand, lift_hold
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import ACTIVE, Happening
+from dunwell.core.claims.states import ACTIVE, ClaimTransition
 from dunwell.core.claims.store import LockedClaim, end_hold_at
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
@@ -65,7 +65,7 @@ def find_faulty_outcome(outcome: str, *, ends_claim: bool | None) -> Iterator[Fa
 
 async def resolve_dispute(
     work: Work, claim_id: int, dispute_id: UUID, resolution: Resolution
-) -> Dispute:
+) -> ClaimDispute:
     """The same outcome again changes nothing, whatever else is said with it.
 
     Raises NotFound, ValidationError (a rejection ends no claim) and InvalidState (the other outcome
@@ -93,7 +93,7 @@ async def resolve_dispute(
     else:
         await _let_go(work, resolved)
     if resolved.ended_claim:
-        await end_claim(work, claim, Happening.WITHDRAWN_BY_MERCHANT)
+        await end_claim(work, claim, ClaimTransition.WITHDRAWN_BY_MERCHANT)
     if is_told:
         await _tell(work, claim.reference_number, resolved, is_closed=is_closed)
     await save_audit(
@@ -105,7 +105,7 @@ async def resolve_dispute(
     return resolved
 
 
-async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Dispute:
+async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> ClaimDispute:
     """Withdrawing again changes nothing. Raises NotFound and InvalidState (it was resolved)."""
     work.need(Right.CHANGE_CLAIMS)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
@@ -123,7 +123,7 @@ async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Dispu
     return withdrawn
 
 
-async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> Dispute:
+async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> ClaimDispute:
     """The merchant knows that the claim has reached the right person, who lives: a dispute that
     withholds it is rejected if it is open, and the claim is released. Again it changes nothing.
 
@@ -141,7 +141,9 @@ async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> D
     return await release_claim(work, dispute)
 
 
-async def lock_dispute(work: Work, claim_id: int, dispute_id: UUID) -> tuple[LockedClaim, Dispute]:
+async def lock_dispute(
+    work: Work, claim_id: int, dispute_id: UUID
+) -> tuple[LockedClaim, ClaimDispute]:
     """The locked claim and the dispute. Raises NotFound."""
     claim = await access_claim(work, claim_id)
     dispute = await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
@@ -150,7 +152,7 @@ async def lock_dispute(work: Work, claim_id: int, dispute_id: UUID) -> tuple[Loc
     return claim, dispute
 
 
-async def _let_rest(work: Work, answered: Dispute) -> None:
+async def _let_rest(work: Work, answered: ClaimDispute) -> None:
     """The hold gets its end when the answer was told. A sandbox's clock stands meanwhile: there it
     is told at the instant it was given."""
     if work.merchant.is_sandbox:
@@ -165,11 +167,13 @@ async def _let_rest(work: Work, answered: Dispute) -> None:
         )
 
 
-async def _let_go(work: Work, ended: Dispute) -> None:
+async def _let_go(work: Work, ended: ClaimDispute) -> None:
     await lift_hold(work, ended.claim_id, HoldKind.DISPUTE, hold_id=ended.hold_id)
 
 
-async def _tell(work: Work, reference_number: str, answered: Dispute, *, is_closed: bool) -> None:
+async def _tell(
+    work: Work, reference_number: str, answered: ClaimDispute, *, is_closed: bool
+) -> None:
     facts = DisputeAnswerFacts(
         reference_number=reference_number,
         case_number=render_case_number(answered.dispute_id),
@@ -252,7 +256,7 @@ async def add_evidence(
 _WHY = "The answer did not arrive; it is told by the next way."
 
 
-async def rest_after_answer(work: Work, claim_id: int, subject: str, told: Told) -> None:
+async def rest_after_answer(work: Work, claim_id: int, subject: str, told: ToldOccasion) -> None:
     """subject: the dispute's id. The claim must be locked. A sandbox's hold has its end already,
     and one that has fallen stays so, unless an answer that was not told is under way."""
     dispute = await load_dispute(work.tx, work.merchant_id, claim_id, UUID(subject))
@@ -280,7 +284,7 @@ async def rest_after_answer(work: Work, claim_id: int, subject: str, told: Told)
         await lift_hold(work, claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id)
 
 
-async def _stand_still(work: Work, dispute: Dispute) -> None:
+async def _stand_still(work: Work, dispute: ClaimDispute) -> None:
     """By the dispute's hold, or by one in its place; what has ended needs none."""
     hold_id = await let_stand(
         work, dispute.claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id, reason=_WHY

@@ -14,7 +14,13 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Disputes
-from dunwell.cases.disputes.reasons import BUILT_IN, DisputeType, Reason, list_offered, list_reasons
+from dunwell.cases.disputes.reasons import (
+    BUILT_IN,
+    DisputeType,
+    OfferedReason,
+    list_offered,
+    list_reasons,
+)
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_nearest
@@ -60,7 +66,7 @@ class NewDispute:
     answers: Mapping[str, str] = field(default_factory=dict)
 
 
-class Dispute(msgspec.Struct, frozen=True, gc=False):
+class ClaimDispute(msgspec.Struct, frozen=True, gc=False):
     dispute_id: UUID
     claim_id: int
     type: DisputeType
@@ -99,7 +105,7 @@ class Dispute(msgspec.Struct, frozen=True, gc=False):
         return self.label or self.message
 
 
-def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind) -> Reason:
+def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind) -> OfferedReason:
     """The reason it names. Debtors choose from what is offered to them, others from all there is.
 
     Raises ValidationError with every fault.
@@ -113,7 +119,9 @@ def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind
     return reason
 
 
-def find_reason_faults(type_: str, message: str | None, known: Iterable[Reason]) -> Iterator[Fault]:
+def find_reason_faults(
+    type_: str, message: str | None, known: Iterable[OfferedReason]
+) -> Iterator[Fault]:
     """What is wrong with a reason, and a message that it asks for. Of a body that cannot be read as
     a whole, what could not be read is UNSET: no fault of that is told here."""
     names = [each.name for each in known]
@@ -126,7 +134,7 @@ def find_reason_faults(type_: str, message: str | None, known: Iterable[Reason])
         yield Fault("/message", sentence, "REQUIRED")
 
 
-def find_standing(reason: str, earlier: Sequence[Dispute]) -> Dispute | None:
+def find_standing(reason: str, earlier: Sequence[ClaimDispute]) -> ClaimDispute | None:
     """A debtor's open one of this reason, by its name."""
     debtors = (each for each in earlier if each.actor_kind is ActorKind.DEBTOR)
     return next(
@@ -139,7 +147,7 @@ def find_standing(reason: str, earlier: Sequence[Dispute]) -> Dispute | None:
     )
 
 
-def has_room(earlier: Sequence[Dispute], now: datetime) -> bool:
+def has_room(earlier: Sequence[ClaimDispute], now: datetime) -> bool:
     """Whether a debtor may open one more."""
     recent = [
         each
@@ -149,7 +157,7 @@ def has_room(earlier: Sequence[Dispute], now: datetime) -> bool:
     return len(recent) < MOST_RECENT
 
 
-def check_room(reason: Reason, earlier: Sequence[Dispute], now: datetime) -> None:
+def check_room(reason: OfferedReason, earlier: Sequence[ClaimDispute], now: datetime) -> None:
     """Debtors have one open dispute of a reason, and open five in thirty days.
 
     `earlier`: the claim's that are open or were opened since. Raises InvalidState.
@@ -173,7 +181,7 @@ def check_room(reason: Reason, earlier: Sequence[Dispute], now: datetime) -> Non
         )
 
 
-def check_move(dispute: Dispute, following: DisputeState) -> bool:
+def check_move(dispute: ClaimDispute, following: DisputeState) -> bool:
     """Whether the dispute changes by it. Raises InvalidState when it has ended otherwise."""
     if dispute.state is following:
         return False

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.answer_days import find_overdue_before
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import EVERYBODYS, Whose
 from dunwell.accounts.users.store import list_whose_tests
-from dunwell.cases.disputes.dispute import Dispute, DisputeState, EvidenceFile
+from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, EvidenceFile
 from dunwell.cases.disputes.store import (
     ListedDispute,
     WaitingDispute,
@@ -26,9 +26,9 @@ from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import (
     Count,
     ListedTable,
+    ListPage,
     NarrowIndex,
     Order,
-    Page,
 )
 from dunwell.platform.database.lists import count_listed, list_page
 from dunwell.platform.errors import NotFound
@@ -85,14 +85,14 @@ OPEN_DISPUTES = DisputeFilter(DisputeState.OPEN)
 async def list_disputes(
     work: Work, *, limit: int, cursor: str | None = None, state: DisputeState | None = None,
     is_overdue: bool = False,
-) -> Page[ListedDispute]:  # fmt: skip
+) -> ListPage[ListedDispute]:  # fmt: skip
     """is_overdue: only those that are open and should have been answered by now. Raises
     ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     wanted = DisputeFilter(state)
     if is_overdue:
         if state not in (None, DisputeState.OPEN):
-            return Page((), None)
+            return ListPage((), None)
         wanted = build_overdue_filter(work)
     return await list_page(work.scope(), DISPUTES, wanted, limit=limit, cursor=cursor)
 
@@ -106,7 +106,7 @@ def build_overdue_filter(work: Work) -> DisputeFilter:
 
 async def list_waiting_disputes(
     work: Work, *, limit: int, cursor: str | None = None, whose: Whose = EVERYBODYS
-) -> Page[WaitingDispute]:
+) -> ListPage[WaitingDispute]:
     """Those that wait for an answer, the oldest first. Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     wanted = replace(OPEN_DISPUTES, whose=whose)
@@ -123,7 +123,7 @@ async def count_waiting_disputes(work: Work) -> Count:
 
 async def list_claim_disputes(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
-) -> Page[ListedDispute]:
+) -> ListPage[ListedDispute]:
     """Raises NotFound, and ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
@@ -134,7 +134,7 @@ async def list_claim_disputes(
 
 async def get_dispute(
     work: Work, claim_id: int, dispute_id: UUID
-) -> tuple[Dispute, Sequence[EvidenceFile]]:
+) -> tuple[ClaimDispute, Sequence[EvidenceFile]]:
     """The dispute and its files. Raises NotFound, in the words of what is missing first."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):

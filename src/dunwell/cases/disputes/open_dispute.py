@@ -14,13 +14,13 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.dispute import (
     RECENT,
-    Dispute,
+    ClaimDispute,
     NewDispute,
     check_new_dispute,
     check_room,
     render_case_number,
 )
-from dunwell.cases.disputes.reasons import Reason
+from dunwell.cases.disputes.reasons import OfferedReason
 from dunwell.cases.disputes.store import load_recent_disputes, save_dispute
 from dunwell.cases.disputes.withheld import ReachedAddress, withhold_claim
 from dunwell.contact.notices.occasions.facts import ObjectionFacts
@@ -39,7 +39,7 @@ from dunwell.platform.text.lazy_text import LazyText
 async def open_dispute(
     work: Work, keys: KeyRing, claim_id: int, new: NewDispute,
     *, reached: ReachedAddress | None = None,
-) -> Dispute:  # fmt: skip
+) -> ClaimDispute:  # fmt: skip
     """reached: of a debtor who has come by a link or a code. Raises NotFound, ValidationError with
     every fault, and InvalidState (the claim has ended; a debtor's stands already, or there were too
     many).
@@ -79,7 +79,7 @@ async def open_dispute(
     return dispute
 
 
-async def _confirm(work: Work, reference_number: str, dispute: Dispute) -> None:
+async def _confirm(work: Work, reference_number: str, dispute: ClaimDispute) -> None:
     """To the debtor, also of what the merchant has recorded after a call or a letter."""
     configuration = work.merchant.configuration
     within = configuration.disputes.answer_within_days
@@ -91,9 +91,11 @@ async def _confirm(work: Work, reference_number: str, dispute: Dispute) -> None:
     await tell_debtor(work, dispute.claim_id, str(dispute.dispute_id), facts)
 
 
-def _compose(work: Work, claim_id: int, new: NewDispute, reason: Reason, hold_id: UUID) -> Dispute:
+def _compose(
+    work: Work, claim_id: int, new: NewDispute, reason: OfferedReason, hold_id: UUID
+) -> ClaimDispute:
     language = work.merchant.configuration.language
-    return Dispute(
+    return ClaimDispute(
         dispute_id=work.ids.new(work.now),
         claim_id=claim_id,
         type=reason.type,

@@ -42,7 +42,7 @@ KNOWN_NAMES: tuple[str, ...] = (*DisputeType, *BUILT_IN)
 ALWAYS_OFFERED: frozenset[str] = frozenset({DisputeType.NOT_MY_DEBT, DisputeType.OTHER, *BUILT_IN})
 
 
-class Reason(msgspec.Struct, frozen=True, gc=False):
+class OfferedReason(msgspec.Struct, frozen=True, gc=False):
     """`name` is what is chosen by: the contract's type, or the name of a reason beyond those."""
 
     name: str
@@ -86,18 +86,19 @@ def _label_built_in(name: str, language: str) -> str | None:
     return words.translate("The person has died")
 
 
-def list_reasons(disputes: Disputes) -> list[Reason]:
+def list_reasons(disputes: Disputes) -> list[OfferedReason]:
     """Hidden ones too: the contract's in its order, each built-in one before its type, the
     merchant's own before OTHER."""
     said: dict[str, DisputeReason] = {each.type: each for each in disputes.reasons}
     reasons = [_word(name, type_, said.pop(name, None)) for name, type_ in _list_known()]
     own = [
-        Reason(each.type, DisputeType.OTHER, each.labels, each.is_hidden) for each in said.values()
+        OfferedReason(each.type, DisputeType.OTHER, each.labels, each.is_hidden)
+        for each in said.values()
     ]
     return [*reasons[:-1], *own, reasons[-1]]
 
 
-def list_offered(disputes: Disputes) -> list[Reason]:
+def list_offered(disputes: Disputes) -> list[OfferedReason]:
     """What debtors choose from."""
     return [each for each in list_reasons(disputes) if not each.is_hidden]
 
@@ -108,12 +109,12 @@ def _list_known() -> Iterator[tuple[str, DisputeType]]:
         yield each, each
 
 
-def _word(name: str, dispute_type: DisputeType, said: DisputeReason | None) -> Reason:
+def _word(name: str, dispute_type: DisputeType, said: DisputeReason | None) -> OfferedReason:
     """One that is always there. said: what the merchant says of it, if anything."""
     if said is None:
-        return Reason(name, dispute_type, {}, is_hidden=False)
+        return OfferedReason(name, dispute_type, {}, is_hidden=False)
     is_hidden = said.is_hidden and name not in ALWAYS_OFFERED
-    return Reason(name, dispute_type, said.labels, is_hidden)
+    return OfferedReason(name, dispute_type, said.labels, is_hidden)
 
 
 LONGEST_LINE = 255
@@ -124,7 +125,7 @@ _MOST_CENTS = 10**12 - 1
 _EARLIEST = date(1950, 1, 1)
 
 
-class Kind(StrEnum):
+class AnswerKind(StrEnum):
     DAY = "DAY"
     AMOUNT = "AMOUNT"
     CHOICE = "CHOICE"
@@ -134,27 +135,27 @@ class Kind(StrEnum):
 @dataclass(frozen=True, slots=True)
 class Question:
     name: str
-    kind: Kind
+    kind: AnswerKind
     # Of a CHOICE.
     choices: tuple[str, ...] = ()
 
 
-_DAY = Question("day", Kind.DAY)
-_AMOUNT = Question("amount", Kind.AMOUNT)
-_NUMBER = Question("number", Kind.LINE)
-_PAID_BY = Question("way", Kind.CHOICE, ("TRANSFER", "DEBIT", "CARD", "CASH", "OTHER"))
-_TOLD_BY = Question("way", Kind.CHOICE, ("ONLINE", "EMAIL", "LETTER", "PHONE", "OTHER"))
+_DAY = Question("day", AnswerKind.DAY)
+_AMOUNT = Question("amount", AnswerKind.AMOUNT)
+_NUMBER = Question("number", AnswerKind.LINE)
+_PAID_BY = Question("way", AnswerKind.CHOICE, ("TRANSFER", "DEBIT", "CARD", "CASH", "OTHER"))
+_TOLD_BY = Question("way", AnswerKind.CHOICE, ("ONLINE", "EMAIL", "LETTER", "PHONE", "OTHER"))
 _QUESTIONS: Mapping[str, tuple[Question, ...]] = {
     DisputeType.DEBTOR_ALREADY_PAID: (_DAY, _AMOUNT, _PAID_BY, _NUMBER),
     DisputeType.AMOUNT_WRONG: (_AMOUNT,),
     DisputeType.GOODS_RETURNED: (_DAY, _NUMBER),
     DisputeType.DEFECTIVE: (_DAY,),
     DisputeType.CONTRACT_CANCELLED: (_DAY, _TOLD_BY),
-    WRONG_PERSON: (Question("person", Kind.LINE),),
-    DisputeType.NOT_MY_DEBT: (Question("person", Kind.LINE),),
+    WRONG_PERSON: (Question("person", AnswerKind.LINE),),
+    DisputeType.NOT_MY_DEBT: (Question("person", AnswerKind.LINE),),
     DisputeType.IDENTITY_THEFT: (_DAY, _NUMBER),
-    DisputeType.ALREADY_IN_PLAN: (_DAY, Question("person", Kind.LINE)),
-    DisputeType.INSOLVENCY: (_DAY, Question("court", Kind.LINE), _NUMBER),
+    DisputeType.ALREADY_IN_PLAN: (_DAY, Question("person", AnswerKind.LINE)),
+    DisputeType.INSOLVENCY: (_DAY, Question("court", AnswerKind.LINE), _NUMBER),
 }
 # Without a word there would be nothing to look into.
 _NEEDS_MESSAGE: frozenset[str] = frozenset(
@@ -162,17 +163,17 @@ _NEEDS_MESSAGE: frozenset[str] = frozenset(
 )
 
 
-def list_questions(reason: Reason) -> tuple[Question, ...]:
+def list_questions(reason: OfferedReason) -> tuple[Question, ...]:
     """In their order, before the message. A merchant's own reason has the message alone."""
     return _QUESTIONS.get(reason.name, ())
 
 
-def needs_message(reason: Reason) -> bool:
+def needs_message(reason: OfferedReason) -> bool:
     return reason.name in _NEEDS_MESSAGE
 
 
 def find_answer_faults(
-    reason: Reason, answers: Mapping[str, str], message: str | None, today: date
+    reason: OfferedReason, answers: Mapping[str, str], message: str | None, today: date
 ) -> Iterator[Fault]:
     """By the questions' names, in their order. today: where the merchant is; answers: none is
     empty."""
@@ -187,15 +188,15 @@ def find_answer_faults(
 
 def _check(question: Question, answer: str, today: date) -> Iterator[Fault]:
     match question.kind:
-        case Kind.DAY:
+        case AnswerKind.DAY:
             yield from _check_day(question.name, answer, today)
-        case Kind.AMOUNT:
+        case AnswerKind.AMOUNT:
             if not answer.isdecimal() or not answer.isascii() or int(answer) > _MOST_CENTS:
                 yield Fault(question.name, "Give an amount.", "WRONG_FORMAT")
-        case Kind.CHOICE:
+        case AnswerKind.CHOICE:
             if answer not in question.choices:
                 yield Fault(question.name, "Choose one of these.", "NOT_ALLOWED")
-        case Kind.LINE:
+        case AnswerKind.LINE:
             if len(answer) > LONGEST_LINE:
                 message = f"Use at most {LONGEST_LINE} characters."
                 yield Fault(question.name, message, "TOO_LONG")

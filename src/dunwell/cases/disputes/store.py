@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.actor import Actor, ActorKind
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.users.assignee import Assignee
 from dunwell.accounts.users.store import find_assignees
-from dunwell.cases.disputes.dispute import Dispute, DisputeState, EvidenceFile
+from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, EvidenceFile
 from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
@@ -73,20 +73,20 @@ _SAVE_ASSIGNEE = "UPDATE disputes SET assignee_id = $3 WHERE merchant_id = $1 AN
 
 async def load_dispute(
     tx: Connection, merchant_id: int, claim_id: int, dispute_id: UUID
-) -> Dispute | None:
+) -> ClaimDispute | None:
     row = await tx.fetchrow(LOAD_DISPUTE, merchant_id, claim_id, dispute_id)
     return None if row is None else read_dispute(row)
 
 
 async def load_recent_disputes(
     tx: Connection, merchant_id: int, claim_id: int, since: datetime
-) -> list[Dispute]:
+) -> list[ClaimDispute]:
     """The claim's that are open or were opened since, the oldest first."""
     rows = await tx.fetch(_LOAD_RECENT, merchant_id, claim_id, since)
     return [read_dispute(row) for row in rows]
 
 
-async def save_dispute(tx: Connection, merchant_id: int, dispute: Dispute) -> None:
+async def save_dispute(tx: Connection, merchant_id: int, dispute: ClaimDispute) -> None:
     """A new one of a locked claim."""
     await tx.execute(
         _SAVE, merchant_id, dispute.claim_id, dispute.dispute_id, dispute.type, dispute.reason,
@@ -95,7 +95,7 @@ async def save_dispute(tx: Connection, merchant_id: int, dispute: Dispute) -> No
     )  # fmt: skip
 
 
-async def save_dispute_end(tx: Connection, merchant_id: int, dispute: Dispute) -> None:
+async def save_dispute_end(tx: Connection, merchant_id: int, dispute: ClaimDispute) -> None:
     """How an open dispute has ended; what was written of its answer and not sent goes."""
     await tx.execute(
         _SAVE_END, merchant_id, dispute.dispute_id, dispute.state, dispute.resolved_at,
@@ -117,13 +117,13 @@ async def save_hold_of(
     await tx.execute(_SAVE_HOLD, merchant_id, dispute_id, hold_id)
 
 
-def read_dispute(row: Mapping[str, Any]) -> Dispute:
+def read_dispute(row: Mapping[str, Any]) -> ClaimDispute:
     """From COLUMNS."""
     values = dict(row)
     values["type"] = DisputeType(row["type"])
     values["actor_kind"] = ActorKind(row["actor_kind"])
     values["state"] = DisputeState(row["state"])
-    return Dispute(**values)
+    return ClaimDispute(**values)
 
 
 async def load_assignee(tx: Connection, merchant_id: int, dispute_id: UUID) -> UUID | None:
@@ -389,7 +389,7 @@ WHERE d.merchant_id = $1 AND d.dispute_id = ANY($2::uuid[])
 class ListedDispute:
     """A dispute with its claim's reference and its files."""
 
-    dispute: Dispute
+    dispute: ClaimDispute
     reference_number: str
     files: Sequence[EvidenceFile] = ()
 

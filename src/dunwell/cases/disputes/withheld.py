@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.cases.disputes.dispute import Dispute
+from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.cases.disputes.reasons import PERSON_DIED, WRONG_PERSON
 from dunwell.cases.disputes.store import (
     SuppressedAddress,
@@ -40,7 +40,7 @@ class ReachedAddress:
 
 
 async def withhold_claim(
-    work: Work, keys: KeyRing, dispute: Dispute, reached: ReachedAddress | None
+    work: Work, keys: KeyRing, dispute: ClaimDispute, reached: ReachedAddress | None
 ) -> None:
     """The dispute must be stored, and its claim locked."""
     if dispute.reason == WRONG_PERSON and reached is not None:
@@ -53,7 +53,7 @@ async def withhold_claim(
         )  # fmt: skip
 
 
-async def release_claim(work: Work, dispute: Dispute) -> Dispute:
+async def release_claim(work: Work, dispute: ClaimDispute) -> ClaimDispute:
     """Show the claim on its page again, and undo what withholding it has stopped. The claim must be
     locked. A dispute that does not withhold its claim is returned as it is."""
     if not dispute.withholds_claim:
@@ -71,7 +71,7 @@ async def release_claim(work: Work, dispute: Dispute) -> Dispute:
 
 
 async def _suppress_reached(
-    work: Work, keys: KeyRing, dispute: Dispute, reached: ReachedAddress
+    work: Work, keys: KeyRing, dispute: ClaimDispute, reached: ReachedAddress
 ) -> None:
     """Somebody may release another dispute about the same address at this moment: once the row is
     locked, it either stays or is gone and is added again."""

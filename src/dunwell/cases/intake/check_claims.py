@@ -31,7 +31,7 @@ from dunwell.core.claims.fields import (
     FIELDS,
     AddressSubmission,
     ContactData,
-    Field,
+    DebtorField,
     Text,
 )
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
@@ -80,7 +80,7 @@ _Text = Annotated[str, Meta(max_length=255)]
 _Reference = Annotated[str, Meta(min_length=1, max_length=255)]
 
 
-def _plain_texts(fields: Iterable[Field]) -> list[tuple[str, Any, Any]]:
+def _plain_texts(fields: Iterable[DebtorField]) -> list[tuple[str, Any, Any]]:
     return [
         (each.name, _Text | None, msgspec.field(default=None, name=each.wire_name))
         for each in fields

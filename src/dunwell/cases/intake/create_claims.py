@@ -21,7 +21,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.targets import find_today, load_rulebook
 from dunwell.cases.intake.check_claims import Rejected
 from dunwell.cases.intake.rows import ItemRow, RequestRow, make_claim_row, make_item_rows
-from dunwell.cases.intake.starts import Start, Submitted, decide_starts
+from dunwell.cases.intake.starts import ClaimStart, Submitted, decide_starts
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.core.claims.conditions import count_years
 from dunwell.core.claims.debtor_rows import define_record, list_columns
@@ -222,7 +222,7 @@ async def _refuse_unusable(
 
 async def _write(
     work: Work, requests: Sequence[CreationRequest], chosen: Mapping[int, Submitted],
-    starts: Mapping[int, Start], rules_version: int | None,
+    starts: Mapping[int, ClaimStart], rules_version: int | None,
 ) -> Mapping[int, tuple[int | None, int | None]]:  # fmt: skip
     """By the claim's number the id it was created with, or else that of whichever claim has its
     reference."""
@@ -259,7 +259,7 @@ async def _write(
 
 
 def _show(
-    submitted: Submitted, start: Start, today: date, claim_id: int | None, present: int | None
+    submitted: Submitted, start: ClaimStart, today: date, claim_id: int | None, present: int | None
 ) -> CreationResult:
     """A claim that is there already under the id drawn for it was created by this very request,
     which did not hear of it."""
@@ -270,7 +270,7 @@ def _show(
     return CreationResult(claim_id or present, reference_number, None, remarks)
 
 
-def _find_remarks(claim: ClaimSubmission, start: Start, today: date) -> Iterator[Remark]:
+def _find_remarks(claim: ClaimSubmission, start: ClaimStart, today: date) -> Iterator[Remark]:
     if not claim.has_contact:
         yield NO_CONTACT
     age = count_years(claim.date_of_birth, today)

@@ -102,7 +102,7 @@ class Submitted(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class ClaimStart:
     """What a claim gets."""
 
     row: StartRow
@@ -112,7 +112,7 @@ class Start:
 
 async def decide_starts(
     work: Work, rulebook: Rulebook, claims: Mapping[int, Submitted]
-) -> dict[int, Start]:
+) -> dict[int, ClaimStart]:
     """By the claims' numbers. Claims have their ids beforehand where the rules have a split."""
     deciding = _Deciding(work, rulebook)
     starts, turns = {}, Turns()
@@ -133,7 +133,7 @@ class _Deciding:
         self._start_in = cache(self._start_in_currency)
         self._start_of = cache(self._start_of_workflow)
 
-    def decide(self, submitted: Submitted) -> Start:
+    def decide(self, submitted: Submitted) -> ClaimStart:
         claim = submitted.claim
         if not self._rulebook.prepared:
             return self._start_in(claim.currency, claim.first_primary_due_on)
@@ -146,18 +146,18 @@ class _Deciding:
         if start.row is not UNASSIGNED or not self._has_other_currencies(claim.currency):
             return start
         match = match_rules(self._rulebook.rules, *asked)
-        return Start(UNASSIGNED, match.is_other_currency)
+        return ClaimStart(UNASSIGNED, match.is_other_currency)
 
-    def _start_in_currency(self, currency: str, due_on: date | None) -> Start:
+    def _start_in_currency(self, currency: str, due_on: date | None) -> ClaimStart:
         """Without rules, or where none of them chooses."""
         rules, targets = self._rulebook.rules, self._rulebook.targets
         match = match_default(rules, currency, targets)
         if match.workflow_id is not None:
             return self._start_of(match.workflow_id, due_on)
         is_other = self._has_other_currencies(currency) and match.is_other_currency
-        return Start(UNASSIGNED, is_other)
+        return ClaimStart(UNASSIGNED, is_other)
 
-    def _start_of_workflow(self, workflow_id: UUID, due_on: date | None) -> Start:
+    def _start_of_workflow(self, workflow_id: UUID, due_on: date | None) -> ClaimStart:
         version = self._rulebook.versions[workflow_id]
         timezone = self._work.merchant.configuration.timezone
         row = StartRow(
@@ -166,7 +166,7 @@ class _Deciding:
             next_step_id=version.definition.steps[0].id,
             due_at=first_due(version.definition, timezone, due_on, self._work.now),
         )
-        return Start(row)
+        return ClaimStart(row)
 
     def _has_other_currencies(self, currency: str) -> bool:
         return any(target.currency != currency for target in self._rulebook.targets.values())

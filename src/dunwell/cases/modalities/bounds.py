@@ -20,7 +20,7 @@ _MOST_REQUESTS = 3
 _REQUEST_INTERVAL = timedelta(days=30)
 
 
-class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
+class ModalityClaim(msgspec.Struct, frozen=True, gc=False):
     """What the bounds ask of a claim."""
 
     outstanding_cents: int
@@ -59,7 +59,7 @@ Terms = PlanTerms | DefermentTerms
 
 
 def find_terms_faults(
-    terms: Terms, modalities: Modalities, facts: ClaimFacts, today: date
+    terms: Terms, modalities: Modalities, facts: ModalityClaim, today: date
 ) -> list[Fault]:
     """Every fault of what was asked for; none: it is within the merchant's bounds."""
     if isinstance(terms, PlanTerms):
@@ -101,7 +101,7 @@ def check_may_ask(earlier: Sequence[Modality], asker: ActorKind, now: datetime) 
 
 
 def _find_plan_faults(
-    terms: PlanTerms, plans: Plans, facts: ClaimFacts, today: date
+    terms: PlanTerms, plans: Plans, facts: ModalityClaim, today: date
 ) -> Iterator[Fault]:
     last_first_on = today + timedelta(days=plans.first_date_within_days)
     if not today <= terms.first_on <= last_first_on:
@@ -116,7 +116,7 @@ def _find_plan_faults(
         yield from _find_rate_faults(terms, plans, facts)
 
 
-def _find_rate_faults(terms: PlanTerms, plans: Plans, facts: ClaimFacts) -> Iterator[Fault]:
+def _find_rate_faults(terms: PlanTerms, plans: Plans, facts: ModalityClaim) -> Iterator[Fault]:
     if terms.count > count_most_rates(plans, facts):
         least = plans.min_rate_cents or 1
         message = f"Each rate must be at least {least} in minor units; choose fewer rates."
@@ -127,13 +127,13 @@ def _find_rate_faults(terms: PlanTerms, plans: Plans, facts: ClaimFacts) -> Iter
         yield Fault("/count", message, "TOO_LATE")
 
 
-def count_most_rates(plans: Plans, facts: ClaimFacts) -> int:
+def count_most_rates(plans: Plans, facts: ModalityClaim) -> int:
     """Into how many rates, none below the least, the amount can be parted at most."""
     return facts.outstanding_cents // (plans.min_rate_cents or 1)
 
 
 def _find_deferment_faults(
-    terms: DefermentTerms, deferments: Deferments, facts: ClaimFacts, today: date
+    terms: DefermentTerms, deferments: Deferments, facts: ModalityClaim, today: date
 ) -> Iterator[Fault]:
     first, last = find_deferment_range(deferments, facts, today)
     if last < first:
@@ -145,7 +145,7 @@ def _find_deferment_faults(
 
 
 def find_deferment_range(
-    deferments: Deferments, facts: ClaimFacts, today: date
+    deferments: Deferments, facts: ModalityClaim, today: date
 ) -> tuple[date, date]:
     """The first and the last day a payment can be deferred to; none when they are the wrong way
     round."""

@@ -14,7 +14,7 @@ from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityT
 from dunwell.cases.modalities.store import ListedModality, load_listed_modalities, load_modality
 from dunwell.core.claims.access import check_claim
 from dunwell.platform.database.database import snapshot
-from dunwell.platform.database.listed_table import ListedTable, NarrowIndex, Order, Page
+from dunwell.platform.database.listed_table import ListedTable, ListPage, NarrowIndex, Order
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
 
@@ -73,7 +73,7 @@ NO_FILTER = ModalityFilter()
 async def list_modalities(
     work: Work, *, limit: int, cursor: str | None = None, wanted: ModalityFilter = NO_FILTER,
     oldest_first: bool = False,
-) -> Page[ListedModality]:  # fmt: skip
+) -> ListPage[ListedModality]:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     return await list_page(
@@ -83,7 +83,7 @@ async def list_modalities(
 
 async def list_claim_modalities(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
-) -> Page[ListedModality]:
+) -> ListPage[ListedModality]:
     """Raises NotFound, and ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):

@@ -10,8 +10,8 @@ from datetime import date, timedelta
 from dunwell.accounts.merchants.configuration import Modalities, Plans
 from dunwell.cases.modalities.bounds import (
     MOST_RATES,
-    ClaimFacts,
     DefermentTerms,
+    ModalityClaim,
     PlanTerms,
     Terms,
     count_most_rates,
@@ -45,7 +45,7 @@ class Offer:
         return sum(each.amount_cents for each in self.schedule)
 
 
-def list_offers(modalities: Modalities, facts: ClaimFacts, today: date) -> list[Offer]:
+def list_offers(modalities: Modalities, facts: ModalityClaim, today: date) -> list[Offer]:
     """At most seven: plans by their number of rates, then deferments by their date; fewer, down to
     none, where the bounds leave no more. `today` is the merchant's."""
     terms: list[Terms] = [
@@ -55,7 +55,9 @@ def list_offers(modalities: Modalities, facts: ClaimFacts, today: date) -> list[
     return [Offer(each, each.schedule(facts.outstanding_cents)) for each in terms]
 
 
-def list_offered_plans(modalities: Modalities, facts: ClaimFacts, today: date) -> list[PlanTerms]:
+def list_offered_plans(
+    modalities: Modalities, facts: ModalityClaim, today: date
+) -> list[PlanTerms]:
     """At most four, the fewest rates first."""
     return pick_offered(list_plans(modalities, facts, today), modalities)
 
@@ -67,7 +69,7 @@ def pick_offered(plans: Sequence[PlanTerms], modalities: Modalities) -> list[Pla
 
 
 def list_offered_deferments(
-    modalities: Modalities, facts: ClaimFacts, today: date
+    modalities: Modalities, facts: ModalityClaim, today: date
 ) -> list[DefermentTerms]:
     """At most three, the soonest first."""
     if facts.outstanding_cents <= 0:
@@ -76,7 +78,7 @@ def list_offered_deferments(
 
 
 def list_plans(
-    modalities: Modalities, facts: ClaimFacts, today: date, first_on: date | None = None
+    modalities: Modalities, facts: ModalityClaim, today: date, first_on: date | None = None
 ) -> list[PlanTerms]:
     """Every plan within the bounds, the fewest rates first, beginning on a day, or on the usual
     one."""
@@ -89,7 +91,11 @@ def list_plans(
 
 
 def find_plan(
-    modalities: Modalities, facts: ClaimFacts, today: date, count: int, first_on: date | None = None
+    modalities: Modalities,
+    facts: ModalityClaim,
+    today: date,
+    count: int,
+    first_on: date | None = None,
 ) -> PlanTerms | None:
     """The one of so many rates among `list_plans`."""
     plans = modalities.plan
@@ -100,20 +106,20 @@ def find_plan(
 
 
 def find_plan_by_rate(
-    plans: Sequence[PlanTerms], facts: ClaimFacts, rate_cents: int
+    plans: Sequence[PlanTerms], facts: ModalityClaim, rate_cents: int
 ) -> PlanTerms | None:
     """The one of the fewest rates with none above `rate_cents`."""
     return next((each for each in plans if count_rate(each, facts) <= rate_cents), None)
 
 
-def count_rate(plan: PlanTerms, facts: ClaimFacts) -> int:
+def count_rate(plan: PlanTerms, facts: ModalityClaim) -> int:
     """A plan's highest rate, which is its first, in minor units."""
     return -(-facts.outstanding_cents // plan.count)
 
 
 def _list_fitting(
     modalities: Modalities,
-    facts: ClaimFacts,
+    facts: ModalityClaim,
     counts: Iterable[int],
     today: date,
     first_on: date | None = None,
@@ -133,7 +139,7 @@ def _list_fitting(
 
 
 def _find_first_date(
-    modalities: Modalities, facts: ClaimFacts, count: int, days: Sequence[date], today: date
+    modalities: Modalities, facts: ModalityClaim, count: int, days: Sequence[date], today: date
 ) -> PlanTerms | None:
     """The plan beginning on the first of these days on which it is within the bounds."""
     for first_on in days:
@@ -151,7 +157,7 @@ def _list_first_dates(plans: Plans, today: date) -> Iterator[date]:
 
 
 def _list_deferments(
-    modalities: Modalities, facts: ClaimFacts, today: date
+    modalities: Modalities, facts: ModalityClaim, today: date
 ) -> Iterator[DefermentTerms]:
     """A week, a day between, and as long as possible; of less than ten days the half and all."""
     if modalities.deferment is None:
@@ -187,7 +193,7 @@ _ONE_DAY = timedelta(days=1)
 
 
 def find_nearest_offer(
-    refused: Sequence[Terms], modalities: Modalities, facts: ClaimFacts, today: date
+    refused: Sequence[Terms], modalities: Modalities, facts: ModalityClaim, today: date
 ) -> Offer | None:
     """Return the offer within the bounds that is nearest to the terms refused last.
 
@@ -218,7 +224,7 @@ def get_terms(modality: Modality) -> Terms:
 
 def _find_plan(
     asked: PlanTerms, refused: Sequence[Terms], modalities: Modalities,
-    *, facts: ClaimFacts, today: date,
+    *, facts: ModalityClaim, today: date,
 ) -> Terms | None:  # fmt: skip
     below = min(each.count for each in refused if isinstance(each, PlanTerms))
     for first_on in (asked.first_on, None):
@@ -235,13 +241,13 @@ def _find_plan(
 
 
 def _is_possible(
-    terms: DefermentTerms, modalities: Modalities, facts: ClaimFacts, today: date
+    terms: DefermentTerms, modalities: Modalities, facts: ModalityClaim, today: date
 ) -> bool:
     return facts.outstanding_cents > 0 and not find_terms_faults(terms, modalities, facts, today)
 
 
 def _find_deferment(
-    refused: Sequence[Terms], modalities: Modalities, facts: ClaimFacts, today: date
+    refused: Sequence[Terms], modalities: Modalities, facts: ModalityClaim, today: date
 ) -> DefermentTerms | None:
     last_day = _find_last_day(refused)
     days = list_offered_deferments(modalities, facts, today)

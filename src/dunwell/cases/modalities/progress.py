@@ -80,7 +80,7 @@ class RateNotice(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class DueNotice:
+class DueReminder:
     kind: RateNotice
     rate: Instalment
 
@@ -89,12 +89,12 @@ class DueNotice:
 class _Window:
     """So long something may be told of a rate; `until` is exclusive."""
 
-    notice: DueNotice
+    notice: DueReminder
     since: datetime
     until: datetime
 
 
-def list_due_notices(modality: Modality, now: datetime, timezone: str) -> list[DueNotice]:
+def list_due_notices(modality: Modality, now: datetime, timezone: str) -> list[DueReminder]:
     """In the order of their dates. now: the merchant's."""
     windows = _list_windows(modality, timezone)
     return [each.notice for each in windows if each.since <= now < each.until]
@@ -129,9 +129,9 @@ def _list_windows(modality: Modality, timezone: str) -> Iterator[_Window]:
         reminded_at = morning_of(rate.due_on - _BEFORE, timezone)
         missed_on = rate.due_on + _DAY_OF_REMINDER
         if reminded_at > agreed_at:
-            due = DueNotice(RateNotice.DUE, rate)
+            due = DueReminder(RateNotice.DUE, rate)
             yield _Window(due, reminded_at, calendar.start_of(missed_on))
-        missed = DueNotice(RateNotice.MISSED, rate)
+        missed = DueReminder(RateNotice.MISSED, rate)
         over_at = calendar.start_of(mend_by(rate) + _DAY_OF_REMINDER)
         yield _Window(missed, morning_of(missed_on, timezone), over_at)
 

@@ -8,8 +8,8 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
-from dunwell.cases.modalities.bounds import ClaimFacts
+from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
+from dunwell.cases.modalities.bounds import ModalityClaim
 from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
 from dunwell.cases.modalities.plans import Instalment, cover
 from dunwell.core.claims.states import Status
@@ -145,11 +145,11 @@ class ListedModality:
     reference_number: str
 
 
-async def load_claim_facts(tx: Connection, merchant_id: int, claim_id: int) -> ClaimFacts:
+async def load_claim_facts(tx: Connection, merchant_id: int, claim_id: int) -> ModalityClaim:
     """What the bounds ask of a claim, which must exist."""
     row = await tx.fetchrow(_LOAD_FACTS, merchant_id, claim_id)
     assert row is not None
-    return ClaimFacts(row["outstanding_cents"], row["max_deferral_on"])
+    return ModalityClaim(row["outstanding_cents"], row["max_deferral_on"])
 
 
 async def load_modality(
@@ -292,7 +292,9 @@ SELECT due.merchant_id
 FROM {due} due
 WHERE $2::integer IS NULL OR due.merchant_id = $2
 """,
-    due=list_due_merchants(Due("payment_modalities", "d.ended_at IS NULL AND d.check_at <= {now}")),
+    due=list_due_merchants(
+        DueTable("payment_modalities", "d.ended_at IS NULL AND d.check_at <= {now}")
+    ),
 )
 _LOCK_SET = """
 SELECT claim_id

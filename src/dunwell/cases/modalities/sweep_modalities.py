@@ -16,7 +16,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.modalities.modality import HOLDS, EndReason, Modality
 from dunwell.cases.modalities.progress import (
-    DueNotice,
+    DueReminder,
     RateNotice,
     decide_course,
     find_next_notice,
@@ -41,7 +41,7 @@ from dunwell.contact.notices.occasions.facts import (
     PlanFulfilledFacts,
     RateDueFacts,
     RateMissedFacts,
-    Told,
+    ToldOccasion,
 )
 from dunwell.contact.notices.occasions.store import NewOccasion, save_occasions
 from dunwell.core.claims.access import access_claim
@@ -83,7 +83,7 @@ async def begin_rest(work: Work, claim_ids: list[int]) -> None:
     await work.tx.execute(_END_HOLDS, work.merchant_id, claim_ids, until)
 
 
-async def rest_after_break(work: Work, claim_id: int, subject: str, told: Told) -> None:
+async def rest_after_break(work: Work, claim_id: int, subject: str, told: ToldOccasion) -> None:
     """subject: the plan's id. The claim must be locked. A hold that has fallen stays so, unless
     news that did not arrive is under way."""
     if not told.is_under_way:
@@ -183,7 +183,7 @@ def _list_told(work: Work, standing: PlanStanding) -> Iterable[NewOccasion]:
             )
 
 
-def _describe(standing: PlanStanding, due: DueNotice) -> OccasionFacts:
+def _describe(standing: PlanStanding, due: DueReminder) -> OccasionFacts:
     modality, rate = standing.modality, due.rate
     if due.kind is RateNotice.DUE:
         return RateDueFacts(

@@ -12,15 +12,15 @@ from dunwell.accounts.merchants.configuration import Allocation
 from dunwell.cases.modalities.store import hasten_check
 from dunwell.cases.payments.store import load_surplus, save_collected, save_shares
 from dunwell.contact.escalation.store import cancel_contacts
-from dunwell.core.claims.balance import Balance, Item, allocate, sum_balance
-from dunwell.core.claims.states import Happening, Status, decide_status
+from dunwell.core.claims.balance import Balance, OwedItem, allocate, sum_balance
+from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
 
 Shares = dict[int, int]
 
 
 def share_surplus(
-    items: Sequence[Item], surplus: Mapping[UUID, int], order: Allocation
+    items: Sequence[OwedItem], surplus: Mapping[UUID, int], order: Allocation
 ) -> dict[UUID, Shares]:
     """Share out each payment's unused cents in turn: payment id -> item id -> cents.
 
@@ -35,7 +35,7 @@ def share_surplus(
     return shared
 
 
-def _pay(item: Item, cents: int) -> Item:
+def _pay(item: OwedItem, cents: int) -> OwedItem:
     return replace(item, allocated_cents=item.allocated_cents + cents)
 
 
@@ -60,7 +60,7 @@ async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> S
     status, claim_id = claim.status, claim.claim_id
     if balance.outstanding_cents > 0:
         return status
-    following = decide_status(status, Happening.PAID_IN_FULL)
+    following = decide_status(status, ClaimTransition.PAID_IN_FULL)
     await save_collected(work.tx, work.merchant_id, claim_id, left=status, now=work.now)
     await cancel_contacts(
         work.tx, work.merchant_id, [claim_id], work.now, reason="Nothing is owed any more."

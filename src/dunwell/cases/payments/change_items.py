@@ -18,7 +18,7 @@ from dunwell.contact.escalation.contacts.sending_hours import find_days
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import (
     Balance,
-    Item,
+    OwedItem,
     check_changeable,
     check_fee_of,
     check_room,
@@ -40,20 +40,20 @@ class NewItem(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class AddedItem:
-    item: Item
+class ItemAddition:
+    item: OwedItem
     status: Status
     balance: Balance
 
 
-async def add_item(work: Work, claim_id: int, new: NewItem) -> AddedItem:
+async def add_item(work: Work, claim_id: int, new: NewItem) -> ItemAddition:
     """Raises NotFound, InvalidState (not in process) and ValidationError (too many)."""
     work.need(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
     return await _enter(work, claim, items, new)
 
 
-async def add_fee(work: Work, claim_id: int, fee: NewItem) -> AddedItem:
+async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
     """A fee without a date is of today. Raises NotFound, InvalidState (not in process) and
     ValidationError (it is for an item the claim does not have, too many items)."""
     work.need(Right.RECORD_MONEY)
@@ -65,18 +65,20 @@ async def add_fee(work: Work, claim_id: int, fee: NewItem) -> AddedItem:
     return await _enter(work, claim, items, fee)
 
 
-async def _load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list[Item]]:
+async def _load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list[OwedItem]]:
     """The claim, locked, and its items. Raises NotFound, InvalidState."""
     claim = await access_claim(work, claim_id)
     check_changeable(claim.status)
     return claim, await load_items(work.tx, work.merchant_id, claim_id)
 
 
-async def _enter(work: Work, claim: LockedClaim, items: Sequence[Item], new: NewItem) -> AddedItem:
+async def _enter(
+    work: Work, claim: LockedClaim, items: Sequence[OwedItem], new: NewItem
+) -> ItemAddition:
     """Raises ValidationError."""
     check_room(items)
     claim_id = claim.claim_id
-    item = Item(
+    item = OwedItem(
         item_id=0,
         position=1 + max(each.position for each in items),
         type=new.type,
@@ -99,19 +101,19 @@ async def _enter(work: Work, claim: LockedClaim, items: Sequence[Item], new: New
         },
         itemId=item_id, type=new.type,
     )  # fmt: skip
-    return AddedItem(replace(item, item_id=item_id), status, balance)
+    return ItemAddition(replace(item, item_id=item_id), status, balance)
 
 
 @dataclass(frozen=True, slots=True)
-class DeletedItems:
+class ItemDeletion:
     """The item and its fees."""
 
-    items: Sequence[Item]
+    items: Sequence[OwedItem]
     status: Status
     balance: Balance
 
 
-async def delete_item(work: Work, claim_id: int, item_id: int) -> DeletedItems:
+async def delete_item(work: Work, claim_id: int, item_id: int) -> ItemDeletion:
     """Raises NotFound (no claim, no item) and InvalidState (not in process, paid, the last)."""
     work.need(Right.RECORD_MONEY)
     claim = await access_claim(work, claim_id)
@@ -129,4 +131,4 @@ async def delete_item(work: Work, claim_id: int, item_id: int) -> DeletedItems:
         before={"items": [{"type": each.type, "value": each.value_cents} for each in going]},
         after={"status": status, "outstanding": balance.outstanding_cents}, itemIds=ids,
     )  # fmt: skip
-    return DeletedItems(going, status, balance)
+    return ItemDeletion(going, status, balance)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.core.claims.balance import Item
+from dunwell.core.claims.balance import OwedItem
 
 
 class ChoiceKind(StrEnum):
@@ -19,7 +19,7 @@ _USUAL_PART_CENTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class PaymentChoice:
     """What a debtor wants to pay, and the sum that was shown for it."""
 
     kind: ChoiceKind
@@ -29,7 +29,7 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class Bounds:
+class PartBounds:
     """The least and the greatest part; both can be paid."""
 
     least_cents: int
@@ -46,8 +46,8 @@ class Bounds:
 class Group:
     """An item that can be chosen, with the fees that go with it."""
 
-    item: Item
-    fees: tuple[Item, ...]
+    item: OwedItem
+    fees: tuple[OwedItem, ...]
 
     @property
     def cents(self) -> int:
@@ -62,16 +62,16 @@ class Group:
         return tuple(each.item_id for each in (self.item, *self.fees))
 
 
-def sum_outstanding(items: Sequence[Item]) -> int:
+def sum_outstanding(items: Sequence[OwedItem]) -> int:
     return sum(item.outstanding_cents for item in items)
 
 
-def find_bounds(partial: PartialPayments | None, items: Sequence[Item]) -> Bounds | None:
+def find_bounds(partial: PartialPayments | None, items: Sequence[OwedItem]) -> PartBounds | None:
     """None: no part can be paid, as none is offered or too little is outstanding."""
     outstanding = sum_outstanding(items)
     if partial is None or partial.min_cents is None or outstanding <= partial.min_cents:
         return None
-    return Bounds(partial.min_cents, outstanding)
+    return PartBounds(partial.min_cents, outstanding)
 
 
 def allow_rate(partial: PartialPayments | None, rate_cents: int | None) -> PartialPayments | None:
@@ -85,7 +85,7 @@ def allow_rate(partial: PartialPayments | None, rate_cents: int | None) -> Parti
     return PartialPayments(least, partial.items)
 
 
-def list_groups(partial: PartialPayments | None, items: Sequence[Item]) -> list[Group]:
+def list_groups(partial: PartialPayments | None, items: Sequence[OwedItem]) -> list[Group]:
     """The items to choose among, each with its fees; none where there is nothing to choose."""
     if partial is None or not partial.items:
         return []
@@ -97,17 +97,19 @@ def list_groups(partial: PartialPayments | None, items: Sequence[Item]) -> list[
     return groups if len(groups) > 1 else []
 
 
-def choose_items(groups: Sequence[Group], chosen: Collection[int]) -> Choice | None:
+def choose_items(groups: Sequence[Group], chosen: Collection[int]) -> PaymentChoice | None:
     """The sum of the groups that these ids belong to. None: an id is of no group, or there is no
     id."""
     picked = [group for group in groups if not set(group.item_ids).isdisjoint(chosen)]
     ids = sorted(item_id for group in picked for item_id in group.item_ids)
     if not chosen or not set(chosen) <= set(ids):
         return None
-    return Choice(ChoiceKind.ITEMS, sum(group.cents for group in picked), tuple(ids))
+    return PaymentChoice(ChoiceKind.ITEMS, sum(group.cents for group in picked), tuple(ids))
 
 
-def may_pay(partial: PartialPayments | None, items: Sequence[Item], choice: Choice) -> bool:
+def may_pay(
+    partial: PartialPayments | None, items: Sequence[OwedItem], choice: PaymentChoice
+) -> bool:
     """Whether the merchant takes it, of items as they stand now."""
     if choice.kind is ChoiceKind.ITEMS:
         return choice == choose_items(list_groups(partial, items), choice.item_ids)

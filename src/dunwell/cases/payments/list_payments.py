@@ -18,8 +18,8 @@ from dunwell.core.claims.access import check_claim
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import (
     ListedTable,
+    ListPage,
     NarrowIndex,
-    Page,
 )
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
@@ -102,7 +102,7 @@ EVERY_PAYMENT, EVERY_REQUEST = PaymentFilter(), RequestFilter()
 async def list_payments(
     work: Work, *, limit: int, cursor: str | None = None, wanted: PaymentFilter = EVERY_PAYMENT,
     oldest_first: bool = False,
-) -> Page[ListedPayment]:  # fmt: skip
+) -> ListPage[ListedPayment]:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     return await list_page(
@@ -113,7 +113,7 @@ async def list_payments(
 async def list_payment_requests(
     work: Work, *, limit: int, cursor: str | None = None, wanted: RequestFilter = EVERY_REQUEST,
     oldest_first: bool = False,
-) -> Page[ListedRequest]:  # fmt: skip
+) -> ListPage[ListedRequest]:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     return await list_page(
@@ -123,7 +123,7 @@ async def list_payment_requests(
 
 async def list_claim_payments(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
-) -> Page[ListedPayment]:
+) -> ListPage[ListedPayment]:
     """Raises NotFound, and ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
@@ -134,7 +134,7 @@ async def list_claim_payments(
 
 async def list_claim_payment_requests(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
-) -> Page[ListedRequest]:
+) -> ListPage[ListedRequest]:
     """Raises NotFound, and ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):

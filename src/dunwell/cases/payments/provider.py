@@ -82,14 +82,14 @@ CheckoutState = Open | Pending | Succeeded | Failed | Cancelled | Expired
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class CheckoutNotice:
     """Which checkout something happened to. What happened is asked for, never believed."""
 
     merchant_id: int
     provider_reference: str
 
 
-class ProviderAway(Unavailable):
+class PaymentProviderAway(Unavailable):
     """No usable answer: whether the call had its effect is not known. It may be made again."""
 
 
@@ -115,7 +115,7 @@ class PaymentProvider(Protocol):
     async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
         """What became of a checkout. Raises ProviderAway. No transaction is open meanwhile."""
 
-    def read_notice(self, headers: Mapping[str, str], body: bytes) -> Notice:
+    def read_notice(self, headers: Mapping[str, str], body: bytes) -> CheckoutNotice:
         """Whom a notice is about; header names are in lower case. Raises NoticeRefused."""
 
 

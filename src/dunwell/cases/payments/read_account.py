@@ -13,14 +13,14 @@ from zoneinfo import ZoneInfo
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.store import PaidRow, load_paid_rows
-from dunwell.core.claims.balance import Item
+from dunwell.core.claims.balance import OwedItem
 from dunwell.core.claims.store import load_claim, load_items
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class StatementEntry:
     """kind: an item's type, PAYMENT or REVERSAL. cents: what it adds to what is owed."""
 
     on: date
@@ -33,8 +33,8 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Account:
-    entries: Sequence[Entry]
+class StatementOfAccount:
+    entries: Sequence[StatementEntry]
     demanded_cents: int
     paid_cents: int
 
@@ -44,7 +44,7 @@ class Account:
         return self.demanded_cents - self.paid_cents
 
 
-async def read_account(work: Work, claim_id: int, on: date) -> Account:
+async def read_account(work: Work, claim_id: int, on: date) -> StatementOfAccount:
     """Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
@@ -58,9 +58,9 @@ async def read_account(work: Work, claim_id: int, on: date) -> Account:
 
 
 def compose_account(
-    items: Sequence[Item], paid: Sequence[PaidRow], *, created_at: datetime, zone: ZoneInfo,
+    items: Sequence[OwedItem], paid: Sequence[PaidRow], *, created_at: datetime, zone: ZoneInfo,
     on: date,
-) -> Account:  # fmt: skip
+) -> StatementOfAccount:  # fmt: skip
     """The entries by their days, what is demanded before what is paid."""
     began = created_at.astimezone(zone).date()
     moved: list[tuple[date, int, str, str, int, UUID | None]] = [
@@ -78,12 +78,14 @@ def compose_account(
     for day, _, kind, words, cents, subject_id in counted:
         balance += cents
         entries.append(
-            Entry(day, kind, words=words, cents=cents, balance_cents=balance, subject_id=subject_id)
+            StatementEntry(
+                day, kind, words=words, cents=cents, balance_cents=balance, subject_id=subject_id
+            )
         )
     demanded = sum(each.cents for each in entries if each.kind not in ("PAYMENT", "REVERSAL"))
-    return Account(entries, demanded, demanded - balance)
+    return StatementOfAccount(entries, demanded, demanded - balance)
 
 
-def _find_day(item: Item, began: date) -> date:
+def _find_day(item: OwedItem, began: date) -> date:
     """What was dated before it was handed over is demanded from then on."""
     return max(began, item.item_on) if item.item_on else began

@@ -20,7 +20,7 @@ from dunwell.contact.notices.occasions.facts import ReceiptFacts
 from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import Balance, allocate, sum_balance
-from dunwell.core.claims.states import Happening, Status, decide_status
+from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
@@ -155,7 +155,7 @@ def _decide_statuses(claim: LockedClaim, balance: Balance) -> tuple[Status, Stat
     status = claim.status
     if balance.outstanding_cents > 0 or status is Status.COLLECTED:
         return status, claim.status_before_collected
-    following = decide_status(status, Happening.PAID_IN_FULL)
+    following = decide_status(status, ClaimTransition.PAID_IN_FULL)
     return following, status if following is Status.COLLECTED else None
 
 

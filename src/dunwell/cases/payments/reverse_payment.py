@@ -74,7 +74,7 @@ async def _decide_status(work: Work, claim: LockedClaim) -> Status:
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class ForeseenReversal:
     """before, after: what is owed. reopens: the claim is paid now and its process would go on."""
 
     before: Balance
@@ -82,7 +82,7 @@ class Foreseen:
     reopens: bool
 
 
-async def foresee_reversal(work: Work, claim_id: int, payment_id: UUID) -> Foreseen:
+async def foresee_reversal(work: Work, claim_id: int, payment_id: UUID) -> ForeseenReversal:
     """Of one that is taken back already nothing would change. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
@@ -95,7 +95,7 @@ async def foresee_reversal(work: Work, claim_id: int, payment_id: UUID) -> Fores
     taken = 0 if payment.reversed_at is not None else payment.amount_cents
     after = take_away(before, taken)
     reopens = claim.status is Status.COLLECTED and after.outstanding_cents > 0
-    return Foreseen(before, after, reopens)
+    return ForeseenReversal(before, after, reopens)
 
 
 def take_away(balance: Balance, cents: int) -> Balance:

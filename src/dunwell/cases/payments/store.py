@@ -6,8 +6,8 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.cases.payments.requests.request_states import RequestState
-from dunwell.cases.payments.requests.store import PaymentRequest
-from dunwell.core.claims.balance import Item
+from dunwell.cases.payments.requests.store import StoredPaymentRequest
+from dunwell.core.claims.balance import OwedItem
 from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
@@ -239,7 +239,7 @@ WHERE merchant_id = $1 AND claim_id = $2
 
 
 async def save_item(
-    tx: Connection, merchant_id: int, claim_id: int, item: Item, now: datetime
+    tx: Connection, merchant_id: int, claim_id: int, item: OwedItem, now: datetime
 ) -> int:
     """The new item's id; the one it has is not looked at."""
     item_id: int = await tx.fetchval(
@@ -283,7 +283,7 @@ FROM payment_requests r
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = r.claim_id
 WHERE r.merchant_id = $1 AND r.request_id = ANY($2::uuid[])
 """,
-    columns=", ".join(f"r.{each.name}" for each in fields(PaymentRequest)),
+    columns=", ".join(f"r.{each.name}" for each in fields(StoredPaymentRequest)),
 )
 
 
@@ -305,7 +305,7 @@ class ListedPayment:
 
 @dataclass(frozen=True, slots=True)
 class ListedRequest:
-    request: PaymentRequest
+    request: StoredPaymentRequest
     # The claim's.
     reference_number: str
 
@@ -331,5 +331,5 @@ async def load_requests(
     for row in await tx.fetch(_LOAD_REQUESTS, merchant_id, list(request_ids)):
         values = {**row, "state": RequestState(row["state"])}
         reference = values.pop("reference_number")
-        found[row["request_id"]] = ListedRequest(PaymentRequest(**values), reference)
+        found[row["request_id"]] = ListedRequest(StoredPaymentRequest(**values), reference)
     return found

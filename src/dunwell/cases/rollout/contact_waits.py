@@ -15,7 +15,7 @@ from dunwell.contact.escalation.forecast.forecast import LEAST_NOTICE
 from dunwell.contact.escalation.schedule import list_channels
 from dunwell.core.workflows.definition import (
     CheckpointStep,
-    CommunicationStep,
+    ContactStep,
     Definition,
     ProcessSettings,
     Step,
@@ -58,7 +58,7 @@ def compute_least_wait_days() -> int:
 def _find_warnings(definition: Definition) -> Iterator[Fault]:
     calendar = _make_calendar(definition.settings)
     for place, step in enumerate(definition.steps):
-        if not isinstance(step, CommunicationStep):
+        if not isinstance(step, ContactStep):
             continue
         waits, following = _find_waits(step, definition.steps[place + 1 :])
         if following is None and not waits:
@@ -67,9 +67,7 @@ def _find_warnings(definition: Definition) -> Iterator[Fault]:
             yield Fault(f"/steps/{place}", _say_too_short(step), WAIT_TOO_SHORT)
 
 
-def _find_waits(
-    contact: CommunicationStep, later: Sequence[Step]
-) -> tuple[list[WaitStep], Step | None]:
+def _find_waits(contact: ContactStep, later: Sequence[Step]) -> tuple[list[WaitStep], Step | None]:
     """Return the waits between a contact and the next fee or contact, and that step; None: none
     comes. A wait with a condition of its own may be skipped, and does not count."""
     waits: list[WaitStep] = []
@@ -81,7 +79,7 @@ def _find_waits(
     return waits, None
 
 
-def _find_weekdays(contact: CommunicationStep, definition: Definition) -> frozenset[int]:
+def _find_weekdays(contact: ContactStep, definition: Definition) -> frozenset[int]:
     """Return the weekdays on which the wait after a contact can start. A letter arrives on others
     than it is sent on."""
     hours = definition.settings.contact_hours
@@ -118,7 +116,7 @@ def _make_calendar(settings: ProcessSettings) -> Calendar:
     )
 
 
-def _say_no_wait(step: CommunicationStep) -> LazyText:
+def _say_no_wait(step: ContactStep) -> LazyText:
     return LazyText(
         'No wait follows the last contact "%(name)s": the claim is archived as soon as the '
         "message is sent, and the debtor can no longer pay. Add a wait of at least %(days)s days "
@@ -128,7 +126,7 @@ def _say_no_wait(step: CommunicationStep) -> LazyText:
     )
 
 
-def _say_too_short(step: CommunicationStep) -> LazyText:
+def _say_too_short(step: ContactStep) -> LazyText:
     return LazyText(
         'The wait after "%(name)s" is too short for a pay-by date: sentences with '
         "{{ payBy }} are left out of messages sent on some days. Wait at least %(days)s days, "

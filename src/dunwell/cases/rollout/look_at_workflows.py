@@ -29,8 +29,8 @@ from dunwell.core.workflows.versions.differences import PartDifference, compare_
 from dunwell.core.workflows.versions.parts import join_parts, list_parts
 from dunwell.core.workflows.versions.store import load_majors
 from dunwell.core.workflows.versions.versions import (
-    Verdict,
     Version,
+    VersionVerdict,
     find_next_number,
     find_verdict,
     render_version_name,
@@ -52,7 +52,7 @@ class LookedAtDraft:
     parts: Mapping[str, Any]
     # Oldest first.
     changes: list[DraftChange]
-    verdict: Verdict
+    verdict: VersionVerdict
     # What it would be called when it is published.
     next_version: str
     # Against the published version.
@@ -80,9 +80,9 @@ async def look_at_draft(
     definition, faults = _read_typed(newest.definition, typed or {})
     if not faults:
         faults = await find_publishing_faults(work, workflow_id, definition)
-    verdict = find_verdict(current.definition, definition) if current else Verdict.MAJOR
+    verdict = find_verdict(current.definition, definition) if current else VersionVerdict.MAJOR
     number = find_next_number(current, verdict)
-    if current is not None and verdict is Verdict.NONE:
+    if current is not None and verdict is VersionVerdict.NONE:
         number = (current.major, current.minor)
     parts = list_parts(definition)
     published = list_parts(current.definition) if current else {}

@@ -29,8 +29,8 @@ from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.core.workflows.versions.differences import find_differences, find_text_changes
 from dunwell.core.workflows.versions.store import load_known_steps
 from dunwell.core.workflows.versions.versions import (
-    Verdict,
     Version,
+    VersionVerdict,
     find_next_number,
     find_reused_ids,
     find_verdict,
@@ -87,7 +87,7 @@ class PublicationPlan:
     before: str | None
     # What the draft would be called; the same as before when nothing differs.
     after: str
-    verdict: Verdict
+    verdict: VersionVerdict
     differences: list[str]
     # Place -> lines that begin with -, + or a space.
     text_changes: Mapping[str, list[str]]
@@ -108,11 +108,11 @@ async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
         raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     active = await count_active_claims(work.tx, work.merchant_id, workflow_id)
-    verdict = Verdict.MAJOR
+    verdict = VersionVerdict.MAJOR
     if current is not None:
         verdict = find_verdict(current.definition, draft.definition)
     number = find_next_number(current, verdict)
-    if current is not None and verdict is Verdict.NONE:
+    if current is not None and verdict is VersionVerdict.NONE:
         number = (current.major, current.minor)
     old = draft.definition if current is None else current.definition
     reached = count_reached(current, verdict, active.get(workflow_id, {}))
@@ -130,12 +130,14 @@ async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
     )
 
 
-def count_reached(current: Version | None, verdict: Verdict, active: Mapping[int, int]) -> int:
+def count_reached(
+    current: Version | None, verdict: VersionVerdict, active: Mapping[int, int]
+) -> int:
     """A minor version reaches the claims of its major, a major none (spec, Workflow version 4, 5).
 
     `active`: major version -> claims in process on it.
     """
-    if current is None or verdict is not Verdict.MINOR:
+    if current is None or verdict is not VersionVerdict.MINOR:
         return 0
     return active.get(current.major, 0)
 

@@ -27,7 +27,11 @@ from dunwell.core.workflows.versions.differences import (
 )
 from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
-from dunwell.core.workflows.versions.versions import Verdict, find_verdict, render_version_name
+from dunwell.core.workflows.versions.versions import (
+    VersionVerdict,
+    find_verdict,
+    render_version_name,
+)
 from dunwell.platform.errors import NotFound
 
 
@@ -45,7 +49,7 @@ class WorkflowView(msgspec.Struct, frozen=True, rename="camel"):
     active_claims: int
 
 
-class VersionView(msgspec.Struct, frozen=True, rename="camel"):
+class WorkflowVersionView(msgspec.Struct, frozen=True, rename="camel"):
     """A version, or the draft. Claims in process run on the newest minor of their major."""
 
     version: str
@@ -66,7 +70,7 @@ class DefinitionView(msgspec.Struct, frozen=True, rename="camel"):
     version: str
     version_id: UUID
     definition: dict[str, Any]
-    versions: list[VersionView]
+    versions: list[WorkflowVersionView]
 
 
 class Comparison(msgspec.Struct, frozen=True, rename="camel"):
@@ -74,7 +78,7 @@ class Comparison(msgspec.Struct, frozen=True, rename="camel"):
 
     before: str
     after: str
-    verdict: Verdict
+    verdict: VersionVerdict
     differences: list[str]
     # Place -> lines that begin with -, + or a space.
     text_changes: dict[str, list[str]]
@@ -180,10 +184,10 @@ def _name_current(workflow: Workflow) -> str | None:
 
 def _describe_versions(
     versions: Sequence[VersionRow], active: Mapping[int, int]
-) -> list[VersionView]:
+) -> list[WorkflowVersionView]:
     newest = {each.major: each.version_id for each in versions if each.major is not None}
     return [
-        VersionView(
+        WorkflowVersionView(
             version=each.name,
             version_id=each.version_id,
             state="DRAFT" if each.major is None else "PUBLISHED",
@@ -212,7 +216,7 @@ class LookedAtVersion:
 
 @dataclass(frozen=True, slots=True)
 class TwoVersions:
-    verdict: Verdict
+    verdict: VersionVerdict
     differences: list[PartDifference]
 
 

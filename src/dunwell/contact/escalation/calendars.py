@@ -12,7 +12,12 @@ from zoneinfo import ZoneInfo
 
 import holidays as public_holidays
 
-from dunwell.core.workflows.definition import ContactHours, Holidays, ProcessSettings, WaitStep
+from dunwell.core.workflows.definition import (
+    ProcessSettings,
+    WaitStep,
+    WorkflowContactHours,
+    WorkflowHolidays,
+)
 
 _WEEKDAYS = ("MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN")
 _BUSINESS_WEEK = frozenset(range(5))
@@ -103,7 +108,7 @@ def find_arrival_day(handed_over_on: date, postal_days: int, holidays: Container
     return day
 
 
-def load_post_holidays(region: Holidays | None, country: str | None) -> Container[date]:
+def load_post_holidays(region: WorkflowHolidays | None, country: str | None) -> Container[date]:
     """Return the holidays without post: the workflow's region's, else the creditor's country's.
 
     A country that the library does not know has none.
@@ -118,25 +123,25 @@ def load_post_holidays(region: Holidays | None, country: str | None) -> Containe
         return frozenset()
 
 
-def read_weekdays(hours: ContactHours | None) -> frozenset[int]:
+def read_weekdays(hours: WorkflowContactHours | None) -> frozenset[int]:
     """Return the days of contact, 0 for Monday; without contact hours the business week."""
     if hours is None:
         return _BUSINESS_WEEK
     return frozenset(_WEEKDAYS.index(name) for name in hours.weekdays)
 
 
-def _read_closing(hours: ContactHours) -> time:
+def _read_closing(hours: WorkflowContactHours) -> time:
     """24:00 is the end of the day."""
     return time.max if hours.until == "24:00" else time.fromisoformat(hours.until)
 
 
-def _load_holidays(region: Holidays | None) -> Container[date]:
+def _load_holidays(region: WorkflowHolidays | None) -> Container[date]:
     if region is None:
         return frozenset()
     return _load_region(region.country, region.subdivision)
 
 
-def name_holiday(region: Holidays, day: date, language: str) -> str | None:
+def name_holiday(region: WorkflowHolidays, day: date, language: str) -> str | None:
     """In the language, else as the region's own people call it; None: it is none."""
     return _load_named(region.country, region.subdivision, language).get(day)
 

@@ -11,7 +11,7 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.process import Process
-from dunwell.contact.escalation.schedule import Position, StepFacts, Tried
+from dunwell.contact.escalation.schedule import StepFacts, Tried, WorkflowPosition
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.states import Status
 
@@ -46,7 +46,7 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     # Workflow and major.
     process_key: tuple[UUID, int]
     run: int
-    position: Position
+    position: WorkflowPosition
     event_sequence: int
     next_item_position: int
     outstanding_cents: int
@@ -97,9 +97,9 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
         )
 
 
-def find_position(process: Process, claim: DueClaim) -> Position:
+def find_position(process: Process, claim: DueClaim) -> WorkflowPosition:
     """A claim that has not begun begins with what is first now: its scenario may have been edited
     while it was created."""
     if claim.status is Status.CREATED:
-        return Position(process.id_at(0), claim.position.due_at)
+        return WorkflowPosition(process.id_at(0), claim.position.due_at)
     return claim.position

@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.states import Happening, Status, decide_status
+from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.claims.store import LockedClaim
 
 # By primary key; a plan or a deferment that it has is looked at without delay, by
@@ -28,7 +28,7 @@ WHERE merchant_id = $1 AND claim_id = $2
 _ACTIONS = {Status.ARCHIVED: "claim.archive", Status.WITHDRAWN: "claim.withdraw"}
 
 
-async def end_claim(work: Work, claim: LockedClaim, happening: Happening) -> Status:
+async def end_claim(work: Work, claim: LockedClaim, happening: ClaimTransition) -> Status:
     """The status it has now. The claim must be locked. Raises InvalidState."""
     claim_id = claim.claim_id
     status = decide_status(claim.status, happening)
@@ -43,17 +43,19 @@ async def archive_claim(work: Work, claim_id: int) -> None:
     """By hand: its process ends here, uncollected. Archiving what is archived changes nothing.
     Raises NotFound, InvalidState."""
     work.need(Right.CHANGE_CLAIMS)
-    await _end_by_merchant(work, claim_id, Happening.ARCHIVED_BY_HAND, Status.ARCHIVED)
+    await _end_by_merchant(work, claim_id, ClaimTransition.ARCHIVED_BY_HAND, Status.ARCHIVED)
 
 
 async def withdraw_claim(work: Work, claim_id: int) -> None:
     """Its merchant does not ask for the money any more. Withdrawing what is withdrawn changes
     nothing. Raises NotFound, InvalidState."""
     work.need(Right.CHANGE_CLAIMS)
-    await _end_by_merchant(work, claim_id, Happening.WITHDRAWN_BY_MERCHANT, Status.WITHDRAWN)
+    await _end_by_merchant(work, claim_id, ClaimTransition.WITHDRAWN_BY_MERCHANT, Status.WITHDRAWN)
 
 
-async def _end_by_merchant(work: Work, claim_id: int, happening: Happening, end: Status) -> None:
+async def _end_by_merchant(
+    work: Work, claim_id: int, happening: ClaimTransition, end: Status
+) -> None:
     """Raises NotFound, InvalidState."""
     claim = await access_claim(work, claim_id)
     if claim.status is end:

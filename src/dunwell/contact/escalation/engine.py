@@ -20,11 +20,11 @@ from dunwell.contact.escalation.schedule import (
     Archived,
     CheckpointReached,
     ContactPlanned,
-    Decision,
     FeeAdded,
     NobodyReachable,
     Outcome,
     Skipped,
+    StepDecision,
     WaitBegun,
     decide,
 )
@@ -37,13 +37,13 @@ from dunwell.contact.escalation.store import (
     postpone,
     save_decided,
 )
-from dunwell.core.claims.states import Happening, Status, decide_status
+from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import (
     Event,
+    EventedFee,
     EventHead,
-    Fee,
     archived,
     checkpoint_reached,
     fee_added,
@@ -62,7 +62,7 @@ ARCHIVING = 0
 class DecidedClaim:
     claim: DueClaim
     version_id: UUID
-    decision: Decision
+    decision: StepDecision
     # In the process's zone.
     today: date
 
@@ -120,9 +120,9 @@ def _place_row(each: DecidedClaim, new_events: int) -> tuple[object, ...]:
 def _following_status(each: DecidedClaim) -> Status:
     status, outcomes = each.claim.status, each.decision.outcomes
     if any(not isinstance(outcome, Archived) for outcome in outcomes):
-        status = decide_status(status, Happening.STEP_RAN)
+        status = decide_status(status, ClaimTransition.STEP_RAN)
     if any(isinstance(outcome, Archived) for outcome in outcomes):
-        status = decide_status(status, Happening.STEPS_ENDED)
+        status = decide_status(status, ClaimTransition.STEPS_ENDED)
     return status
 
 
@@ -184,7 +184,7 @@ def _compose(
     if isinstance(outcome, CheckpointReached):
         return checkpoint_reached(head, step, outcome.step.offset, outcome.step.message)
     item_id = fees[claim.claim_id, step.id]
-    fee = Fee(item_id, outcome.step.type, int(outcome.step.value), claim.currency)
+    fee = EventedFee(item_id, outcome.step.type, int(outcome.step.value), claim.currency)
     return fee_added(head, step, fee)
 
 

@@ -16,7 +16,7 @@ from dunwell.contact.escalation.calendars import (
     load_post_holidays,
     make_calendar,
 )
-from dunwell.core.workflows.definition import CommunicationStep, Definition, Step
+from dunwell.core.workflows.definition import ContactStep, Definition, Step
 from dunwell.core.workflows.versions.versions import Version
 
 _MOST = 2000
@@ -40,10 +40,10 @@ class Process:
             return len(self.steps)
         return next(i for i, step in enumerate(self.steps) if step.id == step_id)
 
-    def find_contact_step(self, step_id: int) -> CommunicationStep | None:
+    def find_contact_step(self, step_id: int) -> ContactStep | None:
         """The step that planned a contact; none: a scenario, edited in place, has lost it."""
         found = next((step for step in self.steps if step.id == step_id), None)
-        return found if isinstance(found, CommunicationStep) else None
+        return found if isinstance(found, ContactStep) else None
 
     def find_letter_arrival(self, handed_over_at: datetime) -> datetime:
         """Return when a letter can have arrived: at the local time of its hand-over, on the day so

@@ -30,7 +30,7 @@ from dunwell.contact.escalation.process import Process
 from dunwell.core.claims.conditions import ConditionFacts, find_unmet
 from dunwell.core.workflows.definition import (
     CheckpointStep,
-    CommunicationStep,
+    ContactStep,
     Definition,
     FeeStep,
     Step,
@@ -45,7 +45,7 @@ class SkipReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class WorkflowPosition:
     """Where a claim stands. No due_at: a contact is under way, or the process has ended."""
 
     next_step_id: int | None
@@ -104,7 +104,7 @@ class CheckpointReached:
 
 @dataclass(frozen=True, slots=True)
 class ContactPlanned:
-    step: CommunicationStep
+    step: ContactStep
     # Place in the step's channel list, from 0.
     place: int
     channel: Channel
@@ -112,7 +112,7 @@ class ContactPlanned:
 
 @dataclass(frozen=True, slots=True)
 class NobodyReachable:
-    step: CommunicationStep
+    step: ContactStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,9 +126,9 @@ Outcome = (
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class StepDecision:
     outcomes: tuple[Outcome, ...]
-    position: Position
+    position: WorkflowPosition
 
 
 def first_due(
@@ -146,12 +146,12 @@ def first_due(
     return calendar.start_of(first_primary_due_on)
 
 
-def list_channels(step: CommunicationStep) -> list[Channel]:
+def list_channels(step: ContactStep) -> list[Channel]:
     return [step.channel, *step.fallbacks]
 
 
 def find_channel(
-    step: CommunicationStep, usable: Collection[Channel], tried: Tried = NOTHING_TRIED
+    step: ContactStep, usable: Collection[Channel], tried: Tried = NOTHING_TRIED
 ) -> ContactPlanned | None:
     """The first usable channel of the step that was not tried yet.
 
@@ -163,7 +163,9 @@ def find_channel(
     return None
 
 
-def decide(process: Process, position: Position, facts: StepFacts, now: datetime) -> Decision:
+def decide(
+    process: Process, position: WorkflowPosition, facts: StepFacts, now: datetime
+) -> StepDecision:
     """Run everything due at `now`, in the order of the steps."""
     outcomes: list[Outcome] = []
     index, due_at = process.index_of(position.next_step_id), position.due_at
@@ -188,7 +190,7 @@ def decide(process: Process, position: Position, facts: StepFacts, now: datetime
             facts = replace(facts, tried=NOTHING_TRIED)
         if isinstance(outcome, FeeAdded):
             facts = add_fee(facts, outcome.step)
-    return Decision(tuple(outcomes), Position(process.id_at(index), due_at))
+    return StepDecision(tuple(outcomes), WorkflowPosition(process.id_at(index), due_at))
 
 
 def add_fee(facts: StepFacts, fee: FeeStep) -> StepFacts:
@@ -214,7 +216,7 @@ def find_start_of_wait(process: Process, facts: StepFacts, due_at: datetime) -> 
 
 
 def find_opening(process: Process, step: Step, now: datetime) -> datetime:
-    if isinstance(step, CommunicationStep) and step.send == "CONTACT_HOURS":
+    if isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
         return process.calendar.next_opening(now)
     return now
 
@@ -240,12 +242,12 @@ def _run_step(
 def _is_too_late(process: Process, step: Step, due_at: datetime, now: datetime) -> bool:
     """Whether a contact was missed through a standstill for longer than the policy allows."""
     limit = process.skip_contacts_older_than
-    return isinstance(step, CommunicationStep) and limit is not None and now - due_at > limit
+    return isinstance(step, ContactStep) and limit is not None and now - due_at > limit
 
 
 def _plan_contact(
     process: Process,
-    step: CommunicationStep,
+    step: ContactStep,
     due_at: datetime,
     facts: StepFacts,
     now: datetime,

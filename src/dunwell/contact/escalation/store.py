@@ -7,10 +7,10 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
+from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.due_claim import DueClaim, find_usable_channels
-from dunwell.contact.escalation.schedule import Position, Tried
+from dunwell.contact.escalation.schedule import Tried, WorkflowPosition
 from dunwell.contact.escalation.usable_channels import Addresses, load_usable_channels
 from dunwell.core.claims.states import Status
 from dunwell.platform.crypto import KeyRing
@@ -84,7 +84,7 @@ FROM {due} due
 ORDER BY merchant_id <= $2, merchant_id
 LIMIT $3
 """,
-    due=list_due_merchants(Due("claims", "d.due_at <= {now} AND NOT d.held")),
+    due=list_due_merchants(DueTable("claims", "d.due_at <= {now} AND NOT d.held")),
 )
 
 # What another engine has locked is left to it. Rides on claims_due.
@@ -232,7 +232,7 @@ def read_claim(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
         status=Status(row["status"]),
         process_key=(row["workflow_id"], row["workflow_major"]),
         run=row["run"],
-        position=Position(row["next_step_id"], row["due_at"]),
+        position=WorkflowPosition(row["next_step_id"], row["due_at"]),
         event_sequence=row["event_sequence"],
         next_item_position=row["next_position"],
         outstanding_cents=row["outstanding_cents"],

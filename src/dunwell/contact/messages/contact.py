@@ -6,12 +6,12 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.facts import ClaimFacts
+from dunwell.contact.messages.facts import MessageClaim
 from dunwell.core.claims.fields import DebtorName
 
 
 @dataclass(frozen=True, slots=True)
-class Contact:
+class LeasedContact:
     """A contact under lease: its key, and what its step and its claim need to go on."""
 
     communication_id: UUID
@@ -36,10 +36,10 @@ class Contact:
 class PlannedContact:
     """A contact to be rendered, with its claim's facts as of `claim_version`."""
 
-    contact: Contact
+    contact: LeasedContact
     claim_version: int
     language: str | None
-    claim: ClaimFacts
+    claim: MessageClaim
     debtor: DebtorName
     # Since when nothing but the service has kept it from being sent.
     ready_at: datetime | None = None

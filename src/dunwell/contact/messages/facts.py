@@ -18,7 +18,7 @@ ItemType = Literal["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]
 
 
 @dataclass(frozen=True, slots=True)
-class ItemFacts:
+class MessageItem:
     type: ItemType
     value_cents: int
     reference: str | None = None
@@ -27,11 +27,11 @@ class ItemFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimFacts:
+class MessageClaim:
     claim_id: int
     reference_number: str
     currency: str
-    items: tuple[ItemFacts, ...]
+    items: tuple[MessageItem, ...]
     total_cents: int
     outstanding_cents: int
     # The sum of the fee items.
@@ -78,7 +78,7 @@ class LandingFacts:
 
 @dataclass(frozen=True, slots=True)
 class MessageFacts:
-    claim: ClaimFacts
+    claim: MessageClaim
     debtor: DebtorName
     creditor: CreditorFacts
     # The day in the merchant's zone.

@@ -15,7 +15,7 @@ from babel.dates import format_date
 from babel.numbers import format_currency, get_currency_precision
 from markupsafe import escape as _escape
 
-from dunwell.contact.messages.facts import ItemFacts, ItemType, MessageFacts
+from dunwell.contact.messages.facts import ItemType, MessageFacts, MessageItem
 from dunwell.contact.messages.placeholders import (
     GREETING_USED,
     ITEMS,
@@ -190,7 +190,7 @@ def _render_items_inline(values: Values) -> str:
     )
 
 
-def label_item(item: ItemFacts, language: Language) -> str:
+def label_item(item: MessageItem, language: Language) -> str:
     """Return the type of the item and the merchant's own name for it. If that name contains the
     type, return the name alone."""
     label, own = _label_item_type(item.type, language), render_line(item.reference)

@@ -25,7 +25,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Person:
+class DebtorPerson:
     """What is known of who is behind a claim."""
 
     claim_id: int
@@ -34,7 +34,7 @@ class Person:
     customer_number: str | None
 
 
-def identify(keys: KeyRing, merchant_id: int, person: Person) -> tuple[bytes, ...]:
+def identify(keys: KeyRing, merchant_id: int, person: DebtorPerson) -> tuple[bytes, ...]:
     """One or more. Somebody of whom nothing is known but a postal address is known by the claim."""
     found = list(_find_identities(person)) or [("CLAIM", str(person.claim_id))]
     return tuple(
@@ -87,7 +87,7 @@ def mask_address(channel: Channel, address: str) -> str:
     return f"{street[:1]}***,{town}"
 
 
-def _find_identities(person: Person) -> Iterator[tuple[str, str]]:
+def _find_identities(person: DebtorPerson) -> Iterator[tuple[str, str]]:
     if person.email:
         yield "EMAIL", _fold(person.email)
     if person.mobile_number:

@@ -27,10 +27,10 @@ from dunwell.core.claims.store import has_claim
 from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.database.listed_table import (
     ListedTable,
+    ListPage,
     NarrowIndex,
     NoFilter,
     Order,
-    Page,
 )
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
@@ -97,7 +97,7 @@ NO_FILTER = CommunicationFilter()
 async def list_communications(
     work: Work, *, limit: int, cursor: str | None = None, wanted: CommunicationFilter = NO_FILTER,
     oldest_first: bool = False,
-) -> Page[FoundCommunication]:  # fmt: skip
+) -> ListPage[FoundCommunication]:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     page = await list_page(
@@ -108,7 +108,7 @@ async def list_communications(
 
 async def list_claim_communications(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
-) -> Page[Communication]:
+) -> ListPage[Communication]:
     """Raises NotFound, and ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):

@@ -6,8 +6,8 @@ from datetime import datetime
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.suppression import Suppression, SuppressionReason, load_listed
-from dunwell.platform.database.listed_table import ListedTable, Page
+from dunwell.contact.messages.suppression import SuppressionEntry, SuppressionReason, load_listed
+from dunwell.platform.database.listed_table import ListedTable, ListPage
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
 
@@ -23,7 +23,7 @@ class SuppressionFilter:
 
 
 # The digest differs by channel too.
-SUPPRESSIONS: ListedTable[SuppressionFilter, bytes, Suppression] = ListedTable(
+SUPPRESSIONS: ListedTable[SuppressionFilter, bytes, SuppressionEntry] = ListedTable(
     name="suppressions",
     table="suppressions",
     key="address_digest",
@@ -40,7 +40,7 @@ NO_FILTER = SuppressionFilter()
 async def list_suppressions(
     work: Work, *, limit: int, cursor: str | None = None, wanted: SuppressionFilter = NO_FILTER,
     oldest_first: bool = False,
-) -> Page[Suppression]:  # fmt: skip
+) -> ListPage[SuppressionEntry]:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     return await list_page(
@@ -48,7 +48,7 @@ async def list_suppressions(
     )
 
 
-async def get_suppression(work: Work, channel: Channel, digest: bytes) -> Suppression:
+async def get_suppression(work: Work, channel: Channel, digest: bytes) -> SuppressionEntry:
     """Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     found = (await load_listed(work.tx, work.merchant_id, [digest])).get(digest)

@@ -6,7 +6,7 @@ import hashlib
 import re
 from base64 import b64encode
 
-from dunwell.contact.messages.facts import ItemFacts
+from dunwell.contact.messages.facts import MessageItem
 from dunwell.contact.messages.formatting import Values, escape, label_item
 from dunwell.platform.text.colors import is_color, measure_contrast
 
@@ -108,11 +108,11 @@ def render_items_text(values: Values) -> str:
     return "\n".join(lines)
 
 
-def describe_item(item: ItemFacts, values: Values) -> str:
+def describe_item(item: MessageItem, values: Values) -> str:
     return label_item(item, values.words)
 
 
-def explain_item(item: ItemFacts, values: Values) -> str:
+def explain_item(item: MessageItem, values: Values) -> str:
     """Why and since when it is owed, in the pages' words."""
     translate, said = values.words.translate, []
     if item.type == "COLLECTION_FEE":
@@ -130,7 +130,7 @@ def explain_item(item: ItemFacts, values: Values) -> str:
     return " ".join(said)
 
 
-def _explain_html(item: ItemFacts, values: Values) -> str:
+def _explain_html(item: MessageItem, values: Values) -> str:
     said = explain_item(item, values)
     return f'<br><small class="quiet" style="{BOX_LABEL}">{escape(said)}</small>' if said else ""
 

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from dunwell.accounts.merchants.configuration import Configuration, find_missing
 from dunwell.contact.messages.placeholders import find_used
-from dunwell.core.workflows.definition import ContactHours, Definition, Texts
+from dunwell.core.workflows.definition import Definition, Texts, WorkflowContactHours
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_pointer
@@ -145,7 +145,7 @@ def find_quiet_faults(configuration: Configuration, definition: Definition) -> I
         yield Fault("/settings/contactHours", message, "EMPTY_HOURS")
 
 
-def is_all_quiet(quiet: Hours, hours: ContactHours) -> bool:
+def is_all_quiet(quiet: Hours, hours: WorkflowContactHours) -> bool:
     if quiet.since < quiet.until:
         return quiet.since <= hours.since and hours.until <= quiet.until
     return quiet.since <= hours.since or hours.until <= quiet.until

@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.identities import (
-    Person,
+    DebtorPerson,
     digest_address,
     identify,
     mask_address,
@@ -113,7 +113,7 @@ class KnownSuppressions(msgspec.Struct, frozen=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class Suppression:
+class SuppressionEntry:
     channel: Channel
     masked_address: str
     reason: SuppressionReason
@@ -178,17 +178,17 @@ async def lift_listed(
     )  # fmt: skip
 
 
-async def load_suppressions(tx: Connection, merchant_id: int) -> list[Suppression]:
+async def load_suppressions(tx: Connection, merchant_id: int) -> list[SuppressionEntry]:
     """All of a merchant's, the oldest first."""
-    return [Suppression(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
+    return [SuppressionEntry(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
 
 
 async def load_listed(
     tx: Connection, merchant_id: int, digests: Sequence[bytes]
-) -> dict[bytes, Suppression]:
+) -> dict[bytes, SuppressionEntry]:
     """By digest."""
     rows = await tx.fetch(_LOAD_LISTED, merchant_id, list(digests))
-    return {digest: replace(Suppression(*values), digest=digest) for digest, *values in rows}
+    return {digest: replace(SuppressionEntry(*values), digest=digest) for digest, *values in rows}
 
 
 async def load_suppressed(
@@ -266,7 +266,7 @@ WHERE released_at IS NULL AND stopped_identities IS NOT NULL
 ClaimKey = tuple[int, int]
 
 
-async def load_person(tx: Connection, merchant_id: int, claim_id: int) -> Person:
+async def load_person(tx: Connection, merchant_id: int, claim_id: int) -> DebtorPerson:
     """The debtor of a claim that exists."""
     return (await _load_persons(tx, [(merchant_id, claim_id)]))[merchant_id, claim_id]
 
@@ -282,7 +282,7 @@ async def find_stopped_claims(
 
 
 async def find_stopped(
-    tx: Connection, keys: KeyRing, persons: dict[ClaimKey, Person]
+    tx: Connection, keys: KeyRing, persons: dict[ClaimKey, DebtorPerson]
 ) -> set[ClaimKey]:
     """The claims of those persons who must not be contacted."""
     known = {key: set(identify(keys, key[0], person)) for key, person in persons.items()}
@@ -291,10 +291,12 @@ async def find_stopped(
     return {key for key, digests in known.items() if not stopped.isdisjoint(digests)}
 
 
-async def _load_persons(tx: Connection, claims: Collection[ClaimKey]) -> dict[ClaimKey, Person]:
+async def _load_persons(
+    tx: Connection, claims: Collection[ClaimKey]
+) -> dict[ClaimKey, DebtorPerson]:
     rows = await tx.fetch(_LOAD_PERSONS, *map(list, zip(*claims, strict=True)))
     return {
-        (row["merchant_id"], row["claim_id"]): Person(
+        (row["merchant_id"], row["claim_id"]): DebtorPerson(
             row["claim_id"], row["email"], row["mobile_number"], row["customer_number"]
         )
         for row in rows

@@ -23,7 +23,7 @@ HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
 
-class Kind(StrEnum):
+class NoticeKind(StrEnum):
     # Six digits to the address on file, which raise what a session may see.
     CODE = "CODE"
     # A new link, to the address on file.
@@ -45,24 +45,24 @@ class Kind(StrEnum):
 
 # So long is a notice worth sending. A code ends when its page stops waiting for it.
 _SENT_WITHIN = {
-    Kind.CODE: timedelta(minutes=10),
-    Kind.LINK: timedelta(hours=1),
-    Kind.RECEIPT: timedelta(days=1),
-    Kind.CONFIRMATION: timedelta(days=1),
-    Kind.CHANGE_CODE: timedelta(minutes=10),
-    Kind.CHANGE_NOTICE: timedelta(days=3),
-    Kind.ANSWER: timedelta(days=1),
-    Kind.REMINDER: timedelta(days=1),
-    Kind.OVERDUE: timedelta(days=3),
+    NoticeKind.CODE: timedelta(minutes=10),
+    NoticeKind.LINK: timedelta(hours=1),
+    NoticeKind.RECEIPT: timedelta(days=1),
+    NoticeKind.CONFIRMATION: timedelta(days=1),
+    NoticeKind.CHANGE_CODE: timedelta(minutes=10),
+    NoticeKind.CHANGE_NOTICE: timedelta(days=3),
+    NoticeKind.ANSWER: timedelta(days=1),
+    NoticeKind.REMINDER: timedelta(days=1),
+    NoticeKind.OVERDUE: timedelta(days=3),
 }
 # A print service may be away over a weekend, and no other way is left after a letter. A letter
 # about a missed instalment can still arrive before the seven days of its grace are over.
 _LETTER_SENT_WITHIN = timedelta(days=3)
 _WAYS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
 # Asked for just now by somebody who waits for it: it goes to a suppressed address too.
-_AWAITED = frozenset({Kind.CODE, Kind.LINK, Kind.CHANGE_CODE})
+_AWAITED = frozenset({NoticeKind.CODE, NoticeKind.LINK, NoticeKind.CHANGE_CODE})
 # Sent of itself, again and again, as a process's messages are. All else answers one act.
-_ENDED_BY_ONE_CLICK = frozenset({Kind.REMINDER})
+_ENDED_BY_ONE_CLICK = frozenset({NoticeKind.REMINDER})
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,10 +77,10 @@ class Addressee:
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class DebtorNotice:
     """What is to be sent; token and codes are masks (`secrets`)."""
 
-    kind: Kind
+    kind: NoticeKind
     addressee: Addressee
     # An SMS has neither subject nor HTML.
     subject: str | None
@@ -121,7 +121,7 @@ def decide_limit_to_one(sent_at: Sequence[datetime], now: datetime) -> TooMany |
     return TooMany(again_at) if again_at else None
 
 
-def decide_expiry(kind: Kind, channel: NoticeChannel, now: datetime) -> datetime:
+def decide_expiry(kind: NoticeKind, channel: NoticeChannel, now: datetime) -> datetime:
     """When it is not sent any more."""
     within = _SENT_WITHIN[kind]
     return now + (max(within, _LETTER_SENT_WITHIN) if channel == "LETTER" else within)
@@ -137,31 +137,31 @@ def list_ways(tried: NoticeChannel | None, *, is_worth_letter: bool) -> Sequence
     return [each for each in left if each != "LETTER" or is_worth_letter]
 
 
-def is_awaited(kind: Kind) -> bool:
+def is_awaited(kind: NoticeKind) -> bool:
     """Whether anybody may ask for it, who then waits for it."""
     return kind in _AWAITED
 
 
-def is_ended_by_one_click(kind: Kind) -> bool:
+def is_ended_by_one_click(kind: NoticeKind) -> bool:
     """Whether its e-mail bears List-Unsubscribe (RFC 8058)."""
     return kind in _ENDED_BY_ONE_CLICK
 
 
-def heeds_suppression(kind: Kind, reason: str) -> bool:
+def heeds_suppression(kind: NoticeKind, reason: str) -> bool:
     """Whether an address suppressed for this reason does not get it. A stranger gets nothing that
     could open the claim. That an address was changed its old one is told even if the debtor, or who
     plays the debtor, wants no mail there."""
     if reason == "WRONG_PERSON":
         return True
-    if kind is Kind.CHANGE_NOTICE and reason == "DEBTOR":
+    if kind is NoticeKind.CHANGE_NOTICE and reason == "DEBTOR":
         return False
     return not is_awaited(kind)
 
 
-def heeds_contact_stop(kind: Kind) -> bool:
+def heeds_contact_stop(kind: NoticeKind) -> bool:
     """Whether it is not sent about a claim whose debtor must not be contacted: everything but what
     somebody has asked for just now, and what goes to the merchant."""
-    return not is_awaited(kind) and kind is not Kind.OVERDUE
+    return not is_awaited(kind) and kind is not NoticeKind.OVERDUE
 
 
 def _find_room(
@@ -187,7 +187,7 @@ class Settlement:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class DueNotice:
     """A notice that has fallen due."""
 
     # It was given to the channel before, and nobody knows what became of that.
@@ -198,7 +198,7 @@ class Standing:
     expires_at: datetime
 
 
-def decide_no_call(standing: Standing, now: datetime) -> Settlement | None:
+def decide_no_call(standing: DueNotice, now: datetime) -> Settlement | None:
     """Why the channel is not called; none: it is."""
     reason = _find_obstacle(standing, now)
     if standing.was_handed_over:
@@ -225,7 +225,7 @@ def decide_settlement(
     return Settlement("UNKNOWN")
 
 
-def _find_obstacle(standing: Standing, now: datetime) -> str | None:
+def _find_obstacle(standing: DueNotice, now: datetime) -> str | None:
     if standing.is_repeatable is None:
         return "the merchant has no such channel"
     if standing.is_suppressed:

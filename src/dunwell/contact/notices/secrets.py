@@ -11,7 +11,7 @@ from uuid import UUID
 
 from dunwell.contact.messages.codes import CODE_MASK, derive_code, render_code, unmask_check
 from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.contact.notices.notice import Kind
+from dunwell.contact.notices.notice import NoticeKind
 from dunwell.platform.crypto import KeyRing
 
 # Stands for the code wherever a notice is stored; as long as what it stands for.
@@ -19,8 +19,10 @@ NOTICE_CODE_MASK = "_code_"
 _DIGITS = len(NOTICE_CODE_MASK)
 _TOKEN_BYTES = 16
 _LINK, _CODE = "notice-link", "notice-code"
-_BEARS_TOKEN = frozenset({Kind.LINK, Kind.ANSWER, Kind.REMINDER, Kind.CONFIRMATION})
-_BEARS_CODE = frozenset({Kind.CODE, Kind.CHANGE_CODE})
+_BEARS_TOKEN = frozenset(
+    {NoticeKind.LINK, NoticeKind.ANSWER, NoticeKind.REMINDER, NoticeKind.CONFIRMATION}
+)
+_BEARS_CODE = frozenset({NoticeKind.CODE, NoticeKind.CHANGE_CODE})
 
 
 def derive_notice_token(keys: KeyRing, notice_id: UUID, key_version: int | None = None) -> str:
@@ -45,18 +47,18 @@ def is_notice_code(
     return hmac.compare_digest(code.encode(), given.encode())
 
 
-def bears_token(kind: Kind) -> bool:
+def bears_token(kind: NoticeKind) -> bool:
     """Whether its words may have a link."""
     return kind in _BEARS_TOKEN
 
 
-def bears_check(kind: Kind) -> bool:
+def bears_check(kind: NoticeKind) -> bool:
     """Whether it bears a code to check it by; two codes in one message would be mixed up."""
     return kind not in _BEARS_CODE
 
 
 def unmask(
-    keys: KeyRing, kind: Kind, notice_id: UUID, text: str, key_version: int | None = None
+    keys: KeyRing, kind: NoticeKind, notice_id: UUID, text: str, key_version: int | None = None
 ) -> str:
     """Stored content as it leaves the house: the kind's own secrets, and no others."""
     if kind in _BEARS_CODE:

@@ -16,7 +16,7 @@ from dunwell.contact.notices.notice import (
     DAY,
     HOUR,
     REPEATED_WITHIN,
-    Notice,
+    DebtorNotice,
     TooMany,
     Unreachable,
     decide_expiry,
@@ -44,7 +44,9 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import NotFound
 
 
-async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
+async def send_notice(
+    work: Work, keys: KeyRing, notice: DebtorNotice
+) -> UUID | TooMany | Unreachable:
     """The notice's id, which its code and its link's token are derived from. Locks the claim:
     limits count those of others too. Raises NotFound."""
     addressee = notice.addressee
@@ -73,7 +75,7 @@ async def send_notice(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMa
     return notice_id
 
 
-async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: Notice) -> None:
+async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: DebtorNotice) -> None:
     """The digests of what it bears: a link, a letter's code, a code to check it by."""
     claim_id = notice.addressee.claim_id
     if bears_token(notice.kind) and TOKEN_MASK in notice.body_text:
@@ -101,7 +103,7 @@ async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: Noti
         )
 
 
-async def find_repeated(work: Work, notice: Notice) -> UUID | None:
+async def find_repeated(work: Work, notice: DebtorNotice) -> UUID | None:
     """The notice that a second click on the same form asks for once more: it is on its way already.
     Locks the claim, so that clicks take turns. Raises NotFound."""
     if await lock_claim(work.tx, work.merchant_id, notice.addressee.claim_id) is None:
@@ -109,7 +111,9 @@ async def find_repeated(work: Work, notice: Notice) -> UUID | None:
     return await find_same(work.tx, work.merchant_id, notice, work.real_now - REPEATED_WITHIN)
 
 
-async def _find_refusal(work: Work, keys: KeyRing, notice: Notice) -> TooMany | Unreachable | None:
+async def _find_refusal(
+    work: Work, keys: KeyRing, notice: DebtorNotice
+) -> TooMany | Unreachable | None:
     addressee = notice.addressee
     if addressee.channel not in work.merchant.configuration.channels:
         return Unreachable("NO_CHANNEL")
@@ -135,7 +139,7 @@ async def _find_refusal(work: Work, keys: KeyRing, notice: Notice) -> TooMany | 
     )
 
 
-def _digest_recipient(keys: KeyRing, notice: Notice) -> tuple[bytes, ...]:
+def _digest_recipient(keys: KeyRing, notice: DebtorNotice) -> tuple[bytes, ...]:
     """What the installation knows the address by, of whom it counts what is sent there."""
     addressee = notice.addressee
     if not is_awaited(notice.kind):

@@ -27,8 +27,8 @@ from dunwell.contact.messages.letters.rendering import put_on
 from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.contact.messages.suppression import ClaimKey, find_stopped_claims, load_reasons_of_many
 from dunwell.contact.notices.notice import (
+    DueNotice,
     Settlement,
-    Standing,
     decide_no_call,
     decide_settlement,
     heeds_contact_stop,
@@ -312,7 +312,7 @@ class _NoticeQueue:
             is_stopped = heeds_contact_stop(each.notice.kind) and _find_claim(each) in stopped
             channel = each.notice.addressee.channel
             adapter = self._adapters.find(merchants[each.merchant_id], channel)
-            standing = Standing(
+            standing = DueNotice(
                 was_handed_over=each.was_handed_over,
                 is_suppressed=is_stopped
                 or (reason is not None and heeds_suppression(each.notice.kind, reason)),

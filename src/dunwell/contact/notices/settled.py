@@ -16,7 +16,7 @@ from prometheus_client import Counter
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
-from dunwell.contact.notices.notice import Kind, NoticeChannel
+from dunwell.contact.notices.notice import NoticeChannel, NoticeKind
 from dunwell.contact.notices.occasions.store import empty_occasions, reopen_occasion
 from dunwell.contact.notices.store import empty_notices, lock_notice, save_failed
 from dunwell.platform.errors import InvalidState, NotFound
@@ -40,7 +40,7 @@ _UNSENT = Counter(
 )
 
 
-def count_unsent(kind: Kind, channel: NoticeChannel, outcome: Outcome) -> None:
+def count_unsent(kind: NoticeKind, channel: NoticeChannel, outcome: Outcome) -> None:
     _UNSENT.labels(kind.value, channel, outcome).inc()
 
 

@@ -10,7 +10,14 @@ from uuid import UUID
 import msgspec
 
 from dunwell.contact.messages.letters.sheet import Sheet
-from dunwell.contact.notices.notice import Addressee, Kind, Notice, NoticeChannel, Settlement, State
+from dunwell.contact.notices.notice import (
+    Addressee,
+    DebtorNotice,
+    NoticeChannel,
+    NoticeKind,
+    Settlement,
+    State,
+)
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease, LeasedTable
 from dunwell.platform.database.sql import compose
@@ -145,7 +152,7 @@ class Keyed:
 class LeasedNotice:
     merchant_id: int
     notice_id: UUID
-    notice: Notice
+    notice: DebtorNotice
     # With the one that begins now.
     tries: int
     dated_at: datetime
@@ -163,13 +170,13 @@ class StandingNotice:
     """A notice of which a report comes in."""
 
     claim_id: int
-    kind: Kind
+    kind: NoticeKind
     channel: NoticeChannel
     state: State
 
 
 async def load_asked(
-    tx: Connection, merchant_id: int, claim_id: int, kind: Kind, since: datetime
+    tx: Connection, merchant_id: int, claim_id: int, kind: NoticeKind, since: datetime
 ) -> list[datetime]:
     """When the claim's notices of a kind were asked for."""
     rows = await tx.fetch(_LOAD_ASKED, merchant_id, claim_id, kind, since)
@@ -177,7 +184,7 @@ async def load_asked(
 
 
 async def has_recent(
-    tx: Connection, merchant_id: int, to: Addressee, kind: Kind, since: datetime
+    tx: Connection, merchant_id: int, to: Addressee, kind: NoticeKind, since: datetime
 ) -> bool:
     """Whether a notice of a kind went to this address of a locked claim and has not failed."""
     found: bool = await tx.fetchval(
@@ -187,7 +194,7 @@ async def has_recent(
 
 
 async def find_same(
-    tx: Connection, merchant_id: int, notice: Notice, since: datetime
+    tx: Connection, merchant_id: int, notice: DebtorNotice, since: datetime
 ) -> UUID | None:
     """The newest that says the same to the same address and has not failed."""
     to = notice.addressee
@@ -208,7 +215,7 @@ async def load_asked_to_one(
 
 
 async def save_notice(
-    tx: Connection, merchant_id: int, notice_id: UUID, notice: Notice, times: NoticeTimes,
+    tx: Connection, merchant_id: int, notice_id: UUID, notice: DebtorNotice, times: NoticeTimes,
     keyed: Keyed,
 ) -> None:  # fmt: skip
     addressee = notice.addressee
@@ -236,8 +243,8 @@ async def lease_notices(
         LeasedNotice(
             merchant_id=row["merchant_id"],
             notice_id=row["notice_id"],
-            notice=Notice(
-                Kind(row["kind"]),
+            notice=DebtorNotice(
+                NoticeKind(row["kind"]),
                 Addressee(row["claim_id"], row["channel"], row["recipient"], row["language"]),
                 subject=row["subject"],
                 body_text=row["body_text"],
@@ -259,7 +266,7 @@ async def lock_notice(tx: Connection, merchant_id: int, notice_id: UUID) -> Stan
     row = await tx.fetchrow(_LOCK, merchant_id, notice_id)
     if row is None:
         return None
-    return StandingNotice(row["claim_id"], Kind(row["kind"]), row["channel"], row["state"])
+    return StandingNotice(row["claim_id"], NoticeKind(row["kind"]), row["channel"], row["state"])
 
 
 async def save_failed(

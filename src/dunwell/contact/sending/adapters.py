@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import structlog
 
-from dunwell.accounts.installation.delivery_providers import Pace
+from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.sending.channel import (
@@ -45,7 +45,7 @@ class BoundLine:
     """A line that is not given everything at once: what it has unanswered may have left."""
 
     name: str
-    pace: Pace
+    pace: ProviderPace
 
 
 class Adapters:

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Protocol, runtime_checkable
 from uuid import UUID
 
-from dunwell.accounts.installation.delivery_providers import Pace
+from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.rendering import LOGO_ID
@@ -140,7 +140,7 @@ class LineAdapter(ChannelAdapter, Protocol):
     """The adapter of a line of the installation file: it may keep connections open."""
 
     @property
-    def pace(self) -> Pace:
+    def pace(self) -> ProviderPace:
         """How quick it may be taken."""
 
     async def close(self) -> None:

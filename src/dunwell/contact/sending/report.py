@@ -12,7 +12,7 @@ from uuid import UUID
 
 import phonenumbers
 
-from dunwell.contact.messages.contact import Contact
+from dunwell.contact.messages.contact import LeasedContact
 
 UNKNOWN_COUNTRY = "ZZ"
 _ANY_OTHER = "*"
@@ -108,7 +108,7 @@ def decide_report(reported: ReportState, state: str, *, is_delivered: bool) -> R
     return ReportOutcome.IGNORE
 
 
-def find_destination(contact: Contact) -> str | None:
+def find_destination(contact: LeasedContact) -> str | None:
     """As reports of what became of it name it; none: not known."""
     match contact.channel:
         case "EMAIL":

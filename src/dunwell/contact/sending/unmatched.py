@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-from dunwell.accounts.installation.audit_log import Act, save_installation_audit
+from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
@@ -15,11 +15,11 @@ from dunwell.contact.sending.store import Unplaced, UnplacedKind, load_unplaced,
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.listed_table import (
     ListedTable,
+    ListPage,
     ListScope,
     NarrowIndex,
     NoFilter,
     Order,
-    Page,
 )
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.ids import Ids
@@ -58,7 +58,7 @@ _LISTS: Mapping[UnplacedKind, ListedTable[NoFilter, UUID, Unplaced]] = {
 
 async def list_unplaced(
     tx: Connection, actor: Actor, kind: UnplacedKind, *, limit: int, cursor: str | None = None
-) -> Page[Unplaced]:
+) -> ListPage[Unplaced]:
     """Those nobody has looked at, the newest first. Raises ValidationError for a bad cursor."""
     check_right(actor, Right.OPERATE)
     return await list_page(ListScope(tx), _LISTS[kind], NoFilter(), limit=limit, cursor=cursor)
@@ -72,7 +72,7 @@ async def look_at_unplaced(
     if not await save_look(tx, kind, key, looked_by=actor.actor_id, real_now=real_now):
         return False
     subject = _SUBJECTS[kind]
-    act = Act(
+    act = InstallationAct(
         actor_kind=actor.kind,
         actor_id=actor.actor_id,
         action=f"{subject}.look",

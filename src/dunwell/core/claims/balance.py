@@ -15,7 +15,7 @@ from dunwell.platform.errors import Fault, InvalidState, ValidationError
 PRIMARY = "PRIMARY"
 
 
-class Item(msgspec.Struct, frozen=True, gc=False):
+class OwedItem(msgspec.Struct, frozen=True, gc=False):
     """A claim position and how much of it is paid."""
 
     item_id: int
@@ -41,7 +41,7 @@ class Balance:
     overpaid_cents: int
 
 
-def sum_balance(items: Sequence[Item], paid_cents: int) -> Balance:
+def sum_balance(items: Sequence[OwedItem], paid_cents: int) -> Balance:
     """paid_cents: all payments that stand, allocated or not."""
     total = sum(item.value_cents for item in items)
     allocated = sum(item.allocated_cents for item in items)
@@ -49,7 +49,7 @@ def sum_balance(items: Sequence[Item], paid_cents: int) -> Balance:
 
 
 def allocate(
-    items: Sequence[Item], amount_cents: int, order: Allocation, first: Collection[int] = ()
+    items: Sequence[OwedItem], amount_cents: int, order: Allocation, first: Collection[int] = ()
 ) -> dict[int, int]:
     """Share an amount among items: item id -> cents, only items that get something. first: the ids
     of those it was made for."""
@@ -65,7 +65,7 @@ def allocate(
     return shares
 
 
-def _payment_order(item: Item, order: Allocation) -> tuple[bool, date, int]:
+def _payment_order(item: OwedItem, order: Allocation) -> tuple[bool, date, int]:
     """Costs and fees first or last, then the oldest due, then the claim's own order."""
     is_primary = item.type == PRIMARY
     comes_last = is_primary if order == "COSTS_FIRST" else not is_primary
@@ -84,14 +84,14 @@ def check_changeable(status: Status) -> None:
         )
 
 
-def check_room(items: Sequence[Item]) -> None:
+def check_room(items: Sequence[OwedItem]) -> None:
     """Raises ValidationError when the claim takes no further item."""
     if len(items) >= MAX_ITEMS:
         message = f"The claim has {len(items)} items; {MAX_ITEMS} are the most it takes."
         raise ValidationError([Fault("", message, "TOO_MANY")])
 
 
-def check_fee_of(items: Sequence[Item], item_id: int | None) -> None:
+def check_fee_of(items: Sequence[OwedItem], item_id: int | None) -> None:
     """A fee is added for an item that is no fee itself. Raises ValidationError."""
     if item_id is None or any(each.item_id == item_id and _is_primary(each) for each in items):
         return
@@ -99,7 +99,7 @@ def check_fee_of(items: Sequence[Item], item_id: int | None) -> None:
     raise ValidationError([Fault("/itemId", message, "UNKNOWN_ITEM")])
 
 
-def find_going(items: Sequence[Item], item_id: int) -> list[Item]:
+def find_going(items: Sequence[OwedItem], item_id: int) -> list[OwedItem]:
     """One of the items and the fees that go with it. Raises InvalidState."""
     going = [each for each in items if item_id in (each.item_id, each.fee_of)]
     if any(each.allocated_cents for each in going):
@@ -116,5 +116,5 @@ def find_going(items: Sequence[Item], item_id: int) -> list[Item]:
     return going
 
 
-def _is_primary(item: Item) -> bool:
+def _is_primary(item: OwedItem) -> bool:
     return item.type == PRIMARY

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from operator import attrgetter
 from typing import Any, Protocol
 
-from dunwell.core.workflows.definition import Bounds, Condition, TextTest
+from dunwell.core.workflows.definition import Condition, IntegerBounds, TextTest
 
 
 class Facts(Protocol):
@@ -131,7 +131,7 @@ def find_unmet(condition: Condition | None, facts: Facts) -> list[str]:
     return [each.name for each, test in list_tests(condition) if not each.holds(test, facts)]
 
 
-def is_within(bounds: Bounds, value: int | None) -> bool:
+def is_within(bounds: IntegerBounds, value: int | None) -> bool:
     """An unknown value is within no bounds."""
     if value is None:
         return False
@@ -139,7 +139,7 @@ def is_within(bounds: Bounds, value: int | None) -> bool:
     return (low is None or low <= value) and (high is None or value <= high)
 
 
-def read_bounds(bounds: Bounds) -> tuple[int | None, int | None]:
+def read_bounds(bounds: IntegerBounds) -> tuple[int | None, int | None]:
     """Both inclusive; none: open."""
     return (
         None if bounds.min is None else int(bounds.min),

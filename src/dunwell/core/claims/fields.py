@@ -182,7 +182,7 @@ class DebtorFields(ContactData, frozen=True, kw_only=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class DebtorField:
     """A field as the table has it. `given`: its type with limits; `kind`: without; neither has the
     None that every field may be."""
 
@@ -202,7 +202,7 @@ class Field:
 
 
 @cache
-def list_fields(shape: type[msgspec.Struct]) -> tuple[Field, ...]:
+def list_fields(shape: type[msgspec.Struct]) -> tuple[DebtorField, ...]:
     """Those of one of the shapes above, in order."""
     hints = get_type_hints(shape, include_extras=True)
     return tuple(
@@ -211,13 +211,15 @@ def list_fields(shape: type[msgspec.Struct]) -> tuple[Field, ...]:
     )
 
 
-def _read_field(name: str, wire_name: str, hint: Any) -> Field:
+def _read_field(name: str, wire_name: str, hint: Any) -> DebtorField:
     optional, about = get_args(hint)
     assert get_origin(optional) in (Union, UnionType)
     given, _ = get_args(optional)
     kind = get_args(given)[0] if get_origin(given) is Annotated else given
     is_patchable = name in ContactData.__struct_fields__
-    return Field(name, wire_name, given=given, kind=kind, about=about, is_patchable=is_patchable)
+    return DebtorField(
+        name, wire_name, given=given, kind=kind, about=about, is_patchable=is_patchable
+    )
 
 
 FIELDS = list_fields(DebtorFields)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.balance import Balance, Item, sum_balance
+from dunwell.core.claims.balance import Balance, OwedItem, sum_balance
 from dunwell.core.claims.fields import DebtorFields
 from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.states import Status
@@ -23,7 +23,7 @@ from dunwell.platform.errors import NotFound
 
 
 @dataclass(frozen=True, slots=True)
-class Assignment:
+class CurrentAssignment:
     workflow_id: UUID
     # v<major>.<minor>: what the next step would use.
     version: str
@@ -38,11 +38,11 @@ class ClaimView:
     currency: str
     status: Status
     debtor: DebtorFields
-    items: Sequence[Item]
+    items: Sequence[OwedItem]
     balance: Balance
     # Those that stand now.
     holds: Sequence[Hold]
-    assignment: Assignment | None
+    assignment: CurrentAssignment | None
     # None while a contact is under way, under a hold, and after the end.
     next_step_at: datetime | None
     created_at: datetime
@@ -76,8 +76,8 @@ async def read_claim(work: Work, claim_id: int) -> ClaimView:
     )
 
 
-def _find_assignment(claim: ClaimRecord, *, is_switched: bool) -> Assignment | None:
+def _find_assignment(claim: ClaimRecord, *, is_switched: bool) -> CurrentAssignment | None:
     if claim.workflow_id is None:
         return None
     scenario_id = None if is_switched else claim.scenario_id
-    return Assignment(claim.workflow_id, f"v{claim.major}.{claim.minor}", scenario_id)
+    return CurrentAssignment(claim.workflow_id, f"v{claim.major}.{claim.minor}", scenario_id)

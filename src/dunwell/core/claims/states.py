@@ -19,7 +19,7 @@ class Status(StrEnum):
     WITHDRAWN = "WITHDRAWN"
 
 
-class Happening(StrEnum):
+class ClaimTransition(StrEnum):
     """What can happen to a claim's state."""
 
     STEP_RAN = "STEP_RAN"
@@ -31,25 +31,25 @@ class Happening(StrEnum):
 
 ACTIVE = frozenset({Status.CREATED, Status.IN_PROCESS})
 
-TRANSITIONS: dict[tuple[Status, Happening], Status] = {
-    (Status.CREATED, Happening.STEP_RAN): Status.IN_PROCESS,
-    (Status.CREATED, Happening.PAID_IN_FULL): Status.COLLECTED,
-    (Status.CREATED, Happening.STEPS_ENDED): Status.ARCHIVED,
-    (Status.CREATED, Happening.ARCHIVED_BY_HAND): Status.ARCHIVED,
-    (Status.CREATED, Happening.WITHDRAWN_BY_MERCHANT): Status.WITHDRAWN,
-    (Status.IN_PROCESS, Happening.STEP_RAN): Status.IN_PROCESS,
-    (Status.IN_PROCESS, Happening.PAID_IN_FULL): Status.COLLECTED,
-    (Status.IN_PROCESS, Happening.STEPS_ENDED): Status.ARCHIVED,
-    (Status.IN_PROCESS, Happening.ARCHIVED_BY_HAND): Status.ARCHIVED,
-    (Status.IN_PROCESS, Happening.WITHDRAWN_BY_MERCHANT): Status.WITHDRAWN,
+TRANSITIONS: dict[tuple[Status, ClaimTransition], Status] = {
+    (Status.CREATED, ClaimTransition.STEP_RAN): Status.IN_PROCESS,
+    (Status.CREATED, ClaimTransition.PAID_IN_FULL): Status.COLLECTED,
+    (Status.CREATED, ClaimTransition.STEPS_ENDED): Status.ARCHIVED,
+    (Status.CREATED, ClaimTransition.ARCHIVED_BY_HAND): Status.ARCHIVED,
+    (Status.CREATED, ClaimTransition.WITHDRAWN_BY_MERCHANT): Status.WITHDRAWN,
+    (Status.IN_PROCESS, ClaimTransition.STEP_RAN): Status.IN_PROCESS,
+    (Status.IN_PROCESS, ClaimTransition.PAID_IN_FULL): Status.COLLECTED,
+    (Status.IN_PROCESS, ClaimTransition.STEPS_ENDED): Status.ARCHIVED,
+    (Status.IN_PROCESS, ClaimTransition.ARCHIVED_BY_HAND): Status.ARCHIVED,
+    (Status.IN_PROCESS, ClaimTransition.WITHDRAWN_BY_MERCHANT): Status.WITHDRAWN,
     # A payment is always recorded; in a final state it changes the balance alone.
-    (Status.COLLECTED, Happening.PAID_IN_FULL): Status.COLLECTED,
-    (Status.ARCHIVED, Happening.PAID_IN_FULL): Status.ARCHIVED,
-    (Status.WITHDRAWN, Happening.PAID_IN_FULL): Status.WITHDRAWN,
+    (Status.COLLECTED, ClaimTransition.PAID_IN_FULL): Status.COLLECTED,
+    (Status.ARCHIVED, ClaimTransition.PAID_IN_FULL): Status.ARCHIVED,
+    (Status.WITHDRAWN, ClaimTransition.PAID_IN_FULL): Status.WITHDRAWN,
 }
 
 
-def decide_status(status: Status, happening: Happening) -> Status:
+def decide_status(status: Status, happening: ClaimTransition) -> Status:
     """The state after the happening. Raises InvalidState where the table has no entry."""
     following = TRANSITIONS.get((status, happening))
     if following is None:

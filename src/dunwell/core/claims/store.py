@@ -7,8 +7,8 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
-from dunwell.core.claims.balance import Item
+from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
+from dunwell.core.claims.balance import OwedItem
 from dunwell.core.claims.debtor_rows import list_columns, read_row
 from dunwell.core.claims.fields import DebtorFields
 from dunwell.core.claims.holds import Hold, HoldKind
@@ -124,10 +124,10 @@ async def load_claim(tx: Connection, merchant_id: int, claim_id: int) -> ClaimRe
     )
 
 
-async def load_items(tx: Connection, merchant_id: int, claim_id: int) -> list[Item]:
+async def load_items(tx: Connection, merchant_id: int, claim_id: int) -> list[OwedItem]:
     rows = await tx.fetch(_LOAD_ITEMS, merchant_id, claim_id)
     return [
-        Item(
+        OwedItem(
             item_id=row["item_id"],
             position=row["position"],
             type=row["type"],
@@ -213,7 +213,7 @@ CROSS JOIN LATERAL (
 WHERE $2::integer IS NULL OR due.merchant_id = $2
 LIMIT $3
 """,
-    due=list_due_merchants(Due("holds", "d.lifted_at IS NULL AND d.until <= {now}")),
+    due=list_due_merchants(DueTable("holds", "d.lifted_at IS NULL AND d.until <= {now}")),
 )
 # A statement of its own: the next one must see what was committed while this one waited.
 _LOCK_CLAIMS = """

@@ -15,7 +15,7 @@ from dunwell.core.events.store import Position, find_stretch
 from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import SETTLED_BEFORE, WRITTEN_BY
-from dunwell.platform.database.listed_table import Page
+from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.database.sql import Conditions, compose
 from dunwell.platform.errors import NotFound
 
@@ -125,7 +125,7 @@ NO_FILTER = EventFilter()
 
 async def find_events(
     work: Work, *, limit: int, cursor: str | None = None, wanted: EventFilter = NO_FILTER
-) -> Page[str]:
+) -> ListPage[str]:
     """Bodies to the letter, as webhooks carry them; no cursor when these are the last for now.
     Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
@@ -150,7 +150,7 @@ async def load_events_page(
     limit: int,
     cursor: str | None = None,
     wanted: EventFilter = NO_FILTER,
-) -> Page[str]:
+) -> ListPage[str]:
     """At most `limit` events behind the cursor. Raises ValidationError for a bad cursor."""
     position = _BEGINNING
     if cursor is not None:
@@ -158,9 +158,9 @@ async def load_events_page(
     rows = await _load_rows(tx, merchant_id, limit=limit + 1, position=position, wanted=wanted)
     page = rows[:limit]
     if len(rows) <= limit:
-        return Page([row["body"] for row in page], None)
+        return ListPage([row["body"] for row in page], None)
     place = (int(page[-1]["written_by"]), page[-1]["event_id"])
-    return Page([row["body"] for row in page], EVENT_CURSORS.render((merchant_id,), place))
+    return ListPage([row["body"] for row in page], EVENT_CURSORS.render((merchant_id,), place))
 
 
 async def _load_rows(

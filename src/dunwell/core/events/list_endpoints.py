@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, EndpointState
 from dunwell.core.events.webhooks.health.store import load_health
-from dunwell.platform.database.listed_table import ListedTable, Page
+from dunwell.platform.database.listed_table import ListedTable, ListPage
 from dunwell.platform.database.lists import list_page
 
 # As EndpointHealth has it.
@@ -49,7 +49,7 @@ EVERY_ENDPOINT = EndpointFilter()
 
 async def list_endpoints(
     work: Work, *, limit: int, cursor: str | None = None, wanted: EndpointFilter = EVERY_ENDPOINT
-) -> Page[EndpointHealth]:
+) -> ListPage[EndpointHealth]:
     """Whoever may not configure the merchant is shown only the origin of each address. Raises
     ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)

@@ -40,7 +40,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     body: str
 
 
-class Fee(msgspec.Struct, frozen=True, gc=False):
+class EventedFee(msgspec.Struct, frozen=True, gc=False):
     """The claim item a fee step added."""
 
     id: int
@@ -49,7 +49,7 @@ class Fee(msgspec.Struct, frozen=True, gc=False):
     currency: str
 
 
-class Payment(msgspec.Struct, frozen=True, gc=False):
+class EventedPayment(msgspec.Struct, frozen=True, gc=False):
     """A debtor's payment by a provider, begun or completed."""
 
     provider_name: str
@@ -93,7 +93,7 @@ def escalated(head: EventHead, step: EventActionStep, channel: Channel, referenc
     return _event(head, body.EscalatedEvent(**_frame(head), claim=claim, action_step=step))
 
 
-def fee_added(head: EventHead, step: EventActionStep, fee: Fee) -> Event:
+def fee_added(head: EventHead, step: EventActionStep, fee: EventedFee) -> Event:
     """The escalation process added a fee; its value goes out as a string of cents."""
     item = body.EventFee(fee.id, fee.type, str(fee.value_cents), fee.currency)
     claim = body.FeeAddedClaim(**_subject(head, "FEE_ADDED"), fee=item)
@@ -114,14 +114,14 @@ def archived(head: EventHead) -> Event:
     return _event(head, body.ArchivedEvent(**_frame(head), claim=claim))
 
 
-def payment_in_progress(head: EventHead, payment: Payment, reference: str) -> Event:
+def payment_in_progress(head: EventHead, payment: EventedPayment, reference: str) -> Event:
     """The debtor was handed off to the provider; `reference` is the payment reference."""
     begun = body.BegunPayment(**_payment_fields(payment), reference=reference)
     claim = body.PaymentInProgressClaim(**_subject(head, "PAYMENT_IN_PROGRESS"), payment=begun)
     return _event(head, body.PaymentInProgressEvent(**_frame(head, None), claim=claim))
 
 
-def payment_completed(head: EventHead, payment: Payment, transaction_id: str) -> Event:
+def payment_completed(head: EventHead, payment: EventedPayment, transaction_id: str) -> Event:
     """The payment request is completed; the amount is what was paid, `transaction_id` theirs."""
     completed = body.CompletedPayment(**_payment_fields(payment), transaction_id=transaction_id)
     claim = body.PaymentCompletedClaim(**_subject(head, "PAYMENT_COMPLETED"), payment=completed)
@@ -180,7 +180,7 @@ def _subject(head: EventHead, event_type: str) -> _Subject:
     )
 
 
-def _payment_fields(payment: Payment) -> _PaymentFields:
+def _payment_fields(payment: EventedPayment) -> _PaymentFields:
     return _PaymentFields(
         provider_name=payment.provider_name,
         amount=payment.amount_cents,

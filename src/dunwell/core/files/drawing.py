@@ -29,7 +29,7 @@ class NotDrawable(Exception):  # noqa: N818 - reads as what it says
 
 
 @dataclass(frozen=True, slots=True)
-class Box:
+class PictureBox:
     """What a picture has to fit into, in pixels."""
 
     width: int
@@ -47,7 +47,7 @@ class Drawing:
     pixels: bytes = b""
 
 
-def draw_page(content: bytes, content_type: str, page: int, box: Box) -> Drawing:
+def draw_page(content: bytes, content_type: str, page: int, box: PictureBox) -> Drawing:
     """`page`: from 1 on; 0: the pages are counted and nothing is drawn. Raises NotDrawable."""
     draw = _DRAWERS.get(content_type)
     if draw is None:
@@ -60,14 +60,14 @@ def draw_page(content: bytes, content_type: str, page: int, box: Box) -> Drawing
         raise NotDrawable("The file cannot be read.") from error
 
 
-def fit(width: float, height: float, box: Box, most_scale: float) -> float:
+def fit(width: float, height: float, box: PictureBox, most_scale: float) -> float:
     """How much larger a page of this size becomes, at most. Raises NotDrawable for no size."""
     if not (math.isfinite(width) and math.isfinite(height) and width > 0 and height > 0):
         raise NotDrawable("The page has no size.")
     return min(box.width / width, box.height / height, most_scale)
 
 
-def _draw_pdf(content: bytes, page: int, box: Box) -> Drawing:
+def _draw_pdf(content: bytes, page: int, box: PictureBox) -> Drawing:
     with pypdfium2.PdfDocument(content) as pdf:
         pages = len(pdf)
         if not 0 < pages <= MAX_PAGES:
@@ -85,8 +85,8 @@ def _draw_pdf(content: bytes, page: int, box: Box) -> Drawing:
         return _finish(pages, drawn.to_pil(), box)
 
 
-def _draw_image(name: str) -> Callable[[bytes, int, Box], Drawing]:
-    def draw(content: bytes, page: int, box: Box) -> Drawing:
+def _draw_image(name: str) -> Callable[[bytes, int, PictureBox], Drawing]:
+    def draw(content: bytes, page: int, box: PictureBox) -> Drawing:
         with Image.open(io.BytesIO(content), formats=(name,)) as image:
             width, height = image.size
             if width * height > MAX_PIXELS:
@@ -104,7 +104,7 @@ def _draw_image(name: str) -> Callable[[bytes, int, Box], Drawing]:
     return draw
 
 
-def _finish(pages: int, image: Image.Image, box: Box) -> Drawing:
+def _finish(pages: int, image: Image.Image, box: PictureBox) -> Drawing:
     """On white, and never larger than asked: what rounding added is taken off."""
     if image.width > box.width or image.height > box.height:
         image.thumbnail((box.width, box.height))
@@ -116,7 +116,7 @@ def _finish(pages: int, image: Image.Image, box: Box) -> Drawing:
     return Drawing(pages, drawn.width, drawn.height, drawn.tobytes())
 
 
-_DRAWERS: Mapping[str, Callable[[bytes, int, Box], Drawing]] = {
+_DRAWERS: Mapping[str, Callable[[bytes, int, PictureBox], Drawing]] = {
     PDF: _draw_pdf,
     JPEG: _draw_image("JPEG"),
     PNG: _draw_image("PNG"),

@@ -11,8 +11,8 @@ import msgspec
 import pikepdf
 from PIL import Image
 
-from dunwell.core.files.drawing import Box, NotDrawable, draw_page
-from dunwell.core.files.pictures import Drawn, Wanted
+from dunwell.core.files.drawing import NotDrawable, PictureBox, draw_page
+from dunwell.core.files.pictures import Drawn, WantedPicture
 from dunwell.core.files.upload import PDF, PNG
 from dunwell.platform.children.child import serve, shut_in
 
@@ -39,14 +39,14 @@ def _make_ready() -> None:
         page.obj.Resources = pikepdf.Dictionary(Font=pikepdf.Dictionary(F=font))
         page.obj.Contents = pdf.make_stream(b"BT /F 12 Tf 5 5 Td (A) Tj ET")
         pdf.save(written)
-    draw_page(written.getvalue(), PDF, 1, Box(60, 60))
+    draw_page(written.getvalue(), PDF, 1, PictureBox(60, 60))
     Image.new("RGBA", (4, 4)).save(picture, "PNG")
-    draw_page(picture.getvalue(), PNG, 1, Box(2, 2))
+    draw_page(picture.getvalue(), PNG, 1, PictureBox(2, 2))
 
 
 def _draw(request: bytes) -> bytes:
-    wanted = msgspec.msgpack.decode(request, type=Wanted)
-    box = Box(wanted.width, wanted.height)
+    wanted = msgspec.msgpack.decode(request, type=WantedPicture)
+    box = PictureBox(wanted.width, wanted.height)
     try:
         drawing = draw_page(wanted.content, wanted.content_type, wanted.page, box)
     except NotDrawable:

@@ -19,7 +19,7 @@ _MAX_ANSWER_BYTES = 40 * 1024 * 1024
 _PATIENCE_SECONDS = 15.0
 
 
-class Finding(msgspec.Struct, frozen=True):
+class InspectionResult(msgspec.Struct, frozen=True):
     """The child's answer: a type and the file written anew, or the words of a refusal."""
 
     content_type: str = ""
@@ -43,7 +43,7 @@ class Inspector:
         """The file's content type. Raises UnsupportedMediaType, Unavailable."""
         return (await self.clean(content)).content_type
 
-    async def clean(self, content: bytes | FileContent, key: Hashable = "") -> Finding:
+    async def clean(self, content: bytes | FileContent, key: Hashable = "") -> InspectionResult:
         """Return the file written anew, without what acts in it. key: who sends it.
 
         Raises UnsupportedMediaType, RateLimited, Unavailable.
@@ -51,7 +51,7 @@ class Inspector:
         asked = content if isinstance(content, bytes) else content.read
         try:
             answer = await self._children.ask(asked, key=key, size_bytes=len(content))
-            finding = msgspec.msgpack.decode(answer, type=Finding)
+            finding = msgspec.msgpack.decode(answer, type=InspectionResult)
         except (ChildLost, msgspec.MsgspecError) as error:
             raise refuse("The file takes too much time or memory to read.") from error
         except OSError as error:

@@ -11,7 +11,7 @@ import pikepdf
 from PIL import Image
 
 from dunwell.core.files.cleaning import clean_file
-from dunwell.core.files.inspection import Finding
+from dunwell.core.files.inspection import InspectionResult
 from dunwell.platform.children.child import serve, shut_in
 from dunwell.platform.errors import UnsupportedMediaType
 
@@ -44,9 +44,9 @@ def _make_ready() -> None:
 def _inspect(content: bytes) -> bytes:
     try:
         cleaned = clean_file(content)
-        finding = Finding(content_type=cleaned.content_type, content=cleaned.content)
+        finding = InspectionResult(content_type=cleaned.content_type, content=cleaned.content)
     except UnsupportedMediaType as refusal:
-        finding = Finding(refusal=refusal.message)
+        finding = InspectionResult(refusal=refusal.message)
     return msgspec.msgpack.encode(finding)
 
 

@@ -33,7 +33,7 @@ class NotShowable(Exception):  # noqa: N818 - reads as what it says
     """The file, or this page of it, cannot be shown as a picture."""
 
 
-class Wanted(msgspec.Struct, frozen=True, array_like=True):
+class WantedPicture(msgspec.Struct, frozen=True, array_like=True):
     """`page`: from 1 on; 0: how many there are. The picture fits into `width` and `height`."""
 
     page: int
@@ -68,7 +68,7 @@ _MOST_ANSWER_BYTES = 3 * FULL.width * FULL.height + 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownFile:
     """A file whose pages are to be shown. `load`: its content, when a child is free for it.
     `viewer`: who looks at it; a viewer's pages are drawn one after the other."""
 
@@ -99,7 +99,7 @@ class PagePainter:
         known."""
         return self._known.get(storage_key)
 
-    async def count_pages(self, shown: Shown) -> int:
+    async def count_pages(self, shown: ShownFile) -> int:
         """Raises NotShowable, RateLimited, Unavailable and what `load` raises."""
         known = self._check_known(shown)
         if known is not None:
@@ -108,7 +108,7 @@ class PagePainter:
             known = self._check_known(shown)
             return (await self._ask(shown, 0, THUMBNAIL)).pages if known is None else known
 
-    async def paint(self, shown: Shown, page: int, size: Size) -> bytes:
+    async def paint(self, shown: ShownFile, page: int, size: Size) -> bytes:
         """The PNG of a page, from 1 on. Raises NotShowable, RateLimited, Unavailable
         and what `load` raises."""
         assert size in _SIZES
@@ -124,10 +124,10 @@ class PagePainter:
         """End the children, each after its page, and draw no more pages."""
         await self._children.close()
 
-    async def _ask(self, shown: Shown, page: int, size: Size) -> Drawn:
+    async def _ask(self, shown: ShownFile, page: int, size: Size) -> Drawn:
         async def read() -> bytes:
             content = await shown.load()
-            wanted = Wanted(
+            wanted = WantedPicture(
                 page,
                 size.width,
                 height=size.height,
@@ -153,20 +153,20 @@ class PagePainter:
         self._keep(shown, drawn.pages)
         return drawn
 
-    def _check_known(self, shown: Shown) -> int | None:
+    def _check_known(self, shown: ShownFile) -> int | None:
         known = self._known.get(shown.storage_key)
         if known == 0:
             raise NotShowable("The file cannot be shown.")
         return known
 
-    def _keep(self, shown: Shown, pages: int) -> None:
+    def _keep(self, shown: ShownFile, pages: int) -> None:
         self._known[shown.storage_key] = pages
         self._known.move_to_end(shown.storage_key)
         while len(self._known) > _MOST_KNOWN:
             self._known.popitem(last=False)
 
     @asynccontextmanager
-    async def _turn(self, shown: Shown) -> AsyncIterator[None]:
+    async def _turn(self, shown: ShownFile) -> AsyncIterator[None]:
         lock, waiting = self._turns.get(shown.storage_key, (asyncio.Lock(), 0))
         self._turns[shown.storage_key] = (lock, waiting + 1)
         try:

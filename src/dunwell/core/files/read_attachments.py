@@ -8,7 +8,7 @@ from dunwell.core.claims.access import check_claim
 from dunwell.core.files.attachment import MAX_ATTACHMENTS, AttachedFile, no_attachment
 from dunwell.core.files.store import load_all_attached, load_attached, load_listed_attachments
 from dunwell.platform.database.database import snapshot
-from dunwell.platform.database.listed_table import ListedTable, NoFilter, Order, Page
+from dunwell.platform.database.listed_table import ListedTable, ListPage, NoFilter, Order
 from dunwell.platform.database.lists import list_page
 
 # A claim has few: they are found by its key, and sorted.
@@ -33,7 +33,7 @@ async def list_all_attachments(work: Work, claim_id: int) -> list[AttachedFile]:
 
 async def list_attachments(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
-) -> Page[AttachedFile]:
+) -> ListPage[AttachedFile]:
     """Raises NotFound, and ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):

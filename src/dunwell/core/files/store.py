@@ -301,7 +301,7 @@ WHERE a.merchant_id = $1 AND a.claim_id = ANY($2::bigint[])
 
 
 @dataclass(frozen=True, slots=True)
-class Attachment:
+class MessageAttachment:
     attachment_id: UUID
     friendly_name: str
     content_type: str
@@ -315,9 +315,9 @@ class Attachment:
 
 async def load_attachments(
     tx: Connection, merchant_id: int, claim_ids: Collection[int]
-) -> dict[int, list[Attachment]]:
+) -> dict[int, list[MessageAttachment]]:
     """The attachments of claims that have any, in their order."""
-    found: dict[int, list[Attachment]] = {}
+    found: dict[int, list[MessageAttachment]] = {}
     for row in await tx.fetch(_OF_CLAIMS, merchant_id, list(claim_ids)):
         found.setdefault(row["claim_id"], []).append(_read(row))
     return found
@@ -325,15 +325,15 @@ async def load_attachments(
 
 async def find_attachments(
     tx: Connection, merchant_id: int, wanted: Mapping[int, Collection[UUID]]
-) -> dict[UUID, Attachment]:
+) -> dict[UUID, MessageAttachment]:
     """Attachments by claim and id; one that was removed since is not among them."""
     ids = [attachment_id for some in wanted.values() for attachment_id in some]
     rows = await tx.fetch(_BY_ID, merchant_id, list(wanted), ids)
     return {row["attachment_id"]: _read(row) for row in rows}
 
 
-def _read(row: Row) -> Attachment:
-    return Attachment(
+def _read(row: Row) -> MessageAttachment:
+    return MessageAttachment(
         attachment_id=row["attachment_id"],
         friendly_name=row["friendly_name"],
         content_type=row["content_type"],

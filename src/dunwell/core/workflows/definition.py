@@ -46,7 +46,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     pass
 
 
-class ContactHours(_Part, frozen=True):
+class WorkflowContactHours(_Part, frozen=True):
     """When debtors may be contacted: HH:MM local, `until` exclusive ("to" on the wire)."""
 
     weekdays: Annotated[list[Weekday], Meta(min_length=1)]
@@ -54,7 +54,7 @@ class ContactHours(_Part, frozen=True):
     until: TimeOfDay = msgspec.field(name="to")
 
 
-class Holidays(_Part, frozen=True):
+class WorkflowHolidays(_Part, frozen=True):
     country: str
     subdivision: str | None = None
 
@@ -68,8 +68,8 @@ class ProcessSettings(_Part, frozen=True):
     currency: str | None = None
     timezone: str | None = None
     processing_start: Literal["CREATION", "DUE_DATE"] = "CREATION"
-    contact_hours: ContactHours | None = None
-    holidays: Holidays | None = None
+    contact_hours: WorkflowContactHours | None = None
+    holidays: WorkflowHolidays | None = None
     fees_need_contact: bool = True
     late_policy: LatePolicy | None = None
 
@@ -94,7 +94,7 @@ class Template(_Part, frozen=True):
     letter: LetterTemplate | None = msgspec.field(default=None, name="LETTER")
 
 
-class Bounds(_Part, frozen=True):
+class IntegerBounds(_Part, frozen=True):
     """Bounds of an integer, both inclusive. Money: strings of digits in minor units."""
 
     min: int | str | None = None
@@ -110,10 +110,10 @@ class TextTest(_Part, frozen=True):
 class Condition(_Part, frozen=True):
     """Properties and their tests; all must hold. Shared by guards and assignment rules."""
 
-    outstanding: Bounds | None = None
-    total: Bounds | None = None
-    age: Bounds | None = None
-    primary_age_days: Bounds | None = None
+    outstanding: IntegerBounds | None = None
+    total: IntegerBounds | None = None
+    age: IntegerBounds | None = None
+    primary_age_days: IntegerBounds | None = None
     country: str | list[str] | None = None
     language: str | list[str] | None = None
     item_type: str | list[str] | None = None
@@ -132,7 +132,7 @@ class _Step(_Part, frozen=True, tag_field="kind"):
     when: Condition | None = None
 
 
-class CommunicationStep(_Step, frozen=True, tag="COMMUNICATION", kw_only=True):
+class ContactStep(_Step, frozen=True, tag="COMMUNICATION", kw_only=True):
     channel: Channel
     template: str
     fallbacks: list[Channel] = []
@@ -157,7 +157,7 @@ class CheckpointStep(_Step, frozen=True, tag="CHECKPOINT", kw_only=True):
     message: Annotated[str, Meta(max_length=2_000)]
 
 
-Step = CommunicationStep | WaitStep | FeeStep | CheckpointStep
+Step = ContactStep | WaitStep | FeeStep | CheckpointStep
 
 
 class Definition(_Part, frozen=True):

@@ -9,17 +9,17 @@ from functools import cache
 import holidays as public_holidays
 
 from dunwell.core.workflows.definition import (
-    Bounds,
-    CommunicationStep,
     Condition,
-    ContactHours,
-    Holidays,
+    ContactStep,
+    IntegerBounds,
     ProcessSettings,
     Step,
     Template,
     Texts,
     TextTest,
     WaitStep,
+    WorkflowContactHours,
+    WorkflowHolidays,
 )
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.codes import is_country, is_currency, is_language, is_timezone
@@ -73,7 +73,7 @@ def timezone_fault(name: str, path: str) -> Fault:
     return Fault(path, message, "UNKNOWN_TIMEZONE")
 
 
-def _find_hours_faults(hours: ContactHours) -> Iterator[Fault]:
+def _find_hours_faults(hours: WorkflowContactHours) -> Iterator[Fault]:
     path = f"{_ROOT}/contactHours"
     yield from find_repeats(hours.weekdays, f"{path}/weekdays")
     # HH:MM: text order is time order.
@@ -82,7 +82,7 @@ def _find_hours_faults(hours: ContactHours) -> Iterator[Fault]:
         yield Fault(f"{path}/to", message, "EMPTY_HOURS")
 
 
-def _find_region_faults(region: Holidays) -> Iterator[Fault]:
+def _find_region_faults(region: WorkflowHolidays) -> Iterator[Fault]:
     path = f"{_ROOT}/holidays"
     countries = _list_countries()
     if region.country not in countries:
@@ -133,11 +133,11 @@ def _read_number(value: int | str) -> int | str:
 
 
 def _find_bounds_faults(
-    bounds: Bounds | None, path: str, read: Callable[[int | str], int | str]
+    bounds: IntegerBounds | None, path: str, read: Callable[[int | str], int | str]
 ) -> Iterator[Fault]:
     if bounds is None:
         return
-    if bounds == Bounds():
+    if bounds == IntegerBounds():
         yield Fault(path, "Give min, max or both.", "EMPTY_CONDITION")
     limits: list[int] = []
     for name, value in (("min", bounds.min), ("max", bounds.max)):
@@ -288,7 +288,7 @@ def find_step_faults(
         path = f"/steps/{index}"
         if isinstance(step, WaitStep):
             yield from _find_wait_faults(step, path, settings)
-        if isinstance(step, CommunicationStep):
+        if isinstance(step, ContactStep):
             yield from _find_contact_faults(step, path, templates)
         if step is not None and step.when is not None:
             yield from find_condition_faults(step.when, f"{path}/when")
@@ -316,7 +316,7 @@ def _find_wait_faults(
 
 
 def _find_contact_faults(
-    step: CommunicationStep, path: str, templates: Mapping[str, Template | None]
+    step: ContactStep, path: str, templates: Mapping[str, Template | None]
 ) -> Iterator[Fault]:
     yield from find_repeats([step.channel, *step.fallbacks], f"{path}/fallbacks", skip=1)
     if step.template not in templates:

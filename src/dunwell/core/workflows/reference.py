@@ -9,15 +9,13 @@ from collections.abc import Mapping
 import msgspec
 
 from dunwell.core.workflows.definition import (
-    Bounds,
     CheckpointStep,
-    CommunicationStep,
     Condition,
-    ContactHours,
+    ContactStep,
     Definition,
     EmailTemplate,
     FeeStep,
-    Holidays,
+    IntegerBounds,
     LatePolicy,
     LetterTemplate,
     ProcessSettings,
@@ -25,6 +23,8 @@ from dunwell.core.workflows.definition import (
     Template,
     TextTest,
     WaitStep,
+    WorkflowContactHours,
+    WorkflowHolidays,
 )
 
 _OF_EVERY_STEP = {
@@ -56,19 +56,19 @@ FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
         "late_policy": "What becomes of contacts that a standstill of the service has delayed. "
         "Left out: they are made.",
     },
-    ContactHours: {
+    WorkflowContactHours: {
         "weekdays": "The days on which debtors are contacted.",
         "since": "The first minute of the day, in quotes.",
         "until": "The minute at which the hours end, in quotes.",
     },
-    Holidays: {
+    WorkflowHolidays: {
         "country": "Its ISO 3166-1 code, such as `DE`.",
         "subdivision": "Its part, such as `HH`. Left out: what holds in the whole country.",
     },
     LatePolicy: {
         "skip_if_older_than_days": "Contacts that are later than that are skipped.",
     },
-    CommunicationStep: _OF_EVERY_STEP
+    ContactStep: _OF_EVERY_STEP
     | {
         "channel": "The channel that is tried first.",
         "template": "The name of the template whose texts are sent.",
@@ -107,7 +107,7 @@ FIELD_WORDS: Mapping[type[msgspec.Struct], Mapping[str, str]] = {
         "postal_code": "The postal code of the debtor's address.",
         "custom_fields": "Name to value, of the claim's custom fields.",
     },
-    Bounds: {
+    IntegerBounds: {
         "min": "The least value, itself included.",
         "max": "The greatest value, itself included.",
     },

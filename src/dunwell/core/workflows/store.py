@@ -10,7 +10,7 @@ import asyncpg
 import msgspec
 
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.versions.versions import Draft, Version
+from dunwell.core.workflows.versions.versions import Version, WorkflowDraft
 from dunwell.platform.database.database import Connection, Row, savepoint
 
 # Hot: the engine asks it for each set, and nests it. One look per pair into the key
@@ -200,11 +200,11 @@ async def hold_workflows(
     return {row["workflow_id"]: (row["name"], row["assignment_enabled"]) for row in rows}
 
 
-async def load_draft(tx: Connection, merchant_id: int, workflow_id: UUID) -> Draft | None:
+async def load_draft(tx: Connection, merchant_id: int, workflow_id: UUID) -> WorkflowDraft | None:
     row = await tx.fetchrow(_LOAD_DRAFT, merchant_id, workflow_id)
     if row is None:
         return None
-    return Draft(row["version_id"], msgspec.convert(row["definition"], Definition))
+    return WorkflowDraft(row["version_id"], msgspec.convert(row["definition"], Definition))
 
 
 async def lock_workflow(tx: Connection, merchant_id: int, workflow_id: UUID) -> bool:
@@ -221,7 +221,7 @@ async def save_workflow(
 
 
 async def save_draft_row(
-    tx: Connection, merchant_id: int, workflow_id: UUID, draft: Draft, now: datetime
+    tx: Connection, merchant_id: int, workflow_id: UUID, draft: WorkflowDraft, now: datetime
 ) -> None:
     """Store the workflow's one draft in place of any before."""
     document: Any = msgspec.to_builtins(draft.definition)

@@ -24,7 +24,7 @@ _NO_TEMPLATE = Template()
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class TextPlace:
     """`channel`: of a template's text; a snippet is the same in all of them."""
 
     group: Group
@@ -61,21 +61,21 @@ class Written:
     subject: str = ""
 
 
-def find_place(pointer: str, languages: Collection[str]) -> Place | None:
+def find_place(pointer: str, languages: Collection[str]) -> TextPlace | None:
     """Of a fault's JSON pointer, the text of these languages that it is about; None: of no one."""
     parts = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
     language = parts[-1]
     if language not in languages:
         return None
     if parts[0] == "snippets" and len(parts) == 3:
-        return Place("snippets", parts[1], language)
+        return TextPlace("snippets", parts[1], language)
     channel = next((each for each in _FIELDS if [each] == parts[2:3]), None)
     if parts[0] == "templates" and len(parts) == 5 and channel is not None:
-        return Place("templates", parts[1], language, channel)
+        return TextPlace("templates", parts[1], language, channel)
     return None
 
 
-def read_text(definition: Definition, place: Place) -> Written | None:
+def read_text(definition: Definition, place: TextPlace) -> Written | None:
     """None: nothing is written there."""
     if place.channel is None:
         body = definition.snippets.get(place.name, {}).get(place.language)
@@ -86,7 +86,7 @@ def read_text(definition: Definition, place: Place) -> Written | None:
     return Written(body, subject) if subject or body else None
 
 
-def put_text(definition: Definition, place: Place, written: Written | None) -> Definition:
+def put_text(definition: Definition, place: TextPlace, written: Written | None) -> Definition:
     """None, or an empty one: nothing stands there any more. A channel that has no text left, and
     then a template or a snippet, goes with its last one."""
     if place.channel is None:
@@ -106,7 +106,7 @@ def put_text(definition: Definition, place: Place, written: Written | None) -> D
     return msgspec.structs.replace(definition, templates=templates)
 
 
-def read_part(definition: Definition, place: Place) -> dict[str, Any] | None:
+def read_part(definition: Definition, place: TextPlace) -> dict[str, Any] | None:
     """The value of the part that holds the place, as JSON has it; None: there is none."""
     members: Mapping[str, Any] = getattr(definition, place.group)
     value: dict[str, Any] | None = msgspec.to_builtins(members.get(place.name))
@@ -119,15 +119,15 @@ def find_channel_texts(template: Template, channel: Channel) -> dict[str, Texts]
     return {} if part is None else {name: getattr(part, name) for name in part.__struct_fields__}
 
 
-def list_places(definition: Definition) -> Iterator[Place]:
+def list_places(definition: Definition) -> Iterator[TextPlace]:
     """Where something is written, templates first."""
     for name, template in definition.templates.items():
         for channel in _FIELDS:
             texts = find_channel_texts(template, channel)
             for language in dict.fromkeys(each for of in texts.values() for each in of):
-                yield Place("templates", name, language, channel)
+                yield TextPlace("templates", name, language, channel)
     for name, snippet in definition.snippets.items():
-        yield from (Place("snippets", name, language) for language in snippet)
+        yield from (TextPlace("snippets", name, language) for language in snippet)
 
 
 _FIELDS: Mapping[Channel, str] = {"EMAIL": "email", "SMS": "sms", "LETTER": "letter"}

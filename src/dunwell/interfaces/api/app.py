@@ -27,13 +27,13 @@ from dunwell.interfaces.api.answer import answer_refusal, answer_result
 from dunwell.interfaces.api.call import Tools
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.edge import Edge
-from dunwell.interfaces.api.metrics import Figures
-from dunwell.interfaces.api.operation import Endpoint
+from dunwell.interfaces.api.metrics import RequestMetrics
+from dunwell.interfaces.api.operation import ApiEndpoint
 from dunwell.interfaces.api.readiness import Readiness
 from dunwell.interfaces.api.reference.routes import answer_document, build_reference_routes
 from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
 from dunwell.interfaces.api.schemas.service import Health
-from dunwell.interfaces.api.serving import Server
+from dunwell.interfaces.api.serving import ApiServer
 from dunwell.interfaces.api.token import answer_oauth_refusal, serve_token
 from dunwell.platform.errors import InvalidRequest, MethodNotAllowed, NotFound, Refusal, Unavailable
 from dunwell.platform.resources import Resources
@@ -52,11 +52,11 @@ def build_app(
     inspector: Inspector,
     routes: Iterable[BaseRoute] = (),
     find_visitor: Callable[[str, list[str]], str] = _find_peer,
-    figures: Figures | None = None,
+    figures: RequestMetrics | None = None,
 ) -> Starlette:
     """The root of all. `channels` carry what a sandbox merchant's moved clock sends; `routes` are
     other interfaces'; `find_visitor` as `Edge` asks for it; `figures` that this counts in."""
-    settings, figures = resources.settings, figures or Figures()
+    settings, figures = resources.settings, figures or RequestMetrics()
     tools = Tools(
         resources,
         channels,
@@ -80,7 +80,7 @@ def build_app(
     return app
 
 
-def build_operators_app(resources: Resources, figures: Figures) -> Starlette:
+def build_operators_app(resources: Resources, figures: RequestMetrics) -> Starlette:
     """What a process, web or worker, tells operators at an address of its own."""
     app = Starlette(
         routes=[*_build_health_routes(resources), _build_figures_route(figures)],
@@ -106,17 +106,17 @@ def _build_health_routes(resources: Resources) -> list[Route]:
     return [Route("/healthz", alive, methods=["GET"]), Route("/readyz", tell_ready)]
 
 
-def _build_figures_route(figures: Figures) -> Route:
+def _build_figures_route(figures: RequestMetrics) -> Route:
     async def show_figures(_request: Request) -> Response:
         return Response(figures.render(), media_type=CONTENT_TYPE_LATEST)
 
     return Route("/metrics", show_figures)
 
 
-def _build_api(tools: Tools, figures: Figures) -> Router:
+def _build_api(tools: Tools, figures: RequestMetrics) -> Router:
     """What lies below {base_url}."""
-    server = Server(tools, figures)
-    by_path: dict[str, dict[str, Endpoint]] = {}
+    server = ApiServer(tools, figures)
+    by_path: dict[str, dict[str, ApiEndpoint]] = {}
     for each in ENDPOINTS:
         by_path.setdefault(each.operation.path, {})[each.operation.method] = each
 
@@ -136,7 +136,7 @@ def _build_api(tools: Tools, figures: Figures) -> Router:
     )
 
 
-def _build_route(server: Server, path: str, endpoints: dict[str, Endpoint]) -> Route:
+def _build_route(server: ApiServer, path: str, endpoints: dict[str, ApiEndpoint]) -> Route:
     async def serve(request: Request) -> Response:
         method = "GET" if request.method == "HEAD" else request.method
         return await server.serve(endpoints[method], request)

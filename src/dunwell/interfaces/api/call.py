@@ -14,7 +14,7 @@ from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.api.address import Query
 from dunwell.platform.database.database import Connection
-from dunwell.platform.http.multipart import Part
+from dunwell.platform.http.multipart import FormPart
 from dunwell.platform.resources import Resources
 
 
@@ -30,14 +30,14 @@ class Tools:
 
 
 @dataclass(slots=True)
-class Call:
+class ApiCall:
     tools: Tools
     access: Access
     merchant: Merchant
     path: Mapping[str, str]
     query: Query
     body: bytes = b""
-    parts: list[Part] = field(default_factory=list)
+    parts: list[FormPart] = field(default_factory=list)
     # The open transaction or connection; none while the body streams in, and for use cases that
     # open their own.
     tx: Connection | None = None

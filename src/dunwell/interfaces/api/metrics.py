@@ -15,7 +15,7 @@ from dunwell.platform import metrics
 _BUCKETS = (0.002, 0.004, 0.008, 0.016, 0.032, 0.064, 0.125, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 
 
-class Figures:
+class RequestMetrics:
     """Counts the requests of one application."""
 
     def __init__(self) -> None:

@@ -1,7 +1,7 @@
 """What an operation is, as data: the routes, the OpenAPI document and the docs page are made of it.
 
-An `Operation` says what merchants can rely on; an `Endpoint` joins it to the function that does it.
-"""
+An `Operation` says what merchants can rely on; an `ApiEndpoint` joins it to the function that does
+it."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -9,7 +9,7 @@ from enum import Enum, auto
 from typing import Any, Literal
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.interfaces.api.call import Call
+from dunwell.interfaces.api.call import ApiCall
 from dunwell.platform.errors import Refusal
 
 Method = Literal["GET", "POST", "PUT", "PATCH", "DELETE"]
@@ -29,7 +29,7 @@ class Parameter:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Body:
+class RequestBody:
     """What is sent. `shape` is a msgspec type, or for forms a JSON Schema."""
 
     media_type: str
@@ -58,7 +58,7 @@ class Operation:
     result: Any
     example: Any
     parameters: tuple[Parameter, ...] = ()
-    body: Body | None = None
+    body: RequestBody | None = None
     # What it can refuse besides what every operation can.
     refusals: tuple[type[Refusal], ...] = ()
     # Whether the contract names it, or it is ours.
@@ -93,7 +93,7 @@ class Span(Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class ApiEndpoint:
     """`run` answers the operation's result, raises a refusal that undoes all, or answers one as a
     value: then what it did stands.
 
@@ -102,6 +102,6 @@ class Endpoint:
     """
 
     operation: Operation
-    run: Callable[[Call], Awaitable[Any]]
+    run: Callable[[ApiCall], Awaitable[Any]]
     span: Span = Span.TRANSACTION
-    prepare: Callable[[Call], Awaitable[Any]] | None = None
+    prepare: Callable[[ApiCall], Awaitable[Any]] | None = None

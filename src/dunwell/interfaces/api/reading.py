@@ -9,7 +9,7 @@ from starlette.requests import Request
 
 from dunwell.core.files.upload import MAX_FILE_BYTES
 from dunwell.platform.errors import Fault, InvalidRequest, UnsupportedMediaType, ValidationError
-from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
+from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart, FormReader
 from dunwell.platform.http.requests import BodyTooLarge, stream_body
 from dunwell.platform.http.spool import UPLOADS, SpoolShare
 from dunwell.platform.text.json_text import (
@@ -40,7 +40,7 @@ def has_body(request: Request) -> bool:
     return request.headers.get("content-length", "0") != "0"
 
 
-async def read_parts(request: Request, merchant_id: int) -> list[Part]:
+async def read_parts(request: Request, merchant_id: int) -> list[FormPart]:
     """A form's parts in order. Raises UnsupportedMediaType, InvalidRequest (a broken form) and,
     as soon as it shows, PayloadTooLarge. Raises RateLimited or Unavailable, before anything is
     read, while too much of this merchant's or of all merchants' is held. Close their files."""
@@ -48,7 +48,7 @@ async def read_parts(request: Request, merchant_id: int) -> list[Part]:
     share = UPLOADS.share_of(merchant_id)
     reader = FormReader(request.headers["content-type"], _limit_form(share))
     share.check_room(count_announced(request))
-    parts: list[Part] = []
+    parts: list[FormPart] = []
     async for chunk in stream_body(request, _MAX_FORM_BYTES):
         parts += reader.take(chunk)
     reader.close()
@@ -61,7 +61,7 @@ def count_announced(request: Request) -> int:
     return min(int(announced), _MAX_FORM_BYTES) if announced.isdecimal() else 0
 
 
-def _refuse_part(part: Part, limit: int) -> None:
+def _refuse_part(part: FormPart, limit: int) -> None:
     raise BodyTooLarge(f"part {part.name}" if part.file_name is None else "file", limit)
 
 

@@ -23,7 +23,7 @@ from dunwell.accounts.merchants.store import (
 from dunwell.interfaces.api.answer import JSON, answer_refusal
 from dunwell.platform.database.database import Connection, savepoint
 from dunwell.platform.errors import IdempotencyConflict, InvalidRequest, Refusal
-from dunwell.platform.http.multipart import Part
+from dunwell.platform.http.multipart import FormPart
 
 # Refusals by these statuses are the request's for good; others may turn out well next time.
 _KEPT_STATUSES = frozenset({200, 409, 422})
@@ -42,7 +42,7 @@ def read_key(request: Request) -> str | None:
     return key
 
 
-def hash_request(request: Request, body: bytes, parts: list[Part]) -> bytes:
+def hash_request(request: Request, body: bytes, parts: list[FormPart]) -> bytes:
     """Over method, path and body; of a form over the names and contents of its parts."""
     digest = hashlib.sha256()
 

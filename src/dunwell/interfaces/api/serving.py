@@ -24,9 +24,9 @@ from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.core.files.uploads import check_storage_room
 from dunwell.interfaces.api.address import Query, read_merchant_id
 from dunwell.interfaces.api.answer import answer_crash, answer_refusal, answer_result
-from dunwell.interfaces.api.call import Call, Tools
-from dunwell.interfaces.api.metrics import Figures
-from dunwell.interfaces.api.operation import Endpoint, Span
+from dunwell.interfaces.api.call import ApiCall, Tools
+from dunwell.interfaces.api.metrics import RequestMetrics
+from dunwell.interfaces.api.operation import ApiEndpoint, Span
 from dunwell.interfaces.api.reading import (
     FORM_BYTES,
     check_media_type,
@@ -167,10 +167,10 @@ class LargeBodies:
 _ADMITTED_SECONDS = 1.0
 
 
-class Server:
+class ApiServer:
     """Serves the endpoints of one application."""
 
-    def __init__(self, tools: Tools, figures: Figures) -> None:
+    def __init__(self, tools: Tools, figures: RequestMetrics) -> None:
         self._tools = tools
         self._database = tools.resources.database
         self._gate = Gate(tools)
@@ -178,7 +178,7 @@ class Server:
         self._figures = figures
         self._retirement = _list_retirement_headers(tools.resources.settings)
 
-    async def serve(self, endpoint: Endpoint, request: Request) -> Response:
+    async def serve(self, endpoint: ApiEndpoint, request: Request) -> Response:
         """Answer one request; never raises but when it is cancelled."""
         started = time.perf_counter()
         operation = endpoint.operation
@@ -196,12 +196,14 @@ class Server:
             answer.headers.update(self._retirement)
         return answer
 
-    async def _receive(self, endpoint: Endpoint, request: Request, holding: AsyncExitStack) -> Call:
+    async def _receive(
+        self, endpoint: ApiEndpoint, request: Request, holding: AsyncExitStack
+    ) -> ApiCall:
         """holding: what the request holds until it is answered."""
         asked_at = time.monotonic()
         access, merchant = await self._gate.admit(request)
         query = Query(request.scope["query_string"])
-        call = Call(self._tools, access, merchant, path=request.path_params, query=query)
+        call = ApiCall(self._tools, access, merchant, path=request.path_params, query=query)
         call.admitted_at = asked_at
         check_right(call.actor, endpoint.operation.right)
         body = endpoint.operation.body
@@ -232,7 +234,7 @@ class Server:
             limit_bytes = self._tools.resources.settings.merchant_storage_bytes
             await check_storage_room(self._database, merchant_id, size_bytes, limit_bytes)
 
-    async def _perform(self, endpoint: Endpoint, request: Request, call: Call) -> Response:
+    async def _perform(self, endpoint: ApiEndpoint, request: Request, call: ApiCall) -> Response:
         await self._admit_again(endpoint, request, call)
         key = read_key(request) if endpoint.operation.takes_key else None
         if key is not None:
@@ -246,7 +248,7 @@ class Server:
         async with self._database.transaction() as call.tx:
             return await _run(endpoint, call)
 
-    async def _prepare(self, endpoint: Endpoint, request: Request, call: Call) -> None:
+    async def _prepare(self, endpoint: ApiEndpoint, request: Request, call: ApiCall) -> None:
         """A refusal is held until `_run`, which raises it where it can be kept as the key's
         answer."""
         if endpoint.prepare is None:
@@ -257,7 +259,7 @@ class Server:
             call.prepared = refusal
         await self._admit_again(endpoint, request, call)
 
-    async def _admit_again(self, endpoint: Endpoint, request: Request, call: Call) -> None:
+    async def _admit_again(self, endpoint: ApiEndpoint, request: Request, call: ApiCall) -> None:
         """Refuse a request whose access has ended while its body came in or was prepared."""
         asked_at = time.monotonic()
         is_recent = asked_at - call.admitted_at < _ADMITTED_SECONDS
@@ -268,7 +270,7 @@ class Server:
         call.admitted_at = asked_at
 
     async def _perform_once(
-        self, endpoint: Endpoint, request: Request, call: Call, key: str
+        self, endpoint: ApiEndpoint, request: Request, call: ApiCall, key: str
     ) -> Response:
         keyed = KeyedRequest(
             merchant_id=call.merchant.merchant_id,
@@ -288,7 +290,7 @@ class Server:
             return await answer_once(tx, keyed, lambda: _run(endpoint, call))
 
 
-async def _run(endpoint: Endpoint, call: Call) -> Response:
+async def _run(endpoint: ApiEndpoint, call: ApiCall) -> Response:
     if isinstance(call.prepared, Refusal):
         raise call.prepared
     result: Any = await endpoint.run(call)

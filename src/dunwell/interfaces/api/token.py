@@ -19,7 +19,7 @@ from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES, 
 from dunwell.accounts.merchants.credentials.tokens import digest_visitor, sign_in, tell_refusal
 from dunwell.interfaces.api.answer import JSON, answer_crash
 from dunwell.interfaces.api.call import Tools
-from dunwell.interfaces.api.metrics import Figures
+from dunwell.interfaces.api.metrics import RequestMetrics
 from dunwell.interfaces.api.routes.token import OBTAIN_TOKEN
 from dunwell.interfaces.api.schemas.service import Token
 from dunwell.platform.errors import (
@@ -42,7 +42,7 @@ class _UnsupportedGrant(InvalidRequest):
     """Has an error code of its own in RFC 6749, 5.2."""
 
 
-async def serve_token(tools: Tools, figures: Figures, request: Request) -> Response:
+async def serve_token(tools: Tools, figures: RequestMetrics, request: Request) -> Response:
     started = time.perf_counter()
     try:
         answer = await _issue(tools, request)

@@ -6,7 +6,7 @@ import signal
 import click
 
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
-from dunwell.operations.recovery.archive import Archive
+from dunwell.operations.recovery.archive import WalArchive
 from dunwell.operations.recovery.keep_archive import keep_archive
 from dunwell.platform.children.process import end_with_parent
 from dunwell.platform.config import Settings
@@ -25,10 +25,10 @@ def command(data_dir: str | None, parent: int | None, operators_listener: int | 
     end_with_parent(parent)
     settings = read_settings("archive", data_dir=data_dir)
     assert settings.archive_dir is not None, "up runs it only then"
-    asyncio.run(_keep(settings, Archive(settings.archive_dir)))
+    asyncio.run(_keep(settings, WalArchive(settings.archive_dir)))
 
 
-async def _keep(settings: Settings, archive: Archive) -> None:
+async def _keep(settings: Settings, archive: WalArchive) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)

@@ -13,7 +13,7 @@ from dunwell.core.files.storage import Storage
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.findings.backups import check_backups
 from dunwell.interfaces.cli.findings.email import check_email_lines
-from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.gateways import check_gateways
 from dunwell.interfaces.cli.findings.installation import (
     check_alarms,
@@ -55,7 +55,7 @@ _PROBE = b"written by dunwell doctor, and removed again"
 def command(data_dir: str | None) -> None:
     """Check settings, database, keys, migrations, clock, storage, disk; exit 1 on a fault."""
     settings = read_settings("doctor", data_dir=data_dir)  # raises with every fault in settings
-    findings = [Finding("settings", f"usable, {settings.profile} profile")]
+    findings = [DoctorFinding("settings", f"usable, {settings.profile} profile")]
     findings += [check_tls(settings), check_figures(settings), *_check_database(settings)]
     findings += [_check_storage(settings), _check_disk(settings), check_folders(settings)]
     findings.append(check_fonts(settings))
@@ -68,7 +68,7 @@ def command(data_dir: str | None) -> None:
         raise SystemExit(1)
 
 
-def _check_database(settings: Settings) -> list[Finding]:
+def _check_database(settings: Settings) -> list[DoctorFinding]:
     try:
         with reach_database(settings, "doctor") as url:
             version, skew, known = asyncio.run(_ask_database(url))
@@ -100,7 +100,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
         if settings.database_url is None:
             remedy = f"See {settings.data_dir / 'postgres' / 'postgres.log'}."
-        return [Finding("database", f"does not answer: {error}", remedy)]
+        return [DoctorFinding("database", f"does not answer: {error}", remedy)]
     return [
         *server,
         check_revision(revision, newest),
@@ -108,7 +108,7 @@ def _check_database(settings: Settings) -> list[Finding]:
         check_keys(KeyRing(settings.secret_key), known),
         check_restored(restored),
         *others,
-        *([] if archive is None else [Finding("archive", *archive)]),
+        *([] if archive is None else [DoctorFinding("archive", *archive)]),
     ]
 
 
@@ -129,17 +129,17 @@ async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownVersion]]:
         await connection.close()
 
 
-def check_tls(settings: Settings) -> Finding:
+def check_tls(settings: Settings) -> DoctorFinding:
     """What the connection proves of the server that it leads to."""
     mode, words = find_ssl_mode(settings.database_url), "encrypts, and proves no server:"
     match mode:
         case None:
-            return Finding("database TLS", "not asked for; the database is on this machine")
+            return DoctorFinding("database TLS", "not asked for; the database is on this machine")
         case "verify-full":
-            return Finding("database TLS", "verify-full: the server proves its name")
+            return DoctorFinding("database TLS", "verify-full: the server proves its name")
         case "verify-ca":
             words = "proves who signed the server's certificate, not that it is this server:"
-    return Finding(
+    return DoctorFinding(
         "database TLS",
         f"sslmode={mode} {words} whoever stands between can be it",
         "Use sslmode=verify-full&sslrootcert=FILE in DUNWELL_DATABASE_URL.",
@@ -147,14 +147,14 @@ def check_tls(settings: Settings) -> Finding:
     )
 
 
-def check_figures(settings: Settings) -> Finding:
+def check_figures(settings: Settings) -> DoctorFinding:
     if settings.operator_bind is not None:
         words = f"/metrics is at http://{settings.operator_bind}, for whoever reaches it"
-        return Finding("figures", words)
+        return DoctorFinding("figures", words)
     if settings.is_development:
-        return Finding("figures", "the web process's are at /metrics, the worker's nowhere")
+        return DoctorFinding("figures", "the web process's are at /metrics, the worker's nowhere")
     remedy = "Set DUNWELL_OPERATOR_BIND for web and worker, such as 127.0.0.1:9100."
-    return Finding("figures", "/metrics is nowhere", remedy, is_note=True)
+    return DoctorFinding("figures", "/metrics is nowhere", remedy, is_note=True)
 
 
 async def _ask_restored(url: str) -> Restored | None:
@@ -167,12 +167,12 @@ async def _ask_restored(url: str) -> Restored | None:
         await connection.close()
 
 
-def check_restored(restored: Restored | None) -> Finding:
+def check_restored(restored: Restored | None) -> DoctorFinding:
     """After a restore the worker does nothing until a person says how much was lost."""
     if restored is None:
-        return Finding("restore", "none waits to be resumed")
+        return DoctorFinding("restore", "none waits to be resumed")
     words = f"as of {restored.taken_at:%Y-%m-%d %H:%M:%S} UTC is held: nothing is sent"
-    return Finding("restore", words, "Run: dunwell restore --resume --lost-until TIME")
+    return DoctorFinding("restore", words, "Run: dunwell restore --resume --lost-until TIME")
 
 
 async def _connect(url: str) -> OpenConnection:
@@ -180,7 +180,7 @@ async def _connect(url: str) -> OpenConnection:
     return await connect(url, OpenConnection, timeout=10, statement_cache_size=0)
 
 
-async def _look_for_pooler(url: str) -> Finding:
+async def _look_for_pooler(url: str) -> DoctorFinding:
     """Who connects is told a process's number; a pooler's is not the one that answers."""
     connection = await _connect(url)
     try:
@@ -191,22 +191,22 @@ async def _look_for_pooler(url: str) -> Finding:
             return await _describe_unnamed(url)
         words = "in transaction mode, as the address says"
         if not await connection.fetchval("SELECT pg_jit_available()"):
-            return Finding("pooler", words)
+            return DoctorFinding("pooler", words)
         remedy = "ALTER ROLE ... SET jit = off, for Dunwell's role: jit costs more than it saves."
-        return Finding("pooler", f"{words}; the database has jit on", remedy, is_note=True)
+        return DoctorFinding("pooler", f"{words}; the database has jit on", remedy, is_note=True)
     finally:
         await connection.close()
 
 
-def _describe_none(url: str) -> Finding:
+def _describe_none(url: str) -> DoctorFinding:
     words = "none stands before the database"
     if not read_address(url).is_pooled:
-        return Finding("pooler", words)
+        return DoctorFinding("pooler", words)
     remedy = "Take pooler=transaction out of DUNWELL_DATABASE_URL: it costs time."
-    return Finding("pooler", f"{words}, but the address names one", remedy, is_note=True)
+    return DoctorFinding("pooler", f"{words}, but the address names one", remedy, is_note=True)
 
 
-async def _describe_unnamed(url: str) -> Finding:
+async def _describe_unnamed(url: str) -> DoctorFinding:
     """One that refuses what the service asks for at a session's start lets nothing of it work."""
     words = "one stands before the database, and the address does not say so"
     remedy = (
@@ -216,51 +216,55 @@ async def _describe_unnamed(url: str) -> Finding:
     try:
         await (await connect(url, OpenConnection, {"jit": "off"}, timeout=10)).close()
     except asyncpg.ProtocolViolationError:
-        return Finding("pooler", words, remedy)
-    return Finding("pooler", words, remedy, is_note=True)
+        return DoctorFinding("pooler", words, remedy)
+    return DoctorFinding("pooler", words, remedy, is_note=True)
 
 
-def check_version(version: int) -> Finding:
+def check_version(version: int) -> DoctorFinding:
     if _LEAST_VERSION <= version <= _NEWEST_VERSION:
-        return Finding("database", f"answers, PostgreSQL {version}")
+        return DoctorFinding("database", f"answers, PostgreSQL {version}")
     remedy = f"Use PostgreSQL {_LEAST_VERSION} to {_NEWEST_VERSION}."
-    return Finding("database", f"is PostgreSQL {version}", remedy)
+    return DoctorFinding("database", f"is PostgreSQL {version}", remedy)
 
 
-def check_clocks(skew_seconds: float) -> Finding:
+def check_clocks(skew_seconds: float) -> DoctorFinding:
     words = f"database is {skew_seconds:+.1f} s from this host"
     if abs(skew_seconds) <= _MOST_SKEW_SECONDS:
-        return Finding("clock", words)
-    return Finding("clock", words, "Let NTP set the clocks of both hosts.")
+        return DoctorFinding("clock", words)
+    return DoctorFinding("clock", words, "Let NTP set the clocks of both hosts.")
 
 
-def check_keys(keys: KeyRing, known: Sequence[KnownVersion]) -> Finding:
+def check_keys(keys: KeyRing, known: Sequence[KnownVersion]) -> DoctorFinding:
     misfit = find_misfit(keys, known)
     if misfit is not None:
-        return Finding("secret key", "does not fit the database", misfit)
+        return DoctorFinding("secret key", "does not fit the database", misfit)
     older = [str(each) for each in keys.versions[1:]]
     behind = f", {', '.join(older)} behind it" if older else ""
-    return Finding("secret key", f"version {keys.version} is in use{behind}")
+    return DoctorFinding("secret key", f"version {keys.version} is in use{behind}")
 
 
-def check_revision(revision: str | None, newest: str) -> Finding:
+def check_revision(revision: str | None, newest: str) -> DoctorFinding:
     if revision == newest:
-        return Finding("migrations", f"at {newest}, the newest")
+        return DoctorFinding("migrations", f"at {newest}, the newest")
     if revision is not None and revision > newest:
         words = f"at {revision}, newer than this Dunwell, whose newest is {newest}"
-        return Finding("migrations", words, "Install the version that migrated it, or a newer one.")
+        return DoctorFinding(
+            "migrations", words, "Install the version that migrated it, or a newer one."
+        )
     words = f"at {revision or 'none'}, the newest is {newest}; the rest is checked after that"
-    return Finding("migrations", words, "Run: dunwell migrate")
+    return DoctorFinding("migrations", words, "Run: dunwell migrate")
 
 
-def _check_storage(settings: Settings) -> Finding:
+def _check_storage(settings: Settings) -> DoctorFinding:
     try:
         is_kept = asyncio.run(_probe_storage(settings))
     except (OSError, Refusal, ValueError) as error:
-        return Finding("storage", f"does not answer: {error}", "Correct DUNWELL_FILES_URL.")
+        return DoctorFinding("storage", f"does not answer: {error}", "Correct DUNWELL_FILES_URL.")
     if not is_kept:
-        return Finding("storage", "gives back other content", "Use another DUNWELL_FILES_URL.")
-    return Finding("storage", "writes, reads and removes")
+        return DoctorFinding(
+            "storage", "gives back other content", "Use another DUNWELL_FILES_URL."
+        )
+    return DoctorFinding("storage", "writes, reads and removes")
 
 
 async def _probe_storage(settings: Settings) -> bool:
@@ -271,19 +275,19 @@ async def _probe_storage(settings: Settings) -> bool:
     return found == _PROBE
 
 
-def check_folders(settings: Settings) -> Finding:
+def check_folders(settings: Settings) -> DoctorFinding:
     """Others of this host must not read what is kept."""
     first, count = next(find_open(settings), None), sum(1 for _ in find_open(settings))
     if first is None:
-        return Finding("folders", "closed to others")
+        return DoctorFinding("folders", "closed to others")
     words = f"others can reach {first[0]} ({first[1]:04o}) and {count - 1} more"
     remedy = "Start dunwell as their owner: it closes them."
     if not is_made_here(settings.data_dir) or not first[0].is_relative_to(settings.data_dir):
         remedy = f"Run: chmod -R go-rwx {first[0]}"
-    return Finding("folders", words, remedy)
+    return DoctorFinding("folders", words, remedy)
 
 
-def describe_confinement(found: Confinement) -> Finding:
+def describe_confinement(found: Confinement) -> DoctorFinding:
     """No fault: where neither is there, limits of memory, time and open files stand alone."""
     able = [f"Landlock {found.landlock}"] if found.landlock else []
     able += ["seccomp"] if found.has_seccomp else []
@@ -294,13 +298,13 @@ def describe_confinement(found: Confinement) -> Finding:
             "this kernel has neither Landlock nor seccomp; limits alone shut in what parses files"
         )
     )
-    return Finding("confinement", words)
+    return DoctorFinding("confinement", words)
 
 
-def _check_disk(settings: Settings) -> Finding:
+def _check_disk(settings: Settings) -> DoctorFinding:
     folder = next(each for each in (settings.data_dir, *settings.data_dir.parents) if each.exists())
     free = shutil.disk_usage(folder).free
     words = f"{free / (1 << 30):.1f} GiB free under {folder}"
     if free >= _LEAST_FREE_BYTES:
-        return Finding("disk", words)
-    return Finding("disk", words, "Free some: a full disk stops the service.")
+        return DoctorFinding("disk", words)
+    return DoctorFinding("disk", words, "Free some: a full disk stops the service.")

@@ -10,10 +10,10 @@ import click
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.work import run_reading
-from dunwell.operations.recovery.archive import Archive
+from dunwell.operations.recovery.archive import WalArchive
 from dunwell.operations.recovery.back_up import back_up, check_restorable
 from dunwell.operations.recovery.back_up import restore as restore_backup
-from dunwell.operations.recovery.backup_set import DUMP, Manifest
+from dunwell.operations.recovery.backup_set import DUMP, BackupManifest
 from dunwell.operations.recovery.hold import hold, resume
 from dunwell.operations.recovery.point_in_time import go_back
 from dunwell.operations.recovery.verify_backup import verify_backup
@@ -85,7 +85,7 @@ def verify(data_dir: str | None, folder: Path) -> None:
     )
 
 
-def _count_files(manifest: Manifest) -> int:
+def _count_files(manifest: BackupManifest) -> int:
     """The installation's files, without those that hold the rows."""
     return sum(not each.path.startswith(f"{DUMP}/") for each in manifest.files)
 
@@ -142,7 +142,7 @@ def _restore_until(data_dir: str | None, folder: Path | None, until: datetime) -
     place = folder or settings.archive_dir
     if place is None:
         raise click.UsageError("Name the archive, or set DUNWELL_ARCHIVE_DIR.")
-    go_back(settings, Archive(place.resolve()), until)
+    go_back(settings, WalArchive(place.resolve()), until)
     click.echo(_HELD.format(taken_at=until.isoformat()))
 
 

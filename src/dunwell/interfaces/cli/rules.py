@@ -12,8 +12,8 @@ from dunwell.cases.assignment.hypothetical import HypotheticalClaim, check_hypot
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.rules import RuleDocument, RulesDocument, render_document, render_rule
 from dunwell.cases.assignment.rules_draft import (
-    Review,
     RulesPublication,
+    RulesReview,
     discard_rules_draft,
     publish_rules_draft,
     review_rules,
@@ -55,7 +55,7 @@ def show_view(view: RulesView) -> dict[str, Any]:
     }
 
 
-def render_review(review: Review) -> list[str]:
+def render_review(review: RulesReview) -> list[str]:
     lines = [f"  {line}" for line in review.differences] or ["  nothing differs"]
     return lines + [f"  note: {line}" for line in review.remarks]
 
@@ -146,7 +146,7 @@ def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> N
     """Save FILE (YAML or JSON; - reads standard input) as the draft of MERCHANT's rules."""
     document = check_rules(_read(file))
 
-    async def change(work: Work, _: Resources) -> Review:
+    async def change(work: Work, _: Resources) -> RulesReview:
         return await save_rules_draft(work, document)
 
     review = run_change(data_dir, "rules", merchant_of_key(merchant), change)
@@ -179,7 +179,7 @@ def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -
         click.echo("\n".join([words, *render_review(made.review)]))
 
 
-async def _review_draft(work: Work, _: Resources) -> Review:
+async def _review_draft(work: Work, _: Resources) -> RulesReview:
     found = await load_rules_draft(work.tx, work.merchant_id)
     if found is None:
         raise InvalidState("The rules have no draft; save one first.", state="PUBLISHED")

@@ -7,7 +7,7 @@ import click
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.messages.suppression import (
-    Suppression,
+    SuppressionEntry,
     SuppressionReason,
     lift_suppression,
     load_suppressions,
@@ -34,7 +34,7 @@ def command() -> None:
 def show(data_dir: str | None, merchant: str, is_json: bool) -> None:
     """List what is suppressed for MERCHANT (its key); addresses are masked."""
 
-    async def read(work: Work, _: Resources) -> list[Suppression]:
+    async def read(work: Work, _: Resources) -> list[SuppressionEntry]:
         return await load_suppressions(work.tx, work.merchant_id)
 
     found = run_change(data_dir, _WORD, merchant_of_key(merchant), read)
@@ -89,7 +89,7 @@ def lift(data_dir: str | None, merchant: str, channel: Channel, address: str) ->
     click.echo("lifted")
 
 
-def _as_json(each: Suppression) -> dict[str, Any]:
+def _as_json(each: SuppressionEntry) -> dict[str, Any]:
     return {
         "channel": each.channel,
         "address": each.masked_address,
@@ -99,7 +99,7 @@ def _as_json(each: Suppression) -> dict[str, Any]:
     }
 
 
-def _render(found: list[Suppression]) -> str:
+def _render(found: list[SuppressionEntry]) -> str:
     rows = [
         (each.channel, each.masked_address, each.reason, f"{each.created_at:%Y-%m-%d %H:%MZ}",
          _describe_actor(each))
@@ -108,5 +108,5 @@ def _render(found: list[Suppression]) -> str:
     return render_table(("channel", "address", "reason", "since", "by"), rows)
 
 
-def _describe_actor(each: Suppression) -> str:
+def _describe_actor(each: SuppressionEntry) -> str:
     return " ".join(filter(None, (each.actor_kind, each.actor_id)))

@@ -11,7 +11,7 @@ from dunwell.core.events.deliveries.delivery_log import prove_deliveries
 from dunwell.core.events.deliveries.proof import Proof, list_proof_lines
 from dunwell.core.events.deliveries.replay import Replay, replay_events
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
-from dunwell.core.events.webhooks.endpoint import Endpoint, NewSecret
+from dunwell.core.events.webhooks.endpoint import NewSecret, WebhookEndpoint
 from dunwell.core.events.webhooks.endpoints import load_endpoints, rotate_secret, switch_on_endpoint
 from dunwell.core.events.webhooks.retry import is_success
 from dunwell.core.events.webhooks.send_test import begin_test, find_endpoint, send_test
@@ -37,7 +37,7 @@ def command() -> None:
 def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
     """List the endpoints of MERCHANT (its key), and which are failing or switched off."""
 
-    async def read(work: Work, _: Resources) -> list[Endpoint]:
+    async def read(work: Work, _: Resources) -> list[WebhookEndpoint]:
         return await load_endpoints(work.tx, work.merchant_id)
 
     endpoints = run_change(data_dir, "webhook", merchant_of_key(merchant), read)
@@ -184,7 +184,7 @@ def _describe_proof(proven: Proof) -> dict[str, object]:
     }  # fmt: skip
 
 
-def _as_row(endpoint: Endpoint) -> tuple[str, ...]:
+def _as_row(endpoint: WebhookEndpoint) -> tuple[str, ...]:
     state, since = endpoint.health.disabled_reason, endpoint.health.first_failure_at
     return (
         str(endpoint.endpoint_id),
@@ -195,7 +195,7 @@ def _as_row(endpoint: Endpoint) -> tuple[str, ...]:
     )
 
 
-def _as_json(endpoint: Endpoint) -> dict[str, object]:
+def _as_json(endpoint: WebhookEndpoint) -> dict[str, object]:
     """Without its secrets."""
     health = endpoint.health
     return {

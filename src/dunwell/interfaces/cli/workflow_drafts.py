@@ -30,7 +30,7 @@ from dunwell.core.workflows.checking import read_definition
 from dunwell.core.workflows.document import GivenDefinition
 from dunwell.core.workflows.drafts.edit_draft import new_draft
 from dunwell.core.workflows.drafts.save_draft import save_draft
-from dunwell.core.workflows.versions.versions import Verdict, Version
+from dunwell.core.workflows.versions.versions import Version, VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm, echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_change
@@ -105,7 +105,7 @@ def _tell_warnings(plan: PublicationPlan) -> None:
 def _describe_plan(plan: PublicationPlan) -> list[str]:
     if plan.before is None:
         return [f"It would be {plan.after}, the first version."]
-    if plan.verdict is Verdict.NONE:
+    if plan.verdict is VersionVerdict.NONE:
         return [f"It does not differ from {plan.before}."]
     return [
         f"{plan.before} -> {plan.after} ({plan.verdict.lower()})",
@@ -134,7 +134,7 @@ def publish(
         raise ValidationError(plan.faults)
     if not is_json:
         _tell_warnings(plan)
-    if plan.verdict is not Verdict.NONE:
+    if plan.verdict is not VersionVerdict.NONE:
         confirm(f"Publish it as {plan.after}?", is_sure=is_sure)
 
     async def change(work: Work, _: Resources) -> Version:

@@ -9,7 +9,7 @@ import msgspec
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.rollout.preview.preview_message import (
     MessagePreview,
-    Wanted,
+    WantedMessage,
     prepare_message,
     render_preview,
 )
@@ -39,7 +39,7 @@ def command(  # noqa: PLR0913 - the words of a command line
     *, version: str | None, language: str | None, claim: int | None, out: Path | None,
 ) -> None:  # fmt: skip
     """Show TEMPLATE of workflow NAME in CHANNEL as a debtor would get it; nothing is sent."""
-    wanted = Wanted(template, channel, language, claim)
+    wanted = WantedMessage(template, channel, language, claim)
 
     async def read(resources: Resources) -> MessagePreview:
         async with open_changing_work(resources, merchant_of_key(merchant)) as work:

@@ -12,11 +12,11 @@ from dunwell.cases.rollout.preview.costs import Costs, Spent
 from dunwell.cases.rollout.preview.effects import (
     DEFAULT_DAYS,
     MOST_DAYS,
-    Asked,
-    ClaimPreview,
+    ClaimContactChange,
+    ContactChangeKind,
     Effects,
-    Kind,
     NextContact,
+    PreviewScope,
     Sink,
 )
 from dunwell.cases.rollout.preview.effects_views import (
@@ -31,13 +31,13 @@ from dunwell.cases.rollout.preview.effects_views import (
     view_outlook,
 )
 from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
-from dunwell.cases.rollout.preview.preview_draft import Preview, preview_draft, view_preview
+from dunwell.cases.rollout.preview.preview_draft import DraftPreview, preview_draft, view_preview
 from dunwell.cases.rollout.publish_workflow import describe_reach
 from dunwell.cases.rollout.uses import describe_count
 from dunwell.contact.messages.formatting import render_money
 from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.core.workflows.change_workflow import check_switched, find_workflow
-from dunwell.core.workflows.versions.versions import Verdict
+from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table, show_progress
 from dunwell.interfaces.cli.work import merchant_of_key, open_reading_work, run_reading
@@ -51,12 +51,15 @@ _HELD_WORDS = {
     HeldBy.QUIET_HOURS.value: "by quiet hours",
 }
 _KIND_WORDS = {
-    Kind.UNCHANGED: ("unchanged", ""),
-    Kind.CHANGED: ("changed", ""),
-    Kind.GONE: ("gone", "no contact any more"),
-    Kind.NEW: ("new", "no contact before"),
-    Kind.HELD: ("held", "without end: not contacted until the hold is lifted"),
-    Kind.UNSETTLED: ("unsettled", "a person has to say first whether the last contact was made"),
+    ContactChangeKind.UNCHANGED: ("unchanged", ""),
+    ContactChangeKind.CHANGED: ("changed", ""),
+    ContactChangeKind.GONE: ("gone", "no contact any more"),
+    ContactChangeKind.NEW: ("new", "no contact before"),
+    ContactChangeKind.HELD: ("held", "without end: not contacted until the hold is lifted"),
+    ContactChangeKind.UNSETTLED: (
+        "unsettled",
+        "a person has to say first whether the last contact was made",
+    ),
 }
 _COST_HEADS = (
     "channel",
@@ -69,12 +72,12 @@ _COST_HEADS = (
 )
 
 
-def render_preview(name: str, preview: Preview, costs: Costs | None = None) -> str:
+def render_preview(name: str, preview: DraftPreview, costs: Costs | None = None) -> str:
     plan, effects = preview.plan, preview.effects
     lines = list(_render_head(name, preview))
     if plan.before is None:
         lines += ["", "No claim runs on it yet; there is nothing to play forward."]
-    elif plan.verdict is Verdict.MAJOR:
+    elif plan.verdict is VersionVerdict.MAJOR:
         lines += [
             "",
             "A major version reaches no running claim: their contacts stay as they are. Claims",
@@ -89,11 +92,11 @@ def render_preview(name: str, preview: Preview, costs: Costs | None = None) -> s
     return "\n".join(lines)
 
 
-def _render_head(name: str, preview: Preview) -> Iterator[str]:
+def _render_head(name: str, preview: DraftPreview) -> Iterator[str]:
     plan = preview.plan
     if plan.before is None:
         yield f'"{name}" would be published as {plan.after}, the first version.'
-    elif plan.verdict is Verdict.NONE:
+    elif plan.verdict is VersionVerdict.NONE:
         yield f'"{name}": the draft does not differ from {plan.before}.'
     else:
         verdict = plan.verdict.lower()
@@ -111,8 +114,8 @@ def _render_next_contacts(effects: Effects, zone: ZoneInfo) -> Iterator[str]:
     rows = []
     for kind, (words, meaning) in _KIND_WORDS.items():
         count = effects.counts[kind]
-        remark = describe_aspects(effects) if kind is Kind.CHANGED else meaning
-        if count or kind in (Kind.UNCHANGED, Kind.CHANGED):
+        remark = describe_aspects(effects) if kind is ContactChangeKind.CHANGED else meaning
+        if count or kind in (ContactChangeKind.UNCHANGED, ContactChangeKind.CHANGED):
             rows.append((words, f"{count:,}", remark if count else ""))
     yield from _indent(render_table(("", "claims", ""), rows, right={"claims"}))
     if not effects.listed:
@@ -128,7 +131,11 @@ def _render_next_contacts(effects: Effects, zone: ZoneInfo) -> Iterator[str]:
     yield from _indent(
         render_table(("claim", "reference", "", "before", "after"), listed, right={"claim"})
     )
-    different = effects.counts[Kind.CHANGED] + effects.counts[Kind.GONE] + effects.counts[Kind.NEW]
+    different = (
+        effects.counts[ContactChangeKind.CHANGED]
+        + effects.counts[ContactChangeKind.GONE]
+        + effects.counts[ContactChangeKind.NEW]
+    )
     if different > len(listed):
         yield f"  ... and {different - len(listed):,} more; --list FILE.csv writes all."
 
@@ -140,7 +147,7 @@ def _render_contact(contact: NextContact | None, zone: ZoneInfo) -> str:
     return f"{at} {contact.channel} {contact.step_id} {contact.name}"
 
 
-def _render_outlook(outlook: OutlookView, preview: Preview) -> Iterator[str]:
+def _render_outlook(outlook: OutlookView, preview: DraftPreview) -> Iterator[str]:
     days = "day" if preview.days == 1 else f"{preview.days} days"
     yield (
         f"The next {days} ({preview.timezone}) of {describe_count(outlook.claims)}, if each message"
@@ -262,11 +269,11 @@ def command(
     Nothing is changed. It is assumed that each message is accepted at once and nobody pays.
     """
 
-    async def read(resources: Resources) -> tuple[Preview, Costs | None]:
+    async def read(resources: Resources) -> tuple[DraftPreview, Costs | None]:
         async with open_reading_work(resources, merchant_of_key(merchant)) as work:
             check_switched(work.merchant)
             workflow = await find_workflow(work.tx, work.merchant_id, name)
-            asked = Asked(days, _LISTED, progress, sink, costs=True)
+            asked = PreviewScope(days, _LISTED, progress, sink, costs=True)
             preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
             prepared = await prepare_costs(work, resources, preview)
         if prepared is None:
@@ -292,7 +299,7 @@ def _open_list(path: Path | None) -> Iterator[Sink | None]:
         writer = csv.writer(file)
         writer.writerow(_HEADS)
 
-        def write(claim: ClaimPreview) -> None:
+        def write(claim: ClaimContactChange) -> None:
             writer.writerow(
                 [
                     claim.claim_id, claim.reference_number, claim.kind.value,

@@ -16,7 +16,7 @@ from dunwell.cases.rollout.read_workflows import (
     list_workflows,
     show_version,
 )
-from dunwell.core.workflows.versions.versions import Verdict
+from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import merchant_of_key, run_change
@@ -126,9 +126,9 @@ def diff(
         echo_json(comparison)
         return
     verdict = {
-        Verdict.NONE: "nothing differs",
-        Verdict.MINOR: "minor: only what single actions do differs",
-        Verdict.MAJOR: "major: steps, their order, kinds, waits, guards or settings differ",
+        VersionVerdict.NONE: "nothing differs",
+        VersionVerdict.MINOR: "minor: only what single actions do differs",
+        VersionVerdict.MAJOR: "major: steps, their order, kinds, waits, guards or settings differ",
     }[comparison.verdict]
     click.echo(f"{comparison.before} -> {comparison.after}  {verdict}")
     for line in render_differences(comparison.differences, comparison.text_changes):

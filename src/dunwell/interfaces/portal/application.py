@@ -45,7 +45,7 @@ from dunwell.interfaces.portal.web import choosing
 from dunwell.interfaces.portal.web.guards import Run
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.problems import answer_failure
-from dunwell.interfaces.portal.web.site import PortalSite, Surroundings
+from dunwell.interfaces.portal.web.site import PortalServices, PortalSite
 from dunwell.interfaces.portal.webhooks import routes as webhooks
 from dunwell.interfaces.portal.workflows import (
     routes_editor,
@@ -82,7 +82,7 @@ ROUTES: Mapping[str, Mapping[str, Run]] = {path: _PAGES[page] for page, path in 
 
 
 def build_portal_routes(
-    resources: Resources, debtors: DebtorSite, around: Surroundings | None = None
+    resources: Resources, debtors: DebtorSite, around: PortalServices | None = None
 ) -> Sequence[BaseRoute]:
     """debtors: the debtor's pages, with all that they need."""
     site = PortalSite(
@@ -94,7 +94,7 @@ def build_portal_routes(
             assets=ASSETS.addresses,
         ),
         debtors=debtors,
-        around=around or Surroundings(),
+        around=around or PortalServices(),
     )
     application = PageApplication(
         site, PortalRequest, answer_failure, check=_check_path, complete=site.keep_language

@@ -14,7 +14,7 @@ from starlette.types import Receive, Scope
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.languages import LANGUAGE_PARAMETER
 from dunwell.platform.errors import InvalidRequest, PayloadTooLarge
-from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormReader, Part
+from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart, FormReader
 from dunwell.platform.http.requests import accepts_gzip, read_body
 
 # The rest of a longer query is ignored. A hundred ticked items fit.
@@ -131,7 +131,7 @@ class PageRequest(Request):
         self.fields = FormFields(values)
         return self.fields
 
-    async def read_parts(self, limits: FormLimits, max_bytes: int) -> AsyncIterator[Part]:
+    async def read_parts(self, limits: FormLimits, max_bytes: int) -> AsyncIterator[FormPart]:
         """Yield the parts of a form that may contain files, each as soon as it is complete. The
         caller checks its token.
 

@@ -25,7 +25,11 @@ from dunwell.contact.sending.adapters import FindLine
 from dunwell.operations.alerts.mail_words import Telling, write_mail
 from dunwell.operations.alerts.signs import LineFigures, Outside, find_signs
 from dunwell.operations.alerts.store import load_looked_at, load_seen, save_tellings, take_turn
-from dunwell.operations.explanation.deliveries.store import Looked, load_deliveries, load_sent
+from dunwell.operations.explanation.deliveries.store import (
+    LookedAtContacts,
+    load_deliveries,
+    load_sent,
+)
 from dunwell.operations.recovery.archive_health import look_at_archive
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
@@ -59,7 +63,7 @@ async def look_for_alarms(resources: Resources, find_line: FindLine, database_ur
 async def _find_signs(
     tx: Connection, alarms: Alarms, lines: Mapping[str, Line], outside: Outside, *, now: datetime
 ) -> list[Sign]:
-    looked = Looked(list(lines), now - _DAY, _MOST_SENT)
+    looked = LookedAtContacts(list(lines), now - _DAY, _MOST_SENT)
     figures = LineFigures(
         await load_sent(tx, looked), await load_deliveries(tx, looked, _MOST_DELIVERIES)
     )

@@ -4,76 +4,78 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dunwell.accounts.installation.alerts.alert import Alarm, Kind, Phase
+from dunwell.accounts.installation.alerts.alert import Alarm, AlertKind, Phase
 from dunwell.accounts.installation.alerts.alert_settings import Alarms
 from dunwell.core.events.webhooks.endpoint import ToldEndpoint, find_origin
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.translation import Language, find_staff_language
 
 # Where in the portal it is looked at and mended.
-PLACES: Mapping[Kind, str] = {
-    Kind.UNKNOWN_SENDS: "/portal/m/{subject}/messages?state=UNKNOWN",
-    Kind.OVERDUE_DISPUTES: "/portal/m/{subject}/disputes",
-    Kind.UNSEEN_REPLIES: "/portal/m/{subject}/replies",
-    Kind.WEBHOOKS_OFF: "/portal/m/{subject}/webhooks",
-    Kind.WEBHOOKS_FAILING: "/portal/m/{subject}/webhooks",
-    Kind.UNMATCHED_SMS: "/portal/lines/unplaced",
-    Kind.UNMATCHED_REPORTS: "/portal/lines/unplaced?of=reports",
-    Kind.BREAK_GLASS: "/portal/people/audit",
-    Kind.SECOND_FACTOR_LOCKED: "/portal/people/audit",
+PLACES: Mapping[AlertKind, str] = {
+    AlertKind.UNKNOWN_SENDS: "/portal/m/{subject}/messages?state=UNKNOWN",
+    AlertKind.OVERDUE_DISPUTES: "/portal/m/{subject}/disputes",
+    AlertKind.UNSEEN_REPLIES: "/portal/m/{subject}/replies",
+    AlertKind.WEBHOOKS_OFF: "/portal/m/{subject}/webhooks",
+    AlertKind.WEBHOOKS_FAILING: "/portal/m/{subject}/webhooks",
+    AlertKind.UNMATCHED_SMS: "/portal/lines/unplaced",
+    AlertKind.UNMATCHED_REPORTS: "/portal/lines/unplaced?of=reports",
+    AlertKind.BREAK_GLASS: "/portal/people/audit",
+    AlertKind.SECOND_FACTOR_LOCKED: "/portal/people/audit",
 }
 _LINES = "/portal/lines"
 
-_DESCRIPTIONS: Mapping[Kind, LazyText] = {
-    Kind.LINE_UNUSABLE: LazyText(
+_DESCRIPTIONS: Mapping[AlertKind, LazyText] = {
+    AlertKind.LINE_UNUSABLE: LazyText(
         "Line %(subject)s cannot be used as it stands; dunwell doctor says why"
     ),
-    Kind.LINE_FAILING: LazyText(
+    AlertKind.LINE_FAILING: LazyText(
         "Line %(subject)s: of %(among)s messages in a day %(count)s failed"
     ),
-    Kind.DESTINATION_FAILING: LazyText(
+    AlertKind.DESTINATION_FAILING: LazyText(
         "%(subject)s: of %(among)s messages in a day %(count)s failed there"
     ),
-    Kind.LINE_BACKLOG: LazyText(
+    AlertKind.LINE_BACKLOG: LazyText(
         "Line %(subject)s: messages that wait to leave: %(count)s, since %(since)s"
     ),
-    Kind.BATCH_LATE: LazyText(
+    AlertKind.BATCH_LATE: LazyText(
         "Line %(subject)s: letters that wait for their batch: %(count)s, since %(since)s"
     ),
-    Kind.MAILBOX_LATE: LazyText(
+    AlertKind.MAILBOX_LATE: LazyText(
         "Line %(subject)s: dunwell mail has not read its mailbox since %(since)s"
     ),
-    Kind.UNMATCHED_REPORTS: LazyText(
+    AlertKind.UNMATCHED_REPORTS: LazyText(
         "Line %(subject)s: reports in a day that name nothing of ours: %(count)s"
     ),
-    Kind.UNMATCHED_SMS: LazyText(
+    AlertKind.UNMATCHED_SMS: LazyText(
         "Line %(subject)s: texts in a day that no claim is certain of: %(count)s"
     ),
-    Kind.UNKNOWN_SENDS: LazyText(
+    AlertKind.UNKNOWN_SENDS: LazyText(
         "%(merchant)s: messages of which nobody knows whether they left: %(count)s, since %(since)s"
     ),
-    Kind.OVERDUE_DISPUTES: LazyText(
+    AlertKind.OVERDUE_DISPUTES: LazyText(
         "%(merchant)s: objections overdue for an answer: %(count)s, since %(since)s"
     ),
-    Kind.UNSEEN_REPLIES: LazyText(
+    AlertKind.UNSEEN_REPLIES: LazyText(
         "%(merchant)s: answers of debtors that nobody has looked at: %(count)s, since %(since)s"
     ),
-    Kind.WEBHOOKS_OFF: LazyText(
+    AlertKind.WEBHOOKS_OFF: LazyText(
         "%(merchant)s: webhook endpoints switched off: %(count)s, since %(since)s"
     ),
-    Kind.WEBHOOKS_FAILING: LazyText(
+    AlertKind.WEBHOOKS_FAILING: LazyText(
         "%(merchant)s: webhook endpoints that fail: %(count)s, since %(since)s"
     ),
-    Kind.STEPS_LATE: LazyText(
+    AlertKind.STEPS_LATE: LazyText(
         "Steps of processes are due since %(since)s and nobody works on them: does a worker run?"
     ),
-    Kind.ARCHIVE_BEHIND: LazyText("The archive of the database is behind; dunwell doctor says why"),
-    Kind.CLOCKS_APART: LazyText(
+    AlertKind.ARCHIVE_BEHIND: LazyText(
+        "The archive of the database is behind; dunwell doctor says why"
+    ),
+    AlertKind.CLOCKS_APART: LazyText(
         "Two clocks differ: host %(subject)s said %(host_clock)s when the database said "
         "%(database_clock)s; beyond 30 seconds that host does nothing"
     ),
-    Kind.BREAK_GLASS: LazyText("Somebody signed in by the way for emergencies, at %(began)s"),
-    Kind.SECOND_FACTOR_LOCKED: LazyText(
+    AlertKind.BREAK_GLASS: LazyText("Somebody signed in by the way for emergencies, at %(began)s"),
+    AlertKind.SECOND_FACTOR_LOCKED: LazyText(
         "Someone who knows a user's password entered ten wrong codes, at %(began)s"
     ),
 }

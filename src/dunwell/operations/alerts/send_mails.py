@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.accounts.installation.alerts.alert import Kind
+from dunwell.accounts.installation.alerts.alert import AlertKind
 from dunwell.accounts.installation.alerts.alert_settings import Alarms
 from dunwell.accounts.installation.alerts.store import DueMail, hand_over, load_standing, settle
 from dunwell.accounts.installation.delivery_providers import Line
@@ -70,7 +70,7 @@ async def send_alarm_mails(resources: Resources, find_line: FindLine) -> int:
     return len(mails)
 
 
-_UNWELL = frozenset({Kind.LINE_UNUSABLE, Kind.LINE_FAILING, Kind.LINE_BACKLOG})
+_UNWELL = frozenset({AlertKind.LINE_UNUSABLE, AlertKind.LINE_FAILING, AlertKind.LINE_BACKLOG})
 
 
 async def _send(

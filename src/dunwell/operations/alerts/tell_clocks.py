@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from dunwell.accounts.installation.alerts.alert import Figures, Kind, Sign
+from dunwell.accounts.installation.alerts.alert import AlertFigures, AlertKind, Sign
 from dunwell.accounts.installation.alerts.store import keep_alarm
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import WatchedClock
@@ -29,10 +29,10 @@ async def tell_clocks(resources: Resources, host: str) -> bool:
     comparison = clock.comparison if isinstance(clock, WatchedClock) else None
     if comparison is None or not comparison.is_odd:
         return False
-    figures = Figures(host_clock=comparison.host, database_clock=comparison.database)
+    figures = AlertFigures(host_clock=comparison.host, database_clock=comparison.database)
     async with resources.database.transaction() as tx:
         now = await tx.fetchval("SELECT clock_timestamp()")
-        await keep_alarm(tx, Sign(Kind.CLOCKS_APART, host, figures), now, resources.ids)
+        await keep_alarm(tx, Sign(AlertKind.CLOCKS_APART, host, figures), now, resources.ids)
     return True
 
 

@@ -18,14 +18,14 @@ from dunwell.operations.explanation.store import (
     load_standing,
     load_user_names,
 )
-from dunwell.operations.explanation.views import Standing
+from dunwell.operations.explanation.views import ClaimState
 from dunwell.platform.database.database import snapshot
 
 MOST = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class TimelineEvent:
     """kind: CREATED, CONTACT, NOTICE, PAYMENT, REVERSAL, REQUEST, DISPUTE, DISPUTE_END, PLAN,
     PLAN_ANSWER, PLAN_END, PAUSE, RESUME, STEP, LOOK, NOTE, REPLY or CHANGE. word, more, text: what
     the kind is told by (`life.sql`). until: of a pause, and of a wait that is in progress."""
@@ -43,7 +43,7 @@ class Happening:
     actor: str | None
 
 
-async def read_claim_life(work: Work, claim_id: int) -> list[Happening]:
+async def read_claim_life(work: Work, claim_id: int) -> list[TimelineEvent]:
     """At most `MOST`. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
@@ -67,7 +67,7 @@ async def read_claim_life(work: Work, claim_id: int) -> list[Happening]:
         actor_id = doer.actor_id if doer else None
         actor = names.get(actor_id or "", actor_id)
         happenings.append(
-            Happening(
+            TimelineEvent(
                 row.kind,
                 row.at,
                 subject_id=row.subject_id,
@@ -97,7 +97,7 @@ def _is_wait(row: LifeRow) -> bool:
     )
 
 
-def _find_end_of_wait(standing: Standing) -> datetime | None:
+def _find_end_of_wait(standing: ClaimState) -> datetime | None:
     """None: a hold keeps the claim, or it has ended."""
     is_running = not standing.held and Status(standing.status) in ACTIVE
     return standing.due_at if is_running else None

@@ -22,7 +22,7 @@ from dunwell.cases.assignment.targets import (
 from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
 from dunwell.contact.escalation.forecast.person_guard import make_person_guard
-from dunwell.contact.escalation.forecast.running_claims import OpenContact as RunningContact
+from dunwell.contact.escalation.forecast.running_claims import AwaitedContact as RunningContact
 from dunwell.contact.escalation.forecast.running_claims import RunningClaim, find_person, foresee
 from dunwell.contact.escalation.process import Process, find_process
 from dunwell.contact.escalation.schedule import StepFacts
@@ -47,6 +47,7 @@ from dunwell.operations.explanation.reasons import (
 from dunwell.operations.explanation.store import load_history, load_open_contact, load_standing
 from dunwell.operations.explanation.views import (
     ClaimExplanation,
+    ClaimState,
     ExplainedAssignment,
     ExplainedContact,
     ExplainedHold,
@@ -55,10 +56,9 @@ from dunwell.operations.explanation.views import (
     ExplainedRule,
     ExplainedRules,
     ExplainedStep,
-    OpenContact,
     PastStep,
-    Standing,
     StepKind,
+    StoredOpenContact,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import snapshot
@@ -66,7 +66,7 @@ from dunwell.platform.errors import NotFound
 from dunwell.platform.text.wire import write_instant
 
 
-async def explain_rules(work: Work, standing: Standing) -> ExplainedRules:
+async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
     """Asked of the claim's facts as they are now, which may have changed since it was assigned."""
     rulebook = await _load_rulebook(work, standing)
     facts = await load_claim_facts(work.tx, work.merchant_id, standing.claim_id, find_today(work))
@@ -93,7 +93,7 @@ def show_match(rulebook: Rulebook, match: Match) -> ExplainedRules:
     )
 
 
-async def _load_rulebook(work: Work, standing: Standing) -> Rulebook:
+async def _load_rulebook(work: Work, standing: ClaimState) -> Rulebook:
     if standing.rules_version is None:
         return await load_rulebook(work.tx, work.merchant)
     chosen_by = await load_rules_version(work.tx, work.merchant_id, standing.rules_version)
@@ -115,14 +115,14 @@ _KINDS: dict[str, StepKind] = {
 class _Case:
     """A claim that runs, with all there is to know about its process."""
 
-    standing: Standing
+    standing: ClaimState
     claim: DueClaim
     version: Version
     process: Process
     facts: StepFacts
     history: Sequence[PastStep]
     holds: Sequence[Hold]
-    contact: OpenContact | None
+    contact: StoredOpenContact | None
     zone: str
     # A merchant that is not switched knows scenarios, which have no versions.
     is_switched: bool
@@ -159,7 +159,7 @@ async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplan
 
 
 async def _open_case(
-    work: Work, keys: KeyRing, standing: Standing, holds: Sequence[Hold]
+    work: Work, keys: KeyRing, standing: ClaimState, holds: Sequence[Hold]
 ) -> _Case | None:
     if standing.workflow_id is None or standing.workflow_major is None:
         return None

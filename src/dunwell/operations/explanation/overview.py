@@ -27,7 +27,7 @@ from dunwell.contact.messages.communications.store import count_failed
 from dunwell.contact.messages.list_communications import COMMUNICATIONS, CommunicationFilter
 from dunwell.core.claims.states import Status
 from dunwell.core.events.list_endpoints import ENDPOINTS, EndpointFilter
-from dunwell.core.workflows.definition import CommunicationStep, FeeStep, Step, WaitStep
+from dunwell.core.workflows.definition import ContactStep, FeeStep, Step, WaitStep
 from dunwell.core.workflows.store import load_newest
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import Count, ListedTable
@@ -48,7 +48,7 @@ class PaidDay(msgspec.Struct, frozen=True, array_like=True):
     number: int
 
 
-class Due(msgspec.Struct, frozen=True, array_like=True):
+class DueStep(msgspec.Struct, frozen=True, array_like=True):
     """So many claims stand before this step; none: they are archived then."""
 
     workflow_id: UUID
@@ -84,7 +84,7 @@ class _Loaded(msgspec.Struct, frozen=True):
 
     states: dict[str, int]
     held: int
-    tomorrow: list[Due]
+    tomorrow: list[DueStep]
     contacts: dict[str, dict[str, int]]
     paid: list[PaidDay]
     is_cut: bool
@@ -110,14 +110,16 @@ async def read_overview(work: Work) -> Overview:
     )  # fmt: skip
 
 
-def foresee_day(due: Sequence[Due], steps: Mapping[tuple[UUID, int], Sequence[Step]]) -> Tomorrow:
+def foresee_day(
+    due: Sequence[DueStep], steps: Mapping[tuple[UUID, int], Sequence[Step]]
+) -> Tomorrow:
     """The steps of a process follow one another at once, up to its next wait."""
     contacts, fees, fee_cents, archived = Counter[str](), 0, 0, 0
     for each in due:
         ran = _list_run(steps.get((each.workflow_id, each.major), ()), each.step_id)
         archived += each.number if each.step_id is None else 0
         for step in ran:
-            if isinstance(step, CommunicationStep):
+            if isinstance(step, ContactStep):
                 contacts[step.channel] += each.number
             elif isinstance(step, FeeStep):
                 fees += each.number
@@ -143,7 +145,7 @@ def _start(today: date, days: int, zone: ZoneInfo) -> datetime:
 _BOUNCES_FOR = timedelta(days=7)
 
 
-class Kind(StrEnum):
+class AttentionKind(StrEnum):
     OPEN_DISPUTES = "OPEN_DISPUTES"
     # Of these, those that should have been answered by now.
     OVERDUE_DISPUTES = "OVERDUE_DISPUTES"
@@ -161,54 +163,54 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingWork:
     count: Count
     # When the oldest of them arose, by its list's time; none: there is none.
     oldest_at: datetime | None
 
 
-async def read_waiting(work: Work) -> Mapping[Kind, Waiting]:
+async def read_waiting(work: Work) -> Mapping[AttentionKind, WaitingWork]:
     """Of one instant."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         found = {kind: await _look(work, *asked) for kind, asked in _list_asked(work).items()}
         return {
             **found,
-            Kind.BOUNCED_CONTACTS: await _look_at_failed(work),
-            Kind.UNSEEN_REPLIES: await _look_at_replies(work),
+            AttentionKind.BOUNCED_CONTACTS: await _look_at_failed(work),
+            AttentionKind.UNSEEN_REPLIES: await _look_at_replies(work),
         }
 
 
-def _list_asked(work: Work) -> Mapping[Kind, tuple[ListedTable[Any, Any, Any], object]]:
+def _list_asked(work: Work) -> Mapping[AttentionKind, tuple[ListedTable[Any, Any, Any], object]]:
     """The list and the filter of each kind."""
     configuration = work.merchant.configuration
     zone, answer_days = configuration.timezone, configuration.modalities.answer_within_days
     requested_before = find_overdue_before(work.now, answer_days, zone)
     requested = ModalityFilter(ModalityState.REQUESTED, stands=True)
     return {
-        Kind.OPEN_DISPUTES: (DISPUTES, OPEN_DISPUTES),
-        Kind.OVERDUE_DISPUTES: (DISPUTES, build_overdue_filter(work)),
-        Kind.REQUESTED_MODALITIES: (MODALITIES, requested),
-        Kind.OVERDUE_MODALITIES: (MODALITIES, replace(requested, until=requested_before)),
-        Kind.UNKNOWN_SENDS: (COMMUNICATIONS, CommunicationFilter("UNKNOWN")),
-        Kind.FAILING_ENDPOINTS: (ENDPOINTS, EndpointFilter(is_working=False)),
-        Kind.PENDING_PAYMENTS: (REQUESTS, RequestFilter(RequestState.PENDING)),
+        AttentionKind.OPEN_DISPUTES: (DISPUTES, OPEN_DISPUTES),
+        AttentionKind.OVERDUE_DISPUTES: (DISPUTES, build_overdue_filter(work)),
+        AttentionKind.REQUESTED_MODALITIES: (MODALITIES, requested),
+        AttentionKind.OVERDUE_MODALITIES: (MODALITIES, replace(requested, until=requested_before)),
+        AttentionKind.UNKNOWN_SENDS: (COMMUNICATIONS, CommunicationFilter("UNKNOWN")),
+        AttentionKind.FAILING_ENDPOINTS: (ENDPOINTS, EndpointFilter(is_working=False)),
+        AttentionKind.PENDING_PAYMENTS: (REQUESTS, RequestFilter(RequestState.PENDING)),
     }
 
 
-async def _look(work: Work, listed: ListedTable[Any, Any, Any], wanted: object) -> Waiting:
+async def _look(work: Work, listed: ListedTable[Any, Any, Any], wanted: object) -> WaitingWork:
     count = await count_listed(work.scope(), listed, wanted, limit=MAX_COUNTED)
     oldest_at = await find_oldest_at(work.scope(), listed, wanted) if count.number else None
-    return Waiting(count, oldest_at)
+    return WaitingWork(count, oldest_at)
 
 
-async def _look_at_failed(work: Work) -> Waiting:
+async def _look_at_failed(work: Work) -> WaitingWork:
     """They failed at any time behind their planning, by which their list is ordered."""
     since = work.now - _BOUNCES_FOR
     number, oldest_at = await count_failed(work.tx, work.merchant_id, since, MAX_COUNTED + 1)
-    return Waiting(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)
+    return WaitingWork(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)
 
 
-async def _look_at_replies(work: Work) -> Waiting:
+async def _look_at_replies(work: Work) -> WaitingWork:
     number, oldest_at = await count_unseen(work.tx, work.merchant_id, MAX_COUNTED + 1)
-    return Waiting(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)
+    return WaitingWork(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.core.claims.holds import Hold, HoldKind
-from dunwell.core.workflows.definition import CommunicationStep, Definition, Step, WaitStep
-from dunwell.operations.explanation.views import OpenContact, PastStep, Standing
+from dunwell.core.workflows.definition import ContactStep, Definition, Step, WaitStep
+from dunwell.operations.explanation.views import ClaimState, PastStep, StoredOpenContact
 from dunwell.platform.text.lazy_text import InstantText, LazyText
 
 _HOLDS = {
@@ -75,7 +75,7 @@ def say_hold(hold: Hold, zone: str) -> str:
     return f"{_HOLDS[hold.kind]}, since {say_instant(hold.since, zone)}{until}"
 
 
-def say_contact(contact: OpenContact, standing: Standing, zone: str) -> LazyText:
+def say_contact(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
     """What a contact that is under way waits for."""
     if contact.state == "UNKNOWN":
         return LazyText("it may have left the house: a person has to say whether it was sent")
@@ -84,7 +84,7 @@ def say_contact(contact: OpenContact, standing: Standing, zone: str) -> LazyText
     return _say_waiting(contact, standing, zone)
 
 
-def _say_waiting(contact: OpenContact, standing: Standing, zone: str) -> LazyText:
+def _say_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
     """Of one that was not handed over yet. It is looked at once more before, so that a
     hold that came meanwhile keeps it."""
     until = say_instant(contact.not_before, zone)
@@ -98,7 +98,7 @@ def _say_waiting(contact: OpenContact, standing: Standing, zone: str) -> LazyTex
     return LazyText("held back until %(until)s: %(reason)s", until=until, reason=reason)
 
 
-def say_why_none(standing: Standing) -> str:
+def say_why_none(standing: ClaimState) -> str:
     """Why no step comes next; empty: one does."""
     if standing.status == "COLLECTED":
         return LazyText("The claim is collected; nobody is contacted any more.")
@@ -114,7 +114,7 @@ def say_standstill() -> LazyText:
 
 
 def say_why_then(
-    standing: Standing, definition: Definition, step: Step | None, history: Sequence[PastStep]
+    standing: ClaimState, definition: Definition, step: Step | None, history: Sequence[PastStep]
 ) -> str:
     """Why the next step runs at the claim's due time."""
     if step is None:
@@ -124,7 +124,7 @@ def say_why_then(
     before = steps.get(last.step_id) if last else None
     if isinstance(before, WaitStep) and last is not None and last.outcome == "DONE":
         return LazyText('The wait "%(name)s" ends then.', name=before.name)
-    if isinstance(step, CommunicationStep) and step.send == "CONTACT_HOURS":
+    if isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
         return LazyText("It is the next step, and people may be contacted from then on.")
     if before is not None:
         return LazyText('It follows "%(name)s", which is done.', name=before.name)

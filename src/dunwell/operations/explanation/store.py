@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.core.workflows.versions.versions import render_version_name
-from dunwell.operations.explanation.views import OpenContact, PastStep, Standing
+from dunwell.operations.explanation.views import ClaimState, PastStep, StoredOpenContact
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import load_statement
 
@@ -123,9 +123,9 @@ def _is_uuid(text: str) -> bool:
     return True
 
 
-async def load_standing(tx: Connection, merchant_id: int, claim_id: int) -> Standing | None:
+async def load_standing(tx: Connection, merchant_id: int, claim_id: int) -> ClaimState | None:
     row = await tx.fetchrow(_LOAD_STANDING, merchant_id, claim_id)
-    return None if row is None else Standing(**row)
+    return None if row is None else ClaimState(**row)
 
 
 async def load_history(
@@ -148,6 +148,6 @@ async def load_history(
 
 async def load_open_contact(
     tx: Connection, merchant_id: int, claim_id: int, run: int
-) -> OpenContact | None:
+) -> StoredOpenContact | None:
     row = await tx.fetchrow(_LOAD_OPEN_CONTACT, merchant_id, claim_id, run)
-    return None if row is None else OpenContact(**row)
+    return None if row is None else StoredOpenContact(**row)

@@ -187,7 +187,7 @@ EXAMPLE = ClaimExplanation(
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class ClaimState:
     claim_id: int
     status: str
     held: bool
@@ -213,7 +213,7 @@ class PastStep:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenContact:
+class StoredOpenContact:
     communication_id: UUID
     step_id: int
     place: int

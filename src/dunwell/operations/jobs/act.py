@@ -11,16 +11,16 @@ from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.core.workflows.store import hold_workflows, load_current
-from dunwell.operations.jobs.decision import ClaimFacts, Target, decide_row
+from dunwell.operations.jobs.decision import JobClaim, JobTarget, decide_row
 from dunwell.operations.jobs.job import (
     Action,
-    Archive,
+    ArchiveAction,
     Assign,
     NotDone,
     Outcomes,
     Pause,
-    Reason,
     RowOutcome,
+    RowReason,
 )
 from dunwell.operations.jobs.store import load_facts, lock_claims
 from dunwell.platform.database.database import savepoint
@@ -37,7 +37,7 @@ async def act_on_claims(work: Work, action: Action, claim_ids: Sequence[int]) ->
     return {**outcomes, **(await _do(work, action, to_do))}
 
 
-async def find_target(work: Work, action: Action) -> Target | None:
+async def find_target(work: Work, action: Action) -> JobTarget | None:
     """Of an assignment. Raises NotFound."""
     if not isinstance(action, Assign):
         return None
@@ -47,12 +47,12 @@ async def find_target(work: Work, action: Action) -> Target | None:
     if action.workflow_id not in held or version is None:
         raise NotFound(f"There is no published workflow {action.workflow_id}.")
     own = work.merchant.configuration.currency
-    return Target(action.workflow_id, version.definition.settings.currency or own)
+    return JobTarget(action.workflow_id, version.definition.settings.currency or own)
 
 
 def decide_rows(
-    action: Action, claim_ids: Sequence[int], facts: Mapping[int, ClaimFacts],
-    target: Target | None,
+    action: Action, claim_ids: Sequence[int], facts: Mapping[int, JobClaim],
+    target: JobTarget | None,
 ) -> dict[int, NotDone | None]:  # fmt: skip
     return {each: decide_row(action, facts.get(each), target) for each in claim_ids}
 
@@ -78,16 +78,16 @@ async def _try_one(work: Work, action: Action, claim_id: int) -> NotDone | None:
     except Unavailable:
         raise
     except InsufficientScope:
-        return NotDone(RowOutcome.FAILED, Reason.RIGHT_LOST)
+        return NotDone(RowOutcome.FAILED, RowReason.RIGHT_LOST)
     except Refusal as refusal:
-        return NotDone(RowOutcome.FAILED, Reason.REFUSED, refusal.message)
+        return NotDone(RowOutcome.FAILED, RowReason.REFUSED, refusal.message)
     return None
 
 
 async def _do_one(work: Work, action: Action, claim_id: int) -> None:
     if isinstance(action, Pause):
         await pause_claim(work, claim_id, until=action.until, reason=action.reason)
-    elif isinstance(action, Archive):
+    elif isinstance(action, ArchiveAction):
         await archive_claim(work, claim_id)
     else:
         await resume_claim(work, claim_id)
@@ -99,9 +99,9 @@ async def _assign(work: Work, action: Assign, claim_ids: Sequence[int]) -> Outco
         async with savepoint(work.tx):
             done = await assign_to_workflow(work, action.workflow_id, claim_ids)
     except InsufficientScope:
-        return dict.fromkeys(claim_ids, NotDone(RowOutcome.FAILED, Reason.RIGHT_LOST))
+        return dict.fromkeys(claim_ids, NotDone(RowOutcome.FAILED, RowReason.RIGHT_LOST))
     failures = {
-        each.claim_id: NotDone(RowOutcome.FAILED, Reason.REFUSED, each.message)
+        each.claim_id: NotDone(RowOutcome.FAILED, RowReason.REFUSED, each.message)
         for each in done.failures
     }
     return {each: failures.get(each) for each in claim_ids}

@@ -12,18 +12,18 @@ from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.operations.jobs.job import (
     Action,
-    Archive,
+    ArchiveAction,
     Assign,
     NotDone,
     Pause,
-    Reason,
     Resume,
     RowOutcome,
+    RowReason,
 )
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimFacts:
+class JobClaim:
     claim_id: int
     status: Status
     currency: str
@@ -35,51 +35,53 @@ class ClaimFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class JobTarget:
     """The workflow that claims are assigned to; the currency it takes."""
 
     workflow_id: UUID
     currency: str
 
 
-def decide_row(action: Action, facts: ClaimFacts | None, target: Target | None) -> NotDone | None:
+def decide_row(action: Action, facts: JobClaim | None, target: JobTarget | None) -> NotDone | None:
     """None: it is done. target: of an assignment."""
-    reason = Reason.ABSENT if facts is None else _DECIDE[type(action)](action, facts, target)
+    reason = RowReason.ABSENT if facts is None else _DECIDE[type(action)](action, facts, target)
     return None if reason is None else NotDone(RowOutcome.SKIPPED, reason)
 
 
-def _decide_pause(action: Pause, facts: ClaimFacts, _target: Target | None) -> Reason | None:
+def _decide_pause(action: Pause, facts: JobClaim, _target: JobTarget | None) -> RowReason | None:
     if facts.status not in ACTIVE:
-        return Reason.ENDED
+        return RowReason.ENDED
     if HoldKind.DISPUTE in facts.holds:
-        return Reason.DISPUTED
-    return Reason.UNCHANGED if (action.until, action.reason) in facts.pauses else None
+        return RowReason.DISPUTED
+    return RowReason.UNCHANGED if (action.until, action.reason) in facts.pauses else None
 
 
-def _decide_resume(_action: Resume, facts: ClaimFacts, _target: Target | None) -> Reason | None:
-    return None if HoldKind.PAUSE in facts.holds else Reason.UNCHANGED
+def _decide_resume(_action: Resume, facts: JobClaim, _target: JobTarget | None) -> RowReason | None:
+    return None if HoldKind.PAUSE in facts.holds else RowReason.UNCHANGED
 
 
-def _decide_archive(_action: Archive, facts: ClaimFacts, _target: Target | None) -> Reason | None:
+def _decide_archive(
+    _action: ArchiveAction, facts: JobClaim, _target: JobTarget | None
+) -> RowReason | None:
     if facts.status is Status.ARCHIVED:
-        return Reason.UNCHANGED
+        return RowReason.UNCHANGED
     if facts.status not in ACTIVE:
-        return Reason.ENDED
-    return Reason.DISPUTED if HoldKind.DISPUTE in facts.holds else None
+        return RowReason.ENDED
+    return RowReason.DISPUTED if HoldKind.DISPUTE in facts.holds else None
 
 
-def _decide_assign(action: Assign, facts: ClaimFacts, target: Target | None) -> Reason | None:
+def _decide_assign(action: Assign, facts: JobClaim, target: JobTarget | None) -> RowReason | None:
     assert target is not None
     if facts.status not in ACTIVE:
-        return Reason.ENDED
+        return RowReason.ENDED
     if facts.workflow_id == action.workflow_id:
-        return Reason.UNCHANGED
-    return None if facts.currency == target.currency else Reason.OTHER_CURRENCY
+        return RowReason.UNCHANGED
+    return None if facts.currency == target.currency else RowReason.OTHER_CURRENCY
 
 
 _DECIDE: dict[type[Action], Any] = {
     Pause: _decide_pause,
     Resume: _decide_resume,
-    Archive: _decide_archive,
+    ArchiveAction: _decide_archive,
     Assign: _decide_assign,
 }

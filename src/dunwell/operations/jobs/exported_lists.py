@@ -29,17 +29,17 @@ from dunwell.contact.messages.list_communications import (
     list_communications,
 )
 from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
-from dunwell.contact.messages.suppression import Suppression
+from dunwell.contact.messages.suppression import SuppressionEntry
 from dunwell.core.claims.lists.list_claims import list_claims
-from dunwell.core.claims.lists.store import ClaimFilter, ListedClaim
+from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.operations.jobs.cells import Cell, Cells, render_amount
 from dunwell.operations.jobs.job import Export, ExportedList
-from dunwell.platform.database.listed_table import Page
+from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import Fault, ValidationError
 
 
 @dataclass(frozen=True, slots=True)
-class DisputeFilter:
+class ExportedDisputeFilter:
     state: DisputeState | None = None
     is_overdue: bool = False
 
@@ -49,7 +49,7 @@ class Exported:
     """list_page: given the work and a filter of the type `filter`, a page behind `cursor`.
     columns: what each shows of an item."""
 
-    list_page: Callable[..., Awaitable[Page[Any]]]
+    list_page: Callable[..., Awaitable[ListPage[Any]]]
     filter: type[Any]
     columns: Mapping[str, Callable[[Any], Cell]]
     # What it takes to start it, to write it and to read what was written.
@@ -79,8 +79,8 @@ def check_export(export: Export) -> Any:
 
 
 async def _list_disputes(
-    work: Work, *, limit: int, cursor: str | None, wanted: DisputeFilter
-) -> Page[ListedDispute]:
+    work: Work, *, limit: int, cursor: str | None, wanted: ExportedDisputeFilter
+) -> ListPage[ListedDispute]:
     return await list_disputes(
         work, limit=limit, cursor=cursor, state=wanted.state, is_overdue=wanted.is_overdue
     )
@@ -94,7 +94,7 @@ def _read_origin(name: str) -> Callable[[AuditEntry], Cell]:
     return lambda entry: (entry.origin or {}).get(name)
 
 
-_CLAIMS: Mapping[str, Callable[[ListedClaim], Cell]] = {
+_CLAIMS: Mapping[str, Callable[[ClaimRow], Cell]] = {
     "claimId": lambda claim: claim.claim_id,
     "referenceNumber": lambda claim: claim.reference_number,
     "customerNumber": lambda claim: claim.customer_number,
@@ -180,7 +180,7 @@ _COMMUNICATIONS: Mapping[str, Callable[[FoundCommunication], Cell]] = {
     "settledAt": lambda sent: sent.settled_at,
     "failure": lambda sent: sent.failure,
 }
-_SUPPRESSIONS: Mapping[str, Callable[[Suppression], Cell]] = {
+_SUPPRESSIONS: Mapping[str, Callable[[SuppressionEntry], Cell]] = {
     "channel": lambda listed: listed.channel,
     "maskedAddress": lambda listed: listed.masked_address,
     "reason": lambda listed: listed.reason,
@@ -202,7 +202,7 @@ _AUDIT: Mapping[str, Callable[[AuditEntry], Cell]] = {
 }
 EXPORTED: Mapping[ExportedList, Exported] = {
     ExportedList.CLAIMS: Exported(list_claims, ClaimFilter, _CLAIMS),
-    ExportedList.DISPUTES: Exported(_list_disputes, DisputeFilter, _DISPUTES),
+    ExportedList.DISPUTES: Exported(_list_disputes, ExportedDisputeFilter, _DISPUTES),
     ExportedList.MODALITIES: Exported(list_modalities, ModalityFilter, _MODALITIES),
     ExportedList.PAYMENTS: Exported(list_payments, PaymentFilter, _PAYMENTS),
     ExportedList.REQUESTS: Exported(list_payment_requests, RequestFilter, _REQUESTS),

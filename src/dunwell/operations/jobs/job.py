@@ -53,7 +53,7 @@ class RowOutcome(StrEnum):
     FAILED = "FAILED"
 
 
-class Reason(StrEnum):
+class RowReason(StrEnum):
     """Why a row was skipped, or failed."""
 
     # There is no such claim of the merchant's.
@@ -86,7 +86,7 @@ class Assign(msgspec.Struct, frozen=True, tag="ASSIGN"):
     workflow_id: UUID
 
 
-class Archive(msgspec.Struct, frozen=True, tag="ARCHIVE"):
+class ArchiveAction(msgspec.Struct, frozen=True, tag="ARCHIVE"):
     """Their processes end, uncollected."""
 
 
@@ -116,14 +116,14 @@ class PreviewDraft(msgspec.Struct, frozen=True, tag="PREVIEW"):
 
 
 # What is done to each claim of a selection, and all that a job can do.
-Action: TypeAlias = Pause | Resume | Assign | Archive
-Deed: TypeAlias = Pause | Resume | Assign | Archive | Export | PreviewDraft
+Action: TypeAlias = Pause | Resume | Assign | ArchiveAction
+Deed: TypeAlias = Pause | Resume | Assign | ArchiveAction | Export | PreviewDraft
 
 KINDS: Mapping[type[Deed], JobKind] = {
     Pause: JobKind.PAUSE,
     Resume: JobKind.RESUME,
     Assign: JobKind.ASSIGN,
-    Archive: JobKind.ARCHIVE,
+    ArchiveAction: JobKind.ARCHIVE,
     Export: JobKind.EXPORT,
     PreviewDraft: JobKind.PREVIEW,
 }
@@ -145,7 +145,7 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class BackgroundJob:
     """All instants are real time."""
 
     job_id: UUID
@@ -176,7 +176,7 @@ class JobRow:
     position: int
     claim_id: int
     outcome: RowOutcome
-    reason: Reason | None = None
+    reason: RowReason | None = None
     message: str | None = None
 
 
@@ -185,7 +185,7 @@ class NotDone:
     """Why a row is not done."""
 
     outcome: RowOutcome
-    reason: Reason
+    reason: RowReason
     message: str | None = None
 
 

@@ -13,17 +13,17 @@ from dunwell.core.files.storage import SealedFiles
 from dunwell.operations.jobs.exported_lists import check_readable
 from dunwell.operations.jobs.job import (
     LIVE,
+    BackgroundJob,
     Export,
-    Job,
     JobKind,
     JobRow,
     JobState,
-    Reason,
     RowOutcome,
+    RowReason,
 )
 from dunwell.operations.jobs.store import count_reasons, list_rows, load_files, load_jobs
 from dunwell.platform.database.database import snapshot
-from dunwell.platform.database.listed_table import ListedTable, Page
+from dunwell.platform.database.listed_table import ListedTable, ListPage
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
 
@@ -33,8 +33,8 @@ class JobView:
     """`reasons`: how many rows were not done, by outcome and reason. `file_bytes`: of an export
     that is done."""
 
-    job: Job
-    reasons: Mapping[tuple[RowOutcome, Reason], int]
+    job: BackgroundJob
+    reasons: Mapping[tuple[RowOutcome, RowReason], int]
     file_bytes: int | None
 
 
@@ -48,7 +48,7 @@ class JobFilter:
     actor_id: str | None = None
 
 
-JOBS: ListedTable[JobFilter, UUID, Job] = ListedTable(
+JOBS: ListedTable[JobFilter, UUID, BackgroundJob] = ListedTable(
     name="jobs",
     table="jobs",
     key="job_id",
@@ -93,7 +93,7 @@ async def list_job_rows(
 
 async def list_jobs(
     work: Work, *, limit: int, cursor: str | None = None, wanted: JobFilter = EVERY_JOB
-) -> Page[Job]:
+) -> ListPage[BackgroundJob]:
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     return await list_page(work.scope(), JOBS, wanted, limit=limit, cursor=cursor)

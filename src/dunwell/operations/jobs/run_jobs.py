@@ -17,8 +17,8 @@ from dunwell.operations.jobs.job import (
     NotDone,
     Outcomes,
     PreviewDraft,
-    Reason,
     RowOutcome,
+    RowReason,
     count_progress,
 )
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
@@ -32,7 +32,7 @@ _SLICE_SECONDS = 2.0
 _PAUSE = timedelta(seconds=1)
 # Leased so often without progress, it goes row by row, and then leaves the row out.
 _CAREFUL_FROM, _GIVES_UP_ROW_FROM = 3, 5
-_NO_MESSAGE = NotDone(RowOutcome.FAILED, Reason.ERROR)
+_NO_MESSAGE = NotDone(RowOutcome.FAILED, RowReason.ERROR)
 
 log = structlog.get_logger(__name__)
 

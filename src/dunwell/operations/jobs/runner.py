@@ -21,7 +21,7 @@ from dunwell.accounts.merchants.actor import Actor, ActorKind
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, rights_of_scopes
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.accounts.users.store import load_user
-from dunwell.operations.jobs.job import Job, JobKind, JobState, find_keeping
+from dunwell.operations.jobs.job import BackgroundJob, JobKind, JobState, find_keeping
 from dunwell.operations.jobs.store import (
     LeasedJob,
     lease_job,
@@ -86,7 +86,7 @@ class RunningJob:
         self.total: int | None = None
 
     @asynccontextmanager
-    async def step(self) -> AsyncIterator[tuple[Connection, Job]]:
+    async def step(self) -> AsyncIterator[tuple[Connection, BackgroundJob]]:
         """Open a transaction in which the job is locked. Raises LeaseLostError."""
         async with self.resources.database.transaction() as tx:
             job = await lock_leased(tx, self.leased)
@@ -94,12 +94,12 @@ class RunningJob:
                 raise LeaseLostError
             yield tx, job
 
-    async def load(self, tx: Connection) -> Job:
+    async def load(self, tx: Connection) -> BackgroundJob:
         """The job without a lock, for a long look at its merchant's rows."""
         merchant_id, job_id = self.leased.merchant_id, self.leased.job_id
         return (await load_jobs(tx, merchant_id, [job_id]))[job_id]
 
-    async def open_work(self, tx: Connection, job: Job) -> Work:
+    async def open_work(self, tx: Connection, job: BackgroundJob) -> Work:
         """Work in the name of whoever started the job, with what is left of that person's rights,
         at the merchant's time."""
         merchant = await load_merchant(tx, self.leased.merchant_id)
@@ -107,7 +107,7 @@ class RunningJob:
         starter = await ask_rights_again(tx, self.leased.merchant_id, job.starter)
         return Work.open(self.resources, tx, merchant, starter)
 
-    async def finish(self, tx: Connection, job: Job) -> None:
+    async def finish(self, tx: Connection, job: BackgroundJob) -> None:
         """End the job as DONE, within a step."""
         await self._end(tx, job, JobState.DONE)
 
@@ -127,7 +127,7 @@ class RunningJob:
         return await renew_job(tx, self.leased, until, done=done, total=self.total)
 
     async def _end(
-        self, tx: Connection, job: Job, state: JobState, failure: str | None = None
+        self, tx: Connection, job: BackgroundJob, state: JobState, failure: str | None = None
     ) -> None:
         now = self.resources.clock.now()
         kept_until = now + find_keeping(job.deed)

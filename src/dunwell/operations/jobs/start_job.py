@@ -18,15 +18,15 @@ from dunwell.operations.jobs.job import (
     MOST_LIVE,
     MOST_ROWS,
     Action,
+    BackgroundJob,
     Deed,
     Export,
-    Job,
     JobState,
     NotDone,
     Pause,
     PreviewDraft,
     Progress,
-    Reason,
+    RowReason,
     count_progress,
     find_keeping,
 )
@@ -52,7 +52,7 @@ class DryRun:
     """What a job would do now: `progress.done` rows, and why not the others, by reason."""
 
     progress: Progress
-    skipped: dict[Reason, int]
+    skipped: dict[RowReason, int]
 
 
 async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> DryRun:
@@ -63,14 +63,14 @@ async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> D
     target = await find_target(work, action)
     facts = await load_facts(work.tx, work.merchant_id, selected, work.now)
     found: list[NotDone | None] = list(decide_rows(action, selected, facts, target).values())
-    skipped: dict[Reason, int] = {}
+    skipped: dict[RowReason, int] = {}
     for each in found:
         if each is not None:
             skipped[each.reason] = skipped.get(each.reason, 0) + 1
     return DryRun(count_progress(len(selected), found), skipped)
 
 
-async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Job:
+async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> BackgroundJob:
     """Raises ValidationError (none or too many claims, an end that has come), NotFound and
     TooManyJobs."""
     work.need(Right.CHANGE_CLAIMS)
@@ -83,7 +83,7 @@ async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Job
     return job
 
 
-async def start_export(work: Work, export: Export) -> Job:
+async def start_export(work: Work, export: Export) -> BackgroundJob:
     """Raises ValidationError (no such filter of the list), TooManyJobs."""
     work.need(Right.READ_CLAIMS)
     check_readable(work, export.list)
@@ -94,7 +94,7 @@ async def start_export(work: Work, export: Export) -> Job:
     return job
 
 
-async def begin_job(work: Work, deed: PreviewDraft) -> Job:
+async def begin_job(work: Work, deed: PreviewDraft) -> BackgroundJob:
     """One without rows. Raises TooManyJobs."""
     work.need(Right.CONFIGURE)
     job = _compose(work, deed)
@@ -103,7 +103,7 @@ async def begin_job(work: Work, deed: PreviewDraft) -> Job:
     return job
 
 
-async def retry_failed(work: Work, job_id: UUID) -> Job:
+async def retry_failed(work: Work, job_id: UUID) -> BackgroundJob:
     """A new job of the rows that failed, in the name of whoever asks. Raises NotFound;
     InvalidState: it has not ended, or no row has failed;
     TooManyJobs."""
@@ -131,7 +131,7 @@ async def retry_failed(work: Work, job_id: UUID) -> Job:
     return (await load_jobs(work.tx, work.merchant_id, [job.job_id]))[job.job_id]
 
 
-async def _insert(work: Work, job: Job) -> None:
+async def _insert(work: Work, job: BackgroundJob) -> None:
     """Raises TooManyJobs, also to the second of two that begin the last at once."""
     if not await insert_job(work.tx, work.merchant_id, job, most=MOST_LIVE):
         message = LazyText(
@@ -157,8 +157,10 @@ def _check(work: Work, action: Action, claim_ids: Sequence[int]) -> list[int]:
     return selected
 
 
-def _compose(work: Work, deed: Deed, *, total: int = 0, retry_of: UUID | None = None) -> Job:
-    return Job(
+def _compose(
+    work: Work, deed: Deed, *, total: int = 0, retry_of: UUID | None = None
+) -> BackgroundJob:
+    return BackgroundJob(
         job_id=work.ids.new(work.real_now),
         deed=deed,
         state=JobState.WAITING,
@@ -173,14 +175,14 @@ def _compose(work: Work, deed: Deed, *, total: int = 0, retry_of: UUID | None = 
     )
 
 
-async def _audit(work: Work, job: Job) -> None:
+async def _audit(work: Work, job: BackgroundJob) -> None:
     details: dict[str, Any] = {"kind": job.kind, "claims": job.progress.total}
     if isinstance(job.deed, Export):
         details |= {"list": job.deed.list, "wanted": redact(dict(job.deed.wanted))}
     await save_audit(work, "job.start", f"job:{job.job_id}", after={"state": job.state}, **details)
 
 
-async def cancel_job(work: Work, job_id: UUID) -> Job:
+async def cancel_job(work: Work, job_id: UUID) -> BackgroundJob:
     """An export is cancelled by whoever began it, and like other jobs by whoever may change claims.
     Cancelling what is cancelled changes nothing. Raises NotFound; InvalidState: it has ended."""
     work.need(Right.READ_CLAIMS)
@@ -201,13 +203,13 @@ async def cancel_job(work: Work, job_id: UUID) -> Job:
     return job
 
 
-def may_cancel(actor: Actor, job: Job) -> bool:
+def may_cancel(actor: Actor, job: BackgroundJob) -> bool:
     is_own = (job.starter.kind, job.starter.actor_id) == (actor.kind, actor.actor_id)
     only_reads = isinstance(job.deed, Export | PreviewDraft)
     return Right.CHANGE_CLAIMS in actor.rights or (is_own and only_reads)
 
 
-async def _load(work: Work, job_id: UUID) -> Job:
+async def _load(work: Work, job_id: UUID) -> BackgroundJob:
     """Raises NotFound."""
     job = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if job is None:

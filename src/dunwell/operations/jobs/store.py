@@ -9,16 +9,16 @@ from dunwell.accounts.merchants.actor import Actor, ActorKind, read_origin
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.operations.jobs.decision import ClaimFacts
+from dunwell.operations.jobs.decision import JobClaim
 from dunwell.operations.jobs.job import (
-    Job,
+    BackgroundJob,
     JobKind,
     JobRow,
     JobState,
     Outcomes,
     Progress,
-    Reason,
     RowOutcome,
+    RowReason,
     decode_deed,
     encode_deed,
 )
@@ -134,7 +134,7 @@ class LeasedJob:
     tries: int
 
 
-async def insert_job(tx: Connection, merchant_id: int, job: Job, *, most: int) -> bool:
+async def insert_job(tx: Connection, merchant_id: int, job: BackgroundJob, *, most: int) -> bool:
     """It is due at once. False: the merchant has so many that wait or run."""
     # Each time it is not written, another job has begun and is seen by the next.
     for _ in range(most):
@@ -143,7 +143,7 @@ async def insert_job(tx: Connection, merchant_id: int, job: Job, *, most: int) -
     return False
 
 
-async def _insert(tx: Connection, merchant_id: int, job: Job, most: int) -> bool:
+async def _insert(tx: Connection, merchant_id: int, job: BackgroundJob, most: int) -> bool:
     starter = job.starter
     written = await tx.fetchval(
         _INSERT, merchant_id, job.job_id, job.kind, encode_deed(job.deed), starter.kind,
@@ -154,7 +154,9 @@ async def _insert(tx: Connection, merchant_id: int, job: Job, most: int) -> bool
     return written is not None
 
 
-async def load_jobs(tx: Connection, merchant_id: int, job_ids: Sequence[UUID]) -> dict[UUID, Job]:
+async def load_jobs(
+    tx: Connection, merchant_id: int, job_ids: Sequence[UUID]
+) -> dict[UUID, BackgroundJob]:
     """By id."""
     rows = await tx.fetch(_LOAD, merchant_id, list(job_ids))
     return {row["job_id"]: _read(row) for row in rows}
@@ -177,7 +179,7 @@ async def lease_job(
     return LeasedJob(row["merchant_id"], row["job_id"], lease.lease_id, row["tries"])
 
 
-async def lock_leased(tx: Connection, leased: LeasedJob) -> Job | None:
+async def lock_leased(tx: Connection, leased: LeasedJob) -> BackgroundJob | None:
     """None: it was cancelled, or somebody else has it."""
     row = await tx.fetchrow(_LOCK_LEASED, leased.merchant_id, leased.job_id, leased.lease_id)
     return None if row is None else _read(row)
@@ -231,9 +233,9 @@ async def remove_job(tx: Connection, merchant_id: int, job_id: UUID) -> None:
     await tx.execute(_REMOVE, merchant_id, job_id)
 
 
-def _read(row: Row) -> Job:
+def _read(row: Row) -> BackgroundJob:
     origin = row["actor_origin"]
-    return Job(
+    return BackgroundJob(
         job_id=row["job_id"],
         deed=decode_deed(row["parameters"]),
         state=JobState(row["state"]),
@@ -363,10 +365,10 @@ async def list_rows(
 
 async def count_reasons(
     tx: Connection, merchant_id: int, job_id: UUID
-) -> Mapping[tuple[RowOutcome, Reason], int]:
+) -> Mapping[tuple[RowOutcome, RowReason], int]:
     """How many rows were not done, by outcome and reason, the most frequent first."""
     rows = await tx.fetch(_COUNT, merchant_id, job_id)
-    return {(RowOutcome(row["outcome"]), Reason(row["reason"])): row["number"] for row in rows}
+    return {(RowOutcome(row["outcome"]), RowReason(row["reason"])): row["number"] for row in rows}
 
 
 async def lock_claims(tx: Connection, merchant_id: int, claim_ids: Sequence[int]) -> None:
@@ -375,7 +377,7 @@ async def lock_claims(tx: Connection, merchant_id: int, claim_ids: Sequence[int]
 
 async def load_facts(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
-) -> Mapping[int, ClaimFacts]:
+) -> Mapping[int, JobClaim]:
     """By claim; those that there are."""
     rows = await tx.fetch(_LOAD_FACTS, merchant_id, list(claim_ids), now)
     return {row["claim_id"]: _read_facts(row) for row in rows}
@@ -385,13 +387,13 @@ def _read_row(row: Row) -> JobRow:
     reason = row["reason"]
     return JobRow(
         row["position"], row["claim_id"], outcome=RowOutcome(row["outcome"]),
-        reason=None if reason is None else Reason(reason), message=row["message"],
+        reason=None if reason is None else RowReason(reason), message=row["message"],
     )  # fmt: skip
 
 
-def _read_facts(row: Row) -> ClaimFacts:
+def _read_facts(row: Row) -> JobClaim:
     own = zip(row["own"] or (), row["untils"] or (), row["reasons"] or (), strict=True)
-    return ClaimFacts(
+    return JobClaim(
         claim_id=row["claim_id"],
         status=Status(row["status"]),
         currency=row["currency"],

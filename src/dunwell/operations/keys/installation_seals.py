@@ -3,8 +3,8 @@ chain of its own, and verifies it. Sealing is run by a timer and writes no audit
 """
 
 from dunwell.contact.messages.ledger.ledger import BEGINNING, SealParts, digest_row, digest_seal
-from dunwell.contact.messages.ledger.store import Head
-from dunwell.contact.messages.ledger.verify_ledger import Verdict, check_chain
+from dunwell.contact.messages.ledger.store import SealHead
+from dunwell.contact.messages.ledger.verify_ledger import LedgerVerdict, check_chain
 from dunwell.operations.keys.store import (
     TABLE,
     count_unsealed,
@@ -29,7 +29,7 @@ async def seal_installation(resources: Resources) -> int:
     async with resources.database.transaction() as tx:
         if not await take_turn(tx):
             return 0
-        head = await load_head(tx) or Head(0, BEGINNING)
+        head = await load_head(tx) or SealHead(0, BEGINNING)
         version, number = max(head.key_version, keys.version), head.seal + 1
         audits = [
             (row.key, digest_row(keys, _OWNER, table=TABLE, fields=row.fields, key_version=version))
@@ -38,12 +38,14 @@ async def seal_installation(resources: Resources) -> int:
         if not audits:
             return 0
         parts = SealParts(number, head.digest, [], [digest for _, digest in audits])
-        following = Head(number, digest_seal(keys, _OWNER, parts, version), version)
+        following = SealHead(number, digest_seal(keys, _OWNER, parts, version), version)
         await save_seal(tx, following, audits, resources.clock.now())
         return len(audits)
 
 
-async def verify_installation(resources: Resources, expected: Head | None = None) -> Verdict:
+async def verify_installation(
+    resources: Resources, expected: SealHead | None = None
+) -> LedgerVerdict:
     """`expected`: a head that was kept elsewhere. The verdict's key is empty: it is no merchant's.
     Nothing is changed."""
     async with resources.database.connection() as connection, snapshot(connection):
@@ -52,7 +54,7 @@ async def verify_installation(resources: Resources, expected: Head | None = None
         chain = await check_chain(resources.keys, _OWNER, seals=seals, rows=rows, expected=expected)
         unsealed = await count_unsealed(connection)
     found = chain.findings
-    return Verdict(
+    return LedgerVerdict(
         merchant_key="",
         head=chain.head,
         sealed_rows=chain.rows,

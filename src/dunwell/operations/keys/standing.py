@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from dunwell.accounts.installation.audit_log import Act, save_installation_audit
+from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
 from dunwell.operations.keys.sealed import SealedValues
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
@@ -118,7 +118,7 @@ async def give_up_version(
 async def _retire(tx: Connection, version: int, action: str, moment: Moment) -> None:
     if (await tx.execute(_RETIRE, version)).endswith(" 0"):
         return
-    act = Act(
+    act = InstallationAct(
         actor_kind="OPERATOR",
         actor_id="dunwell key",
         action=action,

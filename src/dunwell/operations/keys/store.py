@@ -4,7 +4,13 @@ from collections.abc import AsyncIterator, Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.contact.messages.ledger.store import PATIENCE_SECONDS, Head, Seal, SealedRow, Unsealed
+from dunwell.contact.messages.ledger.store import (
+    PATIENCE_SECONDS,
+    Seal,
+    SealedRow,
+    SealHead,
+    Unsealed,
+)
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
 
@@ -62,9 +68,9 @@ async def take_turn(tx: Connection) -> bool:
     return is_mine
 
 
-async def load_head(tx: Connection) -> Head | None:
+async def load_head(tx: Connection) -> SealHead | None:
     row = await tx.fetchrow(_LOAD_HEAD)
-    return None if row is None else Head(**row)
+    return None if row is None else SealHead(**row)
 
 
 async def load_unsealed(tx: Connection, seal: int, limit: int) -> list[Unsealed]:
@@ -74,7 +80,7 @@ async def load_unsealed(tx: Connection, seal: int, limit: int) -> list[Unsealed]
 
 
 async def save_seal(
-    tx: Connection, head: Head, audits: Sequence[tuple[UUID, bytes]], sealed_at: datetime
+    tx: Connection, head: SealHead, audits: Sequence[tuple[UUID, bytes]], sealed_at: datetime
 ) -> None:
     """audits: keys with the rows' digests."""
     await tx.execute(

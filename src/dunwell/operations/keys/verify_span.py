@@ -7,11 +7,11 @@ from typing import Literal
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.ledger.ledger import BEGINNING, Finding
+from dunwell.contact.messages.ledger.ledger import BEGINNING, LedgerFinding
 from dunwell.contact.messages.ledger.store import (
     AUDITS,
     CONTACTS,
-    Head,
+    SealHead,
     load_sealed_of,
     load_seals_of,
     measure_span,
@@ -33,7 +33,7 @@ class SpanVerdict:
     first: int
     last: int
     rows: int
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[LedgerFinding, ...] = ()
     fault_count: int = 0
 
 
@@ -45,7 +45,7 @@ async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanV
         rows, before = await measure_span(tx, merchant_id, first, last)
         if rows > MOST_ROWS:
             return SpanVerdict("TOO_MUCH", first, last, rows)
-        start = before or Head(first - 1, BEGINNING)
+        start = before or SealHead(first - 1, BEGINNING)
         chain = await check_chain(
             keys,
             merchant_id,

@@ -10,20 +10,24 @@ from msgspec import UNSET
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview.effects import Asked, Effects, Progress
+from dunwell.cases.rollout.preview.effects import Effects, PreviewScope, Progress
 from dunwell.cases.rollout.preview.effects_views import describe_next_contacts, view_next_contacts
 from dunwell.cases.rollout.preview.preview_effects import MinorChange, preview_effects
 from dunwell.cases.rollout.publish_workflow import count_reached
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.differences import find_differences
 from dunwell.core.workflows.versions.versions import (
-    Verdict,
     Version,
+    VersionVerdict,
     find_next_number,
     find_verdict,
     render_version_name,
 )
-from dunwell.operations.onboarding.checking import CheckedFile, Surroundings, check_merchant_file
+from dunwell.operations.onboarding.checking import (
+    CheckedFile,
+    InstallationLimits,
+    check_merchant_file,
+)
 from dunwell.operations.onboarding.configuration import describe_gaps
 from dunwell.operations.onboarding.decision import decide_changes, describe_warnings
 from dunwell.operations.onboarding.load_standing import load_standing
@@ -31,7 +35,7 @@ from dunwell.operations.onboarding.logo import add_logo
 from dunwell.operations.onboarding.performing import APPLY, perform_changes
 from dunwell.operations.onboarding.reading import read_merchant_file
 from dunwell.operations.onboarding.report import ApplyReport, WorkflowPreview
-from dunwell.operations.onboarding.standing import Standing, StandingWorkflow
+from dunwell.operations.onboarding.standing import MerchantState, StandingWorkflow
 from dunwell.operations.onboarding.standing_rules import find_standing_faults
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, snapshot
@@ -49,13 +53,13 @@ async def open_file(
     source = await add_logo(read_merchant_file(path), path)
     is_development = resources.settings.is_development
     return check_merchant_file(
-        source, Surroundings(available_adapters, is_development, available_providers)
+        source, InstallationLimits(available_adapters, is_development, available_providers)
     )
 
 
 async def open_standing(
     resources: Resources, tx: Connection, checked: CheckedFile, *, lock: bool
-) -> Standing:
+) -> MerchantState:
     """The merchant as it stands. Raises ValidationError with all that the file cannot change."""
     standing = await load_standing(tx, resources.keys, checked.file.key, lock=lock)
     is_development = resources.settings.is_development
@@ -66,11 +70,11 @@ async def open_standing(
 
 
 # Next contacts alone: how the days ahead look is asked for one workflow at a time.
-_ASKED = Asked(days=0, listed=20)
+_ASKED = PreviewScope(days=0, listed=20)
 
 
 async def preview_workflows(
-    work: Work, keys: KeyRing, checked: CheckedFile, standing: Standing,
+    work: Work, keys: KeyRing, checked: CheckedFile, standing: MerchantState,
     progress: Progress | None = None,
 ) -> list[tuple[WorkflowPreview, str | None]]:  # fmt: skip
     """In the order of the file, each with a line for people if it reaches any claim."""
@@ -98,7 +102,7 @@ async def preview_workflows(
 
 
 def _list_changed(
-    checked: CheckedFile, standing: Standing
+    checked: CheckedFile, standing: MerchantState
 ) -> Iterator[tuple[str, Definition, StandingWorkflow, Version]]:
     if standing.scenarios:
         # Edited in place: there is no version to go over from.
@@ -111,7 +115,7 @@ def _list_changed(
 
 
 def _compose(
-    name: str, wanted: Definition, current: Version, verdict: Verdict,
+    name: str, wanted: Definition, current: Version, verdict: VersionVerdict,
     reach: tuple[int, int, Effects],
 ) -> WorkflowPreview:  # fmt: skip
     reached, staying, effects = reach

@@ -8,7 +8,11 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.operations.onboarding.changes import Change, DiscardDraft, DiscardRules
-from dunwell.operations.onboarding.checking import CheckedFile, Surroundings, check_merchant_file
+from dunwell.operations.onboarding.checking import (
+    CheckedFile,
+    InstallationLimits,
+    check_merchant_file,
+)
 from dunwell.operations.onboarding.configuration import describe_gaps
 from dunwell.operations.onboarding.decision import decide_changes
 from dunwell.operations.onboarding.file import find_process_key
@@ -18,7 +22,7 @@ from dunwell.operations.onboarding.logo_image import DATA, ImageRefused, read_da
 from dunwell.operations.onboarding.performing import perform_changes
 from dunwell.operations.onboarding.reading import Source
 from dunwell.operations.onboarding.report import ApplyReport
-from dunwell.operations.onboarding.standing import Standing
+from dunwell.operations.onboarding.standing import MerchantState
 from dunwell.operations.onboarding.standing_rules import find_standing_faults
 from dunwell.operations.onboarding.write_file import write_file
 from dunwell.platform.children.document_reader import DocumentReader
@@ -91,7 +95,7 @@ async def export_file(work: Work, resources: Resources) -> dict[str, object]:
 
 
 async def plan_given(
-    work: Work, resources: Resources, source: Source, surroundings: Surroundings,
+    work: Work, resources: Resources, source: Source, surroundings: InstallationLimits,
     *, publish: bool,
 ) -> ApplyReport:  # fmt: skip
     """What `apply_given` would answer, secrets apart. Raises ValidationError with every fault."""
@@ -103,7 +107,7 @@ async def plan_given(
 
 
 async def apply_given(
-    work: Work, resources: Resources, source: Source, surroundings: Surroundings,
+    work: Work, resources: Resources, source: Source, surroundings: InstallationLimits,
     *, publish: bool, known_revision: int,
 ) -> ApplyReport:  # fmt: skip
     """known_revision: of the merchant as it was planned for. Raises ValidationError, and
@@ -130,7 +134,7 @@ async def apply_given(
 
 
 def _decide(
-    checked: CheckedFile, standing: Standing, surroundings: Surroundings,
+    checked: CheckedFile, standing: MerchantState, surroundings: InstallationLimits,
     *, publish: bool, is_plan: bool = False,
 ) -> list[Change]:  # fmt: skip
     faults = list(
@@ -143,7 +147,7 @@ def _decide(
 
 
 def _report(
-    work: Work, checked: CheckedFile, standing: Standing, changes: list[Change]
+    work: Work, checked: CheckedFile, standing: MerchantState, changes: list[Change]
 ) -> ApplyReport:
     words = [line for change in changes for line in change.words]
     gaps = describe_gaps(checked.file, checked.logo, standing.configuration)

@@ -20,13 +20,17 @@ from dunwell.contact.messages.merchant_rules import (
     find_value_faults,
 )
 from dunwell.core.workflows.definition import Definition
-from dunwell.operations.onboarding.checking import CheckedFile, Surroundings, check_merchant_file
+from dunwell.operations.onboarding.checking import (
+    CheckedFile,
+    InstallationLimits,
+    check_merchant_file,
+)
 from dunwell.operations.onboarding.configuration import merge_configuration
 from dunwell.operations.onboarding.decision import decide_changes
 from dunwell.operations.onboarding.load_standing import load_standing
 from dunwell.operations.onboarding.performing import perform_changes
 from dunwell.operations.onboarding.reading import Source
-from dunwell.operations.onboarding.standing import Standing
+from dunwell.operations.onboarding.standing import MerchantState
 from dunwell.operations.onboarding.standing_rules import find_standing_faults
 from dunwell.operations.onboarding.write_file import compute_parts_revision, write_settings
 from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
@@ -53,7 +57,7 @@ async def read_settings(work: Work) -> dict[str, Any]:
 
 
 async def check_settings(
-    work: Work, resources: Resources, change: SettingsChange, surroundings: Surroundings
+    work: Work, resources: Resources, change: SettingsChange, surroundings: InstallationLimits
 ) -> None:
     """Whether `save_settings` would take it now. Raises what that raises."""
     work.need(Right.CONFIGURE)
@@ -64,7 +68,7 @@ async def check_settings(
 
 
 async def save_settings(
-    work: Work, resources: Resources, change: SettingsChange, surroundings: Surroundings
+    work: Work, resources: Resources, change: SettingsChange, surroundings: InstallationLimits
 ) -> bool:
     """False: it is so already. Raises ValidationError with every fault, by pointers into the file,
     and EditConflict when what was shown has changed."""
@@ -80,7 +84,9 @@ async def save_settings(
     return bool(changes)
 
 
-def _check(standing: Standing, change: SettingsChange, surroundings: Surroundings) -> CheckedFile:
+def _check(
+    standing: MerchantState, change: SettingsChange, surroundings: InstallationLimits
+) -> CheckedFile:
     merchant = standing.merchant
     assert merchant is not None
     present = write_settings(merchant)
@@ -101,7 +107,7 @@ def _check(standing: Standing, change: SettingsChange, surroundings: Surrounding
 
 
 def _find_broken(
-    standing: Standing, before: Configuration, after: Configuration
+    standing: MerchantState, before: Configuration, after: Configuration
 ) -> Iterator[Fault]:
     """What the published processes would lose; what is wrong with them already is no matter of this
     change."""

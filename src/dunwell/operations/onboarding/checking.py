@@ -34,7 +34,7 @@ from dunwell.platform.text.texts import find_unprintable
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class InstallationLimits:
     """What the installation allows: adapter names per channel, payment providers, the profile."""
 
     available_adapters: Mapping[str, Collection[str]]
@@ -50,7 +50,7 @@ class CheckedFile:
     definitions: dict[str, Definition]
 
 
-def check_merchant_file(source: Source, surroundings: Surroundings) -> CheckedFile:
+def check_merchant_file(source: Source, surroundings: InstallationLimits) -> CheckedFile:
     """Raises ValidationError with every fault."""
     faults = list(dict.fromkeys(_find_faults(source, surroundings)))
     if faults:
@@ -63,7 +63,7 @@ def check_merchant_file(source: Source, surroundings: Surroundings) -> CheckedFi
     return CheckedFile(file, source.logo, definitions)
 
 
-def _find_faults(source: Source, surroundings: Surroundings) -> Iterator[Fault]:
+def _find_faults(source: Source, surroundings: InstallationLimits) -> Iterator[Fault]:
     document = source.document
     if not isinstance(document, dict):
         yield from find_faults(document, MerchantFile)

@@ -17,13 +17,13 @@ from dunwell.accounts.merchants.configuration import (
     Brand,
     ChannelSetup,
     Configuration,
-    Contact,
     Guards,
     LandingPage,
     Letters,
     Logo,
-    Payment,
+    MerchantContact,
     PaymentMethod,
+    PaymentSettings,
     QuietHours,
 )
 from dunwell.accounts.merchants.legal_gaps import find_gaps
@@ -66,7 +66,7 @@ def merge_configuration(
         timezone=file.timezone,
         currency=before.currency if file.currency is UNSET else file.currency,
         legal=before.legal if file.legal is UNSET else read_legal(file.legal),
-        contact=before.contact if file.contact is UNSET else _copy(file.contact, Contact),
+        contact=before.contact if file.contact is UNSET else _copy(file.contact, MerchantContact),
         privacy=before.privacy if file.privacy is UNSET else read_privacy(file.privacy),
         brand=before.brand if file.brand is UNSET else _read_brand(file.brand, logo),
         landing_page=_merge_page(file, before.landing_page),
@@ -138,12 +138,12 @@ def render_configuration(name: str, configuration: Configuration) -> dict[str, A
     }
 
 
-def _merge_payment(file: MerchantFile, before: Payment) -> Payment:
+def _merge_payment(file: MerchantFile, before: PaymentSettings) -> PaymentSettings:
     if file.payment is UNSET:
         return before
     account, allocation = file.payment.bank_account, file.payment.allocation
     methods, partial = file.payment.methods, file.payment.partial
-    return Payment(
+    return PaymentSettings(
         methods=(
             before.methods
             if methods is UNSET

@@ -24,8 +24,8 @@ from dunwell.core.events.webhooks.endpoint import sort_types
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.differences import find_differences
 from dunwell.core.workflows.versions.versions import (
-    Verdict,
     Version,
+    VersionVerdict,
     find_next_number,
     find_verdict,
     render_version_name,
@@ -51,7 +51,7 @@ from dunwell.operations.onboarding.checking import CheckedFile
 from dunwell.operations.onboarding.configuration import merge_configuration, render_configuration
 from dunwell.operations.onboarding.file import CredentialPart, MerchantFile
 from dunwell.operations.onboarding.rules import to_wanted
-from dunwell.operations.onboarding.standing import Standing, StandingScenario, StandingWorkflow
+from dunwell.operations.onboarding.standing import MerchantState, StandingScenario, StandingWorkflow
 from dunwell.platform.text.differences import compare_values
 from dunwell.platform.text.texts import say_count
 
@@ -134,9 +134,9 @@ def _describe(
     ]
 
 
-def _describe_reach(standing: StandingWorkflow, major: int, verdict: Verdict) -> str:
+def _describe_reach(standing: StandingWorkflow, major: int, verdict: VersionVerdict) -> str:
     """Which claims under way take the new version (spec, Workflow version 4 and 5)."""
-    reached = standing.active_claims.get(major, 0) if verdict is Verdict.MINOR else 0
+    reached = standing.active_claims.get(major, 0) if verdict is VersionVerdict.MINOR else 0
     staying = sum(standing.active_claims.values()) - reached
     return (
         f"{say_count(reached, 'claim')} in process {_takes(reached)} it over, "
@@ -153,7 +153,7 @@ def _stays(claims: int) -> str:
 
 
 def decide_rules(
-    wanted: RulesDocument, standing: Standing, currencies: Mapping[str, str],
+    wanted: RulesDocument, standing: MerchantState, currencies: Mapping[str, str],
     *, publish: bool, is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
     """`currencies`: of every workflow named, as it will be once the file is applied. `is_plan` is a
@@ -189,7 +189,7 @@ def _describe_overlaps(wanted: RulesDocument, currencies: Mapping[str, str]) -> 
 
 
 def decide_changes(
-    checked: CheckedFile, standing: Standing, *, publish: bool, is_plan: bool = False
+    checked: CheckedFile, standing: MerchantState, *, publish: bool, is_plan: bool = False
 ) -> list[Change]:
     """The changes in the order they are to be made; none: everything is as the file says."""
     file = checked.file
@@ -226,7 +226,7 @@ def describe_warnings(checked: CheckedFile) -> list[str]:
     ]
 
 
-def _decide_account(checked: CheckedFile, standing: Standing) -> Iterator[Change]:
+def _decide_account(checked: CheckedFile, standing: MerchantState) -> Iterator[Change]:
     file, logo, merchant = checked.file, checked.logo, standing.merchant
     if merchant is None:
         new = NewMerchant(
@@ -247,7 +247,7 @@ def _decide_account(checked: CheckedFile, standing: Standing) -> Iterator[Change
         yield ChangeConfiguration(file.name, wanted, words=words)
 
 
-def _decide_credentials(file: MerchantFile, standing: Standing) -> Iterator[Change]:
+def _decide_credentials(file: MerchantFile, standing: MerchantState) -> Iterator[Change]:
     """Those that are there keep secret and limit, revoked ones too; a given scope counts."""
     for part in file.credentials or []:
         scopes, present = _find_scopes(part), standing.credentials.get(part.name)
@@ -272,7 +272,7 @@ def _find_scopes(part: CredentialPart) -> tuple[Scope, ...]:
     return order_scopes([part.scope] if isinstance(part.scope, str) else part.scope)
 
 
-def _decide_webhooks(file: MerchantFile, standing: Standing) -> Iterator[Change]:
+def _decide_webhooks(file: MerchantFile, standing: MerchantState) -> Iterator[Change]:
     """The list in the file is the whole list."""
     if file.webhooks is UNSET:
         return
@@ -293,7 +293,7 @@ def _decide_webhooks(file: MerchantFile, standing: Standing) -> Iterator[Change]
             yield ChangeWebhook(present.endpoint_id, each, words=words)
 
 
-def _find_currencies(checked: CheckedFile, standing: Standing) -> dict[str, str]:
+def _find_currencies(checked: CheckedFile, standing: MerchantState) -> dict[str, str]:
     """What each workflow takes, by its name: as the file says, else as it stands."""
     before = None if standing.merchant is None else standing.merchant.configuration
     own = merge_configuration(checked.file, checked.logo, before).currency

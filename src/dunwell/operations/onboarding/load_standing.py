@@ -11,12 +11,16 @@ from dunwell.cases.assignment.rules import write_rules
 from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
 from dunwell.cases.rollout.scenarios.store import count_standing
 from dunwell.cases.rollout.store import count_active_claims
-from dunwell.core.events.webhooks.endpoints import Endpoint, load_endpoints, open_authorization
+from dunwell.core.events.webhooks.endpoints import (
+    WebhookEndpoint,
+    load_endpoints,
+    open_authorization,
+)
 from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import Workflow, load_current, load_draft, load_workflows
 from dunwell.core.workflows.versions.store import load_known_steps
 from dunwell.operations.onboarding.standing import (
-    Standing,
+    MerchantState,
     StandingEndpoint,
     StandingScenario,
     StandingWorkflow,
@@ -27,7 +31,7 @@ from dunwell.platform.database.database import Connection
 
 async def load_standing(
     tx: Connection, keys: KeyRing, key: str, *, lock: bool, counts_claims: bool = True
-) -> Standing:
+) -> MerchantState:
     """What there is under a merchant's key; `lock` holds it still until the transaction ends.
     counts_claims: False: for who changes no workflow, and need not wait for a count of all that
     run; they are taken for none."""
@@ -36,7 +40,7 @@ async def load_standing(
     reach = find_reach(installation.webhook_networks, key)
     merchant_id = await find_merchant_id_by_key(tx, key)
     if merchant_id is None:
-        return Standing(lines=lines, reach=reach)
+        return MerchantState(lines=lines, reach=reach)
     if lock:
         await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
@@ -47,7 +51,7 @@ async def load_standing(
     merchant = await load_merchant(tx, merchant_id)
     active = await count_active_claims(tx, merchant_id) if counts_claims else {}
     is_on_scenarios = merchant is not None and not merchant.switched_to_workflows
-    return Standing(
+    return MerchantState(
         merchant=merchant,
         credentials={each.name: each for each in await load_credentials(tx, merchant_id)},
         endpoints={
@@ -63,7 +67,7 @@ async def load_standing(
     )
 
 
-def _read_endpoint(keys: KeyRing, endpoint: Endpoint) -> StandingEndpoint:
+def _read_endpoint(keys: KeyRing, endpoint: WebhookEndpoint) -> StandingEndpoint:
     sealed = endpoint.authorization_sealed
     authorization = None
     if sealed is not None:

@@ -24,7 +24,7 @@ from dunwell.operations.onboarding.changes import (
     SaveDraft,
     SaveRules,
 )
-from dunwell.operations.onboarding.checking import Surroundings, check_merchant_file
+from dunwell.operations.onboarding.checking import InstallationLimits, check_merchant_file
 from dunwell.operations.onboarding.decision import decide_changes
 from dunwell.operations.onboarding.load_standing import load_standing
 from dunwell.operations.onboarding.performing import perform_changes
@@ -92,7 +92,7 @@ def _list_targets(rule: RuleDocument) -> set[str]:
 
 async def open_merchant(
     resources: Resources, tx: Connection, actor: Actor,
-    *, document: dict[str, Any], surroundings: Surroundings, beside: Merchant | None = None,
+    *, document: dict[str, Any], surroundings: InstallationLimits, beside: Merchant | None = None,
 ) -> int:  # fmt: skip
     """The new merchant's id. `document`: key, name, language, timezone, currency, sandbox.
     `beside`: the counterpart, whose settings it begins with; a live merchant gets the workflows,

@@ -19,7 +19,7 @@ from dunwell.core.events.webhooks.endpoint import (
     find_reach_faults,
 )
 from dunwell.core.workflows.checking import check_workflow_name, find_definition_faults
-from dunwell.core.workflows.definition import ContactHours, Definition
+from dunwell.core.workflows.definition import Definition, WorkflowContactHours
 from dunwell.core.workflows.definition_rules import (
     currency_fault,
     find_repeats,
@@ -167,7 +167,7 @@ def find_guard_faults(
 
 def _find_contact_hours(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
-) -> Iterator[tuple[str, ContactHours]]:
+) -> Iterator[tuple[str, WorkflowContactHours]]:
     """Of the file's processes in the merchant's own zone."""
     parts = read_if_fits(document.get(find_process_key(document)), list[ScenarioPart]) or []
     for index, part in enumerate(parts):
@@ -175,7 +175,7 @@ def _find_contact_hours(
         settings = definition.get("settings") if isinstance(definition, dict) else None
         if not isinstance(settings, dict):
             continue
-        hours = read_if_fits(settings.get("contactHours"), ContactHours)
+        hours = read_if_fits(settings.get("contactHours"), WorkflowContactHours)
         zone = document.get("timezone")
         if hours is not None and settings.get("timezone", zone) == zone:
             yield part.name, hours

@@ -9,7 +9,12 @@ from dunwell.accounts.merchants.configuration import Channel, Configuration
 from dunwell.accounts.merchants.credentials.access import Credential
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.rules import RulesDocument
-from dunwell.core.workflows.versions.versions import Draft, KnownStep, Scenario, Version
+from dunwell.core.workflows.versions.versions import (
+    KnownStep,
+    ScenarioVersion,
+    Version,
+    WorkflowDraft,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class StandingEndpoint:
 class StandingWorkflow:
     workflow_id: UUID
     current: Version | None
-    draft: Draft | None
+    draft: WorkflowDraft | None
     # Major version -> claims in process on it.
     active_claims: Mapping[int, int]
     # What step ids stood for in its versions.
@@ -32,14 +37,14 @@ class StandingWorkflow:
 
 @dataclass(frozen=True, slots=True)
 class StandingScenario:
-    scenario: Scenario
+    scenario: ScenarioVersion
     active_claims: int
     # How many claims stand at which step, of those that have begun; no step: behind the last.
     places: Mapping[int | None, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class MerchantState:
     """No merchant: the file's key is new."""
 
     merchant: Merchant | None = None

@@ -19,7 +19,7 @@ from dunwell.operations.onboarding.configuration import merge_configuration
 from dunwell.operations.onboarding.decision import find_edit
 from dunwell.operations.onboarding.file import MerchantFile, list_processes
 from dunwell.operations.onboarding.rules import find_unreached_webhooks, list_channels, point_at
-from dunwell.operations.onboarding.standing import Standing
+from dunwell.operations.onboarding.standing import MerchantState
 from dunwell.platform.errors import Fault
 
 _SANDBOX_ADAPTERS = ("outbox", "sandbox")
@@ -27,7 +27,7 @@ _SANDBOX_PROVIDER = "sandbox"
 
 
 def find_standing_faults(
-    checked: CheckedFile, standing: Standing, *, is_development: bool
+    checked: CheckedFile, standing: MerchantState, *, is_development: bool
 ) -> Iterator[Fault]:
     """Faults with pointers into the file."""
     file = checked.file
@@ -50,14 +50,14 @@ def find_standing_faults(
     yield from _find_definition_faults(checked, standing)
 
 
-def _say_lines(channel: Channel, standing: Standing) -> str:
+def _say_lines(channel: Channel, standing: MerchantState) -> str:
     there = sorted(name for name, of in standing.lines.items() if of == channel)
     if not there:
         return f"The installation file has no line for {channel}; add one and apply it first."
     return f"The installation file's lines for {channel} are: {', '.join(there)}."
 
 
-def _find_world_faults(file: MerchantFile, standing: Standing) -> Iterator[Fault]:
+def _find_world_faults(file: MerchantFile, standing: MerchantState) -> Iterator[Fault]:
     """Processes of the kind that the merchant does not have."""
     merchant = standing.merchant
     is_switched = file.switched_to_workflows is not False
@@ -87,7 +87,7 @@ def _find_method_faults(
             yield Fault(path, message, "SANDBOX_ONLY")
 
 
-def _find_fixed_faults(file: MerchantFile, standing: Standing) -> Iterator[Fault]:
+def _find_fixed_faults(file: MerchantFile, standing: MerchantState) -> Iterator[Fault]:
     """Some keys count at creation only (CONTRACT 11)."""
     merchant = standing.merchant
     if merchant is None:
@@ -104,7 +104,7 @@ def _find_fixed_faults(file: MerchantFile, standing: Standing) -> Iterator[Fault
         yield Fault("/switchedToWorkflows", message, "FIXED")
 
 
-def _find_target_faults(file: MerchantFile, standing: Standing) -> Iterator[Fault]:
+def _find_target_faults(file: MerchantFile, standing: MerchantState) -> Iterator[Fault]:
     """Workflows that the rules name: there, or made by this file, and published."""
     if file.assignment_rules is UNSET:
         return
@@ -119,7 +119,7 @@ def _find_target_faults(file: MerchantFile, standing: Standing) -> Iterator[Faul
             yield Fault(f"/assignmentRules{path}", message, "NEVER_PUBLISHED")
 
 
-def _find_definition_faults(checked: CheckedFile, standing: Standing) -> Iterator[Fault]:
+def _find_definition_faults(checked: CheckedFile, standing: MerchantState) -> Iterator[Fault]:
     """Against the configuration as it will be once the file is applied, and earlier versions."""
     before = None if standing.merchant is None else standing.merchant.configuration
     configuration = merge_configuration(checked.file, checked.logo, before)
@@ -136,7 +136,7 @@ def _find_definition_faults(checked: CheckedFile, standing: Standing) -> Iterato
             yield point_at(fault, f"/{key}/{index}", is_inline=is_inline)
 
 
-def _find_id_faults(name: str, definition: Definition, standing: Standing) -> Sequence[Fault]:
+def _find_id_faults(name: str, definition: Definition, standing: MerchantState) -> Sequence[Fault]:
     """Step ids that stood for something else; of a scenario also an order that cannot be."""
     if name in standing.scenarios:
         return find_edit(definition, standing.scenarios[name]).faults

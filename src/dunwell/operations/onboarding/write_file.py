@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.rules import render_document
 from dunwell.operations.onboarding.configuration import render_configuration
 from dunwell.operations.onboarding.logo_image import write_data
-from dunwell.operations.onboarding.standing import Standing
+from dunwell.operations.onboarding.standing import MerchantState
 from dunwell.platform.text.differences import compute_revision
 
 
@@ -33,7 +33,7 @@ def compute_parts_revision(document: Mapping[str, Any], keys: Collection[str]) -
     return compute_revision({key: document.get(key) for key in keys})
 
 
-def write_file(standing: Standing) -> dict[str, Any]:
+def write_file(standing: MerchantState) -> dict[str, Any]:
     """All that a file can say of a merchant that is there."""
     merchant = standing.merchant
     assert merchant is not None
@@ -52,7 +52,7 @@ def write_file(standing: Standing) -> dict[str, Any]:
     return document if rules is None else {**document, "assignmentRules": render_document(rules)}
 
 
-def _list_credentials(standing: Standing) -> Iterator[dict[str, Any]]:
+def _list_credentials(standing: MerchantState) -> Iterator[dict[str, Any]]:
     for name, each in standing.credentials.items():
         if each.revoked_at is None:
             yield {
@@ -62,7 +62,7 @@ def _list_credentials(standing: Standing) -> Iterator[dict[str, Any]]:
             }
 
 
-def _write_processes(standing: Standing) -> dict[str, Any]:
+def _write_processes(standing: MerchantState) -> dict[str, Any]:
     scenarios = [
         {
             "name": name,

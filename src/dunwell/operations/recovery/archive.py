@@ -56,7 +56,7 @@ class Reach(msgspec.Struct, frozen=True, gc=False):
     segment: str
 
 
-class Archive:
+class WalArchive:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.log = folder / "log"
@@ -117,7 +117,7 @@ class Archive:
         sync_folder(self.bases)
 
 
-class Standing(msgspec.Struct, frozen=True, gc=False):
+class ArchiveStatus(msgspec.Struct, frozen=True, gc=False):
     """How an archive stands: when the last base was begun, and until when all is in it."""
 
     bases: int
@@ -125,12 +125,14 @@ class Standing(msgspec.Struct, frozen=True, gc=False):
     until: datetime | None
 
 
-def load_standing(archive: Archive) -> Standing:
+def load_standing(archive: WalArchive) -> ArchiveStatus:
     bases = archive.list_bases()
     if not bases:
-        return Standing(0, None, None)
+        return ArchiveStatus(0, None, None)
     reach = load_reach(bases[-1][0])
-    return Standing(len(bases), bases[-1][1].started_at, None if reach is None else reach.until)
+    return ArchiveStatus(
+        len(bases), bases[-1][1].started_at, None if reach is None else reach.until
+    )
 
 
 def save_reach(base: Path, reach: Reach) -> None:
@@ -165,7 +167,7 @@ def open_embedded(settings: Settings) -> EmbeddedPostgres:
     embedded = find_embedded(settings)
     if settings.archive_dir is None:
         return embedded
-    archive = Archive(settings.archive_dir)
+    archive = WalArchive(settings.archive_dir)
     try:
         owner = archive.find_owner()
     except OSError:  # the disk is away: the service goes on, `dunwell doctor` tells
@@ -210,7 +212,7 @@ def give_to_server(path: Path) -> None:
         os.chown(path, user.pw_uid, user.pw_gid)
 
 
-def _taken(archive: Archive) -> ArchiveUnusable:
+def _taken(archive: WalArchive) -> ArchiveUnusable:
     return ArchiveUnusable(
         f"{archive.folder} is the archive of another database. Restore from it (dunwell restore "
         "--until TIME), or name an empty folder as DUNWELL_ARCHIVE_DIR."
@@ -224,7 +226,7 @@ KEPT_FOR = timedelta(days=14)
 _Bases = Sequence[tuple[Path, Base]]
 
 
-def extend_bases(archive: Archive, reach: Reach) -> bool:
+def extend_bases(archive: WalArchive, reach: Reach) -> bool:
     """Note the reach with every base that the log goes on from; False: none of them is recent, and
     another one is to be taken. What is not needed any more goes."""
     bases, segments = archive.list_bases(), archive.list_segments()
@@ -239,7 +241,7 @@ def extend_bases(archive: Archive, reach: Reach) -> bool:
     return is_based
 
 
-def _prune(archive: Archive, bases: _Bases, kept_since: datetime) -> None:
+def _prune(archive: WalArchive, bases: _Bases, kept_since: datetime) -> None:
     """Bases before the last one that makes all moments since then, the log before the first that
     is kept, and copies of files that were gone when that was begun."""
     older = [each for each in bases if each[1].ended_at <= kept_since]

@@ -7,7 +7,7 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from dunwell.operations.recovery.archive import BASE_EVERY, Archive, Standing, load_standing
+from dunwell.operations.recovery.archive import BASE_EVERY, ArchiveStatus, WalArchive, load_standing
 
 _MOST_BEHIND = timedelta(minutes=5)
 _BASE_LATE = timedelta(days=1)
@@ -41,13 +41,13 @@ async def look_at_archive(folder: Path | None, url: str) -> tuple[str, str | Non
     if folder is None:
         return None
     try:
-        standing = load_standing(Archive(folder))
+        standing = load_standing(WalArchive(folder))
     except OSError:
-        standing = Standing(0, None, None)
+        standing = ArchiveStatus(0, None, None)
     return describe_archive(standing, await ask_log(url))
 
 
-def describe_archive(archive: Standing, log: ServerLog) -> tuple[str, str | None]:
+def describe_archive(archive: ArchiveStatus, log: ServerLog) -> tuple[str, str | None]:
     """What is lost with this host is what is not in the archive."""
     words = "nothing is in it yet" if archive.until is None else f"reaches until {archive.until}"
     behind = log.now - max(archive.until or log.started_at, log.started_at)

@@ -10,8 +10,8 @@ from dunwell.operations.recovery.archive import Base
 from dunwell.operations.recovery.backup_set import (
     DUMP,
     FORMAT,
+    BackupManifest,
     BackupUnusable,
-    Manifest,
     copy_kept,
     describe_files,
     find_in_the_way,
@@ -31,7 +31,7 @@ class BackupFailed(Unavailable):
     """The folder of a backup could not be written; nothing of it is left."""
 
 
-def back_up(settings: Settings, url: str, target: Path) -> Manifest:
+def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
     """Into a new folder, while everything runs. What was acknowledged before `taken_at` is in it.
     Raises InvalidState and BackupFailed; then there is no such folder."""
     if target.exists():
@@ -55,10 +55,10 @@ def back_up(settings: Settings, url: str, target: Path) -> Manifest:
     return manifest
 
 
-def _fill(settings: Settings, url: str, draft: Path) -> Manifest:
+def _fill(settings: Settings, url: str, draft: Path) -> BackupManifest:
     dump = dump_database(url, draft / DUMP)
     copy_kept(settings, draft)
-    manifest = Manifest(
+    manifest = BackupManifest(
         **msgspec.structs.asdict(dump),
         format=FORMAT, dunwell=version("dunwell"),
         fingerprints=fingerprint_keys(settings),
@@ -69,7 +69,7 @@ def _fill(settings: Settings, url: str, draft: Path) -> Manifest:
     return manifest
 
 
-def check_restorable(settings: Settings, backup: Path) -> Manifest:
+def check_restorable(settings: Settings, backup: Path) -> BackupManifest:
     """That the backup is whole and this installation has its keys and no files. Raises
     BackupUnusable and InvalidState."""
     manifest = load_manifest(backup)
@@ -83,7 +83,7 @@ def fingerprint_keys(settings: Settings) -> dict[int, str]:
     return {each: keys.fingerprint(each).hex() for each in keys.versions}
 
 
-def check_fits(settings: Settings, manifest: Manifest | Base) -> None:
+def check_fits(settings: Settings, manifest: BackupManifest | Base) -> None:
     """That this installation has the keys, knows the schema, and has no files. Raises
     BackupUnusable and InvalidState."""
     check_readable(settings, manifest)
@@ -92,7 +92,7 @@ def check_fits(settings: Settings, manifest: Manifest | Base) -> None:
         raise InvalidState(f"{in_the_way} is there. A backup is restored where nothing is yet.")
 
 
-def check_readable(settings: Settings, manifest: Manifest | Base) -> None:
+def check_readable(settings: Settings, manifest: BackupManifest | Base) -> None:
     """That this installation has the keys and knows the schema. Raises BackupUnusable."""
     keys = KeyRing(settings.secret_key)
     for number, fingerprint in manifest.fingerprints.items():
@@ -112,7 +112,7 @@ def check_readable(settings: Settings, manifest: Manifest | Base) -> None:
         )
 
 
-def restore(settings: Settings, url: str, backup: Path, manifest: Manifest) -> None:
+def restore(settings: Settings, url: str, backup: Path, manifest: BackupManifest) -> None:
     """All of it or nothing; the installation is held afterwards. Raises InvalidState and
     OSError."""
     check_target(url)

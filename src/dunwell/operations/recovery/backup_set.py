@@ -41,7 +41,7 @@ class StoredFile(msgspec.Struct, frozen=True, gc=False):
     sha256: str
 
 
-class Manifest(DatabaseDump, frozen=True, gc=False, rename="camel"):
+class BackupManifest(DatabaseDump, frozen=True, gc=False, rename="camel"):
     """`fingerprints`: of the versions of the secret key, by which they are known and nothing else.
     `files_elsewhere`: the object store that uploads are in, which keeps its own versions."""
 
@@ -104,12 +104,12 @@ def describe_files(draft: Path) -> list[StoredFile]:
     return [_describe(draft, path) for path in sorted(walk_kept(draft))]
 
 
-def save_manifest(draft: Path, manifest: Manifest) -> None:
+def save_manifest(draft: Path, manifest: BackupManifest) -> None:
     text = msgspec.json.format(msgspec.json.encode(manifest), indent=2)
     (draft / _MANIFEST).write_bytes(text)
 
 
-def load_manifest(backup: Path) -> Manifest:
+def load_manifest(backup: Path) -> BackupManifest:
     """Of a whole backup: every file is there and as it was. Raises BackupUnusable."""
     try:
         content = (backup / _MANIFEST).read_bytes()
@@ -119,7 +119,7 @@ def load_manifest(backup: Path) -> Manifest:
                 f"This backup has format {written.format}, not {FORMAT}. Restore it with Dunwell "
                 f"{written.dunwell}, which took it, and take another one."
             )
-        manifest = msgspec.json.decode(content, type=Manifest)
+        manifest = msgspec.json.decode(content, type=BackupManifest)
     except FileNotFoundError:
         raise BackupUnusable(f"{backup} has no {_MANIFEST}: it is no whole backup.") from None
     except (msgspec.DecodeError, OSError) as error:

@@ -23,9 +23,9 @@ from prometheus_client import Gauge
 
 from dunwell.operations.recovery.archive import (
     BASE_FILES,
-    Archive,
     Base,
     Reach,
+    WalArchive,
     extend_bases,
     give_to_server,
     load_standing,
@@ -70,7 +70,7 @@ _BASED_AT = Gauge(
 log = structlog.get_logger(__name__)
 
 
-class Server(msgspec.Struct, frozen=True, gc=False):
+class ArchivedServer(msgspec.Struct, frozen=True, gc=False):
     identifier: str
     version: str
     schema: str
@@ -83,7 +83,7 @@ class BaseFailed(InvalidState):
 
 
 async def keep_archive(
-    settings: Settings, archive: Archive, postgres: EmbeddedPostgres, stop: asyncio.Event
+    settings: Settings, archive: WalArchive, postgres: EmbeddedPostgres, stop: asyncio.Event
 ) -> None:
     """Until it is to stop; then marks once more. What fails is logged and tried again: nothing of
     the service waits for the archive."""
@@ -99,7 +99,7 @@ async def keep_archive(
 
 
 class Keeper:
-    def __init__(self, settings: Settings, archive: Archive, postgres: EmbeddedPostgres) -> None:
+    def __init__(self, settings: Settings, archive: WalArchive, postgres: EmbeddedPostgres) -> None:
         self._settings = settings
         self._archive = archive
         self._postgres = postgres
@@ -121,7 +121,7 @@ class Keeper:
     async def _mark(self) -> None:
         connection = await asyncpg.connect(self._postgres.url, timeout=_PATIENCE_SECONDS)
         try:
-            server = Server(*await connection.fetchrow(_SERVER))
+            server = ArchivedServer(*await connection.fetchrow(_SERVER))
             await asyncio.to_thread(self._begin, server)
             until = await connection.fetchval(_NOW)
             await asyncio.to_thread(self._copy_new_files)
@@ -146,7 +146,7 @@ class Keeper:
             if standing.until is not None:
                 _REACHES_UNTIL.set(standing.until.timestamp())
 
-    def _begin(self, server: Server) -> None:
+    def _begin(self, server: ArchivedServer) -> None:
         """The folders; and timelines that began while nothing was archived are made known, so that
         none of their numbers is given again."""
         self._archive.begin(self._postgres, server.identifier)
@@ -164,7 +164,7 @@ class Keeper:
                     _copy(path, target, self._archive.folder / "file.draft")
             self._copied.add(name)
 
-    async def _take_base(self, server: Server, now: datetime) -> None:
+    async def _take_base(self, server: ArchivedServer, now: datetime) -> None:
         archive, name = self._archive, f"{now:%Y-%m-%dT%H-%M-%SZ}"
         draft = await asyncio.to_thread(archive.draft_base, name)
         try:

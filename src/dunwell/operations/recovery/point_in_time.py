@@ -17,9 +17,9 @@ import asyncpg
 from dunwell.operations.recovery.archive import (
     BASE,
     BASE_LOG,
-    Archive,
     ArchiveUnusable,
     Base,
+    WalArchive,
     find_missing,
     give_to_server,
     load_reach,
@@ -34,7 +34,7 @@ from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_embedded, 
 from dunwell.platform.errors import InvalidState
 
 
-def go_back(settings: Settings, archive: Archive, until: datetime) -> None:
+def go_back(settings: Settings, archive: WalArchive, until: datetime) -> None:
     """All of it or nothing; the installation is held afterwards. Raises ArchiveUnusable,
     BackupUnusable, InvalidState, FolderTaken, PostgresFailed and OSError."""
     lock = FolderLock.acquire(settings.data_dir, "restore")
@@ -44,7 +44,7 @@ def go_back(settings: Settings, archive: Archive, until: datetime) -> None:
         lock.release()
 
 
-def _find_base(settings: Settings, archive: Archive, until: datetime) -> Path:
+def _find_base(settings: Settings, archive: WalArchive, until: datetime) -> Path:
     """The base to begin with."""
     folder, base = _choose_base(archive, until)
     check_fits(settings, base)
@@ -54,7 +54,7 @@ def _find_base(settings: Settings, archive: Archive, until: datetime) -> Path:
     return folder
 
 
-def _choose_base(archive: Archive, until: datetime) -> tuple[Path, Base]:
+def _choose_base(archive: WalArchive, until: datetime) -> tuple[Path, Base]:
     bases = archive.list_bases()
     if not bases:
         raise ArchiveUnusable(f"{archive.folder} holds no base backup: it is no archive yet.")
@@ -75,7 +75,7 @@ def _choose_base(archive: Archive, until: datetime) -> tuple[Path, Base]:
     return folder, base
 
 
-def _make_anew(settings: Settings, archive: Archive, base: Path, until: datetime) -> None:
+def _make_anew(settings: Settings, archive: WalArchive, base: Path, until: datetime) -> None:
     final = find_embedded(settings)
     draft = EmbeddedPostgres(
         final.folder.with_name("postgres.draft"),

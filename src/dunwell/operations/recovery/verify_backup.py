@@ -13,7 +13,12 @@ from pathlib import Path
 import asyncpg
 
 from dunwell.operations.recovery.back_up import check_readable
-from dunwell.operations.recovery.backup_set import DUMP, BackupUnusable, Manifest, load_manifest
+from dunwell.operations.recovery.backup_set import (
+    DUMP,
+    BackupManifest,
+    BackupUnusable,
+    load_manifest,
+)
 from dunwell.operations.recovery.dump import StoredTable, compute_digests, restore_database
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock, FolderTaken
@@ -121,7 +126,7 @@ def _guard(folder: Path) -> Iterator[Path]:
         guard.wait()
 
 
-def verify_backup(settings: Settings, backup: Path) -> Manifest:
+def verify_backup(settings: Settings, backup: Path) -> BackupManifest:
     """Raises BackupUnusable for a backup that is damaged, is not this installation's, or does not
     hold what it says; PostgresFailed and ScratchFull where this host cannot tell."""
     manifest = load_manifest(backup)

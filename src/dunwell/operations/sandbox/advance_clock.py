@@ -143,15 +143,15 @@ class _Runner:
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class TestClockState:
     """`next_at`: none when nothing falls due any more."""
 
     now: datetime
     next_at: datetime | None
 
 
-async def read_clock(work: Work) -> Clock:
+async def read_clock(work: Work) -> TestClockState:
     """Raises InvalidState for a merchant that is no sandbox."""
     work.need(Right.OPERATE)
     now = check_sandbox(work.merchant)
-    return Clock(now, (await load_agenda(work.tx, work.merchant_id)).next_at)
+    return TestClockState(now, (await load_agenda(work.tx, work.merchant_id)).next_at)

@@ -19,9 +19,9 @@ from dunwell.platform.config.database_address import read_address
 from dunwell.platform.database.epochs import settle_epoch
 from dunwell.platform.database.pool import (
     ConnectionPool,
-    Limits,
     OpenConnection,
     PooledConnection,
+    PoolLimits,
     connect,
 )
 from dunwell.platform.errors import Refusal, Unavailable
@@ -31,7 +31,7 @@ Row: TypeAlias = asyncpg.Record
 Greet: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 
 _log = structlog.get_logger(__name__)
-_LIMITS = Limits()
+_LIMITS = PoolLimits()
 _FIRST_DAY = date(2000, 1, 1).toordinal()
 # A commit, which waits for the disk and for a standby that must confirm.
 _COMMIT = "SELECT pg_current_xact_id()"
@@ -95,7 +95,7 @@ class Database:
         *,
         size: int = 10,
         application: str = "dunwell",
-        limits: Limits = _LIMITS,
+        limits: PoolLimits = _LIMITS,
         greet: Greet | None = None,
     ) -> "Database":
         """Connect lazily, so that a service starts before its database does. `greet` is given each

@@ -125,7 +125,7 @@ WHERE written_by < $1::bigint::text::xid8 AND written_by > restored.mark::text::
 """
 
 
-class Outcome(Enum):
+class EpochOutcome(Enum):
     """What became of the order."""
 
     AS_BEFORE = auto()
@@ -134,7 +134,7 @@ class Outcome(Enum):
     RAISED = auto()
 
 
-async def settle_epoch(connection: asyncpg.Connection) -> Outcome:
+async def settle_epoch(connection: asyncpg.Connection) -> EpochOutcome:
     """Compare the server with the epoch's, and begin a new one where it is another. A schema that
     has no epochs yet is left alone. Raises CannotConnectNowError for a standby: what is open to
     one stays open when it is promoted, and would not be compared again."""
@@ -142,23 +142,23 @@ async def settle_epoch(connection: asyncpg.Connection) -> Outcome:
         raise asyncpg.CannotConnectNowError("This server is a standby.")
     try:
         if await connection.fetchval(_COMPARE):
-            return Outcome.AS_BEFORE
+            return EpochOutcome.AS_BEFORE
     except asyncpg.UndefinedTableError:
-        return Outcome.AS_BEFORE
+        return EpochOutcome.AS_BEFORE
     async with connection.transaction():
         await connection.execute(_PATIENCE)
         await connection.execute(_LOCK)
         is_same = await connection.fetchval(_COMPARE)
         if is_same:
-            return Outcome.AS_BEFORE  # another connection was first
+            return EpochOutcome.AS_BEFORE  # another connection was first
         outcome = await (_adopt(connection) if is_same is None else _raise(connection))
-    if outcome is Outcome.RAISED:
+    if outcome is EpochOutcome.RAISED:
         # Nothing is wrong: who restored or promoted wants to see that it was noticed.
         log.warning("epoch.raised")
     return outcome
 
 
-async def _adopt(tx: asyncpg.Connection) -> Outcome:
+async def _adopt(tx: asyncpg.Connection) -> EpochOutcome:
     """A database that nobody compared before. It may have been restored since it was made: where
     rows have numbers that this server has not reached, or its timeline is not the first."""
     tables = await tx.fetch(_LIST_ORDERED)
@@ -167,7 +167,7 @@ async def _adopt(tx: asyncpg.Connection) -> Outcome:
     next_number, timeline = await tx.fetchrow(_LOAD_STANDING)
     if highest_written_by < next_number and (timeline == 1 or highest_written_by == 0):
         await tx.execute(_ADOPT)
-        return Outcome.BEGUN
+        return EpochOutcome.BEGUN
     outcome = await _raise(tx, behind=highest_written_by)
     for name, column in tables:
         move = compose(_MOVE_BY_MARK, table=name)
@@ -177,9 +177,9 @@ async def _adopt(tx: asyncpg.Connection) -> Outcome:
     return outcome
 
 
-async def _raise(tx: asyncpg.Connection, behind: int = 0) -> Outcome:
+async def _raise(tx: asyncpg.Connection, behind: int = 0) -> EpochOutcome:
     await tx.execute(_BEGIN, behind)
     for name, column, sequence, room in await tx.fetch(_LIST_SEQUENCES):
         statement = compose(_SET_SEQUENCE, table=name, id=column, sequence=sequence)
         await tx.execute(statement, sequence, room)
-    return Outcome.RAISED
+    return EpochOutcome.RAISED

@@ -204,15 +204,15 @@ class ListedTable(Generic[Filter, Key, Item]):
 
 
 @dataclass(frozen=True, slots=True)
-class Page(Generic[Item]):
+class ListPage(Generic[Item]):
     """next_cursor: where the next page begins; None if this is the last one."""
 
     items: Sequence[Item]
     next_cursor: str | None
 
-    def map(self, change: Callable[[Item], Other]) -> "Page[Other]":
+    def map(self, change: Callable[[Item], Other]) -> "ListPage[Other]":
         """The same page with every item changed."""
-        return Page([change(each) for each in self.items], self.next_cursor)
+        return ListPage([change(each) for each in self.items], self.next_cursor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,8 +26,8 @@ from dunwell.platform.database.listed_table import (
     Item,
     Key,
     ListedTable,
+    ListPage,
     ListScope,
-    Page,
 )
 from dunwell.platform.database.sql import Conditions, compose
 from dunwell.platform.ids import uuid7
@@ -226,7 +226,7 @@ class _Reading:
 async def list_page(
     scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter, *, limit: int,
     cursor: str | None = None, oldest_first: bool = False,
-) -> Page[Item]:  # fmt: skip
+) -> ListPage[Item]:  # fmt: skip
     """Raises ValidationError for a cursor that is not one of this list and this scope."""
     form = listed.get_cursor_form(scope)
     place = None if cursor is None else form.parse(scope.ids, cursor)
@@ -239,9 +239,9 @@ async def list_page(
         loaded = await listed.load(scope.tx, *scope.ids, keys) if keys else {}
     items = [loaded[key] for key in keys if key in loaded]
     if last is None:
-        return Page(items, None)
+        return ListPage(items, None)
     next_place = (last["place"],) if listed.order.is_unique else (last["place"], last["key"])
-    return Page(items, form.render(scope.ids, next_place))
+    return ListPage(items, form.render(scope.ids, next_place))
 
 
 async def count_listed(

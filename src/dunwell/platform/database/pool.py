@@ -92,7 +92,7 @@ class Held:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class PoolLimits:
     """How long a pool waits and keeps."""
 
     # For a connection to come free, or to be made.
@@ -119,7 +119,7 @@ class ConnectionPool:
     """
 
     def __init__(
-        self, connect: Callable[[], Awaitable[PooledConnection]], size: int, limits: Limits,
+        self, connect: Callable[[], Awaitable[PooledConnection]], size: int, limits: PoolLimits,
         ask: Callable[[], Awaitable[None]] | None = None,
     ) -> None:  # fmt: skip
         """ask: returns or raises once the server answers, on a connection of its own; None: however

@@ -38,7 +38,7 @@ class AddressRefused(PermissionError):  # noqa: N818 - reads as what happened
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class HttpResponse:
     """What came back: the status, its headers, and the first bytes of the body."""
 
     status: int
@@ -63,7 +63,7 @@ class HttpClient:
 
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS
-    ) -> Answer | NoAnswer:
+    ) -> HttpResponse | NoAnswer:
         """Post once, and a second time at once if the first met a connection gone stale."""
         started = time.monotonic()
         try:
@@ -82,7 +82,7 @@ class HttpClient:
     async def post_once(
         self, url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *,
         most_bytes: int = _KEPT_BYTES,
-    ) -> Answer | NoAnswer:  # fmt: skip
+    ) -> HttpResponse | NoAnswer:  # fmt: skip
         """Post once and never again, over a connection of its own: for what must not be taken
         twice. Whether it may have been taken is told. most_bytes: of the answer."""
         try:
@@ -93,23 +93,23 @@ class HttpClient:
 
     async def get(
         self, url: str, headers: Mapping[str, str] = _NO_HEADERS, *, most_bytes: int = _KEPT_BYTES
-    ) -> Answer | NoAnswer:
+    ) -> HttpResponse | NoAnswer:
         """Ask once. most_bytes: of the answer."""
         try:
             async with self._session.get(url, headers=headers, allow_redirects=False) as response:
                 start = await _read_start(response, most_bytes)
-                return Answer(response.status, response.headers, start)
+                return HttpResponse(response.status, response.headers, start)
         except _FAILURES as error:
             return NoAnswer(describe_failure(error))
 
     async def _post(
         self, url: str, body: bytes, headers: Mapping[str, str], most_bytes: int = _KEPT_BYTES
-    ) -> Answer:
+    ) -> HttpResponse:
         async with self._session.post(
             url, data=body, headers=headers, allow_redirects=False
         ) as response:
             start = await _read_start(response, most_bytes)
-            return Answer(response.status, response.headers, start)
+            return HttpResponse(response.status, response.headers, start)
 
 
 @asynccontextmanager

@@ -25,7 +25,7 @@ class FileContent(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FormPart:
     """One part of a form. `file_name` is the sender's name for a file; none: a text.
 
     A text has its content at `content`, a file at `file`. Of one that is too large it is left out.
@@ -46,7 +46,7 @@ class FormLimits:
     file_bytes: int
     # Called with a part and its limit as soon as it is too large; it may raise. If it does not, the
     # rest of the part is passed over.
-    overflow: Callable[[Part, int], None]
+    overflow: Callable[[FormPart, int], None]
     open_file: Callable[[], FileContent]
 
 
@@ -68,7 +68,7 @@ class FormReader:
         except MultipartError as error:
             raise _unreadable(error) from None
 
-    def take(self, chunk: bytes) -> Iterator[Part]:
+    def take(self, chunk: bytes) -> Iterator[FormPart]:
         """The parts this chunk completes; what follows the form's end is passed over."""
         if self._parser.closed or not chunk:
             return
@@ -113,15 +113,15 @@ class FormReader:
         is_file = self._segment.filename is not None
         return self._limits.file_bytes if is_file else self._limits.text_bytes
 
-    def _close_part(self) -> Part:
+    def _close_part(self) -> FormPart:
         content, self._chunks = b"".join(self._chunks), []
         file, self._file = self._file, None
         return self._describe(content, file)
 
-    def _describe(self, content: bytes, file: FileContent | None) -> Part:
+    def _describe(self, content: bytes, file: FileContent | None) -> FormPart:
         assert self._segment is not None
         is_too_large = self._taken > self._find_limit()
-        return Part(
+        return FormPart(
             self._segment.name,
             self._segment.filename,
             content=content,

@@ -15,7 +15,7 @@ class Wire(msgspec.Struct, frozen=True, rename="camel"):
     """A shape we answer. Fields may be added later; clients ignore those they do not know."""
 
 
-class Given(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
+class WireInput(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
     """A shape we are sent. An unknown field is refused: a typo must not pass in silence."""
 
 

@@ -27,7 +27,7 @@ import msgspec
 CALM = timedelta(minutes=15)
 
 
-class Kind(StrEnum):
+class AlertKind(StrEnum):
     # About a line, by its name.
     LINE_UNUSABLE = "LINE_UNUSABLE"
     LINE_FAILING = "LINE_FAILING"
@@ -54,7 +54,7 @@ class Kind(StrEnum):
     SECOND_FACTOR_LOCKED = "SECOND_FACTOR_LOCKED"
 
 
-EVENTS = frozenset({Kind.BREAK_GLASS, Kind.SECOND_FACTOR_LOCKED})
+EVENTS = frozenset({AlertKind.BREAK_GLASS, AlertKind.SECOND_FACTOR_LOCKED})
 
 
 class Phase(StrEnum):
@@ -63,7 +63,7 @@ class Phase(StrEnum):
     OVER = "OVER"
 
 
-class Figures(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class AlertFigures(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """What is told of it; nothing of a debtor's or user's."""
 
     count: int | None = None
@@ -78,17 +78,17 @@ class Figures(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaul
 
 
 class Sign(msgspec.Struct, frozen=True, gc=False):
-    kind: Kind
+    kind: AlertKind
     # "" where it is about the installation.
     subject: str
-    figures: Figures = Figures()
+    figures: AlertFigures = AlertFigures()
 
 
 class Alarm(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     alarm_id: UUID
-    kind: Kind
+    kind: AlertKind
     subject: str
-    figures: Figures
+    figures: AlertFigures
     began_at: datetime
     # When its sign was found last.
     seen_at: datetime

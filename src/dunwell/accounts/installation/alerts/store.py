@@ -11,9 +11,9 @@ import msgspec
 from dunwell.accounts.installation.alerts.alert import (
     EVENTS,
     Alarm,
+    AlertFigures,
+    AlertKind,
     Changes,
-    Figures,
-    Kind,
     Phase,
     Sign,
 )
@@ -112,7 +112,9 @@ async def keep_alarm(tx: Connection, sign: Sign, now: datetime, ids: Ids) -> Non
     await tx.execute(_KEEP, ids.new(now), sign.kind, sign.subject, _render([sign])[0], now)
 
 
-async def raise_alarm(tx: Connection, kind: Kind, subject: str, now: datetime, ids: Ids) -> None:
+async def raise_alarm(
+    tx: Connection, kind: AlertKind, subject: str, now: datetime, ids: Ids
+) -> None:
     """Of something that has happened, in the transaction of what has. kind: an event's. subject:
     what tells one occasion from another, such as a session's id; no name of anybody. now: real
     time. The same subject raises it once."""
@@ -127,9 +129,9 @@ def _render(signs: Sequence[Sign]) -> list[object]:
 def _read(row: Row) -> Alarm:
     return Alarm(
         alarm_id=row["alarm_id"],
-        kind=Kind(row["kind"]),
+        kind=AlertKind(row["kind"]),
         subject=row["subject"],
-        figures=msgspec.convert(row["figures"], Figures),
+        figures=msgspec.convert(row["figures"], AlertFigures),
         began_at=row["began_at"],
         seen_at=row["seen_at"],
         over_at=row["over_at"],

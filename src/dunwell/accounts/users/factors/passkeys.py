@@ -41,7 +41,7 @@ class RelyingParty:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class PasskeyResponse:
     """What a browser sent, as far as it can be read without trusting it."""
 
     credential: dict[str, Any]
@@ -66,13 +66,13 @@ def find_relying_party(public_url: str) -> RelyingParty | None:
     return None
 
 
-def read_answer(body: bytes) -> Answer:
+def read_answer(body: bytes) -> PasskeyResponse:
     """Raises PasskeyRefused."""
     try:
         credential = json.loads(body)
         client_data = json.loads(base64url_to_bytes(credential["response"]["clientDataJSON"]))
         challenge = base64url_to_bytes(client_data["challenge"])
-        return Answer(credential, base64url_to_bytes(credential["rawId"]), challenge)
+        return PasskeyResponse(credential, base64url_to_bytes(credential["rawId"]), challenge)
     except Exception as error:
         raise PasskeyRefused from error
 
@@ -106,7 +106,9 @@ def render_request(party: RelyingParty, challenge: bytes) -> str:
     return webauthn.options_to_json(options)
 
 
-def check_registration(party: RelyingParty, answer: Answer, challenge: bytes) -> Registered:
+def check_registration(
+    party: RelyingParty, answer: PasskeyResponse, challenge: bytes
+) -> Registered:
     """Raises PasskeyRefused, whatever the library makes of what a stranger sent."""
     try:
         verified = webauthn.verify_registration_response(
@@ -122,7 +124,12 @@ def check_registration(party: RelyingParty, answer: Answer, challenge: bytes) ->
 
 
 def check_request(
-    party: RelyingParty, answer: Answer, challenge: bytes, *, public_key: bytes, sign_count: int
+    party: RelyingParty,
+    answer: PasskeyResponse,
+    challenge: bytes,
+    *,
+    public_key: bytes,
+    sign_count: int,
 ) -> int:
     """The passkey's new count. Raises PasskeyRefused."""
     try:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in
 from dunwell.accounts.users.factors.passkeys import render_request
 from dunwell.accounts.users.factors.store import load_factors, save_challenge
-from dunwell.accounts.users.own_account import Asking, TooLongAgo, check_own_password
+from dunwell.accounts.users.own_account import SignInChange, TooLongAgo, check_own_password
 from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.sessions.store import save_confirmation
 from dunwell.accounts.users.sign_in.limits import give_back_try, list_own_subjects, take_try
@@ -21,7 +21,7 @@ from dunwell.accounts.users.sign_in.passkey_sign_in import (
     find_passkey_user,
     require_party,
 )
-from dunwell.accounts.users.sign_in.sign_in import TooOften, Wrong
+from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import SignedIn
 from dunwell.accounts.users.user_work import PeopleWork, Visitor
@@ -55,12 +55,14 @@ async def find_confirmation_ways(work: PeopleWork, person: SignedIn) -> Confirma
     )
 
 
-async def confirm_by_password(reception: Reception, asking: Asking) -> Wrong | TooOften | None:
+async def confirm_by_password(
+    reception: Reception, asking: SignInChange
+) -> WrongSignIn | TooOften | None:
     """Return None if the session is confirmed. Wrong passwords count as those of a sign-in do."""
     person = asking.signed_in
     refusal = await check_own_password(reception, asking)
     if refusal is not None:
-        return Wrong() if isinstance(refusal, TooLongAgo) else refusal
+        return WrongSignIn() if isinstance(refusal, TooLongAgo) else refusal
     async with reception.work(person.actor) as work:
         await record_confirmation(work, person, by="PASSWORD")
     return None
@@ -79,7 +81,7 @@ async def ask_passkey_to_confirm(reception: Reception, person: SignedIn, challen
 
 async def confirm_by_passkey(
     reception: Reception, person: SignedIn, body: bytes, visitor: Visitor
-) -> Wrong | TooOften | None:
+) -> WrongSignIn | TooOften | None:
     """Return None if the session is confirmed. body: what the browser sent.
 
     The transaction is kept whatever it returns: the challenge is used up and the try is counted.
@@ -95,7 +97,7 @@ async def confirm_by_passkey(
         if found != person.user_id:
             await save_refused_sign_in(work, person.user_id, visitor.host)
             tell_security_event("PORTAL_SIGN_IN_FAILED")
-            return Wrong()
+            return WrongSignIn()
         await give_back_try(work.tx, subjects)
         await record_confirmation(work, person, by="PASSKEY")
     return None

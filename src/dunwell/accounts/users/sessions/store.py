@@ -132,7 +132,7 @@ class NewSession(msgspec.Struct, frozen=True, gc=False):
     confirmed_at: datetime | None
 
 
-class Opening(msgspec.Struct, frozen=True, gc=False):
+class SessionOpening(msgspec.Struct, frozen=True, gc=False):
     opened_by: str
     opened_at: datetime
 
@@ -205,10 +205,10 @@ async def forget_devices(
     await tx.execute(_FORGET_DEVICES, user_id, session_id, but)
 
 
-async def load_opening(tx: Connection, user_id: UUID, session_id: UUID) -> Opening | None:
+async def load_opening(tx: Connection, user_id: UUID, session_id: UUID) -> SessionOpening | None:
     """None: the session has ended."""
     row = await tx.fetchrow(_LOAD_OPENING, user_id, session_id)
-    return None if row is None else Opening(**row)
+    return None if row is None else SessionOpening(**row)
 
 
 async def save_confirmation(tx: Connection, user_id: UUID, session_id: UUID, now: datetime) -> None:

@@ -5,7 +5,7 @@ Each time one of them comes in is told.
 
 from uuid import UUID
 
-from dunwell.accounts.installation.alerts.alert import Kind
+from dunwell.accounts.installation.alerts.alert import AlertKind
 from dunwell.accounts.installation.alerts.store import raise_alarm
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.users.audit import save_people_audit
@@ -31,6 +31,6 @@ async def tell_break_glass(work: PeopleWork, user: User, session_id: UUID, by: s
     """A break-glass admin has come in: a sealed row, and an alarm."""
     await save_people_audit(work, "break_glass.use", user.user_id, after={"by": by})
     await raise_alarm(
-        work.tx, Kind.BREAK_GLASS, subject=str(session_id), now=work.now, ids=work.ids
+        work.tx, AlertKind.BREAK_GLASS, subject=str(session_id), now=work.now, ids=work.ids
     )
     tell_security_event("BREAK_GLASS_USED")

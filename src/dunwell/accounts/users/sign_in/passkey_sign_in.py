@@ -32,7 +32,7 @@ from dunwell.accounts.users.sign_in.limits import (
     take_try,
 )
 from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
-from dunwell.accounts.users.sign_in.sign_in import TooOften, Wrong
+from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user_work import PeopleWork, Visitor
 from dunwell.platform.errors import NotFound
@@ -67,7 +67,7 @@ async def ask_passkey(reception: Reception, visitor: Visitor, challenge: bytes) 
 
 async def sign_in_with_passkey(
     reception: Reception, body: bytes, visitor: Visitor, randomness: bytes
-) -> OpenedSession | Wrong | TooOften:
+) -> OpenedSession | WrongSignIn | TooOften:
     """body: what the browser sent. One transaction, which is kept whatever it answers."""
     party = require_party(reception)
     async with reception.work(visiting(None, visitor.host)) as work:
@@ -80,7 +80,7 @@ async def sign_in_with_passkey(
         if user_id is None:
             await save_refused_sign_in(work, None, visitor.host)
             tell_security_event("PORTAL_SIGN_IN_FAILED")
-            return Wrong()
+            return WrongSignIn()
         await give_back_try(work.tx, subjects)
         return await open_session(
             work, user_id, by=OpenedBy.PASSKEY, visitor=visitor, randomness=randomness

@@ -12,7 +12,7 @@ Callers hold the lock of the user's row, so that parallel guesses are checked on
 
 from datetime import timedelta
 
-from dunwell.accounts.installation.alerts.alert import Kind
+from dunwell.accounts.installation.alerts.alert import AlertKind
 from dunwell.accounts.installation.alerts.store import raise_alarm
 from dunwell.accounts.users.audit import save_people_audit
 from dunwell.accounts.users.factors.store import (
@@ -53,7 +53,7 @@ async def record_wrong_code(work: PeopleWork, user: User, browser: bytes | None)
     await save_people_audit(work, "second_factor.lock", user.user_id, after={"wrongCodes": count})
     occasion = str(work.ids.new(work.now))
     await raise_alarm(
-        work.tx, Kind.SECOND_FACTOR_LOCKED, subject=occasion, now=work.now, ids=work.ids
+        work.tx, AlertKind.SECOND_FACTOR_LOCKED, subject=occasion, now=work.now, ids=work.ids
     )
     await mail_user(work, user, UserMail.SECOND_FACTOR_LOCKED)
     tell_security_event("PORTAL_SECOND_FACTOR_LOCKED")

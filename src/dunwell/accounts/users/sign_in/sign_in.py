@@ -32,7 +32,7 @@ ENTRY_LASTS = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class WrongSignIn:
     """Whatever it was that is wrong."""
 
 
@@ -52,13 +52,13 @@ class SecondFactorLocked:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class SignInEntry:
     """`secret`: the value of its cookie."""
 
     secret: str
 
 
-CodeOutcome: TypeAlias = OpenedSession | Wrong | TooOften | Gone | SecondFactorLocked
+CodeOutcome: TypeAlias = OpenedSession | WrongSignIn | TooOften | Gone | SecondFactorLocked
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +73,7 @@ class GivenCode:
 
 async def check_password(
     reception: Reception, email: str, password: str, visitor: Visitor, randomness: bytes
-) -> Entry | Wrong | TooOften | SecondFactorLocked:
+) -> SignInEntry | WrongSignIn | TooOften | SecondFactorLocked:
     """randomness: SECRET_BYTES. The answer and its time tell not whether there is such a user."""
     keys, now = reception.resources.keys, reception.now()
     async with reception.resources.database.transaction() as tx:
@@ -92,14 +92,14 @@ async def check_password(
             entry = await _open_entry(
                 work, known.user_id, compared, visitor=visitor, randomness=randomness
             )
-            if isinstance(entry, Entry):
+            if isinstance(entry, SignInEntry):
                 await give_back_try(work.tx, subjects)
             if entry is not None:
                 return entry
     async with reception.work(actor) as work:
         await save_refused_sign_in(work, known.user_id if known else None, visitor.host)
     tell_security_event("PORTAL_SIGN_IN_FAILED")
-    return Wrong()
+    return WrongSignIn()
 
 
 async def give_code(reception: Reception, given: GivenCode) -> CodeOutcome:
@@ -165,7 +165,7 @@ async def _give(
 async def _compare(
     work: PeopleWork, user_id: UUID, entry_hash: bytes, visitor: Visitor,
     take: Callable[[PeopleWork, UUID], Awaitable[bool]],
-) -> Wrong | SecondFactorLocked | Gone | None:  # fmt: skip
+) -> WrongSignIn | SecondFactorLocked | Gone | None:  # fmt: skip
     """Return None if the code was right; the entry is used up then.
 
     Requests for one user take turns from here on. The one before may have used the entry up, as a
@@ -182,7 +182,7 @@ async def _compare(
     await save_refused_sign_in(work, user_id, visitor.host)
     tell_security_event("PORTAL_SIGN_IN_FAILED")
     await record_wrong_code(work, user, browser)
-    return Wrong()
+    return WrongSignIn()
 
 
 async def _find_trusted_browser(work: PeopleWork, user: User, visitor: Visitor) -> bytes | None:
@@ -200,7 +200,7 @@ async def _refuse_locked(work: PeopleWork, user: User, visitor: Visitor) -> Seco
 
 async def _open_entry(
     work: PeopleWork, user_id: UUID, compared: str, *, visitor: Visitor, randomness: bytes
-) -> Entry | SecondFactorLocked | None:
+) -> SignInEntry | SecondFactorLocked | None:
     """compared: the hash that was compared. None: it is no more the user's, or they are to come by
     single sign-on."""
     user = await load_user(work.tx, user_id)
@@ -221,7 +221,7 @@ async def _open_entry(
         now=work.now,
         expires_at=expires_at,
     )
-    return Entry(secret) if is_saved else None
+    return SignInEntry(secret) if is_saved else None
 
 
 async def _rehash(reception: Reception, user_id: UUID, before: str, password: str) -> str:

@@ -25,12 +25,12 @@ from dunwell.accounts.users.single_sign_on.provider import (
     Away,
     Code,
     Doubt,
+    IdentityClaims,
     IdentityProvider,
     NotTaken,
-    Told,
 )
 from dunwell.accounts.users.single_sign_on.start_attempt import build_return_address, derive_secrets
-from dunwell.accounts.users.single_sign_on.store import Attempt, find_identified, take_attempt
+from dunwell.accounts.users.single_sign_on.store import SignOnAttempt, find_identified, take_attempt
 from dunwell.accounts.users.user import SignedIn
 from dunwell.accounts.users.user_work import PeopleWork, Visitor
 from dunwell.platform.security_events import tell_security_event
@@ -61,7 +61,8 @@ class ConfirmationEnded:
 
 
 async def confirm_by_provider(
-    reception: Reception, provider: IdentityProvider, attempt: Attempt, told: Told, *,
+    reception: Reception, provider: IdentityProvider, attempt: SignOnAttempt, told: IdentityClaims,
+    *,
     person: SignedIn | None, visitor: Visitor,
 ) -> ConfirmationEnded:  # fmt: skip
     """person: whose session the browser is in. told: what the provider's checked token says."""
@@ -80,7 +81,12 @@ async def confirm_by_provider(
 
 
 async def _find_failure(
-    work: PeopleWork, provider: IdentityProvider, *, attempt: Attempt, told: Told, person: SignedIn
+    work: PeopleWork,
+    provider: IdentityProvider,
+    *,
+    attempt: SignOnAttempt,
+    told: IdentityClaims,
+    person: SignedIn,
 ) -> ConfirmationFailure | None:
     if await find_identified(work.tx, told.issuer, told.subject) != person.user_id:
         return ConfirmationFailure.ANOTHER_USER
@@ -95,7 +101,7 @@ async def _find_failure(
     return None
 
 
-class Failure(StrEnum):
+class SignOnFailure(StrEnum):
     """Why nobody is signed in, where it is not yet known who it is."""
 
     # No attempt of this browser's, or one too long ago.
@@ -131,7 +137,7 @@ class CameIn:
 
 async def finish_attempt(
     reception: Reception, provider: IdentityProvider, returned: Returned
-) -> CameIn | Unwelcome | Failure | ConfirmationEnded:
+) -> CameIn | Unwelcome | SignOnFailure | ConfirmationEnded:
     resources, name = reception.resources, provider.provider.name
     secrets = derive_secrets(resources.keys, returned.secret)
     attempt = await _take(reception, name, returned, secrets)
@@ -140,14 +146,14 @@ async def finish_attempt(
     told = await _redeem(reception, provider, returned, secrets)
     visitor = returned.visitor
     if attempt.confirms_session is not None:
-        if isinstance(told, Failure):
+        if isinstance(told, SignOnFailure):
             return ConfirmationEnded(ConfirmationFailure(str(told)))
         async with resources.database.connection() as connection:
             person = await find_session(connection, returned.session, now=reception.now())
         return await confirm_by_provider(
             reception, provider, attempt=attempt, told=told, person=person, visitor=visitor
         )
-    if isinstance(told, Failure):
+    if isinstance(told, SignOnFailure):
         return told
     async with reception.work(visiting(None, visitor.host)) as work:
         outcome = await let_in(
@@ -161,28 +167,28 @@ async def finish_attempt(
 
 async def _redeem(
     reception: Reception, provider: IdentityProvider, returned: Returned, secrets: AttemptSecrets
-) -> Told | Failure:
+) -> IdentityClaims | SignOnFailure:
     """Ask the provider who it is. Failure: DENIED, DOUBTED or AWAY."""
     resources, name = reception.resources, provider.provider.name
     if returned.error or not returned.code:
         return await _refuse(
-            reception, name, returned=returned, failure=Failure.DENIED, reason="DENIED"
+            reception, name, returned=returned, failure=SignOnFailure.DENIED, reason="DENIED"
         )
     code = Code(returned.code, returned.issuer, secrets, build_return_address(resources, name))
     told = await provider.redeem(code, reception.now())
     match told:
         case Away():
-            return Failure.AWAY
+            return SignOnFailure.AWAY
         case NotTaken(doubt):
             return await _refuse(
-                reception, name, returned=returned, failure=Failure.DOUBTED, reason=doubt
+                reception, name, returned=returned, failure=SignOnFailure.DOUBTED, reason=doubt
             )
     return told
 
 
 async def _take(
     reception: Reception, provider: str, returned: Returned, secrets: AttemptSecrets
-) -> Attempt | None:
+) -> SignOnAttempt | None:
     """A state of somebody else's uses nothing up."""
     attempt_hash = hash_secret(returned.secret)
     if attempt_hash is None or not secrets.is_state(returned.state):
@@ -192,26 +198,26 @@ async def _take(
     return attempt if attempt is not None and attempt.is_live else None
 
 
-async def _refuse_lost(reception: Reception, provider: str, returned: Returned) -> Failure:
+async def _refuse_lost(reception: Reception, provider: str, returned: Returned) -> SignOnFailure:
     """No attempt stands behind it, so what it leaves in the audit log is counted."""
     async with reception.resources.database.transaction() as tx:
         subjects = list_lost_subjects(reception.resources.keys, returned.visitor)
         wait = await take_try(tx, subjects, reception.now(), MOST_LOST)
     if wait is not None:
         tell_security_event("PORTAL_LOCKED")
-        return Failure.GONE
+        return SignOnFailure.GONE
     return await _refuse(
-        reception, provider, returned=returned, failure=Failure.GONE, reason="STATE"
+        reception, provider, returned=returned, failure=SignOnFailure.GONE, reason="STATE"
     )
 
 
 async def _refuse(
-    reception: Reception, provider: str, returned: Returned, failure: Failure, reason: str
-) -> Failure:
+    reception: Reception, provider: str, returned: Returned, failure: SignOnFailure, reason: str
+) -> SignOnFailure:
     host = returned.visitor.host
     async with reception.work(visiting(None, host)) as work:
         after = {"provider": provider, "reason": str(reason)}
         await save_refused_sign_in(work, None, host, after=after)
-    if reason in set(Doubt) or failure is Failure.GONE:
+    if reason in set(Doubt) or failure is SignOnFailure.GONE:
         tell_security_event("PORTAL_SIGN_IN_FAILED")
     return failure

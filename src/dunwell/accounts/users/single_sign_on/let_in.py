@@ -15,7 +15,7 @@ from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in
 from dunwell.accounts.users.invite_user import describe_place
 from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.accounts.users.sessions.sessions import end_all_sessions
-from dunwell.accounts.users.single_sign_on.provider import Told
+from dunwell.accounts.users.single_sign_on.provider import IdentityClaims
 from dunwell.accounts.users.single_sign_on.store import (
     find_identified,
     find_merchants,
@@ -26,7 +26,7 @@ from dunwell.accounts.users.single_sign_on.store import (
     take_turn,
 )
 from dunwell.accounts.users.store import lock_user, save_joined, save_new_user, save_place
-from dunwell.accounts.users.user import Language, NewUser, Place, User
+from dunwell.accounts.users.user import Language, NewUser, User, UserRoles
 from dunwell.accounts.users.user_work import PeopleWork, Visitor
 from dunwell.platform.security_events import tell_security_event
 from dunwell.platform.text.texts import is_email_address
@@ -43,7 +43,7 @@ def choose_rules(
     return [rule for rule in rules if rule.group in groups and rule.provider in (None, provider)]
 
 
-def decide_place(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> Place:
+def decide_place(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> UserRoles:
     """rules: those that apply. merchants: ids by key; one that is not there gives nothing."""
     everywhere = {Role(rule.role) for rule in rules if rule.merchants is None}
     at: dict[int, set[Role]] = {}
@@ -51,7 +51,7 @@ def decide_place(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> Pl
         for key in rule.merchants or ():
             if key in merchants:
                 at.setdefault(merchants[key], set()).add(Role(rule.role))
-    return Place(
+    return UserRoles(
         _choose_first(_EVERYWHERE, everywhere),
         {
             merchant_id: role
@@ -61,11 +61,11 @@ def decide_place(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> Pl
     )
 
 
-def is_nothing(place: Place) -> bool:
+def is_nothing(place: UserRoles) -> bool:
     return place.everywhere is None and not place.memberships
 
 
-def is_strong_enough(provider: Provider, told: Told) -> bool:
+def is_strong_enough(provider: Provider, told: IdentityClaims) -> bool:
     """Whether the sign-in there was as strong as the installation file asks."""
     is_known = not provider.acr_values or told.acr in provider.acr_values
     return is_known and told.amr.issuperset(provider.amr_values)
@@ -75,7 +75,7 @@ def _choose_first(order: Sequence[Role], among: set[Role]) -> Role | None:
     return next((role for role in order if role in among), None)
 
 
-class Reason(StrEnum):
+class RefusalReason(StrEnum):
     """Why somebody whom the provider knows is not let in."""
 
     # None of their groups makes them anything here.
@@ -96,12 +96,12 @@ class Reason(StrEnum):
 class Unwelcome:
     """`told`: who it is, to be shown to them alone."""
 
-    reason: Reason
-    told: Told
+    reason: RefusalReason
+    told: IdentityClaims
 
 
 async def let_in(
-    work: PeopleWork, provider: Provider, told: Told, visitor: Visitor, randomness: bytes
+    work: PeopleWork, provider: Provider, told: IdentityClaims, visitor: Visitor, randomness: bytes
 ) -> OpenedSession | Unwelcome:
     """One transaction, which is kept whatever it answers. The rules are those of this moment."""
     await take_turn(work.tx, told.issuer)
@@ -115,7 +115,7 @@ async def let_in(
         return await _refuse(work, provider, told=told, user=user, reason=reason, visitor=visitor)
     if user is None:
         outcome = await _make_user(work, provider, told, place)
-        if isinstance(outcome, Reason):
+        if isinstance(outcome, RefusalReason):
             return await _refuse(
                 work, provider, told=told, user=None, reason=outcome, visitor=visitor
             )
@@ -138,7 +138,9 @@ def hash_subject(subject: str) -> bytes:
     return sha256(subject.encode()).digest()
 
 
-async def _find_rules(work: PeopleWork, provider: Provider, told: Told) -> list[GroupRule]:
+async def _find_rules(
+    work: PeopleWork, provider: Provider, told: IdentityClaims
+) -> list[GroupRule]:
     """Those that apply; none once the file knows no such provider."""
     sign_in = (await load_installation(work.tx)).installation.sign_in
     known = None if sign_in is None else sign_in.find(provider.name)
@@ -152,8 +154,8 @@ def _list_merchants(rules: list[GroupRule]) -> list[str]:
 
 
 async def _find_reason(
-    work: PeopleWork, provider: Provider, told: Told, user: User | None, place: Place
-) -> Reason | None:
+    work: PeopleWork, provider: Provider, told: IdentityClaims, user: User | None, place: UserRoles
+) -> RefusalReason | None:
     session_hash = hash_provider_session(told.issuer, told.session)
     subject_hash = hash_subject(told.subject)
     if await is_logged_out(
@@ -163,26 +165,27 @@ async def _find_reason(
         subject_hash=subject_hash,
         since=told.issued_at,
     ):
-        return Reason.OVER
+        return RefusalReason.OVER
     if not is_strong_enough(provider, told):
-        return Reason.WEAK
+        return RefusalReason.WEAK
     if user is not None and user.ended_at is not None:
-        return Reason.ENDED
+        return RefusalReason.ENDED
     if is_nothing(place):
-        return Reason.NO_GROUP
+        return RefusalReason.NO_GROUP
     if user is None and not is_email_address(told.email):
-        return Reason.NO_EMAIL
+        return RefusalReason.NO_EMAIL
     return None
 
 
 async def _refuse(
-    work: PeopleWork, provider: Provider, told: Told, user: User | None, reason: Reason,
+    work: PeopleWork, provider: Provider, told: IdentityClaims, user: User | None,
+    reason: RefusalReason,
     visitor: Visitor,
 ) -> Unwelcome:  # fmt: skip
     """Whose groups are gone is nothing here any more, at once."""
     user_id = None if user is None else user.user_id
-    if user is not None and reason is Reason.NO_GROUP:
-        await _save_place(work, user, Place())
+    if user is not None and reason is RefusalReason.NO_GROUP:
+        await _save_place(work, user, UserRoles())
         ended = await end_all_sessions(work.tx, user.user_id, work.now)
         after = {"sessionsEnded": ended}
         await save_people_audit(work, "session.end_without_group", user.user_id, after=after)
@@ -193,13 +196,13 @@ async def _refuse(
 
 
 async def _make_user(
-    work: PeopleWork, provider: Provider, told: Told, place: Place
-) -> UUID | Reason:
+    work: PeopleWork, provider: Provider, told: IdentityClaims, place: UserRoles
+) -> UUID | RefusalReason:
     user_id = work.ids.new(work.now)
     language: Language = "de" if told.locale.lower().startswith("de") else "en"
     new = NewUser(told.email, told.name or told.email, language, place)
     if not await save_new_user(work.tx, user_id, new, work.now):
-        return Reason.EMAIL_TAKEN
+        return RefusalReason.EMAIL_TAKEN
     await save_identity(
         work.tx, user_id, who=(told.issuer, told.subject), provider=provider.name, now=work.now
     )
@@ -209,7 +212,7 @@ async def _make_user(
     return user_id
 
 
-async def _change(work: PeopleWork, user: User, told: Told, place: Place) -> None:
+async def _change(work: PeopleWork, user: User, told: IdentityClaims, place: UserRoles) -> None:
     """What they are, and how they are reached, as the provider has it."""
     if is_email_address(told.email):
         await save_email(work.tx, user.user_id, told.email)
@@ -218,7 +221,7 @@ async def _change(work: PeopleWork, user: User, told: Told, place: Place) -> Non
         await save_joined(work.tx, user.user_id, work.now)
 
 
-async def _save_place(work: PeopleWork, user: User, place: Place) -> None:
+async def _save_place(work: PeopleWork, user: User, place: UserRoles) -> None:
     if place == user.place:
         return
     await save_place(work.tx, user.user_id, place, user.revision)

@@ -59,7 +59,7 @@ class Code:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class IdentityClaims:
     """Who somebody is, by the provider's word. `subject`: who they always are there. `session`: the
     provider's own, by which it tells of their going. `acr`, `amr`: how strongly they signed in."""
 
@@ -98,7 +98,7 @@ class IdentityProvider(Protocol):
         """Where somebody is sent to sign in. is_fresh: the provider is to ask them again, although
         they are signed in there."""
 
-    async def redeem(self, code: Code, now: datetime) -> Told | NotTaken | Away:
+    async def redeem(self, code: Code, now: datetime) -> IdentityClaims | NotTaken | Away:
         """Ask the provider once who it is."""
 
     async def read_logout(self, token: str, now: datetime) -> ToldLogout | NotTaken | Away:

@@ -29,7 +29,7 @@ _STATE, _NONCE, _VERIFIER = "sign-in-state", "sign-in-nonce", "sign-in-verifier"
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class StartedSignOn:
     """`address`: at the provider. `secret`: the value of the attempt's cookie."""
 
     address: str
@@ -45,7 +45,7 @@ def build_return_address(resources: Resources, provider: str) -> str:
 async def start_attempt(
     reception: Reception, provider: IdentityProvider, next_page: str, *,
     visitor: Visitor, randomness: bytes, confirms_session: UUID | None = None,
-) -> Sent | Away | TooOften:  # fmt: skip
+) -> StartedSignOn | Away | TooOften:  # fmt: skip
     """next_page: of ours, to come back to. randomness: SECRET_BYTES. confirms_session: the session
     that a fresh sign-in there is to confirm; None: it is to open one."""
     resources, now, name = reception.resources, reception.now(), provider.provider.name
@@ -74,7 +74,7 @@ async def start_attempt(
             confirms_session=confirms_session,
         )
         await save_attempt(tx, attempt)
-    return Sent(address, secret)
+    return StartedSignOn(address, secret)
 
 
 def derive_secrets(keys: KeyRing, cookie: str) -> AttemptSecrets:

@@ -92,7 +92,7 @@ WHERE (issuer, token_hash) IN (
 
 
 class NewAttempt(msgspec.Struct, frozen=True, gc=False):
-    """In the order of its statement's columns. `confirms_session` as of `Attempt`."""
+    """In the order of its statement's columns. `confirms_session` as of `SignOnAttempt`."""
 
     attempt_hash: bytes
     provider: str
@@ -102,7 +102,7 @@ class NewAttempt(msgspec.Struct, frozen=True, gc=False):
     confirms_session: UUID | None
 
 
-class Attempt(msgspec.Struct, frozen=True, gc=False):
+class SignOnAttempt(msgspec.Struct, frozen=True, gc=False):
     """`is_live`: not too long ago. `confirms_session`: the session that is to be confirmed; None:
     it is a sign-in."""
 
@@ -167,10 +167,10 @@ async def save_attempt(tx: Connection, attempt: NewAttempt) -> None:
 
 async def take_attempt(
     tx: Connection, attempt_hash: bytes, provider: str, now: datetime
-) -> Attempt | None:
+) -> SignOnAttempt | None:
     """Once. None: there is none, or it is another provider's."""
     row = await tx.fetchrow(_TAKE_ATTEMPT, attempt_hash, provider, now)
-    return None if row is None else Attempt(**row)
+    return None if row is None else SignOnAttempt(**row)
 
 
 async def save_logout(tx: Connection, logout: NewLogout) -> bool:

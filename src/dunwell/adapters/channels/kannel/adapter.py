@@ -6,7 +6,7 @@ keeps no id of ours, so what may have been taken is not sent again.
 
 from collections.abc import Mapping
 
-from dunwell.accounts.installation.delivery_providers import KannelLine, Pace
+from dunwell.accounts.installation.delivery_providers import KannelLine, ProviderPace
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.gateway import (
     AWAY,
@@ -28,7 +28,7 @@ from dunwell.contact.sending.channel import (
 from dunwell.contact.sending.references import write_reference
 from dunwell.contact.sending.report import find_country
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.http.client import Answer
+from dunwell.platform.http.client import HttpResponse
 
 _PATH = "/cgi-bin/sendsms"
 # Kannel lets ten wait to be taken on; who comes behind them knocks once more a second later.
@@ -63,7 +63,7 @@ class KannelChannel:
         self._gateway = Gateway(name, line.networks, connections=_CONNECTIONS)
 
     @property
-    def pace(self) -> Pace:
+    def pace(self) -> ProviderPace:
         return self._line.pace
 
     async def send(self, message: Message) -> Outcome:
@@ -97,7 +97,7 @@ class KannelChannel:
             headers["X-Kannel-SMSC"] = self._line.smsc
         return headers
 
-    def _read(self, answer: Answer) -> Outcome:
+    def _read(self, answer: HttpResponse) -> Outcome:
         """Kannel answers 202 when it has the message safe, and 503 when it surely has not."""
         words = answer.start.decode("latin-1")
         match answer.status:

@@ -26,7 +26,7 @@ _ENDINGS: dict[Channel, str] = {"EMAIL": ".eml", "SMS": ".json", "LETTER": ".jso
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class OutboxLine:
     """One message in the list."""
 
     channel: Channel
@@ -39,16 +39,16 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
-    lines: list[Line]
+class OutboxPage:
+    lines: list[OutboxLine]
     count: int
 
 
-def load_page(folder: Path, first: int, limit: int) -> Page:
+def load_page(folder: Path, first: int, limit: int) -> OutboxPage:
     """The messages from place `first` (0 the newest) on, by the time they were written."""
     entries = sorted(_scan(folder), reverse=True)
     lines = [_load_line(Path(path), channel) for _, path, channel in entries[first : first + limit]]
-    return Page(lines, len(entries))
+    return OutboxPage(lines, len(entries))
 
 
 def find_message(
@@ -76,9 +76,9 @@ def _scan(folder: Path) -> Iterator[tuple[int, str, Channel]]:
                         yield entry.stat().st_mtime_ns, entry.path, channel
 
 
-def _load_line(path: Path, channel: Channel) -> Line:
+def _load_line(path: Path, channel: Channel) -> OutboxLine:
     recipient, subject, dated_at = _READERS[channel](path)
-    return Line(
+    return OutboxLine(
         channel=channel,
         merchant_id=int(path.parent.parent.name),
         communication_id=UUID(path.stem),

@@ -10,12 +10,17 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.accounts.installation.delivery_providers import FolderLine, Pace, SftpLine, locate
+from dunwell.accounts.installation.delivery_providers import (
+    FolderLine,
+    ProviderPace,
+    SftpLine,
+    locate,
+)
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.adapters.channels.print_service.letter_files import (
-    LetterFiles,
     LetterUnfit,
+    PrintServiceFiles,
     make_files,
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
@@ -23,7 +28,7 @@ from dunwell.contact.sending.batches.depot import Depot, HostKeyRefused, LetterL
 from dunwell.contact.sending.batches.manifest import Letter
 from dunwell.contact.sending.batches.status_file import load_status_format
 from dunwell.contact.sending.batches.store import (
-    Item,
+    BatchItem,
     ItemKey,
     ItemState,
     begin_items,
@@ -70,7 +75,7 @@ class PrintServiceChannel:
         self._finishing = Gathering(self._finish, room=_REGISTERED_AT_ONCE)
 
     @property
-    def pace(self) -> Pace:
+    def pace(self) -> ProviderPace:
         return self._line.pace
 
     @property
@@ -137,14 +142,14 @@ class PrintServiceChannel:
             finished = await finish_items(connection, keys, self._resources.clock.now())
         return [key in finished for key in keys]
 
-    async def _settle(self, item: Item, listed: Mapping[str, int]) -> bool:
+    async def _settle(self, item: BatchItem, listed: Mapping[str, int]) -> bool:
         key = (item.merchant_id, item.communication_id)
         async with self._resources.database.connection() as connection:
             if all(name in listed for name in item.files):
                 return bool(await finish_items(connection, [key], self._resources.clock.now()))
             return not await give_up_item(connection, key)
 
-    async def _upload(self, files: LetterFiles) -> Outcome | None:
+    async def _upload(self, files: PrintServiceFiles) -> Outcome | None:
         """None: all of it is there."""
         try:
             async with asyncio.timeout(_UPLOAD_SECONDS):
@@ -160,7 +165,7 @@ class PrintServiceChannel:
             return Temporary(_RETRY_AFTER_SECONDS, _NOT_UPLOADED)
         return None
 
-    async def _is_there(self, files: LetterFiles) -> bool:
+    async def _is_there(self, files: PrintServiceFiles) -> bool:
         """All was there before an answer was lost. Where that cannot be seen, no: what is not
         registered is not printed."""
         try:

@@ -9,7 +9,7 @@ import pikepdf
 
 from dunwell.accounts.installation.delivery_providers import Enclosures
 from dunwell.contact.messages.letters.address import MAX_LINES
-from dunwell.contact.messages.letters.printer import LetterPrinter, Part, Unprintable
+from dunwell.contact.messages.letters.printer import EnclosedPart, LetterPrinter, Unprintable
 from dunwell.contact.sending.batches.manifest import HandedFile, Letter
 from dunwell.contact.sending.channel import Message, MessageFile
 from dunwell.core.files.upload import PDF
@@ -24,7 +24,7 @@ class LetterUnfit(Exception):  # noqa: N818 - reads as what is wrong
 
 
 @dataclass(frozen=True, slots=True)
-class LetterFiles:
+class PrintServiceFiles:
     """letter: as a manifest names it; contents: by the files' names, the letter itself last."""
 
     letter: Letter
@@ -33,7 +33,7 @@ class LetterFiles:
 
 async def make_files(
     message: Message, reference: str, printer: LetterPrinter, enclosures: Enclosures, most: int
-) -> LetterFiles:
+) -> PrintServiceFiles:
     """most: pages, with the enclosures. Raises LetterUnfit, and OSError when no child can start."""
     if not 0 < len(message.recipient.splitlines()) <= MAX_LINES or not message.recipient.strip():
         raise LetterUnfit(f"An address has one to {MAX_LINES} lines.")
@@ -58,7 +58,7 @@ async def make_files(
         for (name, content), pages in zip(contents.items(), counts, strict=True)
     ]
     letter = Letter(reference, message.country, total, handed)
-    return LetterFiles(letter, dict(reversed(contents.items())))
+    return PrintServiceFiles(letter, dict(reversed(contents.items())))
 
 
 def _name(reference: str, number: int, file: MessageFile) -> str:
@@ -70,7 +70,7 @@ def _name(reference: str, number: int, file: MessageFile) -> str:
 
 async def _join(files: tuple[MessageFile, ...], printer: LetterPrinter) -> tuple[bytes, int]:
     try:
-        return await printer.join([Part(each.content_type, each.content) for each in files])
+        return await printer.join([EnclosedPart(each.content_type, each.content) for each in files])
     except Unprintable as error:
         words = "An enclosure cannot be put into one PDF with the letter."
         raise LetterUnfit(words) from error

@@ -12,12 +12,12 @@ from msgspec.structs import replace
 
 from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
 from dunwell.accounts.installation.operator import Operator
-from dunwell.adapters.channels.print_service.letter_files import LetterFiles, make_files
+from dunwell.adapters.channels.print_service.letter_files import PrintServiceFiles, make_files
 from dunwell.contact.messages.facts import CreditorFacts
 from dunwell.contact.messages.formatting import NamedTexts, greet_company
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.rendering import ShortLetter, compose_sheet
-from dunwell.contact.messages.letters.sheet import Page, write_sheet
+from dunwell.contact.messages.letters.sheet import SheetPage, write_sheet
 from dunwell.contact.messages.markdown import parse_markdown
 from dunwell.contact.sending.batches.depot import Depot
 from dunwell.contact.sending.batches.manifest import write_manifest
@@ -50,14 +50,14 @@ async def print_specimen(
         address=address,
         today="TEST",
         reference="TEST",
-        page=Page(public_url, "TEST-TEST-TEST", public_url),
+        page=SheetPage(public_url, "TEST-TEST-TEST", public_url),
     )
     sheet = compose_sheet(letter, _describe(operator), "en")
     return await printer.print_sheet(write_sheet(replace(sheet, layout=line.layout)))
 
 
 async def hand_over_specimen(
-    depot: Depot, name: str, files: LetterFiles, batch_id: UUID, made_at: datetime
+    depot: Depot, name: str, files: PrintServiceFiles, batch_id: UUID, made_at: datetime
 ) -> str:
     """Its files, and then a manifest of its own that is no batch's; answers that one's name. Raises
     OSError."""
@@ -71,7 +71,7 @@ async def hand_over_specimen(
 
 async def make_specimen_files(
     line: FolderLine | SftpLine, message: Message, keys: KeyRing, printer: LetterPrinter
-) -> LetterFiles:
+) -> PrintServiceFiles:
     """As of any letter; named by a reference that no message has. Raises LetterUnfit."""
     reference = write_reference(keys, NOBODY, message.communication_id)
     return await make_files(

@@ -13,7 +13,7 @@ from dataclasses import replace
 import aiosmtplib
 import structlog
 
-from dunwell.accounts.installation.delivery_providers import Pace, SmtpLine
+from dunwell.accounts.installation.delivery_providers import ProviderPace, SmtpLine
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.internet_message import (
     AddressUnusable,
@@ -111,7 +111,7 @@ class SmtpChannel:
         self._send_seconds = send_seconds
 
     @property
-    def pace(self) -> Pace:
+    def pace(self) -> ProviderPace:
         return self._line.pace
 
     async def close(self) -> None:

@@ -10,7 +10,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from dunwell.accounts.installation.delivery_providers import Pace, TwilioLine
+from dunwell.accounts.installation.delivery_providers import ProviderPace, TwilioLine
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.gateway import (
     REFUSED,
@@ -30,7 +30,7 @@ from dunwell.contact.sending.channel import (
 )
 from dunwell.contact.sending.references import write_reference
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.http.client import Answer
+from dunwell.platform.http.client import HttpResponse
 
 _SLOWER = 30
 _TEXT_CHARACTERS = 1_600
@@ -72,7 +72,7 @@ class TwilioChannel:
         self._gateway = Gateway(name, line.networks, connections=line.pace.at_once)
 
     @property
-    def pace(self) -> Pace:
+    def pace(self) -> ProviderPace:
         return self._line.pace
 
     async def send(self, message: Message) -> Outcome:
@@ -97,7 +97,7 @@ class TwilioChannel:
         answer = await self._gateway.post(self._url, urlencode(form).encode(), headers)
         return answer if isinstance(answer, Temporary) else self._read(answer)
 
-    def _read(self, answer: Answer) -> Outcome:
+    def _read(self, answer: HttpResponse) -> Outcome:
         words = _read_words(answer.start)
         match answer.status:
             case 200 | 201 if words is not None and words.sid:

@@ -20,7 +20,7 @@ class State(StrEnum):
     CANCELLED = "CANCELLED"
 
 
-class Decision(StrEnum):
+class CheckoutDecision(StrEnum):
     """The page's buttons."""
 
     PAY = "pay"
@@ -38,13 +38,13 @@ class Notices(StrEnum):
     NEVER = "never"
 
 
-TRANSITIONS: dict[tuple[State, Decision], State] = {
-    (State.OPEN, Decision.PAY): State.SUCCEEDED,
-    (State.OPEN, Decision.FAIL): State.FAILED,
-    (State.OPEN, Decision.CANCEL): State.CANCELLED,
-    (State.OPEN, Decision.LEAVE_PENDING): State.PENDING,
-    (State.PENDING, Decision.PAY): State.SUCCEEDED,
-    (State.PENDING, Decision.FAIL): State.FAILED,
+TRANSITIONS: dict[tuple[State, CheckoutDecision], State] = {
+    (State.OPEN, CheckoutDecision.PAY): State.SUCCEEDED,
+    (State.OPEN, CheckoutDecision.FAIL): State.FAILED,
+    (State.OPEN, CheckoutDecision.CANCEL): State.CANCELLED,
+    (State.OPEN, CheckoutDecision.LEAVE_PENDING): State.PENDING,
+    (State.PENDING, CheckoutDecision.PAY): State.SUCCEEDED,
+    (State.PENDING, CheckoutDecision.FAIL): State.FAILED,
 }
 
 
@@ -63,7 +63,7 @@ class SandboxCheckout:
     created_at: datetime
     decided_at: datetime | None
 
-    def find_decisions(self, now: datetime) -> list[Decision]:
+    def find_decisions(self, now: datetime) -> list[CheckoutDecision]:
         """The buttons that do something; none once the checkout is over."""
         if self.is_expired(now):
             return []

@@ -13,7 +13,7 @@ import structlog
 from dunwell.adapters.payments.sandbox.checkout import render_reference
 from dunwell.adapters.payments.sandbox.signing import render_notice, sign_notice
 from dunwell.adapters.payments.sandbox.store import (
-    DueNotice,
+    DueCheckoutNotice,
     give_up_notice,
     lease_notices,
     note_arrival,
@@ -29,7 +29,7 @@ _GIVEN_UP_AFTER = timedelta(days=1)
 log = structlog.get_logger(__name__)
 
 
-class NoticeSender:
+class CheckoutNoticeSender:
     """Posts due notices over one client."""
 
     def __init__(self, resources: Resources, client: HttpClient) -> None:
@@ -44,7 +44,7 @@ class NoticeSender:
         await asyncio.gather(*(self._send(notice) for notice in notices))
         return len(notices)
 
-    async def _send(self, notice: DueNotice) -> None:
+    async def _send(self, notice: DueCheckoutNotice) -> None:
         resources = self._resources
         now = resources.clock.now()
         body = render_notice(render_reference(notice.merchant_id, notice.checkout_id))
@@ -62,10 +62,10 @@ class NoticeSender:
 
 
 @asynccontextmanager
-async def open_notice_sender(resources: Resources) -> AsyncIterator[NoticeSender]:
+async def open_notice_sender(resources: Resources) -> AsyncIterator[CheckoutNoticeSender]:
     """Loopback addresses are for the development profile alone."""
     async with open_http_client(
         allow_loopback=resources.settings.is_development,
         user_agent="Dunwell sandbox payment provider",
     ) as client:
-        yield NoticeSender(resources, client)
+        yield CheckoutNoticeSender(resources, client)

@@ -15,14 +15,14 @@ from dunwell.adapters.payments.sandbox.store import load_checkout, save_checkout
 from dunwell.cases.payments.provider import (
     Cancelled,
     Checkout,
+    CheckoutNotice,
     CheckoutRequest,
     CheckoutState,
     Expired,
     Failed,
-    Notice,
     Open,
+    PaymentProviderAway,
     Pending,
-    ProviderAway,
     Succeeded,
 )
 from dunwell.platform.resources import Resources
@@ -54,12 +54,12 @@ class SandboxProvider:
     async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
         checkout = await find_checkout(self._resources, provider_reference)
         if checkout is None or checkout.merchant_id != merchant_id:
-            raise ProviderAway("The payment provider knows of no such checkout.")
+            raise PaymentProviderAway("The payment provider knows of no such checkout.")
         if checkout.is_expired(self._resources.clock.now()):
             return Expired()
         return _describe(checkout)
 
-    def read_notice(self, headers: Mapping[str, str], body: bytes) -> Notice:
+    def read_notice(self, headers: Mapping[str, str], body: bytes) -> CheckoutNotice:
         return read_notice(self._resources.keys, headers, body, self._resources.clock.now())
 
 

@@ -17,7 +17,7 @@ from starlette.templating import Jinja2Templates
 
 from dunwell.adapters.payments.sandbox.checkout import (
     TRANSITIONS,
-    Decision,
+    CheckoutDecision,
     Notices,
     SandboxCheckout,
     plan_notices,
@@ -79,7 +79,10 @@ async def _decide(
     """Go back where the debtor came from, whether this or an earlier click decided."""
     now = resources.clock.now()
     try:
-        decision, notices = Decision(form.get("decision", "")), Notices(form.get("notices", ""))
+        decision, notices = (
+            CheckoutDecision(form.get("decision", "")),
+            Notices(form.get("notices", "")),
+        )
     except ValueError:
         return _render(request, resources, checkout, is_refused=True)
     if decision in checkout.find_decisions(now):

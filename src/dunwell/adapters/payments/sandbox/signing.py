@@ -11,7 +11,7 @@ import msgspec
 from standardwebhooks import Webhook
 
 from dunwell.adapters.payments.sandbox.checkout import read_reference
-from dunwell.cases.payments.provider import Notice, NoticeRefused
+from dunwell.cases.payments.provider import CheckoutNotice, NoticeRefused
 from dunwell.platform.crypto import KeyRing
 
 _PURPOSE = "sandbox provider's notices"
@@ -37,7 +37,9 @@ def sign_notice(keys: KeyRing, notice_id: str, body: bytes, now: datetime) -> di
     }
 
 
-def read_notice(keys: KeyRing, headers: Mapping[str, str], body: bytes, now: datetime) -> Notice:
+def read_notice(
+    keys: KeyRing, headers: Mapping[str, str], body: bytes, now: datetime
+) -> CheckoutNotice:
     """Raises NoticeRefused."""
     signed_at = headers.get("webhook-timestamp", "")
     if not (signed_at.isascii() and signed_at.isdecimal() and len(signed_at) <= 12):
@@ -53,7 +55,7 @@ def read_notice(keys: KeyRing, headers: Mapping[str, str], body: bytes, now: dat
     return _read_body(body)
 
 
-def _read_body(body: bytes) -> Notice:
+def _read_body(body: bytes) -> CheckoutNotice:
     try:
         reference = msgspec.json.decode(body, type=_Body).checkout
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -61,7 +63,7 @@ def _read_body(body: bytes) -> Notice:
     named = read_reference(reference)
     if named is None:
         raise NoticeRefused("The notice names no checkout.")
-    return Notice(named[0], reference)
+    return CheckoutNotice(named[0], reference)
 
 
 def _sign(keys: KeyRing, notice_id: str, signed_at: int, body: bytes) -> list[str]:

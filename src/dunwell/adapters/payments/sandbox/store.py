@@ -75,7 +75,7 @@ WHERE merchant_id = $1 AND checkout_id = $2 AND {is_held}
 
 
 @dataclass(frozen=True, slots=True)
-class DueNotice:
+class DueCheckoutNotice:
     merchant_id: int
     checkout_id: UUID
     notice_url: str
@@ -122,17 +122,17 @@ async def save_decision(
 
 async def lease_notices(
     tx: Connection, now: datetime, again_after: timedelta, limit: int
-) -> Sequence[DueNotice]:
+) -> Sequence[DueCheckoutNotice]:
     """Notices that are due, each left to us until it would be sent again."""
     rows = await tx.fetch(_LEASE_NOTICES, now, now + again_after, limit)
-    return [DueNotice(**row) for row in rows]
+    return [DueCheckoutNotice(**row) for row in rows]
 
 
-async def note_arrival(tx: Connection, notice: DueNotice, now: datetime) -> None:
+async def note_arrival(tx: Connection, notice: DueCheckoutNotice, now: datetime) -> None:
     await tx.execute(_NOTED, notice.merchant_id, notice.checkout_id, notice.notice_at, now)
 
 
-async def give_up_notice(tx: Connection, notice: DueNotice) -> None:
+async def give_up_notice(tx: Connection, notice: DueCheckoutNotice) -> None:
     await tx.execute(_GIVE_UP, notice.merchant_id, notice.checkout_id, notice.notice_at)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 from uuid import UUID
 
-from dunwell.cases.assignment.matching import ClaimFacts, find_winner, match_default
+from dunwell.cases.assignment.matching import MatchedClaim, find_winner, match_default
 from dunwell.cases.assignment.targets import Rulebook
 
 MOST_EXAMPLES = 5
@@ -19,12 +19,12 @@ _Key = TypeVar("_Key", bound=Hashable)
 class PastClaim:
     """A claim as it was when it was created."""
 
-    facts: ClaimFacts
+    facts: MatchedClaim
     reference_number: str
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class GivenWorkflow:
     """What a claim gets. No rule but a workflow: the default; neither: it stays unassigned."""
 
     rule: str | None
@@ -35,8 +35,8 @@ class Given:
 class Flow:
     """Claims that get one thing now and would get one thing then."""
 
-    before: Given
-    after: Given
+    before: GivenWorkflow
+    after: GivenWorkflow
     claims: int = 0
     # Ids and references, the newest first.
     examples: list[tuple[int, str]] = field(default_factory=list)
@@ -52,7 +52,7 @@ class Effect:
     """Of the claims that were looked at, the newest first."""
 
     claims: int = 0
-    flows: dict[tuple[Given, Given], Flow] = field(default_factory=dict)
+    flows: dict[tuple[GivenWorkflow, GivenWorkflow], Flow] = field(default_factory=dict)
 
     @property
     def moved(self) -> int:
@@ -70,7 +70,7 @@ class Effect:
         """Claims by rule, before and after; none: by no rule."""
         return self._sum(lambda given: given.rule)
 
-    def _sum(self, key: Callable[[Given], _Key]) -> dict[_Key, tuple[int, int]]:
+    def _sum(self, key: Callable[[GivenWorkflow], _Key]) -> dict[_Key, tuple[int, int]]:
         before, after = Counter[_Key](), Counter[_Key]()
         for flow in self.flows.values():
             before[key(flow.before)] += flow.claims
@@ -94,7 +94,7 @@ def add_claims(
             flow.examples.append((claim.facts.claim_id, claim.reference_number))
 
 
-def find_given(rulebook: Rulebook, facts: ClaimFacts) -> Given:
+def find_given(rulebook: Rulebook, facts: MatchedClaim) -> GivenWorkflow:
     """As `match_rules` says, for claims by the thousand."""
     assert facts.claim_id is not None
     won = find_winner(
@@ -102,6 +102,6 @@ def find_given(rulebook: Rulebook, facts: ClaimFacts) -> Given:
         targets=rulebook.targets, claim_id=facts.claim_id,
     )  # fmt: skip
     if won is not None:
-        return Given(won[0].name, won[1])
+        return GivenWorkflow(won[0].name, won[1])
     match = match_default(rulebook.rules, facts.currency, rulebook.targets)
-    return Given(None, match.workflow_id)
+    return GivenWorkflow(None, match.workflow_id)

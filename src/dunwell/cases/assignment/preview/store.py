@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from dunwell.cases.assignment.matching import ClaimFacts
+from dunwell.cases.assignment.matching import MatchedClaim
 from dunwell.cases.assignment.preview.effect import PastClaim
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.platform.database.database import Connection, Row
@@ -80,5 +80,5 @@ def _read(row: Row, zone: ZoneInfo) -> PastClaim:
         has_address=row["has_address"],
         custom_fields=row["custom_fields"] or {},
     )
-    facts = ClaimFacts(row["claim_id"], row["currency"], conditions)
+    facts = MatchedClaim(row["claim_id"], row["currency"], conditions)
     return PastClaim(facts, row["reference_number"])

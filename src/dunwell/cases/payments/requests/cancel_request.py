@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.cases.payments.requests.store import (
-    PaymentRequest,
+    StoredPaymentRequest,
     lift_request_hold,
     load_request,
     lock_request,
@@ -22,7 +22,7 @@ from dunwell.core.claims.store import lock_claim
 from dunwell.platform.errors import InvalidState, NotFound
 
 
-def is_cancellable(request: PaymentRequest) -> bool:
+def is_cancellable(request: StoredPaymentRequest) -> bool:
     is_under_way = request.state is RequestState.PENDING and request.provider != BANK_TRANSFER
     return request.state in LIVE and not is_under_way
 

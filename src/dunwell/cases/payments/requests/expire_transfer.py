@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, RequestState
 from dunwell.cases.payments.requests.store import (
-    PaymentRequest,
+    StoredPaymentRequest,
     lift_request_hold,
     load_live_requests,
     move_request,
@@ -19,7 +19,7 @@ from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.store import load_holds
 
 
-async def load_awaited_requests(work: Work, claim_id: int) -> Sequence[PaymentRequest]:
+async def load_awaited_requests(work: Work, claim_id: int) -> Sequence[StoredPaymentRequest]:
     """The claim's live requests, less a transfer whose hold has fallen, which ends here."""
     live = await load_live_requests(work.tx, work.merchant_id, claim_id)
     transfers = [request for request in live if request.provider == BANK_TRANSFER]
@@ -30,20 +30,20 @@ async def load_awaited_requests(work: Work, claim_id: int) -> Sequence[PaymentRe
     return [request for request in live if request.provider != BANK_TRANSFER]
 
 
-async def find_arrived(work: Work, claim_id: int, amount_cents: int) -> PaymentRequest | None:
+async def find_arrived(work: Work, claim_id: int, amount_cents: int) -> StoredPaymentRequest | None:
     """The announced transfer that a payment of this amount is, or covers; None: there is none."""
     live = await load_awaited_requests(work, claim_id)
     fits = (each for each in live if each.provider == BANK_TRANSFER)
     return next((each for each in fits if each.amount_cents <= amount_cents), None)
 
 
-async def complete_transfer(work: Work, request: PaymentRequest) -> None:
+async def complete_transfer(work: Work, request: StoredPaymentRequest) -> None:
     """Its hold falls. The merchant has recorded the money itself, so it is told of no event."""
     await lift_request_hold(work, request)
     await _end(work, request, RequestState.COMPLETED)
 
 
-async def _end(work: Work, request: PaymentRequest, state: RequestState) -> None:
+async def _end(work: Work, request: StoredPaymentRequest, state: RequestState) -> None:
     await move_request(
         work.tx,
         work.merchant_id,

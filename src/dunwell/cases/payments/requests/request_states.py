@@ -63,7 +63,7 @@ GAPS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RequestedPayment:
     """What the request asked for, and since when (real time)."""
 
     amount_cents: int
@@ -72,7 +72,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Decision:
+class RequestDecision:
     state: RequestState
     # Whether the provider is still to be asked.
     keeps_checking: bool
@@ -81,17 +81,17 @@ class Decision:
 
 
 def decide_request(
-    state: RequestState, answer: CheckoutState, asked: Asked, now: datetime
-) -> Decision:
+    state: RequestState, answer: CheckoutState, asked: RequestedPayment, now: datetime
+) -> RequestDecision:
     """The request after the provider's answer, at the real time `now`."""
     if state is RequestState.COMPLETED:
-        return Decision(state, keeps_checking=False)
+        return RequestDecision(state, keeps_checking=False)
     if isinstance(answer, Succeeded) and not _is_as_asked(answer, asked):
-        return Decision(state, keeps_checking=True, is_mismatch=True)
+        return RequestDecision(state, keeps_checking=True, is_mismatch=True)
     following = TRANSITIONS.get((state, type(answer)), state)
     if isinstance(answer, Open) and is_overdue(asked.created_at, now):
-        return Decision(expire(following), keeps_checking=False)
-    return Decision(following, keeps_checking=isinstance(answer, Open | Pending))
+        return RequestDecision(expire(following), keeps_checking=False)
+    return RequestDecision(following, keeps_checking=isinstance(answer, Open | Pending))
 
 
 def decide_next_check(created_at: datetime, checks: int, now: datetime) -> datetime:
@@ -110,7 +110,7 @@ def is_overdue(created_at: datetime, now: datetime) -> bool:
     return now >= created_at + EXPIRES_AFTER
 
 
-def _is_as_asked(paid: Succeeded, asked: Asked) -> bool:
+def _is_as_asked(paid: Succeeded, asked: RequestedPayment) -> bool:
     return (paid.amount_cents, paid.currency) == (asked.amount_cents, asked.currency)
 
 

@@ -14,20 +14,20 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.payments.provider import (
     CheckoutState,
     PaymentProvider,
-    ProviderAway,
+    PaymentProviderAway,
     Providers,
     Succeeded,
 )
 from dunwell.cases.payments.record_payment import NewPayment, enter_payment
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
-    Decision,
+    RequestDecision,
     RequestState,
     decide_request,
     is_overdue,
 )
 from dunwell.cases.payments.requests.store import (
-    PaymentRequest,
+    StoredPaymentRequest,
     lift_request_hold,
     load_request,
     lock_request,
@@ -38,7 +38,7 @@ from dunwell.cases.payments.store import StoredPayment, find_payment, link_payme
 from dunwell.contact.messages.formatting import render_line
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.store import LockedClaim, lock_claim
-from dunwell.core.events.payloads import Payment, payment_completed
+from dunwell.core.events.payloads import EventedPayment, payment_completed
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources
 
@@ -55,7 +55,7 @@ class Settling:
 
     work: Work
     claim: LockedClaim
-    request: PaymentRequest
+    request: StoredPaymentRequest
 
 
 async def book_answer(settling: Settling, answer: CheckoutState) -> RequestState:
@@ -83,7 +83,7 @@ async def _find_known(settling: Settling, answer: CheckoutState) -> StoredPaymen
     )
 
 
-def _is_the_same(known: StoredPayment, request: PaymentRequest) -> bool:
+def _is_the_same(known: StoredPayment, request: StoredPaymentRequest) -> bool:
     return known.request_id is None and known.amount_cents == request.amount_cents
 
 
@@ -93,13 +93,15 @@ async def _complete(settling: Settling, paid: Succeeded, known: StoredPayment | 
         await enter_payment(work, settling.claim, _compose(work, request, paid), request.request_id)
     else:
         await link_payment(work.tx, work.merchant_id, known.payment_id, request.request_id)
-    payment = Payment(request.provider, request.amount_cents, request.currency, request.request_id)
+    payment = EventedPayment(
+        request.provider, request.amount_cents, request.currency, request.request_id
+    )
     await raise_event(
         work, request.claim_id, lambda head: payment_completed(head, payment, paid.transaction_id)
     )
 
 
-def _compose(work: Work, request: PaymentRequest, paid: Succeeded) -> NewPayment:
+def _compose(work: Work, request: StoredPaymentRequest, paid: Succeeded) -> NewPayment:
     """A sandbox merchant's payment is made at its own time; a provider's clock may run ahead."""
     return NewPayment(
         amount_cents=paid.amount_cents,
@@ -126,7 +128,7 @@ async def _change_hold(settling: Settling, following: RequestState) -> None:
         await lift_request_hold(work, request)
 
 
-async def _move(settling: Settling, decision: Decision) -> None:
+async def _move(settling: Settling, decision: RequestDecision) -> None:
     work, request = settling.work, settling.request
     await move_request(
         work.tx, work.merchant_id, request.request_id, decision.state,
@@ -176,7 +178,7 @@ async def settle_payment(
 
 
 async def _fetch(
-    providers: Providers, merchant_id: int, request: PaymentRequest
+    providers: Providers, merchant_id: int, request: StoredPaymentRequest
 ) -> CheckoutState | None:
     """The provider's answer; None: no checkout of the request is known."""
     if request.provider_reference is None:
@@ -184,7 +186,7 @@ async def _fetch(
     provider = providers.get(request.provider)
     if provider is None:
         log.error("provider not installed", provider=request.provider, merchant_id=merchant_id)
-        raise ProviderAway("The payment provider is not installed here.")
+        raise PaymentProviderAway("The payment provider is not installed here.")
     return await _ask(provider, merchant_id, request.provider_reference)
 
 
@@ -192,16 +194,21 @@ async def _ask(provider: PaymentProvider, merchant_id: int, reference: str) -> C
     try:
         async with asyncio.timeout(_CALL_SECONDS):
             return await provider.fetch(merchant_id, reference)
-    except ProviderAway:
+    except PaymentProviderAway:
         log.warning("provider away", provider=provider.name, merchant_id=merchant_id)
         raise
     except Exception as error:
         log.exception("provider failed", provider=provider.name, merchant_id=merchant_id)
-        raise ProviderAway("The payment provider does not answer. Try again shortly.") from error
+        raise PaymentProviderAway(
+            "The payment provider does not answer. Try again shortly."
+        ) from error
 
 
 async def _settle(
-    resources: Resources, merchant_id: int, asked: PaymentRequest, answer: CheckoutState | None
+    resources: Resources,
+    merchant_id: int,
+    asked: StoredPaymentRequest,
+    answer: CheckoutState | None,
 ) -> RequestState:
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)

@@ -22,14 +22,14 @@ from dunwell.cases.payments.provider import (
     Checkout,
     CheckoutRequest,
     PaymentProvider,
-    ProviderAway,
+    PaymentProviderAway,
     Providers,
 )
 from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.cases.payments.requests.settle_payment import settle_payment
-from dunwell.cases.payments.requests.store import PaymentRequest, load_request, save_checkout
+from dunwell.cases.payments.requests.store import StoredPaymentRequest, load_request, save_checkout
 from dunwell.cases.payments.requests.take_request import (
-    Start,
+    PaymentStart,
     StartPayment,
     audit_request,
     give_up_request,
@@ -39,7 +39,7 @@ from dunwell.cases.payments.requests.take_request import (
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import lock_claim
-from dunwell.core.events.payloads import Payment, payment_in_progress
+from dunwell.core.events.payloads import EventedPayment, payment_in_progress
 from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.platform.resources import Resources
 
@@ -73,7 +73,7 @@ async def start_payment(
     amount is due by now: AMOUNT_CHANGED) and ProviderAway (try again; nothing was lost)."""
     check_right(actor, Right.CHANGE_CLAIMS)
     provider = _choose_provider(resources, providers, merchant, wanted.provider)
-    start = Start(
+    start = PaymentStart(
         resources=resources,
         providers=providers,
         merchant_id=merchant.merchant_id,
@@ -108,7 +108,9 @@ def _choose_provider(
     return provider
 
 
-def _compose(start: Start, merchant: Merchant, request: PaymentRequest) -> CheckoutRequest:
+def _compose(
+    start: PaymentStart, merchant: Merchant, request: StoredPaymentRequest
+) -> CheckoutRequest:
     legal = merchant.configuration.legal
     creditor = merchant.name if legal is None else legal.name
     return_url = start.wanted.return_url.replace(REQUEST_ID_MARK, str(request.request_id))
@@ -131,16 +133,18 @@ async def _call(provider: PaymentProvider, asked: CheckoutRequest) -> Checkout:
     try:
         async with asyncio.timeout(_CALL_SECONDS):
             return await provider.start(asked)
-    except ProviderAway:
+    except PaymentProviderAway:
         log.warning("provider away", provider=provider.name, merchant_id=asked.merchant_id)
         raise
     except Exception as error:
         log.exception("provider failed", provider=provider.name, merchant_id=asked.merchant_id)
-        raise ProviderAway("The payment provider does not answer. Try again shortly.") from error
+        raise PaymentProviderAway(
+            "The payment provider does not answer. Try again shortly."
+        ) from error
 
 
 async def _hand_off(
-    start: Start, request: PaymentRequest, checkout: Checkout
+    start: PaymentStart, request: StoredPaymentRequest, checkout: Checkout
 ) -> StartedPayment | None:
     """Store the checkout; None: the request or the claim ended meanwhile, so look again."""
     async with start.transaction() as work:
@@ -159,21 +163,23 @@ async def _hand_off(
     return StartedPayment(stored.request_id, stored.checkout_url)
 
 
-async def _announce(work: Work, request: PaymentRequest) -> None:
-    payment = Payment(request.provider, request.amount_cents, request.currency, request.request_id)
+async def _announce(work: Work, request: StoredPaymentRequest) -> None:
+    payment = EventedPayment(
+        request.provider, request.amount_cents, request.currency, request.request_id
+    )
     await raise_event(
         work, request.claim_id, lambda head: payment_in_progress(head, payment, request.reference)
     )
     await audit_request(work, "handOff", request)
 
 
-async def _reuse(start: Start, request: PaymentRequest) -> StartedPayment | None:
+async def _reuse(start: PaymentStart, request: StoredPaymentRequest) -> StartedPayment | None:
     """An open request's address, if its checkout still is; None: look again."""
     try:
         state = await settle_payment(
             start.resources, start.providers, start.merchant_id, request.request_id
         )
-    except ProviderAway:
+    except PaymentProviderAway:
         state = request.state
     if state is not RequestState.OPEN:
         return None

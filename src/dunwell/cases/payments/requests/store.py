@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
-from dunwell.cases.payments.requests.request_states import Asked, RequestState
+from dunwell.cases.payments.requests.request_states import RequestedPayment, RequestState
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.store import load_holds
@@ -16,7 +16,7 @@ from dunwell.platform.database.sql import compose
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentRequest:
+class StoredPaymentRequest:
     request_id: UUID
     claim_id: int
     provider: str
@@ -37,11 +37,11 @@ class PaymentRequest:
     sent_on: date | None = None
 
     @property
-    def asked(self) -> Asked:
-        return Asked(self.amount_cents, self.currency, self.created_at)
+    def asked(self) -> RequestedPayment:
+        return RequestedPayment(self.amount_cents, self.currency, self.created_at)
 
 
-_COLUMNS = ", ".join(each.name for each in fields(PaymentRequest))
+_COLUMNS = ", ".join(each.name for each in fields(StoredPaymentRequest))
 _LOAD = compose(
     """
 SELECT {columns}
@@ -117,12 +117,16 @@ WHERE r.merchant_id = $1 AND r.request_id = n.request_id
 """
 
 
-async def load_request(tx: Connection, merchant_id: int, request_id: UUID) -> PaymentRequest | None:
+async def load_request(
+    tx: Connection, merchant_id: int, request_id: UUID
+) -> StoredPaymentRequest | None:
     row = await tx.fetchrow(_LOAD, merchant_id, request_id)
     return None if row is None else _read(row)
 
 
-async def lock_request(tx: Connection, merchant_id: int, request_id: UUID) -> PaymentRequest | None:
+async def lock_request(
+    tx: Connection, merchant_id: int, request_id: UUID
+) -> StoredPaymentRequest | None:
     """Its claim must be locked before it."""
     row = await tx.fetchrow(_LOCK, merchant_id, request_id)
     return None if row is None else _read(row)
@@ -130,7 +134,7 @@ async def lock_request(tx: Connection, merchant_id: int, request_id: UUID) -> Pa
 
 async def load_live_requests(
     tx: Connection, merchant_id: int, claim_id: int
-) -> Sequence[PaymentRequest]:
+) -> Sequence[StoredPaymentRequest]:
     return [_read(row) for row in await tx.fetch(_LOAD_LIVE, merchant_id, claim_id)]
 
 
@@ -145,7 +149,7 @@ async def find_request_id(
 
 
 async def save_request(
-    tx: Connection, merchant_id: int, request: PaymentRequest, next_check_at: datetime | None
+    tx: Connection, merchant_id: int, request: StoredPaymentRequest, next_check_at: datetime | None
 ) -> None:
     """next_check_at: none when there is no provider to ask."""
     await tx.execute(
@@ -180,7 +184,7 @@ async def find_merchants_to_check(tx: Connection, now: datetime, limit: int) -> 
 
 async def lock_due_requests(
     tx: Connection, merchant_id: int, now: datetime, limit: int
-) -> Sequence[PaymentRequest]:
+) -> Sequence[StoredPaymentRequest]:
     return [_read(row) for row in await tx.fetch(_LOCK_DUE, merchant_id, now, limit)]
 
 
@@ -191,11 +195,11 @@ async def postpone_checks(
     await tx.execute(_POSTPONE, merchant_id, list(next_checks), list(next_checks.values()))
 
 
-def _read(row: Row) -> PaymentRequest:
-    return PaymentRequest(**{**row, "state": RequestState(row["state"])})
+def _read(row: Row) -> StoredPaymentRequest:
+    return StoredPaymentRequest(**{**row, "state": RequestState(row["state"])})
 
 
-async def open_request_hold(work: Work, request: PaymentRequest, until: datetime) -> None:
+async def open_request_hold(work: Work, request: StoredPaymentRequest, until: datetime) -> None:
     """As the debtor's. Raises InvalidState (claim ended, too many in 30 days) and
     ValidationError."""
     debtor = debtor_actor(str(request.request_id))
@@ -204,7 +208,7 @@ async def open_request_hold(work: Work, request: PaymentRequest, until: datetime
     )
 
 
-async def lift_request_hold(work: Work, request: PaymentRequest) -> None:
+async def lift_request_hold(work: Work, request: StoredPaymentRequest) -> None:
     """Nothing changes where the request has opened none, or it was lifted."""
     for hold in await load_holds(work.tx, work.merchant_id, request.claim_id):
         is_its_own = hold.actor_id == str(request.request_id) and hold.lifted_at is None

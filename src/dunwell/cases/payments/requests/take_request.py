@@ -12,12 +12,12 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.modalities.modality import find_open_rate
 from dunwell.cases.modalities.store import load_live_modalities
-from dunwell.cases.payments.choice import Choice, ChoiceKind, allow_rate, may_pay
+from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice, allow_rate, may_pay
 from dunwell.cases.payments.provider import Providers
 from dunwell.cases.payments.requests.expire_transfer import load_awaited_requests
 from dunwell.cases.payments.requests.request_states import RequestState, decide_next_check
 from dunwell.cases.payments.requests.store import (
-    PaymentRequest,
+    StoredPaymentRequest,
     lock_request,
     move_request,
     save_request,
@@ -29,7 +29,7 @@ from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationErr
 from dunwell.platform.resources import Resources
 
 
-async def check_choice(work: Work, claim_id: int, choice: Choice) -> None:
+async def check_choice(work: Work, claim_id: int, choice: PaymentChoice) -> None:
     """Raises ValidationError (AMOUNT_CHANGED): the sum is another one by now, or is not taken."""
     items = await load_items(work.tx, work.merchant_id, claim_id)
     partial = work.merchant.configuration.payment.partial
@@ -63,12 +63,12 @@ class StartPayment:
     item_ids: tuple[int, ...] = ()
 
     @property
-    def choice(self) -> Choice:
-        return Choice(self.kind, self.amount_cents, self.item_ids)
+    def choice(self) -> PaymentChoice:
+        return PaymentChoice(self.kind, self.amount_cents, self.item_ids)
 
 
 @dataclass(frozen=True, slots=True)
-class Start:
+class PaymentStart:
     """One click: what stays the same over its transactions."""
 
     resources: Resources
@@ -88,7 +88,7 @@ class Start:
             yield Work.open(self.resources, tx, merchant, self.actor)
 
 
-async def take_request(start: Start) -> PaymentRequest:
+async def take_request(start: PaymentStart) -> StoredPaymentRequest:
     """An OPEN request may be of an amount that is not due any more: it is for the caller to look
     at, as it may be paid. Raises NotFound, InvalidState and ValidationError (AMOUNT_CHANGED)."""
     async with start.transaction() as work:
@@ -109,13 +109,13 @@ async def take_request(start: Start) -> PaymentRequest:
         return await _write(work, start, claim)
 
 
-def is_for_amount(request: PaymentRequest, start: Start) -> bool:
+def is_for_amount(request: StoredPaymentRequest, start: PaymentStart) -> bool:
     """The same amount, for the same items."""
     wanted = start.wanted
     return (request.amount_cents, tuple(request.item_ids)) == (wanted.amount_cents, wanted.item_ids)
 
 
-async def give_up_request(start: Start, request: PaymentRequest) -> None:
+async def give_up_request(start: PaymentStart, request: StoredPaymentRequest) -> None:
     """End an open request for an amount that is not due any more."""
     async with start.transaction() as work:
         await lock_claim(work.tx, work.merchant_id, start.claim_id)
@@ -124,14 +124,14 @@ async def give_up_request(start: Start, request: PaymentRequest) -> None:
             await _end(work, stored)
 
 
-async def audit_request(work: Work, action: str, request: PaymentRequest) -> None:
+async def audit_request(work: Work, action: str, request: StoredPaymentRequest) -> None:
     subject = f"claim:{request.claim_id}"
     await save_audit(
         work, f"paymentRequest.{action}", subject, paymentRequestId=str(request.request_id)
     )
 
 
-async def _end(work: Work, request: PaymentRequest) -> None:
+async def _end(work: Work, request: StoredPaymentRequest) -> None:
     """The provider is still asked about a checkout it knows, as that can still be paid."""
     await move_request(
         work.tx, work.merchant_id, request.request_id, RequestState.CANCELLED,
@@ -140,9 +140,9 @@ async def _end(work: Work, request: PaymentRequest) -> None:
     await audit_request(work, "giveUp", request)
 
 
-async def _write(work: Work, start: Start, claim: LockedClaim) -> PaymentRequest:
+async def _write(work: Work, start: PaymentStart, claim: LockedClaim) -> StoredPaymentRequest:
     now = work.real_now
-    request = PaymentRequest(
+    request = StoredPaymentRequest(
         request_id=work.ids.new(now),
         claim_id=start.claim_id,
         provider=start.wanted.provider,

@@ -8,10 +8,14 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.payments.choice import Choice
+from dunwell.cases.payments.choice import PaymentChoice
 from dunwell.cases.payments.requests.expire_transfer import load_awaited_requests
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, RequestState
-from dunwell.cases.payments.requests.store import PaymentRequest, open_request_hold, save_request
+from dunwell.cases.payments.requests.store import (
+    StoredPaymentRequest,
+    open_request_hold,
+    save_request,
+)
 from dunwell.cases.payments.requests.take_request import audit_request, check_choice
 from dunwell.contact.escalation.contacts.sending_hours import find_days
 from dunwell.contact.notices.occasions.facts import TransferFacts
@@ -20,7 +24,7 @@ from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import LockedClaim
-from dunwell.core.events.payloads import Payment, payment_in_progress
+from dunwell.core.events.payloads import EventedPayment, payment_in_progress
 from dunwell.platform.banking_days import find_known_on
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
@@ -29,7 +33,7 @@ _ONE_DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class SentTransfer:
-    choice: Choice
+    choice: PaymentChoice
     # A day of the merchant's.
     sent_on: date
 
@@ -52,7 +56,9 @@ async def announce_transfer(work: Work, claim_id: int, sent: SentTransfer) -> UU
     request = _compose(work, claim, sent)
     await open_request_hold(work, request, until)
     await save_request(work.tx, work.merchant_id, request, next_check_at=None)
-    payment = Payment(BANK_TRANSFER, request.amount_cents, request.currency, request.request_id)
+    payment = EventedPayment(
+        BANK_TRANSFER, request.amount_cents, request.currency, request.request_id
+    )
     await raise_event(
         work, claim_id, lambda head: payment_in_progress(head, payment, request.reference)
     )
@@ -61,7 +67,7 @@ async def announce_transfer(work: Work, claim_id: int, sent: SentTransfer) -> UU
     return request.request_id
 
 
-async def _confirm(work: Work, request: PaymentRequest, sent_on: date) -> None:
+async def _confirm(work: Work, request: StoredPaymentRequest, sent_on: date) -> None:
     facts = TransferFacts(
         reference_number=request.reference,
         currency=request.currency,
@@ -98,8 +104,8 @@ def _find_end(work: Work, sent_on: date) -> datetime:
     return until
 
 
-def _compose(work: Work, claim: LockedClaim, sent: SentTransfer) -> PaymentRequest:
-    return PaymentRequest(
+def _compose(work: Work, claim: LockedClaim, sent: SentTransfer) -> StoredPaymentRequest:
+    return StoredPaymentRequest(
         request_id=work.ids.new(work.real_now),
         claim_id=claim.claim_id,
         provider=BANK_TRANSFER,

@@ -12,20 +12,20 @@ from enum import StrEnum
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.forecast.forecast import Foreseen, Guard, UnderWay, forecast
+from dunwell.contact.escalation.forecast.forecast import ForeseenStep, Guard, UnderWay, forecast
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import (
     Archived,
     FeeAdded,
     NobodyReachable,
-    Position,
     StepFacts,
+    WorkflowPosition,
     list_channels,
 )
 from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.contact.messages.placeholders import find_snippets
 from dunwell.contact.sending.report import UNKNOWN_COUNTRY
-from dunwell.core.workflows.definition import CommunicationStep, Definition, Texts
+from dunwell.core.workflows.definition import ContactStep, Definition, Texts
 from dunwell.platform.errors import Fault, ValidationError
 
 # A contact that is farther away is none.
@@ -33,7 +33,7 @@ _FARTHEST = timedelta(days=3_650)
 _MOST_KNOWN = 1_000
 
 
-class Kind(StrEnum):
+class ContactChangeKind(StrEnum):
     """What becomes of a claim's next contact; each claim that a draft reaches is of one kind."""
 
     UNCHANGED = "UNCHANGED"
@@ -63,12 +63,12 @@ class NextContact(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     name: str
 
 
-class ClaimPreview(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class ClaimContactChange(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """One claim's next contact before and after; both are None for those that are not played."""
 
     claim_id: int
     reference_number: str
-    kind: Kind
+    kind: ContactChangeKind
     before: NextContact | None = None
     after: NextContact | None = None
     # Of a changed one.
@@ -91,7 +91,7 @@ class NextContacts:
         self._has_guards = any(step.when is not None for step in process.steps)
         self._known: dict[object, NextContact | None] = {}
 
-    def find(self, standing: Position | UnderWay, facts: StepFacts) -> NextContact | None:
+    def find(self, standing: WorkflowPosition | UnderWay, facts: StepFacts) -> NextContact | None:
         if self._has_guards or isinstance(standing, UnderWay):
             return self._foresee(standing, facts)
         key = (
@@ -107,7 +107,9 @@ class NextContacts:
             self._known[key] = self._foresee(standing, facts)
         return self._known[key]
 
-    def _foresee(self, standing: Position | UnderWay, facts: StepFacts) -> NextContact | None:
+    def _foresee(
+        self, standing: WorkflowPosition | UnderWay, facts: StepFacts
+    ) -> NextContact | None:
         until = self._now + _FARTHEST
         for each in forecast(
             self._process, standing, facts, self._now, until=until, guard=self._quiet
@@ -119,13 +121,13 @@ class NextContacts:
 
 def compare_contacts(
     before: NextContact | None, after: NextContact | None, changed: ChangedContents
-) -> tuple[Kind, tuple[Aspect, ...]]:
+) -> tuple[ContactChangeKind, tuple[Aspect, ...]]:
     if before is None:
-        return (Kind.UNCHANGED if after is None else Kind.NEW), ()
+        return (ContactChangeKind.UNCHANGED if after is None else ContactChangeKind.NEW), ()
     if after is None:
-        return Kind.GONE, ()
+        return ContactChangeKind.GONE, ()
     aspects = tuple(_find_aspects(before, after, changed))
-    return (Kind.CHANGED if aspects else Kind.UNCHANGED), aspects
+    return (ContactChangeKind.CHANGED if aspects else ContactChangeKind.UNCHANGED), aspects
 
 
 def find_changed_contents(before: Definition, after: Definition) -> ChangedContents:
@@ -134,8 +136,8 @@ def find_changed_contents(before: Definition, after: Definition) -> ChangedConte
     return frozenset(
         (step.id, channel)
         for step in after.steps
-        if isinstance(step, CommunicationStep)
-        and isinstance(old := steps_before.get(step.id), CommunicationStep)
+        if isinstance(step, ContactStep)
+        and isinstance(old := steps_before.get(step.id), ContactStep)
         for channel in list_channels(step)
         if _content_of(before, old, channel) != _content_of(after, step, channel)
     )
@@ -149,7 +151,7 @@ def plays_alike(before: Definition, after: Definition) -> bool:
 
 
 def _course_of(step: object) -> object:
-    if isinstance(step, CommunicationStep):
+    if isinstance(step, ContactStep):
         return step.id, step.name, step.when, step.send, list_channels(step)
     return step
 
@@ -167,7 +169,7 @@ def _find_aspects(
         yield Aspect.CONTENT
 
 
-def _content_of(definition: Definition, step: CommunicationStep, channel: Channel) -> object:
+def _content_of(definition: Definition, step: ContactStep, channel: Channel) -> object:
     """All that a message is made of, but for the claim; no template: the step's name of one."""
     template = definition.templates.get(step.template)
     if template is None:
@@ -229,7 +231,7 @@ class Outlook:
             self.unreachable_examples.append(reference_number)
 
     def add_foreseen(
-        self, foreseen: Iterable[Foreseen], day: date, countries: Mapping[Channel, str]
+        self, foreseen: Iterable[ForeseenStep], day: date, countries: Mapping[Channel, str]
     ) -> list[int]:
         """What one claim does on a day; answers the fees in cents. countries: where a contact by a
         channel goes, of those whose price goes by it."""
@@ -268,11 +270,11 @@ DEFAULT_DAYS = 30
 
 # Claims done, and all.
 Progress = Callable[[int, int], None]
-Sink = Callable[[ClaimPreview], None]
+Sink = Callable[[ClaimContactChange], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class PreviewScope:
     """What is wanted of a preview. 0 days: next contacts alone, nothing is played forward."""
 
     days: int = DEFAULT_DAYS
@@ -297,15 +299,15 @@ class Effects:
     """What a change does to the claims it reaches."""
 
     claims: int = 0
-    counts: Counter[Kind] = field(default_factory=Counter)
+    counts: Counter[ContactChangeKind] = field(default_factory=Counter)
     # Of the changed ones; one may differ in several.
     aspects: Counter[Aspect] = field(default_factory=Counter)
-    listed: list[ClaimPreview] = field(default_factory=list)
+    listed: list[ClaimContactChange] = field(default_factory=list)
     outlook: Outlook | None = None
     # Of the process as it stands; none unless costs were asked for.
     outlook_before: Outlook | None = None
 
-    def add(self, claim: ClaimPreview, asked: Asked) -> None:
+    def add(self, claim: ClaimContactChange, asked: PreviewScope) -> None:
         self.claims += 1
         self.counts[claim.kind] += 1
         self.aspects.update(claim.aspects)
@@ -315,4 +317,4 @@ class Effects:
             asked.sink(claim)
 
 
-_LISTED = frozenset({Kind.CHANGED, Kind.GONE, Kind.NEW})
+_LISTED = frozenset({ContactChangeKind.CHANGED, ContactChangeKind.GONE, ContactChangeKind.NEW})

@@ -12,21 +12,21 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.rollout.preview.costs import Costs
 from dunwell.cases.rollout.preview.effects import (
     Aspect,
-    ClaimPreview,
+    ClaimContactChange,
+    ContactChangeKind,
     DebtorFees,
     Effects,
-    Kind,
     Outlook,
 )
 from dunwell.cases.rollout.uses import describe_count
 
 _KIND_WORDS = {
-    Kind.CHANGED: "changed",
-    Kind.GONE: "gone",
-    Kind.NEW: "new",
-    Kind.UNCHANGED: "unchanged",
-    Kind.HELD: "held without end",
-    Kind.UNSETTLED: "waiting for a person",
+    ContactChangeKind.CHANGED: "changed",
+    ContactChangeKind.GONE: "gone",
+    ContactChangeKind.NEW: "new",
+    ContactChangeKind.UNCHANGED: "unchanged",
+    ContactChangeKind.HELD: "held without end",
+    ContactChangeKind.UNSETTLED: "waiting for a person",
 }
 
 
@@ -36,7 +36,7 @@ class NextContactsView(msgspec.Struct, frozen=True, rename="camel"):
     claims: int
     kinds: dict[str, int]
     aspects: dict[str, int]
-    listed: list[ClaimPreview]
+    listed: list[ClaimContactChange]
 
 
 class DraftEffectsView(NextContactsView, frozen=True, rename="camel"):
@@ -80,7 +80,7 @@ class OutlookView(msgspec.Struct, frozen=True, rename="camel"):
 def view_next_contacts(effects: Effects) -> NextContactsView:
     return NextContactsView(
         claims=effects.claims,
-        kinds={kind.value: effects.counts[kind] for kind in Kind},
+        kinds={kind.value: effects.counts[kind] for kind in ContactChangeKind},
         aspects={aspect.value: effects.aspects[aspect] for aspect in Aspect},
         listed=effects.listed,
     )
@@ -127,7 +127,7 @@ def describe_next_contacts(effects: Effects) -> str:
         count = effects.counts[kind]
         if not count:
             continue
-        aspects = describe_aspects(effects) if kind is Kind.CHANGED else ""
+        aspects = describe_aspects(effects) if kind is ContactChangeKind.CHANGED else ""
         told.append(f"{count:,} {words}{f' ({aspects})' if aspects else ''}")
     return f"next contacts of {describe_count(effects.claims)}: {', '.join(told)}"
 

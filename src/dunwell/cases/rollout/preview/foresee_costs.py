@@ -17,15 +17,15 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.costs import Costs, NamedLine, Units, add_up, list_priceable
 from dunwell.cases.rollout.preview.effects import Outlook, SentTo
-from dunwell.cases.rollout.preview.preview_draft import Preview
+from dunwell.cases.rollout.preview.preview_draft import DraftPreview
 from dunwell.cases.rollout.preview.preview_message import (
     PreparedMessage,
-    Wanted,
+    WantedMessage,
     prepare_message,
     render_preview,
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import Resources
@@ -47,7 +47,9 @@ class PreparedCosts:
     lines: Mapping[Channel, NamedLine]
 
 
-async def prepare_costs(work: Work, resources: Resources, preview: Preview) -> PreparedCosts | None:
+async def prepare_costs(
+    work: Work, resources: Resources, preview: DraftPreview
+) -> PreparedCosts | None:
     """preview: made with `Asked(costs=True)`. None: nothing was played forward, or no line of the
     merchant's has prices."""
     work.need(Right.CONFIGURE)
@@ -103,7 +105,7 @@ async def _prepare_side(
     messages: dict[tuple[int, Channel], PreparedMessage | None] = {}
     for step in _list_contacts(definition):
         for channel in sorted({channel for step_id, channel in used if step_id == step.id}):
-            wanted = Wanted(step.template, channel)
+            wanted = WantedMessage(step.template, channel)
             try:
                 found = await prepare_message(work, resources, definition, wanted)
             except Refusal:
@@ -121,8 +123,8 @@ async def _measure(side: _PreparedSide, printer: LetterPrinter) -> Units:
     return units
 
 
-def _list_contacts(definition: Definition) -> Iterable[CommunicationStep]:
-    return (each for each in definition.steps if isinstance(each, CommunicationStep))
+def _list_contacts(definition: Definition) -> Iterable[ContactStep]:
+    return (each for each in definition.steps if isinstance(each, ContactStep))
 
 
 async def _count_units(prepared: PreparedMessage | None, printer: LetterPrinter) -> int | None:

@@ -11,7 +11,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.costs import Costs
-from dunwell.cases.rollout.preview.effects import Asked, Effects
+from dunwell.cases.rollout.preview.effects import Effects, PreviewScope
 from dunwell.cases.rollout.preview.effects_views import (
     NextContactsView,
     OutlookView,
@@ -21,12 +21,12 @@ from dunwell.cases.rollout.preview.effects_views import (
 from dunwell.cases.rollout.preview.preview_effects import MinorChange, preview_effects
 from dunwell.cases.rollout.publish_workflow import PublicationPlan, plan_publication
 from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.core.workflows.versions.versions import Verdict
+from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.platform.crypto import KeyRing
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class DraftPreview:
     workflow_id: UUID
     plan: PublicationPlan
     # The merchant's time and zone at which it was made.
@@ -59,25 +59,25 @@ class PreviewView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 async def preview_draft(
-    work: Work, keys: KeyRing, workflow_id: UUID, asked: Asked | None = None
-) -> Preview:
+    work: Work, keys: KeyRing, workflow_id: UUID, asked: PreviewScope | None = None
+) -> DraftPreview:
     """Reads alone. Open it in `kit.db.snapshot`, so that all claims are seen at one instant.
 
     Raises InvalidState (there is no draft) and ValidationError (days out of range).
     """
     work.need(Right.CONFIGURE)
-    asked = asked or Asked()
+    asked = asked or PreviewScope()
     asked.check()
     plan = await plan_publication(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     effects = Effects()
-    if plan.verdict is Verdict.MINOR and current is not None and draft is not None:
+    if plan.verdict is VersionVerdict.MINOR and current is not None and draft is not None:
         change = MinorChange(current, draft.definition, plan.reached)
         effects = await preview_effects(work, keys, change, asked)
     configuration = work.merchant.configuration
     currency = draft.definition.settings.currency if draft else None
-    return Preview(
+    return DraftPreview(
         workflow_id=workflow_id,
         plan=plan,
         at=work.now,
@@ -88,7 +88,7 @@ async def preview_draft(
     )
 
 
-def view_preview(name: str, preview: Preview, costs: Costs | None = None) -> PreviewView:
+def view_preview(name: str, preview: DraftPreview, costs: Costs | None = None) -> PreviewView:
     plan, effects = preview.plan, preview.effects
     return PreviewView(
         workflow=name,

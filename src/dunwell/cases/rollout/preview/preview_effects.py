@@ -15,14 +15,14 @@ from dunwell.accounts.merchants.configuration import Channel, Configuration
 from dunwell.accounts.merchants.configuration import find_country as find_home
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.effects import (
-    Asked,
     ChangedContents,
-    ClaimPreview,
+    ClaimContactChange,
+    ContactChangeKind,
     DebtorFees,
     Effects,
-    Kind,
     NextContacts,
     Outlook,
+    PreviewScope,
     compare_contacts,
     find_changed_contents,
     plays_alike,
@@ -41,12 +41,12 @@ from dunwell.contact.escalation.forecast.running_claims import (
     find_standing,
 )
 from dunwell.contact.escalation.process import Process, build_process
-from dunwell.contact.escalation.schedule import Position, StepFacts, list_channels
+from dunwell.contact.escalation.schedule import StepFacts, WorkflowPosition, list_channels
 from dunwell.contact.messages.guards.guards import Days
 from dunwell.contact.messages.guards.store import load_contacted
 from dunwell.contact.messages.identities import identify
 from dunwell.contact.sending.report import UNKNOWN_COUNTRY, find_country
-from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
 
@@ -56,7 +56,7 @@ class Player:
     """One claim to be played: where it stands under the process, and whom it reaches."""
 
     reference_number: str
-    standing: Position | UnderWay
+    standing: WorkflowPosition | UnderWay
     facts: StepFacts
     identities: tuple[bytes, ...]
     # Where its contacts go; empty where nothing is priced.
@@ -142,7 +142,9 @@ class MinorChange:
     claims: int
 
 
-async def preview_effects(work: Work, keys: KeyRing, change: MinorChange, asked: Asked) -> Effects:
+async def preview_effects(
+    work: Work, keys: KeyRing, change: MinorChange, asked: PreviewScope
+) -> Effects:
     """Open it in `kit.db.snapshot`, so that all claims are seen at one instant.
 
     Raises ValidationError (days out of range).
@@ -189,24 +191,26 @@ class _Table:
     def find_outlook_before(self) -> Outlook:
         return (self.stage_before or self.stage).outlook
 
-    def compare(self, claim: RunningClaim) -> ClaimPreview:
+    def compare(self, claim: RunningClaim) -> ClaimContactChange:
         facts, now = claim.facts, self.stage.now
         if claim.is_held_without_end or claim.is_unsettled:
-            kind = Kind.HELD if claim.is_held_without_end else Kind.UNSETTLED
-            return ClaimPreview(facts.claim_id, facts.reference_number, kind)
+            kind = (
+                ContactChangeKind.HELD if claim.is_held_without_end else ContactChangeKind.UNSETTLED
+            )
+            return ClaimContactChange(facts.claim_id, facts.reference_number, kind)
         asked = facts.step_facts(self.today)
         after = self.contacts_after.find(find_standing(self.after, claim, now), asked)
         before = after
         if not self.is_alike:
             before = self.contacts_before.find(find_standing(self.before, claim, now), asked)
         kind, aspects = compare_contacts(before, after, self.changed)
-        return ClaimPreview(
+        return ClaimContactChange(
             facts.claim_id, facts.reference_number, kind,
             before=before, after=after, aspects=aspects,
         )  # fmt: skip
 
 
-def _make_table(work: Work, current: Version, wanted: Definition, asked: Asked) -> _Table:
+def _make_table(work: Work, current: Version, wanted: Definition, asked: PreviewScope) -> _Table:
     configuration = work.merchant.configuration
     before, after = (build_process(each, configuration) for each in (current.definition, wanted))
     until = work.now + timedelta(days=asked.days)
@@ -240,7 +244,7 @@ def _make_table(work: Work, current: Version, wanted: Definition, asked: Asked) 
 def _list_channels_from(process: Process) -> Iterator[frozenset[Channel]]:
     """One more than there are steps: none stands behind the last."""
     for place in range(len(process.steps) + 1):
-        contacts = [s for s in process.steps[place:] if isinstance(s, CommunicationStep)]
+        contacts = [s for s in process.steps[place:] if isinstance(s, ContactStep)]
         yield frozenset(channel for step in contacts for channel in list_channels(step))
 
 

@@ -15,11 +15,11 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.sample_contact import (
     NOBODYS_ID,
     Case,
-    Reader,
+    SampleReader,
     make_sample,
     read_reader,
 )
-from dunwell.cases.rollout.trials.writing import TrialWriter, Wish, open_trial
+from dunwell.cases.rollout.trials.writing import TrialWish, TrialWriter, open_trial
 from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
 from dunwell.contact.escalation.due_claim import find_usable_channels
 from dunwell.contact.escalation.schedule import ContactPlanned
@@ -34,7 +34,7 @@ from dunwell.contact.messages.letters.printer import (
 )
 from dunwell.contact.sending.channel import Permanent, find_logo, show_logo
 from dunwell.core.claims.read_claim import read_claim
-from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.definition_rules import channels_of
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import Fault, NotFound, ValidationError
@@ -46,7 +46,7 @@ _MADE_UP = timedelta(days=13)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedMessage:
     """Which message is to be shown."""
 
     template: str
@@ -80,8 +80,8 @@ class PreparedMessage:
     """All that a message for a claim is written from: no transaction is needed any more."""
 
     writer: TrialWriter
-    reader: Reader
-    wish: Wish
+    reader: SampleReader
+    wish: TrialWish
 
     async def write(self) -> RenderedContact:
         """Raises ValidationError: the channel could not carry it."""
@@ -116,7 +116,7 @@ async def render_preview(
 
 
 async def prepare_message(
-    work: Work, resources: Resources, definition: Definition, wanted: Wanted,
+    work: Work, resources: Resources, definition: Definition, wanted: WantedMessage,
     *, contact_id: UUID = NOBODYS_ID,
 ) -> PreparedMessage:  # fmt: skip
     """contact_id: what its link and codes are made from. Raises NotFound (template, channel,
@@ -129,7 +129,7 @@ async def prepare_message(
     reader = await find_reader(work, definition, wanted.claim_id, wanted.case, today=today)
     _check_reachable(reader, wanted)
     pay_by = await _find_pay_by(work, resources, writer=writer, wanted=wanted, reader=reader)
-    wish = Wish(
+    wish = TrialWish(
         wanted.template,
         wanted.channel,
         today=today,
@@ -142,7 +142,7 @@ async def prepare_message(
 
 async def find_reader(
     work: Work, definition: Definition, claim_id: int | None, case: Case, *, today: date
-) -> Reader:
+) -> SampleReader:
     """A claim of the merchant's, or one that is made up. Raises NotFound."""
     work.need(Right.CONFIGURE)
     if claim_id is not None:
@@ -163,11 +163,15 @@ async def print_letter(printer: LetterPrinter, sheet: bytes) -> bytes:
 
 
 async def _find_pay_by(
-    work: Work, resources: Resources, writer: TrialWriter, wanted: Wanted, reader: Reader
+    work: Work,
+    resources: Resources,
+    writer: TrialWriter,
+    wanted: WantedMessage,
+    reader: SampleReader,
 ) -> date | None:
     """As if the first step with this template ran now; of one that no step uses, made up."""
     today = writer.process.calendar.local_date(work.now)
-    steps = (each for each in writer.process.steps if isinstance(each, CommunicationStep))
+    steps = (each for each in writer.process.steps if isinstance(each, ContactStep))
     step = next((each for each in steps if each.template == wanted.template), None)
     if step is None:
         return today + _MADE_UP
@@ -179,7 +183,7 @@ async def _find_pay_by(
     return foresee_pay_by(writer.process, planned, facts, work.now)
 
 
-def _check_wanted(definition: Definition, wanted: Wanted) -> None:
+def _check_wanted(definition: Definition, wanted: WantedMessage) -> None:
     template = definition.templates.get(wanted.template)
     if template is None:
         nearest = render_nearest(wanted.template, list(definition.templates))
@@ -195,7 +199,7 @@ def _check_wanted(definition: Definition, wanted: Wanted) -> None:
         raise ValidationError([Fault("/language", message, "UNKNOWN_LANGUAGE")])
 
 
-def _check_reachable(reader: Reader, wanted: Wanted) -> None:
+def _check_reachable(reader: SampleReader, wanted: WantedMessage) -> None:
     usable = find_usable_channels(
         [wanted.channel],
         email=reader.email, mobile_number=reader.mobile_number, address=reader.address,

@@ -14,8 +14,8 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.schedule import StepFacts
-from dunwell.contact.messages.contact import Contact, PlannedContact
-from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
+from dunwell.contact.messages.contact import LeasedContact, PlannedContact
+from dunwell.contact.messages.facts import MessageClaim, MessageItem
 from dunwell.core.claims.balance import PRIMARY
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.fields import DebtorName
@@ -31,10 +31,10 @@ _NO_STEP, _NO_RUN = 0, 0
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class SampleReader:
     """Whom the message is for: a claim, its debtor, and how the debtor is reached."""
 
-    claim: ClaimFacts
+    claim: MessageClaim
     debtor: DebtorName
     email: str | None
     mobile_number: str | None
@@ -63,7 +63,7 @@ class Reader:
 
     def plan(self, channel: Channel, contact_id: UUID = NOBODYS_ID) -> PlannedContact:
         """contact_id: what its link and its codes are made from."""
-        contact = Contact(
+        contact = LeasedContact(
             communication_id=contact_id,
             claim_id=self.claim.claim_id,
             run=_NO_RUN,
@@ -87,23 +87,23 @@ class Reader:
         )
 
 
-def make_sample(currency: str, today: date, case: Case = "USUAL") -> Reader:
+def make_sample(currency: str, today: date, case: Case = "USUAL") -> SampleReader:
     return _CASES[case](_make_usual(currency, today))
 
 
-def _make_usual(currency: str, today: date) -> Reader:
+def _make_usual(currency: str, today: date) -> SampleReader:
     due = today - timedelta(days=28)
     items = (
-        ItemFacts(
+        MessageItem(
             "PRIMARY",
             10240,
             reference="INV-2026-0815",
             item_date=due - timedelta(days=14),
             due_date=due,
         ),
-        ItemFacts("DUNNING_FEE", 250, item_date=today),
+        MessageItem("DUNNING_FEE", 250, item_date=today),
     )
-    claim = ClaimFacts(
+    claim = MessageClaim(
         claim_id=4711,
         reference_number="INV-2026-0815",
         currency=currency,
@@ -122,7 +122,7 @@ def _make_usual(currency: str, today: date) -> Reader:
         "country": "DE",
     }
     debtor = DebtorName(first_name="Erika", last_name="Mustermann")
-    return Reader(
+    return SampleReader(
         claim=claim,
         debtor=debtor,
         email="erika@example.org",
@@ -131,7 +131,7 @@ def _make_usual(currency: str, today: date) -> Reader:
     )
 
 
-def _make_longest(usual: Reader) -> Reader:
+def _make_longest(usual: SampleReader) -> SampleReader:
     """A person at a company, both with names that fill lines, and a reference that does."""
     debtor = DebtorName(
         first_name="Maximiliane Friederike Wilhelmine",
@@ -156,9 +156,9 @@ def _make_longest(usual: Reader) -> Reader:
     return replace(usual, claim=claim, debtor=debtor, email=email, address=address)
 
 
-def _make_bare(usual: Reader) -> Reader:
+def _make_bare(usual: SampleReader) -> SampleReader:
     """A last name and an invoice: no company, no first name, no number, no due date, no fee."""
-    item = ItemFacts("PRIMARY", 10240)
+    item = MessageItem("PRIMARY", 10240)
     claim = replace(
         usual.claim,
         items=(item,), total_cents=10240, outstanding_cents=10240, fees_cents=0,
@@ -168,10 +168,10 @@ def _make_bare(usual: Reader) -> Reader:
     return replace(usual, claim=claim, debtor=DebtorName(last_name="Ng"), address=address)
 
 
-def _make_many_items(usual: Reader) -> Reader:
+def _make_many_items(usual: SampleReader) -> SampleReader:
     day = usual.claim.items[0].due_date
     items = tuple(
-        ItemFacts(
+        MessageItem(
             "PRIMARY",
             10_240_001 * number,
             reference=f"INV-2026-{1000 + number}",
@@ -180,7 +180,7 @@ def _make_many_items(usual: Reader) -> Reader:
         )
         for number in range(1, 11)
     )
-    items += (ItemFacts("DUNNING_FEE", 1250), ItemFacts("COLLECTION_FEE", 12500))
+    items += (MessageItem("DUNNING_FEE", 1250), MessageItem("COLLECTION_FEE", 12500))
     total_cents = sum(item.value_cents for item in items)
     claim = replace(
         usual.claim,
@@ -189,7 +189,7 @@ def _make_many_items(usual: Reader) -> Reader:
     return replace(usual, claim=claim)
 
 
-_CASES: Mapping[Case, Callable[[Reader], Reader]] = {
+_CASES: Mapping[Case, Callable[[SampleReader], SampleReader]] = {
     "USUAL": lambda usual: usual,
     "LONGEST": _make_longest,
     "BARE": _make_bare,
@@ -197,11 +197,11 @@ _CASES: Mapping[Case, Callable[[Reader], Reader]] = {
 }
 
 
-def read_reader(view: ClaimView) -> Reader:
+def read_reader(view: ClaimView) -> SampleReader:
     """A claim as it stands."""
     debtor = view.debtor
     items = tuple(
-        ItemFacts(
+        MessageItem(
             i.type,  # type: ignore[arg-type]
             i.value_cents,
             reference=i.reference,
@@ -212,8 +212,8 @@ def read_reader(view: ClaimView) -> Reader:
     )
     due_on = next((item.due_on for item in view.items if item.type == PRIMARY), None)
     fees_cents = sum(item.value_cents for item in view.items if item.type != PRIMARY)
-    return Reader(
-        claim=ClaimFacts(
+    return SampleReader(
+        claim=MessageClaim(
             claim_id=view.claim_id,
             reference_number=view.reference_number,
             currency=view.currency,

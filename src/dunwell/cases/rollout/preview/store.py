@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Sequence
 from uuid import UUID
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.escalation.forecast.running_claims import OpenContact, RunningClaim
+from dunwell.contact.escalation.forecast.running_claims import AwaitedContact, RunningClaim
 from dunwell.contact.escalation.store import load_claims
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Row
@@ -85,7 +85,7 @@ async def _load_page(
     }
     waiting = [c.claim_id for c in claims.values() if c.position.due_at is None]
     contacts = {
-        row["claim_id"]: OpenContact(
+        row["claim_id"]: AwaitedContact(
             step_id=row["step_id"],
             place=row["place"],
             channel=row["channel"],

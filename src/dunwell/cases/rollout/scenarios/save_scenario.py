@@ -34,7 +34,7 @@ from dunwell.core.workflows.scenarios.store import (
     save_scenario_description,
 )
 from dunwell.core.workflows.store import lock_for_deletion
-from dunwell.core.workflows.versions.versions import Scenario
+from dunwell.core.workflows.versions.versions import ScenarioVersion
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import NotFound, ValidationError
 from dunwell.platform.text.shape import render_nearest
@@ -122,7 +122,7 @@ async def save_scenario(
 
 async def _create(work: Work, name: str, definition: Definition, description: str) -> SavedScenario:
     workflow_id, copy_version_id, version_id = (work.ids.new(work.now) for _ in range(3))
-    scenario = Scenario(
+    scenario = ScenarioVersion(
         scenario_id=0, workflow_id=workflow_id, copy_version_id=copy_version_id, name=name,
         description=description, is_active=True, created_at=work.now, version_id=version_id,
         definition=definition, retired={},
@@ -138,7 +138,7 @@ async def _create(work: Work, name: str, definition: Definition, description: st
 
 
 async def _edit(
-    work: Work, scenario: Scenario, definition: Definition, description: str | None
+    work: Work, scenario: ScenarioVersion, definition: Definition, description: str | None
 ) -> SavedScenario:
     """1. Keep new claims away, and where steps come or go hold its claims still.
     2. Decide where they go on. 3. Store the definition under a new version id; move them.
@@ -169,7 +169,7 @@ def _list_values(definition: Definition, description: str) -> dict[str, Any]:
 
 
 async def _change_definition(
-    work: Work, scenario: Scenario, definition: Definition
+    work: Work, scenario: ScenarioVersion, definition: Definition
 ) -> ScenarioEdit:
     workflow_id = scenario.workflow_id
     await lock_for_deletion(work.tx, work.merchant_id, workflow_id)

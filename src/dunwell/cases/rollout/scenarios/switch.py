@@ -16,7 +16,7 @@ from dunwell.accounts.merchants.store import load_switched, lock_merchant, mark_
 from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.core.workflows.scenarios.store import load_scenarios, publish_scenarios
-from dunwell.core.workflows.versions.versions import Scenario, render_version_name
+from dunwell.core.workflows.versions.versions import ScenarioVersion, render_version_name
 from dunwell.platform.errors import InvalidState
 
 
@@ -80,7 +80,7 @@ async def _check_open(work: Work) -> None:
         )
 
 
-async def _report(work: Work, scenarios: list[Scenario]) -> SwitchReport:
+async def _report(work: Work, scenarios: list[ScenarioVersion]) -> SwitchReport:
     active = await count_active_claims(work.tx, work.merchant_id)
     default = (await load_rules(work.tx, work.merchant_id)).default
     switched = [

@@ -22,7 +22,7 @@ from dunwell.core.workflows.drafts.draft_changes import find_last_change
 from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft
 from dunwell.core.workflows.drafts.store import load_open_changes
 from dunwell.core.workflows.store import load_assignability, load_current, load_draft
-from dunwell.core.workflows.text_places import Place, Written, put_text, read_part, read_text
+from dunwell.core.workflows.text_places import TextPlace, Written, put_text, read_part, read_text
 from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound
 from dunwell.platform.text.differences import compute_revision
@@ -46,7 +46,7 @@ def count_words(sentence: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Review:
+class TextReview:
     faults: Sequence[Fault]
     # With how many words each has.
     long_sentences: Sequence[tuple[str, int]]
@@ -54,7 +54,9 @@ class Review:
     most_words: int
 
 
-def review_text(definition: Definition, place: Place, configuration: Configuration) -> Review:
+def review_text(
+    definition: Definition, place: TextPlace, configuration: Configuration
+) -> TextReview:
     """Of what stands at the place, its snippets put in. configuration: the merchant's."""
     alone = _leave_alone(definition, place)
     found = [
@@ -65,14 +67,14 @@ def review_text(definition: Definition, place: Place, configuration: Configurati
     ]
     written = read_text(definition, place) or Written()
     counted = [(each, count_words(each)) for each in list_sentences(written.body)]
-    return Review(
+    return TextReview(
         faults=[each for each in dict.fromkeys(found) if each.path in place.pointers],
         long_sentences=[(each, words) for each, words in counted if words > MOST_WORDS],
         most_words=max((words for _, words in counted), default=0),
     )
 
 
-def _leave_alone(definition: Definition, place: Place) -> Definition:
+def _leave_alone(definition: Definition, place: TextPlace) -> Definition:
     """The place's text with the snippets of its language."""
     written = read_text(definition, place)
     snippets = {
@@ -121,7 +123,7 @@ async def open_texts(work: Work, workflow_id: UUID, version: str | None = None) 
 
 
 async def edit_text(
-    work: Work, workflow_id: UUID, place: Place, written: Written | None, *, seen: str
+    work: Work, workflow_id: UUID, place: TextPlace, written: Written | None, *, seen: str
 ) -> EditedDraft:
     """written: None takes the text out. seen: what `compute_revision` says of it as its writer
     had seen it. Raises EditConflict, and what `edit_draft` raises."""

@@ -10,11 +10,11 @@ from dunwell.accounts.merchants.configuration import CHANNELS, Channel, Configur
 from dunwell.contact.escalation.schedule import list_channels
 from dunwell.contact.messages.checking import find_template_faults
 from dunwell.contact.messages.merchant_rules import find_forbidden_words, find_value_faults
-from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.definition_rules import find_text_faults
 from dunwell.core.workflows.text_places import (
     Group,
-    Place,
+    TextPlace,
     Written,
     find_channel_texts,
     read_text,
@@ -26,7 +26,7 @@ from dunwell.platform.errors import Fault
 class Cell:
     """`written`: None: a gap."""
 
-    place: Place
+    place: TextPlace
     written: Written | None
     faults: Sequence[Fault]
 
@@ -40,7 +40,7 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class GridLine:
     """A template's texts for a channel, or a snippet's, by language. `steps`: the names of those
     that send it."""
 
@@ -54,7 +54,7 @@ class Block:
     """A template or a snippet. `others`: channels that have no text, and need none."""
 
     name: str
-    lines: Sequence[Line]
+    lines: Sequence[GridLine]
     others: Sequence[Channel] = ()
 
 
@@ -88,14 +88,14 @@ def lay_out_texts(definition: Definition, configuration: Configuration) -> TextG
     names = dict.fromkeys([*definition.templates, *(name for name, _ in sending)])
     languages = list(dict.fromkeys(definition.settings.languages))
 
-    def lay_line(name: str, channel: Channel | None) -> Line:
+    def lay_line(name: str, channel: Channel | None) -> GridLine:
         group: Group = "snippets" if channel is None else "templates"
-        places = [Place(group, name, language, channel) for language in languages]
+        places = [TextPlace(group, name, language, channel) for language in languages]
         cells = [
             Cell(place, read_text(definition, place), _list_faults(by_pointer, place))
             for place in places
         ]
-        return Line(channel, cells, sending.get((name, channel), ()) if channel else ())
+        return GridLine(channel, cells, sending.get((name, channel), ()) if channel else ())
 
     def lay_template(name: str) -> Block:
         template = definition.templates.get(name)
@@ -129,7 +129,7 @@ def _find_faults(
     return found
 
 
-def _list_faults(by_pointer: Mapping[str, Sequence[Fault]], place: Place) -> list[Fault]:
+def _list_faults(by_pointer: Mapping[str, Sequence[Fault]], place: TextPlace) -> list[Fault]:
     return [fault for pointer in place.pointers for fault in by_pointer.get(pointer, ())]
 
 
@@ -137,7 +137,7 @@ def _find_sending(definition: Definition) -> Mapping[tuple[str, Channel], Sequen
     """By template and channel: the names of the steps that send it, fallbacks included."""
     found: dict[tuple[str, Channel], list[str]] = defaultdict(list)
     for step in definition.steps:
-        if isinstance(step, CommunicationStep):
+        if isinstance(step, ContactStep):
             for channel in dict.fromkeys(list_channels(step)):
                 found[step.template, channel].append(step.name)
     return found

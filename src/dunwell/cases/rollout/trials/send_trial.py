@@ -12,7 +12,11 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.store import load_user
-from dunwell.cases.rollout.preview.preview_message import PreparedMessage, Wanted, prepare_message
+from dunwell.cases.rollout.preview.preview_message import (
+    PreparedMessage,
+    WantedMessage,
+    prepare_message,
+)
 from dunwell.contact.escalation.contacts.compose_contact import make_message
 from dunwell.contact.sending.channel import Message
 from dunwell.core.workflows.definition import Definition
@@ -33,14 +37,14 @@ _NO_CLAIM = 0
 @dataclass(frozen=True, slots=True)
 class PreparedTrial:
     trial_id: UUID
-    wanted: Wanted
+    wanted: WantedMessage
     message: PreparedMessage
     recipient: str
     created_at: datetime
 
 
 async def prepare_trial(
-    work: Work, resources: Resources, definition: Definition, wanted: Wanted
+    work: Work, resources: Resources, definition: Definition, wanted: WantedMessage
 ) -> PreparedTrial:
     """The first transaction. Raises what `prepare_message` raises; ValidationError where oneself
     has no address for the channel; InvalidState where the merchant sends no e-mail."""

@@ -16,9 +16,14 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.preview_message import find_reader
-from dunwell.cases.rollout.preview.sample_contact import Case, Reader
-from dunwell.cases.rollout.trials.simulating import DayReason, Happening, Part, play_through
-from dunwell.cases.rollout.trials.writing import TrialWriter, Wish, open_trial
+from dunwell.cases.rollout.preview.sample_contact import Case, SampleReader
+from dunwell.cases.rollout.trials.simulating import (
+    DayReason,
+    SimulatedClaim,
+    SimulatedEvent,
+    play_through,
+)
+from dunwell.cases.rollout.trials.writing import TrialWish, TrialWriter, open_trial
 from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
 from dunwell.contact.escalation.due_claim import find_usable_channels
 from dunwell.contact.escalation.forecast.running_claims import find_person
@@ -70,7 +75,7 @@ class SimulatedText:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedStep:
-    happening: Happening
+    happening: SimulatedEvent
     text: SimulatedText | None
 
     @property
@@ -96,7 +101,7 @@ class Simulation:
     """`cost`: of the messages whose price is known; `unpriced`: of the others, by channel. Money in
     cents; fees in `currency`, costs in the merchant's."""
 
-    reader: Reader
+    reader: SampleReader
     start: datetime
     timezone: str
     currency: str
@@ -116,8 +121,8 @@ class PreparedSimulation:
     """All that is known of what is played: no transaction is needed any more."""
 
     writer: TrialWriter
-    reader: Reader
-    part: Part
+    reader: SampleReader
+    part: SimulatedClaim
     start: datetime
 
 
@@ -167,7 +172,7 @@ async def simulate(prepared: PreparedSimulation, *, printer: LetterPrinter | Non
     )
 
 
-def _play(prepared: PreparedSimulation) -> list[Happening]:
+def _play(prepared: PreparedSimulation) -> list[SimulatedEvent]:
     writer = prepared.writer
     configuration = writer.merchant.configuration
     return list(play_through(writer.process, configuration, prepared.part, prepared.start))
@@ -187,25 +192,27 @@ def _find_start(work: Work, writer: TrialWriter, played: Played) -> datetime:
 
 
 async def _cast(
-    work: Work, resources: Resources, reader: Reader, played: Played, today: date
-) -> Part:
+    work: Work, resources: Resources, reader: SampleReader, played: Played, today: date
+) -> SimulatedClaim:
     """Of a claim of the merchant's, who was contacted lately and is not written to counts."""
     if played.claim_id is None:
         usable = find_usable_channels(
             work.merchant.configuration.channels,
             email=reader.email, mobile_number=reader.mobile_number, address=reader.address,
         )  # fmt: skip
-        return Part(reader.claim, replace(reader.step_facts(today), usable_channels=usable))
+        return SimulatedClaim(
+            reader.claim, replace(reader.step_facts(today), usable_channels=usable)
+        )
     claims = await load_claims(work.tx, resources.keys, work.merchant, [played.claim_id])
     if not claims:
         raise NotFound(f"There is no claim {played.claim_id}.")
     person = identify(resources.keys, work.merchant_id, find_person(claims[0]))
     contacted_on = await load_contacted(work.tx, work.merchant_id, person)
     facts = replace(claims[0].step_facts(today), tried=NOTHING_TRIED)
-    return Part(reader.claim, facts, person, contacted_on)
+    return SimulatedClaim(reader.claim, facts, person, contacted_on)
 
 
-async def _write(stage: _Stage, happening: Happening) -> SimulatedText | None:
+async def _write(stage: _Stage, happening: SimulatedEvent) -> SimulatedText | None:
     """None: nothing is written then, or enough is written already."""
     planned = happening.foreseen.outcome
     if happening.foreseen.channel is None or not isinstance(planned, ContactPlanned):
@@ -219,7 +226,7 @@ async def _write(stage: _Stage, happening: Happening) -> SimulatedText | None:
         stage.writer.process, planned, _find_facts(stage, happening, today), happening.at
     )
     reader = replace(stage.prepared.reader, claim=happening.claim)
-    wish = Wish(template, channel, today, pay_by)
+    wish = TrialWish(template, channel, today, pay_by)
     try:
         rendered = await run_apart(stage.writer.write, reader, wish)
     except LookupError:
@@ -239,7 +246,7 @@ async def _write(stage: _Stage, happening: Happening) -> SimulatedText | None:
     )
 
 
-def _find_facts(stage: _Stage, happening: Happening, today: date) -> StepFacts:
+def _find_facts(stage: _Stage, happening: SimulatedEvent, today: date) -> StepFacts:
     """The claim's as they are then, somebody being reached by this contact."""
     claim, facts = happening.claim, stage.prepared.part.facts
     condition = replace(

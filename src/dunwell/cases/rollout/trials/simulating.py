@@ -9,19 +9,19 @@ from typing import Literal
 
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.contact.escalation.calendars import Calendar
-from dunwell.contact.escalation.forecast.forecast import Course, Foreseen
+from dunwell.contact.escalation.forecast.forecast import Course, ForeseenStep
 from dunwell.contact.escalation.forecast.person_guard import PersonGuard, find_quiet_hours
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import (
     FeeAdded,
-    Position,
     StepFacts,
     WaitBegun,
+    WorkflowPosition,
     find_start_of_wait,
 )
-from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
+from dunwell.contact.messages.facts import MessageClaim, MessageItem
 from dunwell.contact.messages.guards.guards import Days, HeldBy
-from dunwell.core.workflows.definition import CommunicationStep, WaitStep
+from dunwell.core.workflows.definition import ContactStep, WaitStep
 
 # HOLIDAY, NO_WEEKDAY: a day is passed over. BEFORE_HOURS, AFTER_HOURS: the hours of contact of a
 # day have not begun, or are over. LETTER_ON_ITS_WAY: a wait begins on the day on which a letter can
@@ -91,24 +91,24 @@ _NOBODY = (b"nobody",)
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class SimulatedClaim:
     """What is played: the claim as it begins, and whom it is about. `contacted_on`: on which days
     these identities were contacted before."""
 
-    claim: ClaimFacts
+    claim: MessageClaim
     facts: StepFacts
     identities: tuple[bytes, ...] = _NOBODY
     contacted_on: Mapping[bytes, Days] | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Happening:
+class SimulatedEvent:
     """`claim`: as it stands then, a fee that is added now included. `letter_sent_at`: when the last
     letter before it was handed over."""
 
-    foreseen: Foreseen
+    foreseen: ForeseenStep
     reasons: Sequence[DayReason]
-    claim: ClaimFacts
+    claim: MessageClaim
     letter_sent_at: datetime | None
 
     @property
@@ -117,8 +117,8 @@ class Happening:
 
 
 def play_through(
-    process: Process, configuration: Configuration, part: Part, start: datetime
-) -> Iterator[Happening]:
+    process: Process, configuration: Configuration, part: SimulatedClaim, start: datetime
+) -> Iterator[SimulatedEvent]:
     """From `start` to the archiving: nobody pays, and each contact is accepted at once."""
     held: list[DayReason] = []
 
@@ -132,13 +132,15 @@ def play_through(
         days={each: list(known.get(each, ())) for each in part.identities}, note=note,
     )  # fmt: skip
     facts = replace(part.facts, has_reached=False, letter_sent_at=None)
-    course = Course(process, Position(process.id_at(0), start), facts=facts, now=start, guard=guard)
+    course = Course(
+        process, WorkflowPosition(process.id_at(0), start), facts=facts, now=start, guard=guard
+    )
     claim, due_at = part.claim, start
     while (at := course.next_at) is not None and at <= start + _FARTHEST:
         for foreseen in course.advance():
             claim = _add_fee(claim, foreseen, process.calendar.local_date(at))
             reasons = [*_explain(process, foreseen, facts=facts, due_at=due_at), *held]
-            yield Happening(foreseen, reasons, claim, facts.letter_sent_at)
+            yield SimulatedEvent(foreseen, reasons, claim, facts.letter_sent_at)
             held.clear()
             if foreseen.channel == "LETTER":
                 facts = replace(facts, letter_sent_at=at)
@@ -147,7 +149,7 @@ def play_through(
 
 
 def _explain(
-    process: Process, foreseen: Foreseen, facts: StepFacts, due_at: datetime
+    process: Process, foreseen: ForeseenStep, facts: StepFacts, due_at: datetime
 ) -> Iterator[DayReason]:
     step, outcome = foreseen.step, foreseen.outcome
     if isinstance(outcome, WaitBegun):
@@ -155,18 +157,18 @@ def _explain(
         if since > due_at:
             yield DayReason("LETTER_ON_ITS_WAY", process.calendar.local_date(since))
         yield from explain_wait(process.calendar, outcome.step, since)
-    elif isinstance(step, CommunicationStep) and step.send == "CONTACT_HOURS":
+    elif isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
         yield from explain_put_off(process.calendar, due_at, foreseen.at)
 
 
-def _add_fee(claim: ClaimFacts, foreseen: Foreseen, day: date) -> ClaimFacts:
+def _add_fee(claim: MessageClaim, foreseen: ForeseenStep, day: date) -> MessageClaim:
     if not isinstance(foreseen.outcome, FeeAdded):
         return claim
     fee = foreseen.outcome.step
     cents = int(fee.value)
     return replace(
         claim,
-        items=(*claim.items, ItemFacts(fee.type, cents, item_date=day)),
+        items=(*claim.items, MessageItem(fee.type, cents, item_date=day)),
         total_cents=claim.total_cents + cents,
         outstanding_cents=claim.outstanding_cents + cents,
         fees_cents=claim.fees_cents + cents,

@@ -10,11 +10,11 @@ from decimal import Decimal
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview.preview_message import Wanted
-from dunwell.cases.rollout.preview.sample_contact import Reader, make_sample
+from dunwell.cases.rollout.preview.preview_message import WantedMessage
+from dunwell.cases.rollout.preview.sample_contact import SampleReader, make_sample
 from dunwell.cases.rollout.trials.store import NamedClaim, load_named_claims
-from dunwell.cases.rollout.trials.writing import TrialWriter, Wish, open_trial
-from dunwell.contact.messages.facts import ItemFacts
+from dunwell.cases.rollout.trials.writing import TrialWish, TrialWriter, open_trial
+from dunwell.contact.messages.facts import MessageItem
 from dunwell.contact.messages.gsm import count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.report import find_country
@@ -65,13 +65,13 @@ class SmsCosts:
 @dataclass(frozen=True, slots=True)
 class PreparedSmsCosts:
     writer: TrialWriter
-    wish: Wish
-    sample: Reader
+    wish: TrialWish
+    sample: SampleReader
     claims: Sequence[NamedClaim]
 
 
 async def prepare_sms_costs(
-    work: Work, resources: Resources, definition: Definition, wanted: Wanted
+    work: Work, resources: Resources, definition: Definition, wanted: WantedMessage
 ) -> PreparedSmsCosts:
     """Of the template's SMS in the language wanted, or in each claim's own where none is. Raises
     MerchantNotConfigured."""
@@ -80,7 +80,7 @@ async def prepare_sms_costs(
     today = writer.process.calendar.local_date(work.now)
     sample = make_sample(work.merchant.configuration.currency, today)
     claims = await load_named_claims(work.tx, work.merchant_id, MOST_CLAIMS)
-    wish = Wish(wanted.template, "SMS", today=today, pay_by=today, language=wanted.language)
+    wish = TrialWish(wanted.template, "SMS", today=today, pay_by=today, language=wanted.language)
     return PreparedSmsCosts(writer, wish, sample, claims)
 
 
@@ -141,13 +141,13 @@ def _list_countries(
     return sorted(found, key=lambda each: (-each.messages, each.country))
 
 
-def _make_reader(sample: Reader, claim: NamedClaim) -> Reader:
+def _make_reader(sample: SampleReader, claim: NamedClaim) -> SampleReader:
     facts = replace(
         sample.claim,
         claim_id=claim.claim_id,
         reference_number=claim.reference_number,
         currency=claim.currency,
-        items=(ItemFacts("PRIMARY", claim.total_cents),),
+        items=(MessageItem("PRIMARY", claim.total_cents),),
         total_cents=claim.total_cents,
         outstanding_cents=claim.total_cents,
         fees_cents=0,

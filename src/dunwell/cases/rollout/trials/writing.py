@@ -14,10 +14,10 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview.sample_contact import NOBODYS_ID, Reader, make_sample
+from dunwell.cases.rollout.preview.sample_contact import NOBODYS_ID, SampleReader, make_sample
 from dunwell.contact.escalation.contacts.compose_contact import (
     Letterhead,
-    Occasion,
+    StepOccasion,
     find_layout,
     gather_facts,
     render_contact,
@@ -38,15 +38,15 @@ from dunwell.contact.messages.placeholders import (
 )
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.report import Weight, find_country, price_of
-from dunwell.core.workflows.definition import CommunicationStep, Definition
-from dunwell.core.workflows.text_places import Place
+from dunwell.core.workflows.definition import ContactStep, Definition
+from dunwell.core.workflows.text_places import TextPlace
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_home
 
 
 @dataclass(frozen=True, slots=True)
-class Wish:
+class TrialWish:
     """One message: its text, and on which day in the process's zone it would be sent. `pay_by`:
     None: there is no such day. `contact_id`: what its link and codes are made from."""
 
@@ -71,17 +71,19 @@ class TrialWriter:
     def merchant(self) -> Merchant:
         return self.head.merchant
 
-    def write(self, reader: Reader, wish: Wish) -> RenderedContact | Permanent:
+    def write(self, reader: SampleReader, wish: TrialWish) -> RenderedContact | Permanent:
         """Permanent: the channel could not carry it. Raises LookupError (there is no such text, or
         no address for it) and MerchantNotConfigured."""
         version = Version(
             workflow_id=NOBODYS_ID, version_id=NOBODYS_ID, major=1, minor=0,
             definition=self.definition,
         )  # fmt: skip
-        step = CommunicationStep(1, "Trial", channel=wish.channel, template=wish.template)
+        step = ContactStep(1, "Trial", channel=wish.channel, template=wish.template)
         reader = replace(reader, language=wish.language or reader.language)
         planned = reader.plan(wish.channel, wish.contact_id)
-        return render_contact(self.head, planned, Occasion(version, step, wish.today, wish.pay_by))
+        return render_contact(
+            self.head, planned, StepOccasion(version, step, wish.today, wish.pay_by)
+        )
 
     def price(self, rendered: RenderedContact, pages: int | None = None) -> Decimal | None:
         """In cents of the merchant's currency; None: its line names no price, or it is a letter of
@@ -134,7 +136,7 @@ class ShownPlaceholder:
         return self.name.startswith(SNIPPET_PREFIX)
 
 
-def show_placeholders(work: Work, writer: TrialWriter, place: Place) -> list[ShownPlaceholder]:
+def show_placeholders(work: Work, writer: TrialWriter, place: TextPlace) -> list[ShownPlaceholder]:
     """Those that may stand there, snippets last. Raises MerchantNotConfigured."""
     work.need(Right.CONFIGURE)
     today = writer.process.calendar.local_date(work.now)
@@ -154,7 +156,7 @@ def show_placeholders(work: Work, writer: TrialWriter, place: Place) -> list[Sho
     return shown
 
 
-def _list_names(place: Place) -> Iterator[str]:
+def _list_names(place: TextPlace) -> Iterator[str]:
     """A table stands in no SMS, and a code on letters alone."""
     kept_out: dict[str, tuple[Channel | None, ...]] = {
         ITEMS: ("EMAIL", "LETTER", None), LANDING_CODE: ("LETTER",),

@@ -19,18 +19,18 @@ from dunwell.contact.messages.codes import (
     render_code,
     unmask_check,
 )
-from dunwell.contact.messages.contact import Contact, Content, PlannedContact, RenderedContact
+from dunwell.contact.messages.contact import Content, LeasedContact, PlannedContact, RenderedContact
 from dunwell.contact.messages.creditors import find_creditor, find_sender
 from dunwell.contact.messages.facts import CHECK_MASK, LandingFacts, MessageFacts
 from dunwell.contact.messages.letters.address import render_address
-from dunwell.contact.messages.letters.rendering import Post, render_letter
+from dunwell.contact.messages.letters.rendering import LetterPost, render_letter
 from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT, Enclosure, Picture, write_sheet
 from dunwell.contact.messages.links import TOKEN_MASK, derive_token, hash_token
 from dunwell.contact.messages.placeholders import MessageTooLarge
 from dunwell.contact.messages.rendering import MAX_PARTS, render_email, render_sms
 from dunwell.contact.sending.channel import Message, MessageFile, Permanent, find_logo
 from dunwell.contact.sending.references import write_reference
-from dunwell.core.workflows.definition import CommunicationStep, Definition
+from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.text.codes import find_home
@@ -85,11 +85,11 @@ _MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
 
 
 @dataclass(frozen=True, slots=True)
-class Occasion:
+class StepOccasion:
     """A step of a version that runs on a day in the process's zone, with what goes along."""
 
     version: Version
-    step: CommunicationStep
+    step: ContactStep
     today: date
     pay_by: date | None = None
     attachment_ids: tuple[UUID, ...] = ()
@@ -106,7 +106,7 @@ class Files:
 def render_contact(
     head: Letterhead,
     planned: PlannedContact,
-    occasion: Occasion,
+    occasion: StepOccasion,
     enclosures: Sequence[Enclosure] = (),
 ) -> RenderedContact | Permanent:
     """Render the step's template for the contact's channel; Permanent when the channel could not
@@ -120,7 +120,7 @@ def render_contact(
 def _render(
     head: Letterhead,
     planned: PlannedContact,
-    occasion: Occasion,
+    occasion: StepOccasion,
     enclosures: Sequence[Enclosure],
 ) -> RenderedContact | Permanent:
     """Raises LookupError and MessageTooLarge."""
@@ -155,7 +155,7 @@ def _render(
 
 
 def _render_email(
-    planned: PlannedContact, occasion: Occasion, language: str, facts: MessageFacts
+    planned: PlannedContact, occasion: StepOccasion, language: str, facts: MessageFacts
 ) -> Content:
     definition, recipient = occasion.version.definition, planned.contact.email
     template = definition.templates[occasion.step.template].email
@@ -173,7 +173,7 @@ def _render_email(
 
 
 def _render_sms(
-    planned: PlannedContact, occasion: Occasion, language: str, facts: MessageFacts
+    planned: PlannedContact, occasion: StepOccasion, language: str, facts: MessageFacts
 ) -> Content | Permanent:
     definition, recipient = occasion.version.definition, planned.contact.mobile_number
     template = definition.templates[occasion.step.template].sms
@@ -190,7 +190,7 @@ def _render_sms(
 def _render_letter(
     head: Letterhead,
     planned: PlannedContact,
-    occasion: Occasion,
+    occasion: StepOccasion,
     said: tuple[str, MessageFacts, Sequence[Enclosure]],
 ) -> tuple[Content, bytes]:
     """said: the language, the facts, the enclosures. The content, and the sheet to print."""
@@ -205,7 +205,7 @@ def _render_letter(
     brand = configuration.brand
     logo = Picture(brand.logo.content_type, brand.logo.content) if brand.logo else None
     entrance = f"{urlsplit(head.public_url).netloc}/q"
-    post = Post(
+    post = LetterPost(
         address=lines, entrance=entrance, color=brand.color, logo=logo, enclosures=enclosures,
         layout=head.layout,
     )  # fmt: skip
@@ -225,7 +225,7 @@ def _render_letter(
 
 def make_message(
     head: Letterhead,
-    contact: Contact,
+    contact: LeasedContact,
     content: Content,
     created_at: datetime,
     files: Files | None = None,
@@ -261,7 +261,7 @@ def make_message(
     )
 
 
-def _find_country(head: Letterhead, contact: Contact) -> str | None:
+def _find_country(head: Letterhead, contact: LeasedContact) -> str | None:
     """Of a letter: where it goes; where its address does not say so, at home."""
     if contact.channel != "LETTER" or contact.address is None:
         return None
@@ -269,7 +269,7 @@ def _find_country(head: Letterhead, contact: Contact) -> str | None:
     return country or find_home(head.merchant.configuration.timezone)
 
 
-def _find_unsubscribe_url(head: Letterhead, contact: Contact) -> str | None:
+def _find_unsubscribe_url(head: Letterhead, contact: LeasedContact) -> str | None:
     """Where one click takes an e-mail's address off."""
     if contact.channel != "EMAIL":
         return None

@@ -19,7 +19,11 @@ from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.escalation.contacts.compose_contact import Letterhead
-from dunwell.contact.escalation.contacts.handed_over import Call, HandedOverContacts, LeasedCalls
+from dunwell.contact.escalation.contacts.handed_over import (
+    ContactCall,
+    HandedOverContacts,
+    LeasedCalls,
+)
 from dunwell.contact.escalation.contacts.outcomes.settlement import Answer
 from dunwell.contact.escalation.contacts.prepare_contacts import LinePace, Taking, prepare_contacts
 from dunwell.contact.escalation.contacts.sending_hours import find_quiet_channels
@@ -30,7 +34,7 @@ from dunwell.contact.escalation.contacts.store import (
     take_up,
 )
 from dunwell.contact.escalation.usable_channels import load_usable_channels
-from dunwell.contact.messages.contact import Contact
+from dunwell.contact.messages.contact import LeasedContact
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.suppression import find_stopped_claims
@@ -161,7 +165,8 @@ class _ContactQueue:
         )  # fmt: skip
         now = merchant.now(self._resources.clock)
         calls = [
-            Call(each.planned.contact, each.content, now, each.pdf) for each in prepared.handed_over
+            ContactCall(each.planned.contact, each.content, now, each.pdf)
+            for each in prepared.handed_over
         ]
         return self._describe(merchant, prepared.lease, calls, prepared.refused)
 
@@ -197,18 +202,18 @@ class _ContactQueue:
         for communication_id in [*unknown, *(each.communication_id for each in lost)]:
             log.error("send unknown", communication_id=str(communication_id))
         calls = [
-            Call(contact, content, at, is_repeat=True)
+            ContactCall(contact, content, at, is_repeat=True)
             for contact, content, at in taken
             if contact not in lost
         ]
-        answered: list[tuple[Contact, Answer]] = [
+        answered: list[tuple[LeasedContact, Answer]] = [
             (contact, Unanswered(is_repeatable=False)) for contact in lost
         ]
         return self._describe(merchant, lease, calls, answered)
 
     async def _find_lost(
-        self, tx: Connection, merchant: Merchant, contacts: Sequence[Contact]
-    ) -> list[Contact]:
+        self, tx: Connection, merchant: Merchant, contacts: Sequence[LeasedContact]
+    ) -> list[LeasedContact]:
         """What may have left and must not leave again: the address was suppressed since, say, or
         the person has died."""
         by_id = {contact.communication_id: contact for contact in contacts}
@@ -228,8 +233,8 @@ class _ContactQueue:
         ]
 
     def _describe(
-        self, merchant: Merchant, lease: Lease, calls: Sequence[Call],
-        answered: Sequence[tuple[Contact, Answer]],
+        self, merchant: Merchant, lease: Lease, calls: Sequence[ContactCall],
+        answered: Sequence[tuple[LeasedContact, Answer]],
     ) -> HandedOverContacts:  # fmt: skip
         resources = self._resources
         head = Letterhead(merchant, resources.settings.public_url, resources.keys)

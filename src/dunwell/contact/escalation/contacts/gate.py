@@ -15,7 +15,7 @@ from dunwell.contact.escalation.contacts.sending_hours import find_days, find_se
 from dunwell.contact.escalation.contacts.store import GuardBegun, Passing, hand_over, lock_contacts
 from dunwell.contact.escalation.process import find_process
 from dunwell.contact.escalation.usable_channels import find_address
-from dunwell.contact.messages.contact import Contact, RenderedContact
+from dunwell.contact.messages.contact import LeasedContact, RenderedContact
 from dunwell.contact.messages.guards.guards import (
     Candidate,
     GuardHold,
@@ -24,7 +24,7 @@ from dunwell.contact.messages.guards.guards import (
     decide_contacts,
 )
 from dunwell.contact.messages.guards.store import lock_guards
-from dunwell.contact.messages.identities import Person, digest_address, identify
+from dunwell.contact.messages.identities import DebtorPerson, digest_address, identify
 from dunwell.platform.database.database import Connection, savepoint
 from dunwell.platform.database.leases import Lease
 
@@ -34,10 +34,10 @@ _ASK_AGAIN_AFTER = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class GatePassage:
     handed_over: Sequence[RenderedContact]
     # Their address is not to be contacted any more.
-    suppressed: Sequence[Contact]
+    suppressed: Sequence[LeasedContact]
     kept_back: Mapping[UUID, KeptBack]
 
 
@@ -47,14 +47,14 @@ async def pass_gate(
     lease: Lease,
     rendered: Sequence[tuple[Leased, RenderedContact]],
     now: datetime,
-) -> Passage:
+) -> GatePassage:
     """1. Lock claims and contacts. 2. Lock the guards of their persons. 3. Decide: the earliest
     planned first, of one moment the oldest claim. 4. Hand over and raise, in one statement.
 
     A contact whose claim has changed since it was rendered is kept back to be rendered anew.
     """
     if not rendered:
-        return Passage((), (), {})
+        return GatePassage((), (), {})
     by_id = {each.planned.contact.communication_id: (each, one) for each, one in rendered}
     contacts = {key: one.planned.contact for key, (_, one) in by_id.items()}
     identities = {key: _identify(head, contact) for key, contact in contacts.items()}
@@ -82,7 +82,7 @@ async def pass_gate(
     passed, held = await _hand_over(tx, head, lease=lease, wanted=(candidates, messages), now=now)
     for key, hold in held.items():
         kept_back[key] = _keep_back(head, by_id[key][0], hold)
-    return Passage(passed, suppressed, kept_back)
+    return GatePassage(passed, suppressed, kept_back)
 
 
 async def _hand_over(
@@ -111,15 +111,17 @@ async def _hand_over(
         return [one for one, _ in passed], verdict.held
 
 
-def _digest(head: Letterhead, contact: Contact) -> tuple[bytes, ...]:
+def _digest(head: Letterhead, contact: LeasedContact) -> tuple[bytes, ...]:
     address = find_address(contact, contact.channel)
     if address is None:
         return ()
     return digest_address(head.keys, head.merchant.merchant_id, contact.channel, address)
 
 
-def _identify(head: Letterhead, contact: Contact) -> tuple[bytes, ...]:
-    person = Person(contact.claim_id, contact.email, contact.mobile_number, contact.customer_number)
+def _identify(head: Letterhead, contact: LeasedContact) -> tuple[bytes, ...]:
+    person = DebtorPerson(
+        contact.claim_id, contact.email, contact.mobile_number, contact.customer_number
+    )
     return identify(head.keys, head.merchant.merchant_id, person)
 
 

@@ -23,7 +23,7 @@ from dunwell.contact.escalation.contacts.outcomes.settle_contacts import (
 )
 from dunwell.contact.escalation.contacts.outcomes.settlement import (
     Answer,
-    Attempt,
+    ContactAttempt,
     TryAgain,
     decide_settlement,
 )
@@ -32,7 +32,7 @@ from dunwell.contact.escalation.process import find_process
 from dunwell.contact.escalation.schedule import NOTHING_TRIED, Tried
 from dunwell.contact.escalation.store import load_tried
 from dunwell.contact.escalation.usable_channels import load_usable_channels
-from dunwell.contact.messages.contact import Contact, Content
+from dunwell.contact.messages.contact import Content, LeasedContact
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.sending.channel import (
     Accepted,
@@ -45,7 +45,7 @@ from dunwell.contact.sending.channel import (
 from dunwell.contact.sending.file_memory import FileMemory
 from dunwell.contact.sending.heed_refusals import heed_refusals
 from dunwell.core.files.storage import ContentMissing
-from dunwell.core.files.store import Attachment, find_attachments
+from dunwell.core.files.store import MessageAttachment, find_attachments
 from dunwell.core.files.upload import PDF
 from dunwell.core.workflows.store import hold_workflows, load_newest
 from dunwell.platform.database.database import Connection
@@ -62,8 +62,8 @@ log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    contact: Contact
+class ContactCall:
+    contact: LeasedContact
     content: Content
     # The merchant's time of the hand-over.
     at: datetime
@@ -78,8 +78,8 @@ class LeasedCalls:
     """Contacts under one lease: those whose channel is called, and what settles the others."""
 
     lease: Lease
-    calls: Sequence[Call] = ()
-    answered: Sequence[tuple[Contact, Answer]] = ()
+    calls: Sequence[ContactCall] = ()
+    answered: Sequence[tuple[LeasedContact, Answer]] = ()
 
 
 class HandedOverContacts:
@@ -108,7 +108,7 @@ class HandedOverContacts:
         return not self.items and not self.answered
 
     @asynccontextmanager
-    async def compose(self, item: Contact) -> AsyncIterator[Message | Temporary]:
+    async def compose(self, item: LeasedContact) -> AsyncIterator[Message | Temporary]:
         """Link, code and files are put in. Temporary: the files are away, nothing has left."""
         call = self._calls[item.communication_id]
         async with self._slots, AsyncExitStack() as closing:
@@ -140,7 +140,7 @@ class HandedOverContacts:
             until=until,
         )
 
-    async def settle(self, tx: Connection, answers: Sequence[tuple[Contact, Answer]]) -> int:
+    async def settle(self, tx: Connection, answers: Sequence[tuple[LeasedContact, Answer]]) -> int:
         answered = [pair for pair in answers if not self._may_have_left_before(*pair)]
         resources, merchant = self._resources, self.merchant
         work = Work.open(resources, tx, merchant, SYSTEM)
@@ -158,7 +158,7 @@ class HandedOverContacts:
             step = process.find_contact_step(contact.step_id)
             usable, tried = attempts.get(contact.communication_id, (frozenset(), NOTHING_TRIED))
             spread = contact.communication_id.int % _SPREADS / _SPREADS
-            attempt = Attempt(step, contact.tries + 1, usable, tried, spread=spread)
+            attempt = ContactAttempt(step, contact.tries + 1, usable, tried, spread=spread)
             settlement = decide_settlement(attempt, answer, work.now)
             settled.append(AnsweredContact(contact, settlement, process, version.version_id))
         count = await settle_contacts(work, settled, self.lease.lease_id)
@@ -171,7 +171,7 @@ class HandedOverContacts:
         self._log_put_off(settled)
         return count
 
-    def _may_have_left_before(self, contact: Contact, answer: Answer) -> bool:
+    def _may_have_left_before(self, contact: LeasedContact, answer: Answer) -> bool:
         """One that is repeated is left to its lease when its channel was not called: it is taken up
         again when that runs out."""
         call = self._calls.get(contact.communication_id)
@@ -197,7 +197,7 @@ class HandedOverContacts:
             )
 
     async def _load_attempts(
-        self, tx: Connection, refused: Collection[Contact]
+        self, tx: Connection, refused: Collection[LeasedContact]
     ) -> dict[UUID, tuple[frozenset[Channel], Tried]]:
         """What else there is for contacts that were not accepted, and what was tried."""
         if not refused:
@@ -208,7 +208,9 @@ class HandedOverContacts:
         tried = await load_tried(tx, self.merchant.merchant_id, contacts)
         return {key: (usable[key], tried.get(key, NOTHING_TRIED)) for key in contacts}
 
-    async def _load_files(self, call: Call, attachments: Sequence[Attachment]) -> Files:
+    async def _load_files(
+        self, call: ContactCall, attachments: Sequence[MessageAttachment]
+    ) -> Files:
         """Raises ContentMissing, Unavailable."""
         loaded = []
         for attachment in attachments:
@@ -221,7 +223,7 @@ class HandedOverContacts:
         name = f"{call.contact.communication_id}.pdf"
         return Files(MessageFile(name, PDF, pdf), tuple(loaded))
 
-    async def _find_attachments(self, call: Call) -> list[Attachment]:
+    async def _find_attachments(self, call: ContactCall) -> list[MessageAttachment]:
         """In their order, without those taken from the claim since the message was rendered."""
         ids = call.content.attachment_ids
         if not ids:

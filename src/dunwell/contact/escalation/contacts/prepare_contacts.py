@@ -32,7 +32,7 @@ from dunwell.contact.escalation.contacts.store import (
     release,
     renew_contacts,
 )
-from dunwell.contact.messages.contact import Contact, PlannedContact, RenderedContact
+from dunwell.contact.messages.contact import LeasedContact, PlannedContact, RenderedContact
 from dunwell.contact.messages.guards.guards import KeptBack
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.suppression import SUPPRESSED
@@ -41,7 +41,7 @@ from dunwell.contact.sending.file_memory import FileMemory
 from dunwell.contact.sending.sender import persist, persist_for_a_moment
 from dunwell.contact.sending.store import lock_room, take_room
 from dunwell.core.files.store import load_attachments
-from dunwell.core.workflows.definition import CommunicationStep
+from dunwell.core.workflows.definition import ContactStep
 from dunwell.core.workflows.store import load_newest
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.database.database import Connection
@@ -56,7 +56,7 @@ log = structlog.get_logger(__name__)
 @asynccontextmanager
 async def taking_back_when_broken_off(
     resources: Resources, letters: LetterFiles, head: Letterhead, lease: Lease,
-    contacts: Sequence[Contact],
+    contacts: Sequence[LeasedContact],
 ) -> AsyncIterator[None]:  # fmt: skip
     """Around the transaction that marks the contacts; within it no channel is called."""
     handed_over = HandedOverContacts(
@@ -89,7 +89,7 @@ class Prepared:
     # As it was written with the mark.
     lease: Lease
     handed_over: Sequence[RenderedContact] = ()
-    refused: Sequence[tuple[Contact, Answer]] = ()
+    refused: Sequence[tuple[LeasedContact, Answer]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +197,7 @@ def _find_step(planned: PlannedContact, versions: dict[tuple[UUID, int], Version
     version = versions[planned.contact.process_key]
     steps = (each for each in version.definition.steps if each.id == planned.contact.step_id)
     step = next(steps, None)
-    return Leased(planned, version, step if isinstance(step, CommunicationStep) else None)
+    return Leased(planned, version, step if isinstance(step, ContactStep) else None)
 
 
 async def _record(
@@ -208,7 +208,7 @@ async def _record(
     now: datetime,
 ) -> Prepared:
     """Hand over what may be sent; give back what may not yet, for the instant it may."""
-    refused: list[tuple[Contact, Answer]] = []
+    refused: list[tuple[LeasedContact, Answer]] = []
     rendered: list[tuple[Leased, RenderedContact]] = []
     kept_back: dict[UUID, KeptBack] = {}
     incomplete: list[PlannedContact] = []

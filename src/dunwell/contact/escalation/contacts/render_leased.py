@@ -12,7 +12,11 @@ import structlog
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.escalation.contacts.compose_contact import Letterhead, Occasion, render_contact
+from dunwell.contact.escalation.contacts.compose_contact import (
+    Letterhead,
+    StepOccasion,
+    render_contact,
+)
 from dunwell.contact.escalation.contacts.outcomes.settlement import (
     MissedInStandstill,
     WithoutAttachment,
@@ -33,8 +37,8 @@ from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.letters.printer import ScriptMissing, describe_missing
 from dunwell.contact.messages.placeholders import PAY_BY, find_snippets, find_used
 from dunwell.contact.sending.channel import Permanent
-from dunwell.core.files.store import Attachment
-from dunwell.core.workflows.definition import CommunicationStep, Definition, Template, Texts
+from dunwell.core.files.store import MessageAttachment
+from dunwell.core.workflows.definition import ContactStep, Definition, Template, Texts
 from dunwell.core.workflows.definition_rules import channels_of
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
@@ -56,9 +60,9 @@ class Leased:
     planned: PlannedContact
     version: Version
     # None: the version has no such step to contact anybody by.
-    step: CommunicationStep | None
+    step: ContactStep | None
     # None looked for unless the step wants them.
-    attachments: tuple[Attachment, ...] = ()
+    attachments: tuple[MessageAttachment, ...] = ()
     # Looked for only where the text names it.
     pay_by: date | None = None
 
@@ -85,7 +89,7 @@ async def render_leased(
 def _render(head: Letterhead, each: Leased, now: datetime) -> Outcome:
     try:
         occasion = _decide_occasion(head, each, now)
-        if not isinstance(occasion, Occasion):
+        if not isinstance(occasion, StepOccasion):
             return occasion
         return render_contact(head, each.planned, occasion)
     except Exception as error:  # noqa: BLE001 - logged there
@@ -95,7 +99,7 @@ def _render(head: Letterhead, each: Leased, now: datetime) -> Outcome:
 async def _print(letters: LetterFiles, head: Letterhead, each: Leased, now: datetime) -> Outcome:
     try:
         occasion = _decide_occasion(head, each, now)
-        if not isinstance(occasion, Occasion):
+        if not isinstance(occasion, StepOccasion):
             return occasion
         enclosures = await letters.describe(each.attachments)
         rendered = render_contact(head, each.planned, occasion, enclosures)
@@ -114,7 +118,7 @@ async def _print(letters: LetterFiles, head: Letterhead, each: Leased, now: date
 
 def _decide_occasion(
     head: Letterhead, each: Leased, now: datetime
-) -> Occasion | KeptBack | WithoutAttachment | MissedInStandstill | Permanent:
+) -> StepOccasion | KeptBack | WithoutAttachment | MissedInStandstill | Permanent:
     if each.step is None:
         return Permanent("the step was taken out")
     configuration, channel = head.merchant.configuration, each.planned.contact.channel
@@ -134,7 +138,9 @@ def _decide_occasion(
     # An SMS carries no files; its link leads to them.
     carries = channel != "SMS"
     ids = tuple(file.attachment_id for file in each.attachments) if carries else ()
-    return Occasion(each.version, each.step, today=today, pay_by=each.pay_by, attachment_ids=ids)
+    return StepOccasion(
+        each.version, each.step, today=today, pay_by=each.pay_by, attachment_ids=ids
+    )
 
 
 def _find_loss(head: Letterhead, planned: PlannedContact, template: Template) -> Permanent | None:
@@ -235,7 +241,7 @@ def _wants(each: Leased, known: dict[tuple[UUID, int, Channel], bool]) -> bool:
     return known[key]
 
 
-def _names_day(definition: Definition, step: CommunicationStep, channel: Channel) -> bool:
+def _names_day(definition: Definition, step: ContactStep, channel: Channel) -> bool:
     template = definition.templates.get(step.template)
     if template is None:
         return False

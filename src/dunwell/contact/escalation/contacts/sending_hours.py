@@ -14,7 +14,7 @@ from dunwell.accounts.merchants.configuration import Channel, Configuration, Qui
 from dunwell.contact.escalation.calendars import Calendar
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.messages.guards.guards import HeldBy, KeptBack
-from dunwell.core.workflows.definition import CommunicationStep
+from dunwell.core.workflows.definition import ContactStep
 
 # Contact hours and quiet hours that leave nothing between them are looked through no further.
 _MOST_DAYS = 40
@@ -82,7 +82,7 @@ class SendingHours:
 
 
 def find_sending_hours(
-    process: Process, step: CommunicationStep, channel: Channel, configuration: Configuration
+    process: Process, step: ContactStep, channel: Channel, configuration: Configuration
 ) -> SendingHours:
     return SendingHours(
         contact_hours=process.calendar if step.send == "CONTACT_HOURS" else None,

@@ -9,10 +9,10 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
-from dunwell.accounts.merchants.due_merchants import Due, list_due_merchants
+from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
 from dunwell.contact.escalation.store import CONTACTS
-from dunwell.contact.messages.contact import Contact, Content, PlannedContact, RenderedContact
-from dunwell.contact.messages.facts import ClaimFacts, ItemFacts
+from dunwell.contact.messages.contact import Content, LeasedContact, PlannedContact, RenderedContact
+from dunwell.contact.messages.facts import MessageClaim, MessageItem
 from dunwell.contact.messages.guards.guards import KeptBack, RaisedGuard
 from dunwell.contact.messages.guards.store import write_days
 from dunwell.contact.messages.ledger.ledger import digest_content, digest_recipient
@@ -63,7 +63,7 @@ ORDER BY (due.merchant_id, channel) <= ($2, $3::text), due.merchant_id, channel
 LIMIT $7
 """,
     due=list_due_merchants(
-        Due("communications", _IS_PLANNED), Due("communications", _IS_BROKEN_OFF)
+        DueTable("communications", _IS_PLANNED), DueTable("communications", _IS_BROKEN_OFF)
     ),
     is_planned=compose(_IS_PLANNED, now="due.now"),
     is_broken_off=_IS_BROKEN_OFF,
@@ -176,7 +176,7 @@ async def renew_contacts(
 def _read_planned(row: Row) -> PlannedContact:
     items = tuple(_read_item(values) for values in row["items"] or [])
     total = sum(item.value_cents for item in items)
-    claim = ClaimFacts(
+    claim = MessageClaim(
         claim_id=row["claim_id"],
         reference_number=row["reference_number"],
         currency=row["currency"],
@@ -198,8 +198,8 @@ def _read_planned(row: Row) -> PlannedContact:
     )
 
 
-def read_contact(row: Mapping[str, Any]) -> Contact:
-    return Contact(
+def read_contact(row: Mapping[str, Any]) -> LeasedContact:
+    return LeasedContact(
         communication_id=row["communication_id"],
         claim_id=row["claim_id"],
         run=row["run"],
@@ -217,8 +217,8 @@ def read_contact(row: Mapping[str, Any]) -> Contact:
     )
 
 
-def _read_item(values: list[Any]) -> ItemFacts:
-    return ItemFacts(*values[:3], *map(_read_date, values[3:]))
+def _read_item(values: list[Any]) -> MessageItem:
+    return MessageItem(*values[:3], *map(_read_date, values[3:]))
 
 
 def _read_date(text: str | None) -> date | None:
@@ -403,7 +403,7 @@ async def take_up(
     channel: Channel,
     *,
     limit: int,
-) -> list[tuple[Contact, Content, datetime]]:
+) -> list[tuple[LeasedContact, Content, datetime]]:
     """Contacts whose sending was broken off, on a channel that may be repeated: with the content
     and the instant of their hand-over."""
     rows = await tx.fetch(

@@ -18,8 +18,8 @@ from dunwell.contact.escalation.schedule import (
     ContactPlanned,
     FeeAdded,
     Outcome,
-    Position,
     StepFacts,
+    WorkflowPosition,
     add_fee,
     decide,
     find_opening,
@@ -33,7 +33,7 @@ Guard = Callable[[datetime, Channel], datetime]
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class ForeseenStep:
     at: datetime
     # None: the archiving after the last step.
     step: Step | None
@@ -58,7 +58,8 @@ class Course:
     __slots__ = ("_facts", "_guard", "_has_guards", "_now", "_process", "_standing")
 
     def __init__(
-        self, process: Process, standing: Position | UnderWay, facts: StepFacts, now: datetime,
+        self, process: Process, standing: WorkflowPosition | UnderWay, facts: StepFacts,
+        now: datetime,
         guard: Guard | None = None,
     ) -> None:  # fmt: skip
         self._process = process
@@ -76,7 +77,7 @@ class Course:
         at = standing.not_before if isinstance(standing, UnderWay) else standing.due_at
         return None if at is None else max(at, self._now)
 
-    def advance(self) -> list[Foreseen]:
+    def advance(self) -> list[ForeseenStep]:
         """What happens at `next_at`; none: it was put off, or only planned."""
         at = self.next_at
         if at is None:
@@ -86,7 +87,7 @@ class Course:
             return self._contact(self._standing, at)
         return self._decide(self._standing, at)
 
-    def _decide(self, position: Position, at: datetime) -> list[Foreseen]:
+    def _decide(self, position: WorkflowPosition, at: datetime) -> list[ForeseenStep]:
         facts = self._facts
         if self._has_guards:
             facts = _on_day(facts, self._process.calendar.local_date(at))
@@ -101,10 +102,10 @@ class Course:
                 self._standing = UnderWay(outcome, at, decision.position.next_step_id)
             else:
                 step = None if isinstance(outcome, Archived) else outcome.step
-                foreseen.append(Foreseen(at, step, None, outcome))
+                foreseen.append(ForeseenStep(at, step, None, outcome))
         return foreseen
 
-    def _contact(self, waiting: UnderWay, at: datetime) -> list[Foreseen]:
+    def _contact(self, waiting: UnderWay, at: datetime) -> list[ForeseenStep]:
         planned = waiting.planned
         allowed = find_opening(self._process, planned.step, at)
         if allowed == at and self._guard is not None:
@@ -112,17 +113,17 @@ class Course:
         if allowed > at:
             self._standing = UnderWay(planned, allowed, waiting.next_step_id)
             return []
-        self._standing = Position(_find_following(self._process, waiting), at)
+        self._standing = WorkflowPosition(_find_following(self._process, waiting), at)
         self._facts = _leave_step(self._facts, has_reached=True)
         if planned.channel == "LETTER":
             self._facts = replace(self._facts, letter_sent_at=at)
-        return [Foreseen(at, planned.step, planned.channel, planned)]
+        return [ForeseenStep(at, planned.step, planned.channel, planned)]
 
 
 def forecast(
-    process: Process, position: Position | UnderWay, facts: StepFacts, now: datetime, *,
+    process: Process, position: WorkflowPosition | UnderWay, facts: StepFacts, now: datetime, *,
     until: datetime, guard: Guard | None = None,
-) -> Iterator[Foreseen]:  # fmt: skip
+) -> Iterator[ForeseenStep]:  # fmt: skip
     """What happens from `now` to `until`, both inclusive, in its order.
 
     For a claim that waits for a contact the position is an `UnderWay`; of a bare position without
@@ -180,7 +181,7 @@ class Announced(msgspec.Struct, frozen=True, gc=False):
     cents: int = 0
 
 
-def list_announced(foreseen: Iterable[Foreseen], calendar: Calendar) -> list[Announced]:
+def list_announced(foreseen: Iterable[ForeseenStep], calendar: Calendar) -> list[Announced]:
     """In their order: every fee, so that none surprises, the end, and of the contacts the next
     few, one a day."""
     announced: list[Announced] = []
@@ -197,7 +198,9 @@ def list_announced(foreseen: Iterable[Foreseen], calendar: Calendar) -> list[Ann
     return announced
 
 
-def find_pay_by(foreseen: Iterable[Foreseen], calendar: Calendar, arrives_on: date) -> date | None:
+def find_pay_by(
+    foreseen: Iterable[ForeseenStep], calendar: Calendar, arrives_on: date
+) -> date | None:
     """Return the pay-by date of a message, or None if nothing is foreseen or it comes too soon.
 
     foreseen: what follows the message. arrives_on: the day of the message; of a letter, the day on
@@ -210,5 +213,5 @@ def find_pay_by(foreseen: Iterable[Foreseen], calendar: Calendar, arrives_on: da
     return None
 
 
-def _is_contact(each: Foreseen) -> bool:
+def _is_contact(each: ForeseenStep) -> bool:
     return isinstance(each.outcome, ContactPlanned)

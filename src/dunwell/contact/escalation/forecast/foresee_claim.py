@@ -18,7 +18,7 @@ from dunwell.contact.escalation.forecast.store import load_foreseen
 from dunwell.contact.escalation.process import find_process
 from dunwell.contact.escalation.store import read_claim
 from dunwell.contact.escalation.usable_channels import Reachable, find_address
-from dunwell.contact.messages.identities import Person, digest_address, identify
+from dunwell.contact.messages.identities import DebtorPerson, digest_address, identify
 from dunwell.core.workflows.store import find_cached, read_newest
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
@@ -28,7 +28,7 @@ from dunwell.platform.database.database import Connection
 class Foreseeable:
     """An active claim on a process, as its page knows it."""
 
-    person: Person
+    person: DebtorPerson
     reachable: Reachable
     # Workflow and major.
     process_key: tuple[UUID, int]

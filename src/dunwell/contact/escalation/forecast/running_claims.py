@@ -8,18 +8,18 @@ from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
-from dunwell.contact.escalation.forecast.forecast import Foreseen, Guard, UnderWay, forecast
+from dunwell.contact.escalation.forecast.forecast import ForeseenStep, Guard, UnderWay, forecast
 from dunwell.contact.escalation.process import Process
-from dunwell.contact.escalation.schedule import ContactPlanned, Position
-from dunwell.contact.messages.identities import Person
-from dunwell.core.workflows.definition import CommunicationStep
+from dunwell.contact.escalation.schedule import ContactPlanned, WorkflowPosition
+from dunwell.contact.messages.identities import DebtorPerson
+from dunwell.core.workflows.definition import ContactStep
 
 # What is farther away is not foreseen.
 FARTHEST = timedelta(days=3_650)
 
 
 @dataclass(frozen=True, slots=True)
-class OpenContact:
+class AwaitedContact:
     """The contact a claim stands still for."""
 
     step_id: int
@@ -37,7 +37,7 @@ class RunningClaim:
     person: str
     is_held: bool
     held_until: datetime | None
-    open_contact: OpenContact | None
+    open_contact: AwaitedContact | None
 
     @property
     def is_held_without_end(self) -> bool:
@@ -48,32 +48,36 @@ class RunningClaim:
         return self.open_contact is not None and self.open_contact.state == "UNKNOWN"
 
 
-def find_person(claim: DueClaim) -> Person:
+def find_person(claim: DueClaim) -> DebtorPerson:
     """Who is behind a claim."""
-    return Person(claim.claim_id, claim.email, claim.mobile_number, claim.customer_number)
+    return DebtorPerson(claim.claim_id, claim.email, claim.mobile_number, claim.customer_number)
 
 
-def find_standing(process: Process, claim: RunningClaim, now: datetime) -> Position | UnderWay:
+def find_standing(
+    process: Process, claim: RunningClaim, now: datetime
+) -> WorkflowPosition | UnderWay:
     """Where a claim stands under a process; a hold with an end puts it off until then."""
     since = claim.held_until or now
     position, waiting = find_position(process, claim.facts), claim.open_contact
     if position.due_at is not None:
-        return Position(position.next_step_id, max(position.due_at, since))
+        return WorkflowPosition(position.next_step_id, max(position.due_at, since))
     step = next((s for s in process.steps if waiting and s.id == waiting.step_id), None)
-    if waiting is None or not isinstance(step, CommunicationStep):
+    if waiting is None or not isinstance(step, ContactStep):
         return position
     if waiting.state == "HANDED_OVER":
-        return Position(_find_place_behind(process, position, step), since)
+        return WorkflowPosition(_find_place_behind(process, position, step), since)
     if waiting.state == "ATTACHMENT_MISSING":
         # Given up when its time is over.
-        return Position(_find_place_behind(process, position, step), max(waiting.not_before, since))
+        return WorkflowPosition(
+            _find_place_behind(process, position, step), max(waiting.not_before, since)
+        )
     planned = ContactPlanned(step, waiting.place, waiting.channel)
     return UnderWay(planned, max(waiting.not_before, since), position.next_step_id)
 
 
 def foresee(
     process: Process, claim: RunningClaim, now: datetime, guard: Guard
-) -> Iterator[Foreseen]:
+) -> Iterator[ForeseenStep]:
     """What the claim's process does from now on if nothing is paid; nothing of a claim that is held
     without end, or whose last contact a person has to settle first. The claim must be active."""
     if claim.is_held_without_end or claim.is_unsettled:
@@ -83,7 +87,9 @@ def foresee(
     return forecast(process, standing, facts, now, until=now + FARTHEST, guard=guard)
 
 
-def _find_place_behind(process: Process, position: Position, step: CommunicationStep) -> int | None:
+def _find_place_behind(
+    process: Process, position: WorkflowPosition, step: ContactStep
+) -> int | None:
     """A message that left the house is taken to arrive, an attachment that is missing is not."""
     if position.next_step_id != step.id:
         return position.next_step_id

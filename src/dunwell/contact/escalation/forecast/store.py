@@ -7,7 +7,7 @@ from typing import get_args
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.forecast.running_claims import OpenContact
+from dunwell.contact.escalation.forecast.running_claims import AwaitedContact
 from dunwell.contact.escalation.store import LOAD_FACTS
 from dunwell.core.workflows.store import LOAD_NEWEST
 from dunwell.platform.database.database import Connection, Row
@@ -47,25 +47,25 @@ LEFT JOIN LATERAL (
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseen:
+class ForecastFacts:
     """row: what `read_claim` and `read_newest` read. suppressed: digests of addresses. contacted:
     the days of each identity."""
 
     row: Row
     suppressed: frozenset[bytes]
     contacted: Mapping[bytes, Sequence[date]]
-    open_contact: OpenContact | None
+    open_contact: AwaitedContact | None
 
 
 async def load_foreseen(
     tx: Connection, merchant_id: int, claim_id: int, *, known_id: UUID | None,
     identities: Sequence[bytes], addresses: Sequence[bytes],
-) -> Foreseen | None:  # fmt: skip
+) -> ForecastFacts | None:  # fmt: skip
     """known_id: of the version whose definition is not asked for; addresses: digests."""
     row = await tx.fetchrow(_LOAD, merchant_id, claim_id, known_id, identities, addresses)
     if row is None:
         return None
-    return Foreseen(
+    return ForecastFacts(
         row=row,
         suppressed=frozenset(row["suppressed"]),
         contacted=_read_contacted(row["contacted"]),
@@ -73,10 +73,10 @@ async def load_foreseen(
     )
 
 
-def _read_contact(row: Row) -> OpenContact | None:
+def _read_contact(row: Row) -> AwaitedContact | None:
     if row["contact_step_id"] is None:
         return None
-    return OpenContact(
+    return AwaitedContact(
         step_id=row["contact_step_id"],
         place=row["place"],
         channel=row["channel"],

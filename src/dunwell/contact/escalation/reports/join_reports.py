@@ -16,7 +16,7 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
 from dunwell.contact.escalation.contacts.outcomes.settlement import FallBackNow, decide_late_failure
 from dunwell.contact.escalation.contacts.outcomes.store import (
-    LockedContact,
+    AnsweredRow,
     lock_contact,
     save_fallback,
     save_late_failure,
@@ -29,7 +29,7 @@ from dunwell.contact.escalation.reports.store import (
     lock_report,
     note_deliveries,
 )
-from dunwell.contact.escalation.schedule import Position
+from dunwell.contact.escalation.schedule import WorkflowPosition
 from dunwell.contact.escalation.store import load_tried
 from dunwell.contact.escalation.usable_channels import load_usable_channels
 from dunwell.contact.messages.guards.store import give_back
@@ -77,7 +77,7 @@ async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reas
     await save_audit(work, "contact.fail", f"claim:{contact.claim_id}", channel=contact.channel)
 
 
-async def _decide(work: Work, keys: KeyRing, locked: LockedContact) -> FallBackNow | None:
+async def _decide(work: Work, keys: KeyRing, locked: AnsweredRow) -> FallBackNow | None:
     contact, claim = locked.contact, locked.claim
     versions = await load_newest(work.tx, work.merchant_id, {contact.process_key})
     version = versions[contact.process_key]
@@ -87,7 +87,7 @@ async def _decide(work: Work, keys: KeyRing, locked: LockedContact) -> FallBackN
         return None
     contact_id = contact.communication_id
     usable = await load_usable_channels(work.tx, keys, work.merchant, {contact_id: contact})
-    position = Position(claim.next_step_id, claim.due_at)
+    position = WorkflowPosition(claim.next_step_id, claim.due_at)
     tried = await load_tried(work.tx, work.merchant_id, [contact_id])
     return decide_late_failure(
         process, position, failed=step, usable_channels=usable[contact_id], tried=tried[contact_id]

@@ -68,7 +68,7 @@ class RaisedGuard:
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class GuardVerdict:
     passed: tuple[Candidate, ...]
     held: Mapping[UUID, GuardHold]
     # In the order of the identities.
@@ -77,7 +77,7 @@ class Verdict:
 
 def decide_contacts(
     candidates: Iterable[Candidate], contacted_on: Mapping[bytes, Days], guards: Guards, today: date
-) -> Verdict:
+) -> GuardVerdict:
     """Who may be contacted today, the first candidates first.
 
     `contacted_on` has the days of every identity that is known; others were never contacted.
@@ -100,7 +100,7 @@ def decide_contacts(
         for each in waiting
     }
     raised = [_raise(i, contacted_on.get(i), days[i], guards) for i in sorted(days)]
-    return Verdict(tuple(passed), held, tuple(raised))
+    return GuardVerdict(tuple(passed), held, tuple(raised))
 
 
 def has_room(days: Days, guards: Guards, day: date) -> bool:

@@ -70,7 +70,7 @@ def _spell_out(parts: Iterable[str | None]) -> bytes:
 MOST_FINDINGS = 1000
 
 
-class Fault(StrEnum):
+class LedgerFault(StrEnum):
     ROW_ALTERED = "ROW_ALTERED"
     ROWS_MISSING = "ROWS_MISSING"
     ROWS_ADDED = "ROWS_ADDED"
@@ -85,8 +85,8 @@ class Fault(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    fault: Fault
+class LedgerFinding:
+    fault: LedgerFault
     # In words: which row, contact or seal, and what is wrong with it.
     message: str
     # The seal it is about, if it is about one.
@@ -95,10 +95,10 @@ class Finding:
 
 @dataclass(slots=True)
 class Findings:
-    listed: list[Finding] = field(default_factory=list)
+    listed: list[LedgerFinding] = field(default_factory=list)
     count: int = 0
 
-    def add(self, finding: Finding) -> None:
+    def add(self, finding: LedgerFinding) -> None:
         self.count += 1
         if len(self.listed) < MOST_FINDINGS:
             self.listed.append(finding)

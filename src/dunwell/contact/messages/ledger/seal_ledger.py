@@ -10,7 +10,7 @@ from dunwell.contact.messages.ledger.ledger import BEGINNING, SealParts, digest_
 from dunwell.contact.messages.ledger.store import (
     AUDITS,
     CONTACTS,
-    Head,
+    SealHead,
     find_merchants_to_seal,
     load_head,
     load_unsealed,
@@ -48,7 +48,7 @@ async def seal_batch(resources: Resources, merchant_id: int) -> int:
     async with resources.database.transaction() as tx:
         if not await take_turn(tx, merchant_id):
             return 0
-        head = await load_head(tx, merchant_id) or Head(0, BEGINNING)
+        head = await load_head(tx, merchant_id) or SealHead(0, BEGINNING)
         version = max(head.key_version, resources.keys.version)
         seal, rows = head.seal + 1, {}
         for table in (CONTACTS, AUDITS):
@@ -73,7 +73,7 @@ async def seal_batch(resources: Resources, merchant_id: int) -> int:
             return 0
         parts = SealParts(seal, head.digest, [d for _, d in contacts], [d for _, d in audits])
         digest = digest_seal(resources.keys, merchant_id, parts, version)
-        following = Head(seal, digest, version)
+        following = SealHead(seal, digest, version)
         now = resources.clock.now()
         await save_seal(
             tx, merchant_id, head=following, contacts=contacts, audits=audits, sealed_at=now

@@ -163,7 +163,7 @@ PATIENCE_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
+class SealHead:
     """The newest seal of a chain; who keeps it elsewhere can tell whether the chain was cut."""
 
     seal: int
@@ -206,9 +206,9 @@ async def take_turn(tx: Connection, merchant_id: int) -> bool:
     return await tx.fetchrow(_TAKE_TURN, merchant_id) is not None
 
 
-async def load_head(tx: Connection, merchant_id: int) -> Head | None:
+async def load_head(tx: Connection, merchant_id: int) -> SealHead | None:
     row = await tx.fetchrow(_LOAD_HEAD, merchant_id)
-    return None if row is None else Head(**row)
+    return None if row is None else SealHead(**row)
 
 
 async def load_unsealed(
@@ -222,7 +222,7 @@ async def load_unsealed(
 async def save_seal(
     tx: Connection,
     merchant_id: int,
-    head: Head,
+    head: SealHead,
     contacts: Sequence[tuple[UUID, bytes]],
     audits: Sequence[tuple[UUID, bytes]],
     *,
@@ -276,11 +276,11 @@ async def load_sealed_of(
 
 async def measure_span(
     tx: Connection, merchant_id: int, first: int, last: int
-) -> tuple[int, Head | None]:
+) -> tuple[int, SealHead | None]:
     """How many rows a part of the chain covers, and the seal it follows; none: it is not there."""
     row = await tx.fetchrow(_MEASURE, merchant_id, first, last)
     assert row is not None
-    head = None if row["seal"] is None else Head(row["seal"], row["digest"], row["key_version"])
+    head = None if row["seal"] is None else SealHead(row["seal"], row["digest"], row["key_version"])
     return row["rows"], head
 
 

@@ -10,9 +10,9 @@ from uuid import UUID
 from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
 from dunwell.contact.messages.ledger.ledger import (
     BEGINNING,
-    Fault,
-    Finding,
     Findings,
+    LedgerFault,
+    LedgerFinding,
     SealParts,
     digest_content,
     digest_recipient,
@@ -22,9 +22,9 @@ from dunwell.contact.messages.ledger.ledger import (
 from dunwell.contact.messages.ledger.store import (
     AUDITS,
     CONTACTS,
-    Head,
     Seal,
     SealedRow,
+    SealHead,
     StoredContact,
     ToldTwice,
     count_unsealed,
@@ -59,12 +59,12 @@ async def check_contacts(
     async for each in stream_contradictions(tx, merchant_id):
         told = f"tells {each.told}" if each.told else "does not tell of it"
         words = f"is {each.state}, but the ledger {told}"
-        findings.add(_describe(Fault.CONTACT_CONTRADICTS, each, words))
+        findings.add(_describe(LedgerFault.CONTACT_CONTRADICTS, each, words))
     async for missing in stream_without_contact(tx, merchant_id):
         words = f"is not there as contact_ledger {missing.entry_id} ({missing.outcome}) tells it"
-        findings.add(_describe(Fault.CONTACT_MISSING, missing, words))
+        findings.add(_describe(LedgerFault.CONTACT_MISSING, missing, words))
     async for other in stream_other_digests(tx, merchant_id):
-        fault = Fault.CONTENT_ALTERED if other.is_content else Fault.RECIPIENT_ALTERED
+        fault = LedgerFault.CONTENT_ALTERED if other.is_content else LedgerFault.RECIPIENT_ALTERED
         findings.add(_describe(fault, other, "bears other digests than its row of the ledger"))
     async for stored in stream_contents(tx, merchant_id):
         _check_content(keys, merchant_id, stored, findings)
@@ -78,7 +78,7 @@ def _check_content(
         words = (
             f"was handed over with version {content.key_version} of the secret key, unknown here"
         )
-        findings.add(_describe(Fault.CONTENT_ALTERED, stored, words))
+        findings.add(_describe(LedgerFault.CONTENT_ALTERED, stored, words))
         return
     recipient = digest_recipient(
         keys,
@@ -89,24 +89,24 @@ def _check_content(
     )
     if recipient != stored.recipient_digest:
         words = "is stored with another recipient than it was handed over for"
-        findings.add(_describe(Fault.RECIPIENT_ALTERED, stored, words))
+        findings.add(_describe(LedgerFault.RECIPIENT_ALTERED, stored, words))
     if (
         digest_content(keys, merchant_id, content.parts, content.key_version)
         != stored.content_digest
     ):
         words = "is stored with another text than it was handed over with"
-        findings.add(_describe(Fault.CONTENT_ALTERED, stored, words))
+        findings.add(_describe(LedgerFault.CONTENT_ALTERED, stored, words))
 
 
-def _describe_twice(told: ToldTwice) -> Finding:
+def _describe_twice(told: ToldTwice) -> LedgerFinding:
     step = f"claim {told.claim_id}, run {told.run}, step {told.step_id}"
     contacts = f"communication {told.communications}"
     words = f"{step}, place {told.place} ({contacts}) is {told.kind} {told.rows} times"
-    return Finding(Fault.CONTACTED_TWICE, words)
+    return LedgerFinding(LedgerFault.CONTACTED_TWICE, words)
 
 
-def _describe(fault: Fault, contact: _OfContact, words: str) -> Finding:
-    return Finding(
+def _describe(fault: LedgerFault, contact: _OfContact, words: str) -> LedgerFinding:
+    return LedgerFinding(
         fault, f"communication {contact.communication_id} of claim {contact.claim_id} {words}"
     )
 
@@ -115,17 +115,17 @@ def _describe(fault: Fault, contact: _OfContact, words: str) -> Finding:
 class Chain:
     """What was gone over."""
 
-    head: Head | None = None
+    head: SealHead | None = None
     rows: int = 0
     findings: Findings = field(default_factory=Findings)
 
 
 # What the first seal of a chain follows.
-_NONE = Head(0, BEGINNING)
+_NONE = SealHead(0, BEGINNING)
 
 
 async def check_seals(
-    tx: Connection, keys: KeyRing, merchant_id: int, expected: Head | None = None
+    tx: Connection, keys: KeyRing, merchant_id: int, expected: SealHead | None = None
 ) -> Chain:
     """`expected`: a seal that was kept elsewhere. Within a transaction of one snapshot."""
     rows = {table: load_sealed(tx, merchant_id, table) for table in (CONTACTS, AUDITS)}
@@ -136,8 +136,8 @@ async def check_seals(
 
 async def check_chain(
     keys: KeyRing, owner_id: int, seals: AsyncIterator[Seal],
-    rows: Mapping[str, AsyncIterator[SealedRow]], expected: Head | None,
-    previous: Head = _NONE,
+    rows: Mapping[str, AsyncIterator[SealedRow]], expected: SealHead | None,
+    previous: SealHead = _NONE,
 ) -> Chain:  # fmt: skip
     """`rows`: by table, contacts before audits; `owner_id`: what digests were made for; `previous`:
     what the first seal follows, where only a part of the chain is checked."""
@@ -145,7 +145,7 @@ async def check_chain(
     is_expected_found = expected is None
     async for seal in seals:
         await checker.check(seal, previous)
-        previous = checker.chain.head = Head(seal.seal, seal.digest, seal.key_version)
+        previous = checker.chain.head = SealHead(seal.seal, seal.digest, seal.key_version)
         is_expected_found = is_expected_found or previous == expected
     await checker.finish()
     if expected is not None and not is_expected_found:
@@ -153,14 +153,14 @@ async def check_chain(
     return checker.chain
 
 
-def _describe_lost_head(expected: Head, newest: Head) -> Finding:
+def _describe_lost_head(expected: SealHead, newest: SealHead) -> LedgerFinding:
     what = (
         f"the chain ends with seal {newest.seal}: its tail was cut off"
         if expected.seal > newest.seal
         else "it has another digest now, or is gone"
     )
     message = f"seal {expected.seal} is not as it was kept elsewhere; {what}"
-    return Finding(Fault.HEAD_MISSING, message, expected.seal)
+    return LedgerFinding(LedgerFault.HEAD_MISSING, message, expected.seal)
 
 
 class _Checker:
@@ -172,10 +172,10 @@ class _Checker:
         self._rows = {table: _Sealed(each) for table, each in rows.items()}
         self.chain = Chain()
 
-    async def check(self, seal: Seal, previous: Head) -> None:
+    async def check(self, seal: Seal, previous: SealHead) -> None:
         if seal.seal != previous.seal + 1:
             self._add(
-                Fault.SEAL_MISSING, previous.seal + 1, f"is missing; seal {seal.seal} follows"
+                LedgerFault.SEAL_MISSING, previous.seal + 1, f"is missing; seal {seal.seal} follows"
             )
         self._check_version(seal, previous)
         digests = {table: await self._check_rows(table, seal) for table in self._rows}
@@ -189,7 +189,7 @@ class _Checker:
         is_counted &= self._check_count(seal.seal, audit_table, seal.audits, len(audits))
         if not is_as_sealed and is_counted:
             self._add(
-                Fault.SEAL_ALTERED, seal.seal,
+                LedgerFault.SEAL_ALTERED, seal.seal,
                 "does not fit its rows and the seal before it: one of them was altered",
             )  # fmt: skip
 
@@ -198,18 +198,22 @@ class _Checker:
         for table, rows in self._rows.items():
             async for row in rows.until(None):
                 self.chain.rows += 1
-                self._add(Fault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it")
+                self._add(
+                    LedgerFault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it"
+                )
 
     def _has(self, seal: Seal) -> bool:
         return seal.key_version in self._keys.versions
 
-    def _check_version(self, seal: Seal, previous: Head) -> None:
+    def _check_version(self, seal: Seal, previous: SealHead) -> None:
         version = f"version {seal.key_version} of the secret key"
         if seal.key_version < previous.key_version:
             words = f"is by {version}, though a newer one was in use before: made with a leaked key"
-            self._add(Fault.SEAL_ALTERED, seal.seal, words)
+            self._add(LedgerFault.SEAL_ALTERED, seal.seal, words)
         if not self._has(seal):
-            self._add(Fault.SEAL_ALTERED, seal.seal, f"is by {version}, which is not in use here")
+            self._add(
+                LedgerFault.SEAL_ALTERED, seal.seal, f"is by {version}, which is not in use here"
+            )
 
     async def _check_rows(self, table: str, seal: Seal) -> list[bytes]:
         """The digests the rows of the seal bear; a row that has not the one it bears is told."""
@@ -217,7 +221,9 @@ class _Checker:
         async for row in self._rows[table].until(seal.seal):
             self.chain.rows += 1
             if row.seal < seal.seal:
-                self._add(Fault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it")
+                self._add(
+                    LedgerFault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it"
+                )
                 continue
             if self._has(seal) and row.digest != digest_row(
                 self._keys,
@@ -227,21 +233,21 @@ class _Checker:
                 key_version=seal.key_version,
             ):
                 words = f"covers {table} {row.key} ({row.name}): not as sealed"
-                self._add(Fault.ROW_ALTERED, seal.seal, words)
+                self._add(LedgerFault.ROW_ALTERED, seal.seal, words)
             digests.append(row.digest or b"")
         return digests
 
     def _check_count(self, seal: int, table: str, sealed: int, found: int) -> bool:
         if found < sealed:
             words = f"covers {sealed} rows of {table}; {sealed - found} of them missing"
-            self._add(Fault.ROWS_MISSING, seal, words)
+            self._add(LedgerFault.ROWS_MISSING, seal, words)
         elif found > sealed:
             words = f"covers {sealed} rows of {table}; {found - sealed} too many bear its number"
-            self._add(Fault.ROWS_ADDED, seal, words)
+            self._add(LedgerFault.ROWS_ADDED, seal, words)
         return found == sealed
 
-    def _add(self, fault: Fault, seal: int, words: str) -> None:
-        self.chain.findings.add(Finding(fault, f"seal {seal} {words}", seal))
+    def _add(self, fault: LedgerFault, seal: int, words: str) -> None:
+        self.chain.findings.add(LedgerFinding(fault, f"seal {seal} {words}", seal))
 
 
 class _Sealed:
@@ -266,15 +272,15 @@ _MERCHANTS_AT_ONCE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class LedgerVerdict:
     merchant_key: str
     # The newest seal, to be kept elsewhere; none before the first.
-    head: Head | None
+    head: SealHead | None
     sealed_rows: int
     # Rows that no seal covers yet.
     unsealed_rows: int
     # The first of them; `fault_count` is all.
-    findings: tuple[Finding, ...]
+    findings: tuple[LedgerFinding, ...]
     fault_count: int
 
     @property
@@ -283,8 +289,8 @@ class Verdict:
 
 
 async def verify_ledger(
-    resources: Resources, merchant_id: int, expected: Head | None = None
-) -> Verdict:
+    resources: Resources, merchant_id: int, expected: SealHead | None = None
+) -> LedgerVerdict:
     """`expected`: a head that was kept elsewhere; a chain that has lost it was cut or made anew.
     Raises NotFound."""
     keys = resources.keys
@@ -296,7 +302,7 @@ async def verify_ledger(
         await check_contacts(connection, keys, merchant_id, chain.findings)
         unsealed = await count_unsealed(connection, merchant_id)
     found = chain.findings
-    return Verdict(
+    return LedgerVerdict(
         merchant_key=merchant.key,
         head=chain.head,
         sealed_rows=chain.rows,

@@ -21,13 +21,13 @@ _FOLD_MARK, _PUNCH_MARK = (4.0, 4.0), (4.0, 6.0)
 Millimetres = Annotated[float, Meta(ge=0, le=297)]
 
 
-class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class LayoutBox(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     left: Millimetres
     top: Millimetres
     width: Millimetres
     height: Millimetres
 
-    def overlaps(self, other: "Box") -> bool:
+    def overlaps(self, other: "LayoutBox") -> bool:
         return (
             self.left < other.left + other.width
             and other.left < self.left + self.width
@@ -35,7 +35,7 @@ class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             and other.top < self.top + self.height
         )
 
-    def holds(self, other: "Box") -> bool:
+    def holds(self, other: "LayoutBox") -> bool:
         return (
             self.left <= other.left
             and self.top <= other.top
@@ -44,19 +44,19 @@ class Box(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         )
 
 
-class FreeZone(Box, frozen=True, forbid_unknown_fields=True):
+class FreeZone(LayoutBox, frozen=True, forbid_unknown_fields=True):
     why: str
 
 
 class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
     """visible: all that can be seen through the window as the sheet slides in its envelope."""
 
-    window: Box
-    visible: Box
-    return_line: Box
-    address: Box
-    information: Box
-    letterhead: Box
+    window: LayoutBox
+    visible: LayoutBox
+    return_line: LayoutBox
+    address: LayoutBox
+    information: LayoutBox
+    letterhead: LayoutBox
     first_line: Millimetres
     fold_marks: Sequence[Millimetres]
     punch_mark: Millimetres | None
@@ -93,7 +93,7 @@ def check_layout(content: bytes) -> Layout:
 
 
 def _find_faults(layout: Layout) -> Iterator[str]:
-    sheet, zones = Box(0, 0, *_PAGE), dict(_list_zones(layout))
+    sheet, zones = LayoutBox(0, 0, *_PAGE), dict(_list_zones(layout))
     for name, zone in (zones | {"window": layout.window, "visible": layout.visible}).items():
         if not sheet.holds(zone):
             yield f"{name} leaves the sheet."
@@ -107,7 +107,7 @@ def _find_faults(layout: Layout) -> Iterator[str]:
     yield from _find_trespassers(layout, zones)
 
 
-def _find_trespassers(layout: Layout, zones: Mapping[str, Box]) -> Iterator[str]:
+def _find_trespassers(layout: Layout, zones: Mapping[str, LayoutBox]) -> Iterator[str]:
     for name, zone in zones.items():
         if name not in ("returnLine", "address") and zone.overlaps(layout.visible):
             yield f"{name} can be seen in the window."
@@ -116,15 +116,15 @@ def _find_trespassers(layout: Layout, zones: Mapping[str, Box]) -> Iterator[str]
                 yield f"{name} stands in the zone left free for: {free.why}."
 
 
-def _list_zones(layout: Layout) -> Iterator[tuple[str, Box]]:
+def _list_zones(layout: Layout) -> Iterator[tuple[str, LayoutBox]]:
     """What is printed."""
     yield "returnLine", layout.return_line
     yield "address", layout.address
     yield "information", layout.information
     yield "letterhead", layout.letterhead
     width, height = _PAGE[0] - _LEFT - _RIGHT, _PAGE[1] - layout.first_line
-    yield "text", Box(_LEFT, layout.first_line, width, max(0.0, height))
+    yield "text", LayoutBox(_LEFT, layout.first_line, width, max(0.0, height))
     for number, top in enumerate(layout.fold_marks, start=1):
-        yield f"fold mark {number}", Box(_FOLD_MARK[0], top, _FOLD_MARK[1], 0.2)
+        yield f"fold mark {number}", LayoutBox(_FOLD_MARK[0], top, _FOLD_MARK[1], 0.2)
     if layout.punch_mark is not None:
-        yield "punch mark", Box(_PUNCH_MARK[0], layout.punch_mark, _PUNCH_MARK[1], 0.2)
+        yield "punch mark", LayoutBox(_PUNCH_MARK[0], layout.punch_mark, _PUNCH_MARK[1], 0.2)

@@ -11,7 +11,7 @@ import structlog
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import Enclosure
 from dunwell.core.files.storage import ContentMissing, SealedFiles, Storage
-from dunwell.core.files.store import Attachment
+from dunwell.core.files.store import MessageAttachment
 from dunwell.core.files.upload import PDF
 from dunwell.platform.crypto import KeyRing, sha256
 from dunwell.platform.resources import Resources
@@ -54,11 +54,11 @@ class LetterFiles:
         """Raises ContentMissing, Unavailable."""
         return self._keys.open(_PURPOSE, await self.storage.load(key), bound_to=key)
 
-    async def describe(self, attachments: Sequence[Attachment]) -> list[Enclosure]:
+    async def describe(self, attachments: Sequence[MessageAttachment]) -> list[Enclosure]:
         """The enclosures' names, with the pages of those that have any."""
         return [Enclosure(each.friendly_name, await self._count(each)) for each in attachments]
 
-    async def _count(self, attachment: Attachment) -> int | None:
+    async def _count(self, attachment: MessageAttachment) -> int | None:
         if attachment.content_type != PDF:
             return None
         try:

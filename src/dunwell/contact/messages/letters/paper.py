@@ -25,7 +25,7 @@ class Table(msgspec.Struct, frozen=True):
     sum: Sequence[str] = ()
 
 
-class Body(msgspec.Struct, frozen=True):
+class PaperBody(msgspec.Struct, frozen=True):
     title: str
     lead: Sequence[str] = ()
     rows: Sequence[Row] = ()
@@ -53,7 +53,7 @@ class Paper(msgspec.Struct, frozen=True):
     operator: str = ""
 
 
-def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: Body) -> Paper:
+def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: PaperBody) -> Paper:
     """The body under the creditor's brand, above its footer."""
     logo = brand.logo
     (_, *who), *others = list_footer(creditor, find_debtor_language(language))

@@ -12,7 +12,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from dunwell.contact.messages.letters.fonts.shelf import Choice, FontFace, FontShelf
+from dunwell.contact.messages.letters.fonts.shelf import FontChoice, FontFace, FontShelf
 from dunwell.contact.messages.letters.sheet import Picture
 from dunwell.platform.children.child_pool import ChildLost, ChildPool
 from dunwell.platform.children.fair_queue import UNLIMITED, QueueLimits
@@ -42,13 +42,13 @@ def describe_missing(error: ScriptMissing) -> str:
     return f"It has characters that no font of this installation has: {', '.join(error.scripts)}."
 
 
-class Job(msgspec.Struct, frozen=True, array_like=True):
+class PrintJob(msgspec.Struct, frozen=True, array_like=True):
     kind: Literal["PRINT", "PRINT_PAPER", "DRAW_LOGO", "COUNT_PAGES", "JOIN"]
-    # A sheet, a paper or a logo as JSON, a PDF, or a list of `Part`.
+    # A sheet, a paper or a logo as JSON, a PDF, or a list of `EnclosedPart`.
     content: bytes
 
 
-class Part(msgspec.Struct, frozen=True, array_like=True):
+class EnclosedPart(msgspec.Struct, frozen=True, array_like=True):
     """A PDF or a picture, as uploads are."""
 
     content_type: str
@@ -92,30 +92,30 @@ class LetterPrinter:
         choice = await self._choose(sheet)
         if choice.missing:
             raise ScriptMissing(choice.missing)
-        return await self._print(Job("PRINT", sheet), choice.faces)
+        return await self._print(PrintJob("PRINT", sheet), choice.faces)
 
     async def print_paper(self, paper: bytes) -> bytes:
         """The same of a paper (`write_paper`), for whatever fonts there are."""
-        return await self._print(Job("PRINT_PAPER", paper), (await self._choose(paper)).faces)
+        return await self._print(PrintJob("PRINT_PAPER", paper), (await self._choose(paper)).faces)
 
     async def draw_logo(self, logo: Picture) -> bytes:
         """As a PNG, 80 pixels high and at most 560 wide, on a clear ground. Raises as the others
         do."""
-        done = await self._do(Job("DRAW_LOGO", msgspec.json.encode(logo)))
+        done = await self._do(PrintJob("DRAW_LOGO", msgspec.json.encode(logo)))
         if done is None or done.png is None:
             raise Unprintable
         return done.png
 
     async def count_pages(self, pdf: bytes) -> int | None:
         """None for what is no readable PDF. Raises OSError when no child can be started."""
-        done = await self._do(Job("COUNT_PAGES", pdf))
+        done = await self._do(PrintJob("COUNT_PAGES", pdf))
         return done.pages if done else None
 
-    async def join(self, parts: Sequence[Part]) -> tuple[bytes, int]:
+    async def join(self, parts: Sequence[EnclosedPart]) -> tuple[bytes, int]:
         """One PDF of all of them, a picture as a page, and its pages; equal parts give equal bytes.
         Raises Unprintable for what is no readable PDF or picture, and OSError when no child can be
         started."""
-        done = await self._do(Job("JOIN", msgspec.msgpack.encode(parts)))
+        done = await self._do(PrintJob("JOIN", msgspec.msgpack.encode(parts)))
         if done is None or done.pdf is None or done.pages is None:
             raise Unprintable
         return done.pdf, done.pages
@@ -135,10 +135,10 @@ class LetterPrinter:
             limits=self._limits,
         )
 
-    async def _choose(self, content: bytes) -> Choice:
+    async def _choose(self, content: bytes) -> FontChoice:
         """The first time that more is needed than comes along, the folders are read."""
         if content.isascii():
-            return Choice()
+            return FontChoice()
         return await asyncio.to_thread(self._shelf.choose, content.decode())
 
     @asynccontextmanager
@@ -160,13 +160,13 @@ class LetterPrinter:
                     break
                 await self._others.pop(idle).close()
 
-    async def _print(self, job: Job, faces: tuple[FontFace, ...]) -> bytes:
+    async def _print(self, job: PrintJob, faces: tuple[FontFace, ...]) -> bytes:
         done = await self._do(job, faces)
         if done is None or done.pdf is None:
             raise Unprintable
         return done.pdf
 
-    async def _do(self, job: Job, faces: tuple[FontFace, ...] = ()) -> Done | None:
+    async def _do(self, job: PrintJob, faces: tuple[FontFace, ...] = ()) -> Done | None:
         try:
             async with self._take_pool(faces) as pool:
                 answer = await pool.ask(

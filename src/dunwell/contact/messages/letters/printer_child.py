@@ -23,8 +23,8 @@ from PIL import Image, ImageOps, UnidentifiedImageError
 
 from dunwell.contact.messages.letters.code_image import draw_svg
 from dunwell.contact.messages.letters.layout import list_layouts, load_layout
-from dunwell.contact.messages.letters.printer import Done, Job, Part
-from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT, Page, Picture, Transfer
+from dunwell.contact.messages.letters.printer import Done, EnclosedPart, PrintJob
+from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT, Picture, SheetPage, Transfer
 from dunwell.platform.children.child import serve, shut_in
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
@@ -63,7 +63,7 @@ class _Drawn(msgspec.Struct):
     """What of a sheet is drawn here; the layout reads the rest."""
 
     logo: Picture | None
-    page: Page
+    page: SheetPage
     transfer: Transfer | None
     layout: str = USUAL_LAYOUT
 
@@ -91,12 +91,12 @@ class SheetPrinter:
         self._compile({"main": b"#let give(x) = x\n#give(1)"})
 
     def answer(self, request: bytes) -> bytes:
-        job = msgspec.msgpack.decode(request, type=Job)
+        job = msgspec.msgpack.decode(request, type=PrintJob)
         try:
             if job.kind == "COUNT_PAGES":
                 done = Done(pages=_count_pages(job.content))
             elif job.kind == "JOIN":
-                done = _join(msgspec.msgpack.decode(job.content, type=list[Part]))
+                done = _join(msgspec.msgpack.decode(job.content, type=list[EnclosedPart]))
             elif job.kind == "DRAW_LOGO":
                 done = Done(png=self._draw_png(job.content))
             elif job.kind == "PRINT_PAPER":
@@ -197,7 +197,7 @@ def _count_pages(pdf: bytes) -> int:
 _PAGE, _MARGIN = (595.28, 841.89), 42.5
 
 
-def _join(parts: list[Part]) -> Done:
+def _join(parts: list[EnclosedPart]) -> Done:
     with pikepdf.new() as joined:
         for part in parts:
             content = part.content

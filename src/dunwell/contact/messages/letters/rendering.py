@@ -16,10 +16,10 @@ from dunwell.contact.messages.letters.sheet import (
     USUAL_LAYOUT,
     Enclosure,
     Items,
-    Page,
     Picture,
     Row,
     Sheet,
+    SheetPage,
     Transfer,
 )
 from dunwell.contact.messages.mail_blocks import describe_item, explain_item, list_sums
@@ -39,7 +39,7 @@ _MAX_BYTES = 331
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class LetterPost:
     """What a letter needs beside the facts."""
 
     # The window's lines.
@@ -74,7 +74,7 @@ def render_letter(
     snippets: Mapping[str, Texts],
     language: str,
     facts: MessageFacts,
-    post: Post,
+    post: LetterPost,
 ) -> RenderedLetter:
     """The letter in one of the definition's languages. Nothing it is given makes it fail but its
     size: raises MessageTooLarge."""
@@ -102,7 +102,7 @@ def render_letter(
         subject=subject,
         body=fill_blocks(body.letter, values),
         items=_list_items(values),
-        page=Page(post.entrance, facts.landing.code or "", facts.landing.url or ""),
+        page=SheetPage(post.entrance, facts.landing.code or "", facts.landing.url or ""),
         transfer=_render_whole_transfer(facts, language),
         enclosures=enclosures,
         footer=list_sender(facts.creditor, language),
@@ -249,7 +249,7 @@ class ShortLetter:
     address: Sequence[str]
     today: str
     reference: str
-    page: Page
+    page: SheetPage
     due: AmountDue | None = None
 
 

@@ -23,7 +23,7 @@ class Items(msgspec.Struct, frozen=True):
     sums: list[Row]
 
 
-class Page(msgspec.Struct, frozen=True):
+class SheetPage(msgspec.Struct, frozen=True):
     """The debtor's page: where to enter the code, and the address the QR code holds."""
 
     entrance: str
@@ -60,7 +60,7 @@ class Sheet(msgspec.Struct, frozen=True):
     # See `markdown_letter`.
     body: list[list[Any]]
     items: Items
-    page: Page
+    page: SheetPage
     transfer: Transfer | None
     enclosures: list[str]
     # Columns of lines.

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import ClassVar, get_args
 
-from dunwell.contact.notices.notice import Kind, NoticeChannel
+from dunwell.contact.notices.notice import NoticeChannel, NoticeKind
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class ToldOccasion:
     """at: the merchant's time when a channel had taken the message; none: nobody could be reached,
     or perhaps was not, or it is on its way still."""
 
@@ -21,14 +21,14 @@ class Told:
     is_under_way: bool = False
 
 
-UNDER_WAY = Told(None, is_under_way=True)
+UNDER_WAY = ToldOccasion(None, is_under_way=True)
 
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
     """Six digits that raise what a session may see. The message bears them by itself."""
 
-    kind: ClassVar = Kind.CODE
+    kind: ClassVar = NoticeKind.CODE
     template: ClassVar = "code"
     # So long its page takes it.
     minutes: int = 10
@@ -38,13 +38,13 @@ class CodeFacts:
 class LinkFacts:
     """A new link. The message bears it by itself, and nothing of the claim."""
 
-    kind: ClassVar = Kind.LINK
+    kind: ClassVar = NoticeKind.LINK
     template: ClassVar = "link"
 
 
 @dataclass(frozen=True, slots=True)
 class ReceiptFacts:
-    kind: ClassVar = Kind.RECEIPT
+    kind: ClassVar = NoticeKind.RECEIPT
     template: ClassVar = "receipt"
     reference_number: str
     currency: str
@@ -61,7 +61,7 @@ class ReceiptFacts:
 class PlanFacts:
     """A payment plan that was agreed, or asked for."""
 
-    kind: ClassVar = Kind.CONFIRMATION
+    kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "plan"
     reference_number: str
     currency: str
@@ -82,7 +82,7 @@ class PlanFacts:
 class DefermentFacts:
     """More time that was given, or asked for."""
 
-    kind: ClassVar = Kind.CONFIRMATION
+    kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "deferment"
     reference_number: str
     currency: str
@@ -97,7 +97,7 @@ class DefermentFacts:
 class RejectionFacts:
     """A plan or more time that was asked for and not given. The message bears a link."""
 
-    kind: ClassVar = Kind.ANSWER
+    kind: ClassVar = NoticeKind.ANSWER
     template: ClassVar = "rejection"
     reference_number: str
     is_plan: bool
@@ -110,7 +110,7 @@ class RateDueFacts:
     """An instalment of a plan that is to be paid in some days. The message bears a link, as those
     of the three classes below."""
 
-    kind: ClassVar = Kind.REMINDER
+    kind: ClassVar = NoticeKind.REMINDER
     template: ClassVar = "rate_due"
     reference_number: str
     currency: str
@@ -123,7 +123,7 @@ class RateDueFacts:
 class RateMissedFacts:
     """One whose day is over, and that can still be paid."""
 
-    kind: ClassVar = Kind.REMINDER
+    kind: ClassVar = NoticeKind.REMINDER
     template: ClassVar = "rate_missed"
     reference_number: str
     currency: str
@@ -137,7 +137,7 @@ class RateMissedFacts:
 class PlanBrokenFacts:
     """A plan that has ended, because an instalment was not paid in its grace."""
 
-    kind: ClassVar = Kind.ANSWER
+    kind: ClassVar = NoticeKind.ANSWER
     template: ClassVar = "plan_broken"
     reference_number: str
     currency: str
@@ -147,7 +147,7 @@ class PlanBrokenFacts:
 
 @dataclass(frozen=True, slots=True)
 class PlanFulfilledFacts:
-    kind: ClassVar = Kind.CONFIRMATION
+    kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "plan_fulfilled"
     reference_number: str
     # Whether nothing of the claim is left to pay.
@@ -158,7 +158,7 @@ class PlanFulfilledFacts:
 class TransferFacts:
     """A transfer that the debtor has announced."""
 
-    kind: ClassVar = Kind.CONFIRMATION
+    kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "transfer"
     reference_number: str
     currency: str
@@ -172,7 +172,7 @@ class TransferFacts:
 class PauseFacts:
     """A break that the debtor has taken."""
 
-    kind: ClassVar = Kind.CONFIRMATION
+    kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "pause"
     reference_number: str
     until: date
@@ -182,7 +182,7 @@ class PauseFacts:
 class ObjectionFacts:
     """An objection that was received."""
 
-    kind: ClassVar = Kind.CONFIRMATION
+    kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "objection"
     reference_number: str
     case_number: str
@@ -193,7 +193,7 @@ class ObjectionFacts:
 class DisputeAnswerFacts:
     """How an objection was answered. The message bears a link by itself."""
 
-    kind: ClassVar = Kind.ANSWER
+    kind: ClassVar = NoticeKind.ANSWER
     template: ClassVar = "dispute_answer"
     reference_number: str
     case_number: str
@@ -210,7 +210,7 @@ class DisputeAnswerFacts:
 class ChangeCodeFacts:
     """Six digits to an address that is to become the one on file."""
 
-    kind: ClassVar = Kind.CHANGE_CODE
+    kind: ClassVar = NoticeKind.CHANGE_CODE
     template: ClassVar = "change_code"
     minutes: int = 10
 
@@ -219,7 +219,7 @@ class ChangeCodeFacts:
 class ChangeNoticeFacts:
     """To the old address: it is not the one on file any more."""
 
-    kind: ClassVar = Kind.CHANGE_NOTICE
+    kind: ClassVar = NoticeKind.CHANGE_NOTICE
     template: ClassVar = "change_notice"
     # Which address was changed.
     changed: NoticeChannel
@@ -232,7 +232,7 @@ class ChangeNoticeFacts:
 class ContactChangeFacts:
     """To whom changed an address: that it is the one on file now."""
 
-    kind: ClassVar = Kind.CONFIRMATION
+    kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "contact_change"
     changed: NoticeChannel
     changed_at: datetime
@@ -244,7 +244,7 @@ class ContactChangeFacts:
 class OverdueFacts:
     """To the merchant: an objection that should have been answered by now."""
 
-    kind: ClassVar = Kind.OVERDUE
+    kind: ClassVar = NoticeKind.OVERDUE
     template: ClassVar = "overdue"
     reference_number: str
     claim_id: str

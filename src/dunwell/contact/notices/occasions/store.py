@@ -90,7 +90,7 @@ SELECT count(*) FROM emptied
 """
 
 
-class Occasion(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class NoticeOccasion(msgspec.Struct, frozen=True, array_like=True, gc=False):
     """The key: what a debtor is told of once. The third is the name of its facts' templates."""
 
     merchant_id: int
@@ -110,7 +110,7 @@ class NewOccasion:
 
 
 @dataclass(frozen=True, slots=True)
-class Sent:
+class SentNotice:
     """The last message of an occasion, and what became of it."""
 
     channel: NoticeChannel
@@ -118,11 +118,11 @@ class Sent:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class OccasionState:
     """What is to be told, and what was sent of it; none: nothing yet."""
 
     facts: OccasionFacts
-    sent: Sent | None
+    sent: SentNotice | None
 
 
 class Debtor(msgspec.Struct, frozen=True, gc=False):
@@ -136,7 +136,7 @@ class Debtor(msgspec.Struct, frozen=True, gc=False):
 
 
 async def save_occasion(
-    tx: Connection, occasion: Occasion, facts: OccasionFacts, due_at: datetime
+    tx: Connection, occasion: NoticeOccasion, facts: OccasionFacts, due_at: datetime
 ) -> bool:
     """False: it is there already."""
     stored = msgspec.to_builtins(facts)
@@ -154,11 +154,13 @@ async def save_occasions(tx: Connection, merchant_id: int, told: Sequence[NewOcc
         )  # fmt: skip
 
 
-async def find_due(tx: Connection, now: datetime, limit: int) -> Sequence[Occasion]:
-    return [Occasion(*row) for row in await tx.fetch(_FIND_DUE, now, limit)]
+async def find_due(tx: Connection, now: datetime, limit: int) -> Sequence[NoticeOccasion]:
+    return [NoticeOccasion(*row) for row in await tx.fetch(_FIND_DUE, now, limit)]
 
 
-async def lock_occasion(tx: Connection, occasion: Occasion, now: datetime) -> Standing | None:
+async def lock_occasion(
+    tx: Connection, occasion: NoticeOccasion, now: datetime
+) -> OccasionState | None:
     """Of a claim that is locked. None: somebody else has told it, or is about to."""
     row = await tx.fetchrow(_LOCK, *_key(occasion), now)
     if row is None:
@@ -166,18 +168,18 @@ async def lock_occasion(tx: Connection, occasion: Occasion, now: datetime) -> St
     sent = await _load_sent(tx, occasion.merchant_id, row["notice_id"])
     if sent is not None and sent.state in ("PLANNED", "HANDED_OVER"):
         return None
-    return Standing(msgspec.convert(row["facts"], OCCASIONS[occasion.name]), sent)
+    return OccasionState(msgspec.convert(row["facts"], OCCASIONS[occasion.name]), sent)
 
 
-async def save_sent(tx: Connection, occasion: Occasion, notice_id: UUID) -> None:
+async def save_sent(tx: Connection, occasion: NoticeOccasion, notice_id: UUID) -> None:
     await tx.execute(_SAVE_SENT, *_key(occasion), notice_id)
 
 
-async def put_off(tx: Connection, occasion: Occasion, until: datetime) -> None:
+async def put_off(tx: Connection, occasion: NoticeOccasion, until: datetime) -> None:
     await tx.execute(_PUT_OFF, *_key(occasion), until)
 
 
-async def end_occasion(tx: Connection, occasion: Occasion, now: datetime) -> None:
+async def end_occasion(tx: Connection, occasion: NoticeOccasion, now: datetime) -> None:
     await tx.execute(_END, *_key(occasion), now)
 
 
@@ -214,12 +216,12 @@ async def empty_occasions(
     return count
 
 
-async def _load_sent(tx: Connection, merchant_id: int, notice_id: UUID | None) -> Sent | None:
+async def _load_sent(tx: Connection, merchant_id: int, notice_id: UUID | None) -> SentNotice | None:
     if notice_id is None:
         return None
     row = await tx.fetchrow(_LOAD_SENT, merchant_id, notice_id)
-    return None if row is None else Sent(*row)
+    return None if row is None else SentNotice(*row)
 
 
-def _key(occasion: Occasion) -> tuple[int, int, str, str]:
+def _key(occasion: NoticeOccasion) -> tuple[int, int, str, str]:
     return occasion.merchant_id, occasion.claim_id, occasion.name, occasion.subject

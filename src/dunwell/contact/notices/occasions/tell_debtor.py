@@ -9,7 +9,7 @@ from datetime import datetime
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.contact.notices.occasions.facts import OccasionFacts
-from dunwell.contact.notices.occasions.store import Occasion, save_occasion
+from dunwell.contact.notices.occasions.store import NoticeOccasion, save_occasion
 
 
 async def tell_debtor(
@@ -18,5 +18,5 @@ async def tell_debtor(
 ) -> bool:  # fmt: skip
     """subject: which one of these facts' occasions of the claim it is, an id of what it is about.
     not_before: real time; none: at once. False: it was told, or is being told, already."""
-    occasion = Occasion(work.merchant_id, claim_id, facts.template, subject)
+    occasion = NoticeOccasion(work.merchant_id, claim_id, facts.template, subject)
     return await save_occasion(work.tx, occasion, facts, not_before or work.real_now)

@@ -5,7 +5,7 @@ provider of letters as the worker knows it.
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from dunwell.accounts.installation.delivery_providers import Batch
+from dunwell.accounts.installation.delivery_providers import BatchRule
 from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT
 from dunwell.contact.sending.batches.status_file import StatusFormat
 
@@ -62,7 +62,7 @@ class Depot(Protocol):
 class LetterLine:
     name: str
     depot: Depot
-    batch: Batch
+    batch: BatchRule
     status_format: StatusFormat
     # Where on a sheet what stands: a file of `contact/messages/letters/layouts`.
     layout: str

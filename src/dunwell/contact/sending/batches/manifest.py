@@ -35,7 +35,7 @@ class Letter(msgspec.Struct, frozen=True, rename="camel"):
     files: Sequence[HandedFile]
 
 
-class Head(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
+class ManifestHead(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     manifest: int
     batch: UUID
     line: str
@@ -46,8 +46,8 @@ class Head(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
     test: bool = False
 
 
-class Manifest(msgspec.Struct, frozen=True):
-    head: Head
+class PrintManifest(msgspec.Struct, frozen=True):
+    head: ManifestHead
     letters: Sequence[Letter]
 
 
@@ -72,7 +72,7 @@ def write_manifest(
     *, is_test: bool = False,
 ) -> bytes:  # fmt: skip
     pages = sum(each.pages for each in letters)
-    head = Head(
+    head = ManifestHead(
         _VERSION,
         batch_id,
         line=line,
@@ -86,10 +86,10 @@ def write_manifest(
     return opened + b',"letters":[\n' + rows + b"\n]}\n"
 
 
-def read_manifest(content: bytes, batch_id: UUID, line: str) -> Manifest:
+def read_manifest(content: bytes, batch_id: UUID, line: str) -> PrintManifest:
     """Raises ManifestBroken, for another line's or another batch's too."""
     try:
-        manifest = msgspec.json.decode(content, type=Manifest)
+        manifest = msgspec.json.decode(content, type=PrintManifest)
     except (msgspec.MsgspecError, RecursionError) as error:
         raise ManifestBroken("it is no manifest") from error
     head = manifest.head

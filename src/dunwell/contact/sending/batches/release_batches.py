@@ -30,8 +30,8 @@ from dunwell.contact.sending.batches.manifest import (
     write_manifest,
 )
 from dunwell.contact.sending.batches.store import (
-    Batch,
-    Waiting,
+    PrintBatch,
+    WaitingLetter,
     dissolve,
     find_left,
     find_taking_back,
@@ -107,7 +107,7 @@ class BatchReleaser:
             await self._release(line, batch, count)
         return removed + count
 
-    async def _decide(self, line: LetterLine) -> tuple[tuple[Batch, Lease] | None, int]:
+    async def _decide(self, line: LetterLine) -> tuple[tuple[PrintBatch, Lease] | None, int]:
         """The batch, if one is due, and how many letters were dealt with."""
         resources, real_now = self._resources, self._resources.clock.now()
         async with resources.database.transaction() as tx:
@@ -124,13 +124,13 @@ class BatchReleaser:
             batch_id = resources.ids.new(real_now)
             letters = [each.letter for each in chosen]
             manifest = write_manifest(batch_id, line.name, real_now, letters)
-            batch = Batch(batch_id, "DECIDED", manifest)
+            batch = PrintBatch(batch_id, "DECIDED", manifest)
             lease = begin_lease(resources, _LEASE)
             await save_batch(tx, batch, line=line.name, chosen=chosen, lease=lease, at=real_now)
             return (batch, lease), len(waiting)
 
     async def _report_taken_back(
-        self, tx: Connection, line: LetterLine, settled: Sequence[Waiting], real_now: datetime
+        self, tx: Connection, line: LetterLine, settled: Sequence[WaitingLetter], real_now: datetime
     ) -> None:
         reports = [
             Report(
@@ -148,7 +148,7 @@ class BatchReleaser:
         ]
         await save_reports(tx, reports, real_now=real_now, ids=self._resources.ids)
 
-    async def _release(self, line: LetterLine, begun: tuple[Batch, Lease], count: int) -> None:
+    async def _release(self, line: LetterLine, begun: tuple[PrintBatch, Lease], count: int) -> None:
         batch, lease = begun
         name = name_manifest(batch.batch_id)
         try:
@@ -163,7 +163,7 @@ class BatchReleaser:
         await self._finish(line, batch)
         log.info("batch released", line=line.name, batch=str(batch.batch_id), letters=count)
 
-    async def _finish(self, line: LetterLine, batch: Batch) -> None:
+    async def _finish(self, line: LetterLine, batch: PrintBatch) -> None:
         name = name_manifest(batch.batch_id)
         await line.depot.write(f"{RELEASED}/{name}", batch.manifest)
         try:
@@ -215,7 +215,7 @@ class BatchReleaser:
         return len(going)
 
 
-def _is_due(line: LetterLine, waiting: Sequence[Waiting], real_now: datetime) -> bool:
+def _is_due(line: LetterLine, waiting: Sequence[WaitingLetter], real_now: datetime) -> bool:
     if not waiting:
         return False
     age = real_now - waiting[0].handed_at

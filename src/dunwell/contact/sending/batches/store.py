@@ -78,7 +78,7 @@ _LOCK_OWN = compose("SELECT 1 FROM letter_batches WHERE {is_own} FOR UPDATE", is
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingLetter:
     """is_settled: of a contact whose claim owes nothing any more."""
 
     merchant_id: int
@@ -93,7 +93,7 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class PrintBatch:
     """state: DECIDED or WRITTEN."""
 
     batch_id: UUID
@@ -101,7 +101,7 @@ class Batch:
     manifest: bytes
 
 
-async def lock_waiting(tx: Connection, line: str, limit: int) -> Sequence[Waiting]:
+async def lock_waiting(tx: Connection, line: str, limit: int) -> Sequence[WaitingLetter]:
     """Those that wait longest; none of which it is not known whether it was released before."""
     loss = await load_loss(tx)
     lost = (loss.until, loss.last_id, loss.resumed_at) if loss else (None, None, None)
@@ -109,7 +109,12 @@ async def lock_waiting(tx: Connection, line: str, limit: int) -> Sequence[Waitin
 
 
 async def save_batch(
-    tx: Connection, batch: Batch, line: str, chosen: Sequence[Waiting], lease: Lease, at: datetime
+    tx: Connection,
+    batch: PrintBatch,
+    line: str,
+    chosen: Sequence[WaitingLetter],
+    lease: Lease,
+    at: datetime,
 ) -> None:
     pages = sum(each.letter.pages for each in chosen)
     await tx.execute(
@@ -119,16 +124,16 @@ async def save_batch(
     await tx.execute(_PUT_IN, *_list_keys(chosen), batch.batch_id)
 
 
-async def take_back(tx: Connection, chosen: Sequence[Waiting]) -> None:
+async def take_back(tx: Connection, chosen: Sequence[WaitingLetter]) -> None:
     await tx.execute(_TAKE_BACK, *_list_keys(chosen))
 
 
 async def lease_left(
     tx: Connection, line: str, lease: Lease, real_now: datetime
-) -> Sequence[Batch]:
+) -> Sequence[PrintBatch]:
     """Batches whose worker has died or given them up."""
     rows = await tx.fetch(_LEASE_LEFT, real_now, lease.until, lease.lease_id, line)
-    return [Batch(row["batch_id"], row["state"], row["manifest"]) for row in rows]
+    return [PrintBatch(row["batch_id"], row["state"], row["manifest"]) for row in rows]
 
 
 async def mark_written(tx: Connection, batch_id: UUID, lease_id: UUID) -> bool:
@@ -149,13 +154,13 @@ async def dissolve(tx: Connection, batch_id: UUID, lease_id: UUID) -> bool:
     return True
 
 
-def _list_keys(chosen: Sequence[Waiting]) -> tuple[list[int], list[UUID]]:
+def _list_keys(chosen: Sequence[WaitingLetter]) -> tuple[list[int], list[UUID]]:
     return [each.merchant_id for each in chosen], [each.communication_id for each in chosen]
 
 
-def _read_waiting(row: Row) -> Waiting:
+def _read_waiting(row: Row) -> WaitingLetter:
     files = msgspec.convert(row["files"], list[HandedFile])
-    return Waiting(
+    return WaitingLetter(
         merchant_id=row["merchant_id"],
         communication_id=row["communication_id"],
         letter=Letter(row["reference"], row["country"], row["pages"], files),
@@ -259,7 +264,7 @@ WHERE (item.merchant_id, item.communication_id) = (later.merchant_id, later.comm
 ItemKey: TypeAlias = tuple[int, UUID]
 
 
-class Item(msgspec.Struct, frozen=True):
+class BatchItem(msgspec.Struct, frozen=True):
     merchant_id: int
     communication_id: UUID
     state: ItemState
@@ -308,16 +313,16 @@ async def give_up_item(tx: Connection, key: ItemKey) -> bool:
 
 async def find_items(
     tx: Connection, line: str, communication_ids: Collection[UUID]
-) -> Mapping[UUID, Item]:
+) -> Mapping[UUID, BatchItem]:
     rows = await tx.fetch(_FIND, line, list(communication_ids))
     return {row["communication_id"]: _read(row) for row in rows}
 
 
-async def find_taking_back(tx: Connection, line: str, limit: int) -> Sequence[Item]:
+async def find_taking_back(tx: Connection, line: str, limit: int) -> Sequence[BatchItem]:
     return [_read(row) for row in await tx.fetch(_FIND_TAKING_BACK, line, limit)]
 
 
-async def find_left(tx: Connection, line: str, before: datetime, limit: int) -> Sequence[Item]:
+async def find_left(tx: Connection, line: str, before: datetime, limit: int) -> Sequence[BatchItem]:
     """Begun before, and never finished."""
     return [_read(row) for row in await tx.fetch(_FIND_LEFT, line, before, limit)]
 
@@ -338,8 +343,8 @@ async def save_statuses(tx: Connection, said: Mapping[ItemKey, tuple[str, dateti
         )
 
 
-def _read(row: Row) -> Item:
-    return Item(
+def _read(row: Row) -> BatchItem:
+    return BatchItem(
         merchant_id=row["merchant_id"],
         communication_id=row["communication_id"],
         state=row["state"],

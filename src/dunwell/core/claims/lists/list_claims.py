@@ -16,16 +16,16 @@ from msgspec import structs
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.lists.store import ClaimFilter, ListedClaim, find_few_claims, load_listed
+from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow, find_few_claims, load_listed
 from dunwell.core.claims.states import Status
 from dunwell.platform.database.listed_table import (
     Among,
     Count,
     ListedTable,
+    ListPage,
     ListScope,
     NarrowIndex,
     Order,
-    Page,
     Test,
 )
 from dunwell.platform.database.lists import MAX_COUNTED, count_listed, list_page
@@ -134,7 +134,7 @@ async def _find_among_times(scope: ListScope, wanted: ClaimFilter) -> Among[int]
     return None
 
 
-CLAIMS: ListedTable[ClaimFilter, int, ListedClaim] = ListedTable(
+CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
     name="claims",
     table="claims",
     key="claim_id",
@@ -215,7 +215,7 @@ _LISTS = {
 async def list_claims(
     work: Work, *, limit: int, cursor: str | None = None, wanted: ClaimFilter = NO_FILTER,
     order: ClaimOrder = NEWEST_FIRST,
-) -> Page[ListedClaim]:  # fmt: skip
+) -> ListPage[ClaimRow]:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     page = await list_page(
@@ -233,6 +233,6 @@ async def count_claims(
     return await count_listed(work.scope(), CLAIMS, wanted, limit=limit)
 
 
-def hide_ended_holds(claim: ListedClaim, now: datetime) -> ListedClaim:
+def hide_ended_holds(claim: ClaimRow, now: datetime) -> ClaimRow:
     """Without the holds whose end has come."""
     return structs.replace(claim, holds=[hold for hold in claim.holds if hold.stands(now)])

@@ -93,7 +93,7 @@ class ClaimFilter:
         )
 
 
-class ListedClaim(msgspec.Struct, frozen=True, gc=False):
+class ClaimRow(msgspec.Struct, frozen=True, gc=False):
     """A claim in a list: enough to tell it and where it stands."""
 
     claim_id: int
@@ -115,7 +115,7 @@ class ListedClaim(msgspec.Struct, frozen=True, gc=False):
 
 async def load_listed(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int]
-) -> dict[int, ListedClaim]:
+) -> dict[int, ClaimRow]:
     """By id."""
     rows = await tx.fetch(_LOAD, merchant_id, list(claim_ids))
     holds = await _load_holds(tx, merchant_id, [row["claim_id"] for row in rows if row["held"]])
@@ -135,9 +135,9 @@ async def find_few_claims(
     return [row["claim_id"] for row in rows] if len(rows) < FEW else None
 
 
-def _read(row: Row, holds: Sequence[Hold]) -> ListedClaim:
+def _read(row: Row, holds: Sequence[Hold]) -> ClaimRow:
     total, allocated = row["total_cents"], row["allocated_cents"]
-    return ListedClaim(
+    return ClaimRow(
         claim_id=row["claim_id"],
         reference_number=row["reference_number"],
         customer_number=row["customer_number"],

@@ -5,7 +5,7 @@ searchable. The shortest completion comes first.
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.lists.list_claims import hide_ended_holds
-from dunwell.core.claims.lists.store import ListedClaim, load_listed
+from dunwell.core.claims.lists.store import ClaimRow, load_listed
 from dunwell.core.claims.searching.store import (
     find,
     has_queued,
@@ -19,7 +19,7 @@ from dunwell.core.claims.searching.terms import list_terms, read_search
 from dunwell.platform.children.process import Turns
 from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.database.database import snapshot
-from dunwell.platform.database.listed_table import Page
+from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 
@@ -68,7 +68,7 @@ _CURSORS = CursorForm("search", owner=(int,), place=(str, int))
 
 async def search_claims(
     work: Work, text: str, *, limit: int, cursor: str | None = None
-) -> Page[ListedClaim]:
+) -> ListPage[ClaimRow]:
     """Claims of which every word of the text begins one. A page may hold fewer than `limit`, even
     none, and go on. Raises ValidationError: a bad cursor, or a text without a word."""
     work.need(Right.READ_CLAIMS)
@@ -83,4 +83,4 @@ async def search_claims(
         claim_ids = [claim_id for _, claim_id in found]
         loaded = await load_listed(work.tx, work.merchant_id, claim_ids)
     claims = [hide_ended_holds(loaded[each], work.now) for each in claim_ids if each in loaded]
-    return Page(claims, None if last is None else _CURSORS.render(owner, last))
+    return ListPage(claims, None if last is None else _CURSORS.render(owner, last))

@@ -18,17 +18,17 @@ from dunwell.core.events.deliveries.store import (
     load_deliveries,
     load_tries,
 )
-from dunwell.core.events.webhooks.endpoint import Endpoint, EndpointHealth
+from dunwell.core.events.webhooks.endpoint import EndpointHealth, WebhookEndpoint
 from dunwell.core.events.webhooks.health.store import load_health, load_proof
 from dunwell.core.events.webhooks.store import load_endpoint
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import (
     Among,
     ListedTable,
+    ListPage,
     ListScope,
     NarrowIndex,
     Order,
-    Page,
 )
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
@@ -79,12 +79,12 @@ NO_FILTER = LogFilter()
 class KnownEndpoint:
     """An endpoint, and how it is doing."""
 
-    endpoint: Endpoint
+    endpoint: WebhookEndpoint
     health: EndpointHealth
 
 
 @dataclass(frozen=True, slots=True)
-class DeliveryView:
+class DeliveryDetails:
     delivery: LoggedDelivery
     # To the letter.
     body: str
@@ -106,13 +106,13 @@ async def read_endpoint(work: Work, endpoint_id: UUID) -> KnownEndpoint:
 async def list_deliveries(
     work: Work, endpoint_id: UUID, *, limit: int, cursor: str | None = None,
     wanted: LogFilter = NO_FILTER,
-) -> Page[LoggedDelivery]:  # fmt: skip
+) -> ListPage[LoggedDelivery]:  # fmt: skip
     """The newest first. Raises ValidationError for a bad cursor."""
     work.need(Right.CONFIGURE)
     return await list_page(work.scope(endpoint_id), _DELIVERIES, wanted, limit=limit, cursor=cursor)
 
 
-async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> DeliveryView:
+async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> DeliveryDetails:
     """Raises NotFound."""
     work.need(Right.CONFIGURE)
     async with snapshot(work.tx):
@@ -121,7 +121,7 @@ async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> Delive
             raise NotFound("There is no such delivery.")
         body = await load_body(work.tx, work.merchant_id, event_id)
         tries = await load_tries(work.tx, work.merchant_id, endpoint_id, event_id)
-    return DeliveryView(found[event_id], body, tries)
+    return DeliveryDetails(found[event_id], body, tries)
 
 
 async def prove_deliveries(work: Work, endpoint_id: UUID, asked_from: int = 1) -> Proof:

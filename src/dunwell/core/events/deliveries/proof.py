@@ -35,7 +35,7 @@ _WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class DeliveryGap:
     """A delivery that was not acknowledged, by its number."""
 
     number: int
@@ -75,7 +75,7 @@ class Proof:
     acknowledged: int
     open: int
     behind: int
-    gaps: Sequence[Gap]
+    gaps: Sequence[DeliveryGap]
     # There are older deliveries than those that were numbered.
     is_cut: bool
 
@@ -85,7 +85,7 @@ class Proof:
         return self.open == 0
 
 
-def prove(counted: Counted, gaps: Sequence[Gap]) -> Proof:
+def prove(counted: Counted, gaps: Sequence[DeliveryGap]) -> Proof:
     """gaps: in the order of their numbers."""
     first = max(1, counted.asked_from)
     is_cut = counted.numbered >= MOST_NUMBERED

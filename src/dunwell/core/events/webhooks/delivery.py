@@ -22,13 +22,18 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.core.events.webhooks.endpoint import Endpoint, is_allowed_scheme
+from dunwell.core.events.webhooks.endpoint import WebhookEndpoint, is_allowed_scheme
 from dunwell.core.events.webhooks.endpoint_secrets import open_authorization, open_secret
 from dunwell.core.events.webhooks.health.metrics import count_failed_try
-from dunwell.core.events.webhooks.retry import Health, is_success, judge_endpoint, read_retry_after
+from dunwell.core.events.webhooks.retry import (
+    FailureHistory,
+    is_success,
+    judge_endpoint,
+    read_retry_after,
+)
 from dunwell.core.events.webhooks.store import (
-    Delivery,
-    Outcome,
+    DeliveryOutcome,
+    LeasedDelivery,
     Reply,
     lock_endpoint,
     save_health,
@@ -37,7 +42,7 @@ from dunwell.core.events.webhooks.store import (
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import Network
-from dunwell.platform.http.client import Answer, HttpClient, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
 from dunwell.platform.resources import Resources
 
 _TIMEOUT_SECONDS = 15.0
@@ -48,7 +53,7 @@ _USER_AGENT = f"Dunwell/{version('dunwell')}"
 class Seals:
     """An endpoint's secrets, opened: what signs its deliveries and what authorises them."""
 
-    def __init__(self, keys: KeyRing, endpoint: Endpoint) -> None:
+    def __init__(self, keys: KeyRing, endpoint: WebhookEndpoint) -> None:
         """Raises SealBroken."""
         owner = (endpoint.merchant_id, endpoint.endpoint_id)
         self.url = endpoint.url
@@ -62,7 +67,7 @@ class Seals:
             value = open_authorization(keys, *owner, endpoint.authorization_sealed)
             self._fixed["Authorization"] = value
 
-    def render_headers(self, delivery: Delivery, now: datetime) -> dict[str, str]:
+    def render_headers(self, delivery: LeasedDelivery, now: datetime) -> dict[str, str]:
         """The headers of a try at this instant; two signatures while a secret is rotated."""
         event_id = str(delivery.event_id)
         signature = self._current.sign(event_id, now, delivery.body)
@@ -98,7 +103,7 @@ class WebhookSender:
         self._allow_loopback = allow_loopback
 
     async def send(
-        self, seals: Seals, delivery: Delivery, now: datetime, reach: WebhookReach
+        self, seals: Seals, delivery: LeasedDelivery, now: datetime, reach: WebhookReach
     ) -> Reply:
         """Make one try, begun at `now` in real time; never raises for what the endpoint does."""
         headers = seals.render_headers(delivery, now)
@@ -120,7 +125,7 @@ class WebhookSender:
 
     async def _post(
         self, url: str, body: bytes, headers: dict[str, str], reach: WebhookReach
-    ) -> Answer | NoAnswer:
+    ) -> HttpResponse | NoAnswer:
         if not is_allowed_scheme(url, reach, is_development=self._allow_loopback):
             return NoAnswer("https is required", may_have_left=False)
         client = await self._find_client(reach.networks) if reach.networks else self._public
@@ -188,7 +193,7 @@ _LOG = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _Finished:
-    outcome: Outcome
+    outcome: DeliveryOutcome
     when_recorded: Callable[[], None]
 
 
@@ -201,7 +206,7 @@ class Recorder:
         self._wake = asyncio.Event()
         self._is_closing = False
 
-    def add(self, outcome: Outcome, when_recorded: Callable[[], None]) -> None:
+    def add(self, outcome: DeliveryOutcome, when_recorded: Callable[[], None]) -> None:
         """Have it recorded; `when_recorded` is called after the commit."""
         if not is_success(outcome.reply.status):
             count_failed_try(outcome.reply.status)
@@ -244,7 +249,7 @@ class Recorder:
                 return
 
 
-async def _save(resources: Resources, outcomes: Sequence[Outcome]) -> None:
+async def _save(resources: Resources, outcomes: Sequence[DeliveryOutcome]) -> None:
     """One statement, which commits by itself, unless an endpoint fails or did."""
     telling = [each for each in outcomes if _is_telling(each)]
     if not telling:
@@ -257,16 +262,16 @@ async def _save(resources: Resources, outcomes: Sequence[Outcome]) -> None:
         await save_outcomes(tx, outcomes)
 
 
-def _is_telling(outcome: Outcome) -> bool:
+def _is_telling(outcome: DeliveryOutcome) -> bool:
     return not (is_success(outcome.reply.status) and outcome.endpoint.health.is_well)
 
 
 async def _judge_endpoints(
-    resources: Resources, tx: Connection, telling: Sequence[Outcome]
+    resources: Resources, tx: Connection, telling: Sequence[DeliveryOutcome]
 ) -> None:
     """Remember what the endpoints have answered."""
 
-    def place(outcome: Outcome) -> tuple[int, UUID]:
+    def place(outcome: DeliveryOutcome) -> tuple[int, UUID]:
         return outcome.endpoint.merchant_id, outcome.endpoint.endpoint_id
 
     for (merchant_id, endpoint_id), answers in itertools.groupby(
@@ -278,7 +283,7 @@ async def _judge_endpoints(
 
 
 async def _judge(
-    resources: Resources, tx: Connection, endpoint: Endpoint, outcomes: list[Outcome]
+    resources: Resources, tx: Connection, endpoint: WebhookEndpoint, outcomes: list[DeliveryOutcome]
 ) -> None:
     health = endpoint.health
     for each in outcomes:
@@ -291,7 +296,7 @@ async def _judge(
 
 
 async def _give_notice(
-    resources: Resources, tx: Connection, endpoint: Endpoint, health: Health
+    resources: Resources, tx: Connection, endpoint: WebhookEndpoint, health: FailureHistory
 ) -> None:
     """Tell the operator, in the audit log and in the log, that it went off, or on again."""
     merchant = await load_merchant(tx, endpoint.merchant_id)

@@ -18,7 +18,7 @@ import structlog
 from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
 from dunwell.core.events.webhooks import retry
 from dunwell.core.events.webhooks.delivery import Recorder, Seals, WebhookSender
-from dunwell.core.events.webhooks.endpoint import Endpoint
+from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
 from dunwell.core.events.webhooks.retry import (
     decide_next_try,
     is_success,
@@ -26,8 +26,8 @@ from dunwell.core.events.webhooks.retry import (
     plan_next_probe,
 )
 from dunwell.core.events.webhooks.store import (
-    Delivery,
-    Outcome,
+    DeliveryOutcome,
+    LeasedDelivery,
     Reply,
     find_due_endpoints,
     lease_deliveries,
@@ -45,7 +45,7 @@ from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class DispatchLimits:
     """How much goes on at once in one process."""
 
     in_flight_per_endpoint: int = 10
@@ -63,7 +63,7 @@ class DeliveryPool:
         self,
         resources: Resources,
         sender: WebhookSender,
-        limits: Limits,
+        limits: DispatchLimits,
         fraction: Callable[[], float],
     ) -> None:
         self.resources = resources
@@ -76,7 +76,7 @@ class DeliveryPool:
         self._places_of_failing = asyncio.Semaphore(places_of_failing)
         self._places = asyncio.Semaphore(max(1, limits.in_flight - places_of_failing))
 
-    def places_for(self, endpoint: Endpoint) -> asyncio.Semaphore:
+    def places_for(self, endpoint: WebhookEndpoint) -> asyncio.Semaphore:
         """Endpoints that have been failing share a quarter of the places among themselves, so
         that many which hang together do not hold those of the healthy."""
         return self._places if endpoint.health.is_well else self._places_of_failing
@@ -92,8 +92,8 @@ BEGIN_WITHIN = timedelta(seconds=12)
 class LeasedSet:
     """`endpoint` is None when it was removed, or is switched off and not to be probed now."""
 
-    endpoint: Endpoint | None
-    deliveries: list[Delivery]
+    endpoint: WebhookEndpoint | None
+    deliveries: list[LeasedDelivery]
     # Nothing else was due.
     was_last: bool
     # Where they may be sent.
@@ -104,7 +104,7 @@ _NOTHING = LeasedSet(None, [], was_last=True)
 
 
 async def lease_set(
-    resources: Resources, turn: asyncio.Semaphore, endpoint: Endpoint, size: int
+    resources: Resources, turn: asyncio.Semaphore, endpoint: WebhookEndpoint, size: int
 ) -> LeasedSet:
     """Take at most `size` deliveries, and a single one as the probe of a switched-off endpoint."""
     async with turn, resources.database.transaction() as tx:
@@ -128,7 +128,7 @@ def find_last_begin(lease: Lease) -> datetime:
     return lease.until - LEASE + BEGIN_WITHIN
 
 
-async def _take_probe(tx: Connection, endpoint: Endpoint, now: datetime) -> bool:
+async def _take_probe(tx: Connection, endpoint: WebhookEndpoint, now: datetime) -> bool:
     """Make the probe that is due one's own; False when another dispatcher just did."""
     present = await lock_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
     if present is None or present.health.probe_at is None or present.health.probe_at > now:
@@ -144,7 +144,7 @@ _LOG = structlog.get_logger(__name__)
 class EndpointQueue:
     """Delivers to one endpoint until nothing is due, or until told to stop."""
 
-    def __init__(self, pool: DeliveryPool, endpoint: Endpoint) -> None:
+    def __init__(self, pool: DeliveryPool, endpoint: WebhookEndpoint) -> None:
         """Raises SealBroken when the endpoint's secrets were sealed under another key."""
         self._pool = pool
         self._clock = pool.resources.clock
@@ -155,8 +155,8 @@ class EndpointQueue:
         self._pace = retry.start_pace(
             most_slots, pool.limits.largest_set, is_failing=not endpoint.health.is_well
         )
-        self._ready: deque[Delivery] = deque()
-        self._unstarted: list[Delivery] = []
+        self._ready: deque[LeasedDelivery] = deque()
+        self._unstarted: list[LeasedDelivery] = []
         self._slots = 0
         self._unrecorded = 0
         self._recorded = asyncio.Event()
@@ -200,7 +200,7 @@ class EndpointQueue:
                 await self._recorded.wait()
         self._slots -= 1
 
-    async def _try(self, delivery: Delivery) -> None:
+    async def _try(self, delivery: LeasedDelivery) -> None:
         now = self._clock.now()
         if now < find_last_begin(delivery.lease):
             reach = await self._find_reach()
@@ -217,7 +217,7 @@ class EndpointQueue:
         async with self._pool.resources.database.connection() as connection:
             return await load_reach(connection, self._endpoint.merchant_id)
 
-    async def _next(self) -> Delivery | None:
+    async def _next(self) -> LeasedDelivery | None:
         while not self._is_stopped:
             if not self._ready:
                 if self._is_dry:
@@ -262,7 +262,7 @@ class EndpointQueue:
             self._pace = retry.after_set(self._pace, self._finished_since, now - self._leased_at)
         self._leased_at, self._finished_since = now, 0
 
-    def _finish(self, delivery: Delivery, begun_at: datetime, reply: Reply) -> None:
+    def _finish(self, delivery: LeasedDelivery, begun_at: datetime, reply: Reply) -> None:
         now = self._clock.now()
         decision = decide_next_try(
             reply.status,
@@ -271,7 +271,7 @@ class EndpointQueue:
             wish=reply.wish,
             fraction=self._pool.fraction(),
         )
-        outcome = Outcome(
+        outcome = DeliveryOutcome(
             endpoint=self._endpoint, delivery=delivery, decision=decision, at=begun_at, reply=reply
         )
         self._adapt(reply.status, now)
@@ -312,11 +312,11 @@ class WebhookDispatcher:
         self,
         resources: Resources,
         sender: WebhookSender,
-        limits: Limits | None = None,
+        limits: DispatchLimits | None = None,
         fraction: Callable[[], float] = random.random,
     ) -> None:
         self._resources = resources
-        self._pool = DeliveryPool(resources, sender, limits or Limits(), fraction)
+        self._pool = DeliveryPool(resources, sender, limits or DispatchLimits(), fraction)
         self._queues: dict[_Key, EndpointQueue] = {}
         self._resting: dict[_Key, datetime] = {}
         self._behind = _BEGINNING
@@ -367,7 +367,7 @@ class WebhookDispatcher:
                 group.create_task(self._run_queue(key, queue))
         return queues
 
-    async def _find(self) -> list[Endpoint]:
+    async def _find(self) -> list[WebhookEndpoint]:
         limit = self._pool.limits.endpoints
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
@@ -377,7 +377,7 @@ class WebhookDispatcher:
         self._behind = last
         return found
 
-    def _build_queue(self, key: _Key, endpoint: Endpoint) -> EndpointQueue | None:
+    def _build_queue(self, key: _Key, endpoint: WebhookEndpoint) -> EndpointQueue | None:
         """None for an endpoint whose secrets cannot be opened: its deliveries wait, tried by
         nobody, until the installation has its key again."""
         if self._resting.get(key, self._resources.clock.now()) > self._resources.clock.now():

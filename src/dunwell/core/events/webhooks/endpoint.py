@@ -12,7 +12,7 @@ from uuid import UUID
 
 from dunwell.accounts.installation.webhook_networks import WebhookReach
 from dunwell.core.events.body import EVENT_TYPES
-from dunwell.core.events.webhooks.retry import Health
+from dunwell.core.events.webhooks.retry import FailureHistory
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.http.addresses import is_forbidden, is_within
 
@@ -41,7 +41,7 @@ class NewSecret:
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class WebhookEndpoint:
     """An endpoint as stored; what is secret stays sealed."""
 
     merchant_id: int
@@ -52,7 +52,7 @@ class Endpoint:
     previous_secret_sealed: bytes | None
     previous_secret_until: datetime | None
     authorization_sealed: bytes | None
-    health: Health
+    health: FailureHistory
 
     @property
     def is_disabled(self) -> bool:
@@ -63,7 +63,7 @@ class Endpoint:
         """Which secret it has, without any of it: another one has another mark."""
         return sha256(self.secret_sealed).hexdigest()[:16]
 
-    def has_other_secrets(self, earlier: "Endpoint") -> bool:
+    def has_other_secrets(self, earlier: "WebhookEndpoint") -> bool:
         """Whether what was opened of an earlier reading of this endpoint can no longer be used."""
         return (
             self.secret_sealed != earlier.secret_sealed
@@ -196,7 +196,7 @@ class EndpointHealth:
     url: str
     types: tuple[str, ...]
     created_at: datetime
-    health: Health
+    health: FailureHistory
     # Failed tries since the last success, at most MOST_COUNTED.
     failures: int
     # Deliveries that wait for a try, at most MOST_COUNTED.

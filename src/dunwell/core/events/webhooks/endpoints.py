@@ -11,9 +11,9 @@ from dunwell.accounts.merchants.audit_log import MASKED, keep_changed, save_audi
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.webhooks.endpoint import (
     ALL_TYPES,
-    Endpoint,
     NewSecret,
     WantedEndpoint,
+    WebhookEndpoint,
     check_endpoint,
     find_form_faults,
     sort_types,
@@ -40,9 +40,9 @@ from dunwell.platform.errors import EditConflict, InvalidState, NotFound, Valida
 
 __all__ = [
     "ALL_TYPES",
-    "Endpoint",
     "NewSecret",
     "WantedEndpoint",
+    "WebhookEndpoint",
     "add_endpoint",
     "change_endpoint",
     "check_endpoint",
@@ -71,7 +71,7 @@ async def add_endpoint(
     sealed = None
     if wanted.authorization is not None:
         sealed = seal_authorization(keys, merchant_id, endpoint_id, wanted.authorization)
-    endpoint = Endpoint(
+    endpoint = WebhookEndpoint(
         merchant_id=merchant_id,
         endpoint_id=endpoint_id,
         url=wanted.url,
@@ -160,7 +160,7 @@ async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
     )  # fmt: skip
 
 
-async def _lock(work: Work, endpoint_id: UUID) -> Endpoint:
+async def _lock(work: Work, endpoint_id: UUID) -> WebhookEndpoint:
     """Raises NotFound."""
     endpoint = await lock_endpoint(work.tx, work.merchant_id, endpoint_id)
     if endpoint is None:
@@ -168,7 +168,7 @@ async def _lock(work: Work, endpoint_id: UUID) -> Endpoint:
     return endpoint
 
 
-def _list_values(endpoint: Endpoint) -> dict[str, object]:
+def _list_values(endpoint: WebhookEndpoint) -> dict[str, object]:
     """Without its secrets; an address with a query may hold one too."""
     return {
         "url": endpoint.url.partition("?")[0],

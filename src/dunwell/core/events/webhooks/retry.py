@@ -40,15 +40,15 @@ class RetryAt:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUpDelivery:
     """The last try failed; only a replay brings the event again."""
 
 
-Decision: TypeAlias = Delivered | RetryAt | GiveUp
+Decision: TypeAlias = Delivered | RetryAt | GiveUpDelivery
 
 
 @dataclass(frozen=True, slots=True)
-class Health:
+class FailureHistory:
     """What is remembered of an endpoint's failures; all empty for one that works."""
 
     first_failure_at: datetime | None = None
@@ -66,7 +66,7 @@ class Health:
         return self.first_failure_at is None
 
 
-WELL = Health()
+WELL = FailureHistory()
 
 
 def is_success(status: int | None) -> bool:
@@ -85,7 +85,7 @@ def decide_next_try(
     if is_success(status):
         return Delivered()
     if tries >= MOST_TRIES:
-        return GiveUp()
+        return GiveUpDelivery()
     gap = GAPS[tries - 1] * (1 - _SPREAD + 2 * _SPREAD * fraction)
     if status in _ASKS_TO_WAIT and wish is not None:
         gap = max(gap, min(wish, _LONGEST_WISH))
@@ -107,7 +107,7 @@ def read_retry_after(value: str | None, now: datetime) -> timedelta | None:
     return max(aware - now, timedelta(0))
 
 
-def judge_endpoint(health: Health, status: int | None, now: datetime) -> Health:
+def judge_endpoint(health: FailureHistory, status: int | None, now: datetime) -> FailureHistory:
     """What an answer, or its absence (None), changes about the endpoint it came from.
 
     A success clears everything and switches on. A second 410 an hour after the first, and five
@@ -128,13 +128,15 @@ def judge_endpoint(health: Health, status: int | None, now: datetime) -> Health:
     )
 
 
-def plan_next_probe(health: Health, now: datetime) -> Health:
+def plan_next_probe(health: FailureHistory, now: datetime) -> FailureHistory:
     """A probe starts now; the next, should this one fail, comes after a gap twice as long."""
     gap = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _LONGEST_PROBE_GAP)
     return replace(health, probes=health.probes + 1, probe_at=now + gap)
 
 
-def _find_reason_to_disable(health: Health, status: int | None, now: datetime) -> str | None:
+def _find_reason_to_disable(
+    health: FailureHistory, status: int | None, now: datetime
+) -> str | None:
     gone, failing = health.gone_at, health.first_failure_at
     if status == _GONE and gone is not None and now - gone >= _GONE_AGAIN_AFTER:
         return "GONE"
@@ -148,7 +150,7 @@ _FIRST_SLOTS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Pace:
+class DeliveryPace:
     """`slots` deliveries in flight at most, `set_size` leased at once."""
 
     most_slots: int
@@ -157,23 +159,23 @@ class Pace:
     set_size: int
 
 
-def start_pace(most_slots: int, largest_set: int, *, is_failing: bool) -> Pace:
+def start_pace(most_slots: int, largest_set: int, *, is_failing: bool) -> DeliveryPace:
     """The pace of an endpoint not delivered to just before."""
     slots = 1 if is_failing else min(_FIRST_SLOTS, most_slots)
-    return Pace(most_slots, largest_set, slots, min(most_slots, largest_set))
+    return DeliveryPace(most_slots, largest_set, slots, min(most_slots, largest_set))
 
 
-def after_success(pace: Pace) -> Pace:
+def after_success(pace: DeliveryPace) -> DeliveryPace:
     if pace.slots >= pace.most_slots:
         return pace
     return replace(pace, slots=pace.slots + 1)
 
 
-def after_failure(pace: Pace) -> Pace:
+def after_failure(pace: DeliveryPace) -> DeliveryPace:
     return replace(pace, slots=max(1, pace.slots // 2))
 
 
-def after_set(pace: Pace, finished: int, seconds: float) -> Pace:
+def after_set(pace: DeliveryPace, finished: int, seconds: float) -> DeliveryPace:
     """Size the next set by the `finished` deliveries of the last `seconds`."""
     expected = int(finished / max(seconds, 0.001) * _SET_SECONDS)
     return replace(pace, set_size=max(pace.slots, min(expected, pace.largest_set)))

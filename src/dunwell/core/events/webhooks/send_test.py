@@ -13,9 +13,9 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.payloads import EventHead, checkpoint_reached
 from dunwell.core.events.webhooks.delivery import Seals, WebhookSender
-from dunwell.core.events.webhooks.endpoint import Endpoint
+from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
 from dunwell.core.events.webhooks.store import (
-    Delivery,
+    LeasedDelivery,
     Reply,
     load_endpoint,
     load_endpoints,
@@ -34,7 +34,7 @@ _MESSAGE = "A test delivery: no claim stands behind it."
 class TestEvent:
     """A test event on its way to an endpoint. `at` is real time."""
 
-    endpoint: Endpoint
+    endpoint: WebhookEndpoint
     event_id: UUID
     at: datetime
     # Where the merchant's webhooks may be sent.
@@ -55,7 +55,7 @@ async def begin_test(work: Work, endpoint_id: UUID) -> TestEvent:
     return test
 
 
-async def find_endpoint(tx: Connection, merchant_id: int, url: str) -> Endpoint:
+async def find_endpoint(tx: Connection, merchant_id: int, url: str) -> WebhookEndpoint:
     """The merchant's endpoint at this address. Raises NotFound, naming those there are."""
     endpoints = await load_endpoints(tx, merchant_id)
     for each in endpoints:
@@ -78,7 +78,7 @@ async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> Re
     )
     event = checkpoint_reached(head, _STEP, 0, _MESSAGE)
     lease = Lease(test.event_id, test.at)  # nobody leases it: it is in no table
-    delivery = Delivery(
+    delivery = LeasedDelivery(
         event_id=test.event_id, sequence=event.sequence, body=event.body, tries=0, lease=lease
     )
     return await sender.send(Seals(keys, test.endpoint), delivery, test.at, test.reach)

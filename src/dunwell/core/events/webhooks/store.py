@@ -7,8 +7,8 @@ from operator import itemgetter
 from uuid import UUID
 
 from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach, read_reach
-from dunwell.core.events.webhooks.endpoint import Endpoint
-from dunwell.core.events.webhooks.retry import Decision, Delivered, Health, RetryAt
+from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
+from dunwell.core.events.webhooks.retry import Decision, Delivered, FailureHistory, RetryAt
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease, LeasedTable
 from dunwell.platform.database.sql import compose
@@ -100,17 +100,21 @@ WHERE m.merchant_id = $1
 """
 
 
-async def load_endpoints(tx: Connection, merchant_id: int) -> list[Endpoint]:
+async def load_endpoints(tx: Connection, merchant_id: int) -> list[WebhookEndpoint]:
     """The merchant's endpoints, oldest first; removed ones left out."""
     return [read_endpoint(row) for row in await tx.fetch(_LOAD_ALL, merchant_id)]
 
 
-async def load_endpoint(tx: Connection, merchant_id: int, endpoint_id: UUID) -> Endpoint | None:
+async def load_endpoint(
+    tx: Connection, merchant_id: int, endpoint_id: UUID
+) -> WebhookEndpoint | None:
     row = await tx.fetchrow(_LOAD_ONE, merchant_id, endpoint_id)
     return None if row is None else read_endpoint(row)
 
 
-async def lock_endpoint(tx: Connection, merchant_id: int, endpoint_id: UUID) -> Endpoint | None:
+async def lock_endpoint(
+    tx: Connection, merchant_id: int, endpoint_id: UUID
+) -> WebhookEndpoint | None:
     """Load it for a change of its health; events go on being written for it meanwhile."""
     row = await tx.fetchrow(_LOCK_ONE, merchant_id, endpoint_id)
     return None if row is None else read_endpoint(row)
@@ -122,7 +126,7 @@ async def load_reach(tx: Connection, merchant_id: int) -> WebhookReach:
     return PUBLIC_REACH if row is None else read_reach(row["networks"], row["key"])
 
 
-async def insert_endpoint(tx: Connection, endpoint: Endpoint, created_at: datetime) -> bool:
+async def insert_endpoint(tx: Connection, endpoint: WebhookEndpoint, created_at: datetime) -> bool:
     """False when the merchant already has an endpoint at this address."""
     status = await tx.execute(
         _INSERT, endpoint.merchant_id, endpoint.endpoint_id, endpoint.url, list(endpoint.types),
@@ -131,7 +135,7 @@ async def insert_endpoint(tx: Connection, endpoint: Endpoint, created_at: dateti
     return bool(status == "INSERT 0 1")
 
 
-async def save_endpoint(tx: Connection, endpoint: Endpoint) -> None:
+async def save_endpoint(tx: Connection, endpoint: WebhookEndpoint) -> None:
     """Write the types and the authorization."""
     await tx.execute(
         _UPDATE, endpoint.merchant_id, endpoint.endpoint_id,
@@ -153,16 +157,18 @@ async def mark_removed(
     return int(await tx.fetchval(_REMOVE, merchant_id, endpoint_id, removed_at))
 
 
-async def save_health(tx: Connection, merchant_id: int, endpoint_id: UUID, health: Health) -> None:
+async def save_health(
+    tx: Connection, merchant_id: int, endpoint_id: UUID, health: FailureHistory
+) -> None:
     await tx.execute(
         _UPDATE_HEALTH, merchant_id, endpoint_id, health.first_failure_at, health.gone_at,
         health.disabled_at, health.disabled_reason, health.probe_at, health.probes,
     )  # fmt: skip
 
 
-def read_endpoint(row: Row) -> Endpoint:
+def read_endpoint(row: Row) -> WebhookEndpoint:
     """A row that has ENDPOINT_COLUMNS."""
-    return Endpoint(
+    return WebhookEndpoint(
         merchant_id=row["merchant_id"],
         endpoint_id=row["endpoint_id"],
         url=row["url"],
@@ -171,7 +177,7 @@ def read_endpoint(row: Row) -> Endpoint:
         previous_secret_sealed=row["previous_secret_sealed"],
         previous_secret_until=row["previous_secret_until"],
         authorization_sealed=row["authorization_sealed"],
-        health=Health(
+        health=FailureHistory(
             first_failure_at=row["first_failure_at"],
             gone_at=row["gone_at"],
             disabled_at=row["disabled_at"],
@@ -299,7 +305,7 @@ SELECT * FROM settled
 
 
 @dataclass(frozen=True, slots=True)
-class Delivery:
+class LeasedDelivery:
     """One event on its way to one endpoint; `tries` were made before, `tries_before` of them before
     it was replayed."""
 
@@ -325,11 +331,11 @@ class Reply:
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class DeliveryOutcome:
     """What became of a try begun `at` an instant, and what follows."""
 
-    endpoint: Endpoint
-    delivery: Delivery
+    endpoint: WebhookEndpoint
+    delivery: LeasedDelivery
     decision: Decision
     at: datetime
     reply: Reply
@@ -337,15 +343,15 @@ class Outcome:
 
 async def find_due_endpoints(
     tx: Connection, now: datetime, behind: tuple[int, UUID], limit: int
-) -> list[Endpoint]:
+) -> list[WebhookEndpoint]:
     """Endpoints with something due, in the order of merchants, from behind the given one on."""
     rows = await tx.fetch(_FIND_DUE, now, *behind, limit)
     return [read_endpoint(row) for row in rows]
 
 
 async def lease_deliveries(
-    tx: Connection, endpoint: Endpoint, lease: Lease, *, now: datetime, size: int
-) -> list[Delivery]:
+    tx: Connection, endpoint: WebhookEndpoint, lease: Lease, *, now: datetime, size: int
+) -> list[LeasedDelivery]:
     """Take at most `size` of the endpoint's due deliveries that nobody else is just taking."""
     rows = await tx.fetch(
         _LEASE,
@@ -353,7 +359,7 @@ async def lease_deliveries(
     )  # fmt: skip
     # Live ones first: the queue sends a set in this order.
     return [
-        Delivery(
+        LeasedDelivery(
             event_id=row["event_id"],
             sequence=row["sequence"],
             body=row["body"],
@@ -366,7 +372,10 @@ async def lease_deliveries(
 
 
 async def release_deliveries(
-    tx: Connection, endpoint: Endpoint, deliveries: Sequence[Delivery], due_at: datetime
+    tx: Connection,
+    endpoint: WebhookEndpoint,
+    deliveries: Sequence[LeasedDelivery],
+    due_at: datetime,
 ) -> None:
     """Give back what was leased and not begun."""
     await tx.execute(
@@ -379,7 +388,7 @@ async def release_deliveries(
     )
 
 
-async def save_outcomes(tx: Connection, outcomes: Sequence[Outcome]) -> None:
+async def save_outcomes(tx: Connection, outcomes: Sequence[DeliveryOutcome]) -> None:
     """Write the deliveries' new states and the log of tries; sorted, so that two who write the
     same rows wait for each other instead of locking each other out."""
     ordered = sorted(outcomes, key=lambda each: each.delivery.event_id)

@@ -27,7 +27,7 @@ from dunwell.core.workflows.versions.parts import (
     name_step,
 )
 from dunwell.core.workflows.versions.store import load_known_steps
-from dunwell.core.workflows.versions.versions import Draft, Version
+from dunwell.core.workflows.versions.versions import Version, WorkflowDraft
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.differences import compute_revision
 
@@ -35,14 +35,14 @@ Parts = dict[str, Any]
 
 
 async def store_changed_draft(
-    work: Work, workflow_id: UUID, former: Version | Draft | None, wanted: Definition
-) -> tuple[Draft, Parts, Parts]:
+    work: Work, workflow_id: UUID, former: Version | WorkflowDraft | None, wanted: Definition
+) -> tuple[WorkflowDraft, Parts, Parts]:
     """Put `wanted` in the place of what the draft was made from, as the actor's change. Answers the
     new draft, and the parts that differ as they were and are, for the audit log. The workflow is
     locked."""
     work.need(Right.CONFIGURE)
     before, after = compare(former.definition if former else None, wanted)
-    draft = Draft(work.ids.new(work.now), wanted)
+    draft = WorkflowDraft(work.ids.new(work.now), wanted)
     await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
     standing = await load_open_changes(work.tx, work.merchant_id, workflow_id)
     merged = merge_changes(
@@ -56,7 +56,7 @@ async def store_changed_draft(
     return draft, before, after
 
 
-async def new_draft(work: Work, workflow_id: UUID) -> Draft:
+async def new_draft(work: Work, workflow_id: UUID) -> WorkflowDraft:
     """Raises NotFound, and InvalidState: there is a draft, which names its id."""
     work.need(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
@@ -68,7 +68,7 @@ async def new_draft(work: Work, workflow_id: UUID) -> Draft:
             f"The workflow has a draft already{named}; go on with it, or discard it first.",
             state="DRAFT",
         )
-    draft = Draft(work.ids.new(work.now), current.definition)
+    draft = WorkflowDraft(work.ids.new(work.now), current.definition)
     await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
     await save_audit(
         work, "workflow.new_draft", f"workflow:{workflow_id}",

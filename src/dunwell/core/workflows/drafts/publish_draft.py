@@ -16,9 +16,9 @@ from dunwell.core.workflows.drafts.store import load_open_changes, mark_publishe
 from dunwell.core.workflows.store import load_current, load_draft, save_publication
 from dunwell.core.workflows.versions.store import load_known_steps
 from dunwell.core.workflows.versions.versions import (
-    Draft,
-    Verdict,
     Version,
+    VersionVerdict,
+    WorkflowDraft,
     find_next_number,
     find_reused_ids,
     find_verdict,
@@ -97,7 +97,7 @@ async def _check_ticks(work: Work, workflow_id: UUID, ticks: Ticks | None) -> No
         raise ChangesUnseen(came, unticked)
 
 
-async def _check_publishable(work: Work, workflow_id: UUID, draft: Draft) -> None:
+async def _check_publishable(work: Work, workflow_id: UUID, draft: WorkflowDraft) -> None:
     """A draft may be stored with faults; a version may not."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
     faults = find_definition_faults(msgspec.to_builtins(draft.definition))
@@ -106,12 +106,12 @@ async def _check_publishable(work: Work, workflow_id: UUID, draft: Draft) -> Non
         raise ValidationError(faults)
 
 
-def _find_verdict(current: Version | None, draft: Draft) -> Verdict:
+def _find_verdict(current: Version | None, draft: WorkflowDraft) -> VersionVerdict:
     """Raises InvalidState: nothing differs."""
     if current is None:
-        return Verdict.MAJOR
+        return VersionVerdict.MAJOR
     verdict = find_verdict(current.definition, draft.definition)
-    if verdict is Verdict.NONE:
+    if verdict is VersionVerdict.NONE:
         raise InvalidState(
             "The draft does not differ from the published version; change or discard it.",
             state="DRAFT",

@@ -18,7 +18,7 @@ from dunwell.core.workflows.store import (
     load_workflows,
     save_workflow,
 )
-from dunwell.core.workflows.versions.versions import Draft
+from dunwell.core.workflows.versions.versions import WorkflowDraft
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
 
 
@@ -95,7 +95,7 @@ async def replace_draft(
 
 
 async def _check_unchanged(
-    work: Work, workflow_id: UUID, standing: Draft | None, expected_id: UUID
+    work: Work, workflow_id: UUID, standing: WorkflowDraft | None, expected_id: UUID
 ) -> None:
     newest = standing or await load_current(work.tx, work.merchant_id, workflow_id)
     if newest is None or newest.version_id != expected_id:

@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.versions.versions import KnownStep, Scenario
+from dunwell.core.workflows.versions.versions import KnownStep, ScenarioVersion
 from dunwell.platform.database.database import Connection, Row
 
 # After the switch the same row is the copy's v1.0, which never changes. Rides on the primary keys.
@@ -80,7 +80,7 @@ WHERE version.merchant_id = $1
 _GREATEST_INTEGER = 2**31 - 1
 
 
-async def load_scenarios(tx: Connection, merchant_id: int) -> list[Scenario]:
+async def load_scenarios(tx: Connection, merchant_id: int) -> list[ScenarioVersion]:
     """A merchant's scenarios in the order of their ids; after the switch as they were then."""
     return [_read(row) for row in await tx.fetch(_LOAD_SCENARIOS, merchant_id)]
 
@@ -99,7 +99,7 @@ async def find_scenario_id(tx: Connection, merchant_id: int, workflow_id: UUID) 
     return scenario_id
 
 
-async def save_new_scenario(tx: Connection, merchant_id: int, scenario: Scenario) -> int:
+async def save_new_scenario(tx: Connection, merchant_id: int, scenario: ScenarioVersion) -> int:
     """Store a scenario under a name that is free; answers its id (the one given is not used)."""
     scenario_id: int = await tx.fetchval(
         _INSERT, merchant_id, scenario.workflow_id, scenario.name, scenario.copy_version_id,
@@ -110,7 +110,7 @@ async def save_new_scenario(tx: Connection, merchant_id: int, scenario: Scenario
 
 
 async def save_scenario_definition(
-    tx: Connection, merchant_id: int, scenario: Scenario, now: datetime
+    tx: Connection, merchant_id: int, scenario: ScenarioVersion, now: datetime
 ) -> None:
     """Store `scenario`'s version id, definition and retired steps in place of those before."""
     retired = [
@@ -134,14 +134,14 @@ async def publish_scenarios(tx: Connection, merchant_id: int, now: datetime) -> 
     await tx.execute(_PUBLISH_ALL, merchant_id, now)
 
 
-def _read(row: Row) -> Scenario:
+def _read(row: Row) -> ScenarioVersion:
     values = dict(row)
     definition = msgspec.convert(values.pop("definition"), Definition)
     retired = {
         step["id"]: KnownStep(step["kind"], step["name"], "taken out")
         for step in values.pop("retired_steps")
     }
-    return Scenario(**values, definition=definition, retired=retired)
+    return ScenarioVersion(**values, definition=definition, retired=retired)
 
 
 def _write(definition: Definition) -> Any:

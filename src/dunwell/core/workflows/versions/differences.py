@@ -12,7 +12,7 @@ import msgspec
 
 from dunwell.core.workflows.definition import Definition, Step
 from dunwell.core.workflows.versions.parts import SETTINGS, STEP_ORDER, find_step_id, is_writing
-from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, Verdict
+from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, VersionVerdict
 from dunwell.platform.text.differences import compare_values
 
 
@@ -58,7 +58,7 @@ _MAJOR_FIELDS = {
     str(kind.__struct_config__.tag): {
         each.encode_name
         for each in msgspec.structs.fields(kind)
-        if verdicts[each.name] is Verdict.MAJOR
+        if verdicts[each.name] is VersionVerdict.MAJOR
     }
     for kind, verdicts in FIELD_VERDICTS.items()
     if kind is not Definition

@@ -13,7 +13,7 @@ import msgspec
 
 from dunwell.core.workflows.definition import (
     CheckpointStep,
-    CommunicationStep,
+    ContactStep,
     Definition,
     FeeStep,
     Step,
@@ -52,34 +52,40 @@ def find_reused_ids(known: Mapping[int, KnownStep], definition: Definition) -> l
     return faults
 
 
-class Verdict(StrEnum):
+class VersionVerdict(StrEnum):
     NONE = "NONE"
     MINOR = "MINOR"
     MAJOR = "MAJOR"
 
 
-_OF_EVERY_STEP = {"id": Verdict.MAJOR, "name": Verdict.MINOR, "when": Verdict.MAJOR}
+_OF_EVERY_STEP = {
+    "id": VersionVerdict.MAJOR,
+    "name": VersionVerdict.MINOR,
+    "when": VersionVerdict.MAJOR,
+}
 
 # What a change of each field amounts to. Of `steps` as a whole: their number, order and kinds; what
 # stands within a step goes by the step's own fields.
-FIELD_VERDICTS: Mapping[type[msgspec.Struct], Mapping[str, Verdict]] = {
+FIELD_VERDICTS: Mapping[type[msgspec.Struct], Mapping[str, VersionVerdict]] = {
     Definition: {
-        "settings": Verdict.MAJOR,
-        "steps": Verdict.MAJOR,
-        "templates": Verdict.MINOR,
-        "snippets": Verdict.MINOR,
+        "settings": VersionVerdict.MAJOR,
+        "steps": VersionVerdict.MAJOR,
+        "templates": VersionVerdict.MINOR,
+        "snippets": VersionVerdict.MINOR,
     },
-    CommunicationStep: _OF_EVERY_STEP
+    ContactStep: _OF_EVERY_STEP
     | {
-        "channel": Verdict.MINOR,
-        "template": Verdict.MINOR,
-        "fallbacks": Verdict.MINOR,
-        "send": Verdict.MINOR,
-        "attachments": Verdict.MINOR,
+        "channel": VersionVerdict.MINOR,
+        "template": VersionVerdict.MINOR,
+        "fallbacks": VersionVerdict.MINOR,
+        "send": VersionVerdict.MINOR,
+        "attachments": VersionVerdict.MINOR,
     },
-    WaitStep: _OF_EVERY_STEP | {"days": Verdict.MAJOR, "business_days": Verdict.MAJOR},
-    FeeStep: _OF_EVERY_STEP | {"type": Verdict.MINOR, "value": Verdict.MINOR},
-    CheckpointStep: _OF_EVERY_STEP | {"offset": Verdict.MINOR, "message": Verdict.MINOR},
+    WaitStep: _OF_EVERY_STEP
+    | {"days": VersionVerdict.MAJOR, "business_days": VersionVerdict.MAJOR},
+    FeeStep: _OF_EVERY_STEP | {"type": VersionVerdict.MINOR, "value": VersionVerdict.MINOR},
+    CheckpointStep: _OF_EVERY_STEP
+    | {"offset": VersionVerdict.MINOR, "message": VersionVerdict.MINOR},
 }
 
 
@@ -99,13 +105,13 @@ class Version:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class WorkflowDraft:
     version_id: UUID
     definition: Definition
 
 
 @dataclass(frozen=True, slots=True)
-class Scenario:
+class ScenarioVersion:
     """A workflow with one version, edited in place until the switch publishes it."""
 
     scenario_id: int
@@ -127,18 +133,18 @@ def render_version_name(major: int, minor: int) -> str:
     return f"v{major}.{minor}"
 
 
-def find_verdict(old: Definition, new: Definition) -> Verdict:
+def find_verdict(old: Definition, new: Definition) -> VersionVerdict:
     """What publishing `new` after `old` amounts to."""
     if old == new:
-        return Verdict.NONE
-    return Verdict.MINOR if _course_of(old) == _course_of(new) else Verdict.MAJOR
+        return VersionVerdict.NONE
+    return VersionVerdict.MINOR if _course_of(old) == _course_of(new) else VersionVerdict.MAJOR
 
 
-def find_next_number(current: Version | None, verdict: Verdict) -> tuple[int, int]:
+def find_next_number(current: Version | None, verdict: VersionVerdict) -> tuple[int, int]:
     """Major and minor of the version after `current`; the first is 1, 0."""
     if current is None:
         return 1, 0
-    if verdict is Verdict.MAJOR:
+    if verdict is VersionVerdict.MAJOR:
         return current.major + 1, 0
     return current.major, current.minor + 1
 
@@ -151,4 +157,6 @@ def _course_of(definition: Definition) -> tuple[object, ...]:
 def _place_of(step: Step) -> tuple[object, ...]:
     kind = type(step)
     fields = FIELD_VERDICTS[kind].items()
-    return kind, *(getattr(step, name) for name, verdict in fields if verdict is Verdict.MAJOR)
+    return kind, *(
+        getattr(step, name) for name, verdict in fields if verdict is VersionVerdict.MAJOR
+    )

@@ -6,7 +6,7 @@ from typing import Any
 from dunwell.accounts.merchants.rights import SCOPE_RIGHTS
 from dunwell.interfaces.api.catalogue import OPERATIONS, TAGS
 from dunwell.interfaces.api.failures import KINDS, FailureKind
-from dunwell.interfaces.api.operation import Body, Operation, Parameter
+from dunwell.interfaces.api.operation import Operation, Parameter, RequestBody
 from dunwell.interfaces.api.reference.components import Components, Schema, refer_to
 from dunwell.interfaces.api.reference.failure_examples import TOKEN_FAILURES, show_failure
 from dunwell.interfaces.api.reference.generator_rules import prepare_for_generators
@@ -211,7 +211,7 @@ def _describe_operation(operation: Operation, components: Components) -> dict[st
     return described
 
 
-def _describe_body(body: Body) -> str:
+def _describe_body(body: RequestBody) -> str:
     """What the body's schema does not say. Further media types are named in words: of an operation
     with two, openapi-python-client generates code that does not compile."""
     sentences = [body.description] if body.description else []

@@ -10,7 +10,7 @@ _DEEPEST = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class ReferenceField:
     """One field. `kind` is its type in words, `depth` how far it is nested."""
 
     name: str
@@ -20,7 +20,9 @@ class Field:
     depth: int
 
 
-def list_fields(schema: Schema, named: Mapping[str, Schema], depth: int = 0) -> Iterator[Field]:
+def list_fields(
+    schema: Schema, named: Mapping[str, Schema], depth: int = 0
+) -> Iterator[ReferenceField]:
     """The fields of an object, or of an array's or a union's first object."""
     whole = _find_object(schema, named)
     if whole is None or depth > _DEEPEST:
@@ -28,7 +30,7 @@ def list_fields(schema: Schema, named: Mapping[str, Schema], depth: int = 0) -> 
     required = whole.get("required", ())
     for name, field in whole.get("properties", {}).items():
         resolved = resolve(field, named)
-        yield Field(
+        yield ReferenceField(
             name=name,
             kind=describe_kind(field, named),
             description=_describe(field, resolved, named),

@@ -13,7 +13,12 @@ from dunwell.interfaces.api.fault_codes import FAULT_CODES
 from dunwell.interfaces.api.operation import Operation
 from dunwell.interfaces.api.reference.document import INTRODUCTION, build_document
 from dunwell.interfaces.api.reference.failure_examples import show_failure
-from dunwell.interfaces.api.reference.fields import Field, describe_kind, list_fields, resolve
+from dunwell.interfaces.api.reference.fields import (
+    ReferenceField,
+    describe_kind,
+    list_fields,
+    resolve,
+)
 from dunwell.interfaces.api.reference.layouts import load_template
 from dunwell.interfaces.api.reference.refusals import list_kinds
 
@@ -24,9 +29,9 @@ _BREAK = " \\\n  "
 @dataclass(frozen=True, slots=True)
 class OperationView:
     operation: Operation
-    parameters: list[Field]
-    request: list[Field]
-    result: list[Field]
+    parameters: list[ReferenceField]
+    request: list[ReferenceField]
+    result: list[ReferenceField]
     result_kind: str
     curl: str
     answer: str
@@ -67,7 +72,7 @@ def _view(operation: Operation, document: dict[str, Any]) -> OperationView:
     described = document["paths"][operation.path][operation.method.lower()]
     named = document["components"]["schemas"]
     result, answer = _show_answer(operation, described["responses"]["200"]["content"], named)
-    request: list[Field] = []
+    request: list[ReferenceField] = []
     if operation.body is not None:
         content = described["requestBody"]["content"][operation.body.media_type]
         request = list(list_fields(content["schema"], named))
@@ -95,14 +100,14 @@ def _show_answer(
     return schema, render_json(content["application/json"]["example"])
 
 
-def _view_parameter(parameter: dict[str, Any], named: dict[str, Any]) -> Field:
+def _view_parameter(parameter: dict[str, Any], named: dict[str, Any]) -> ReferenceField:
     schema = resolve(parameter["schema"], named)
     described = parameter["description"]
     if "enum" in schema:
         described += " One of " + ", ".join(f"`{each}`" for each in schema["enum"]) + "."
     if "maximum" in schema:
         described += f" At most {schema['maximum']:,}."
-    return Field(
+    return ReferenceField(
         name=parameter["name"],
         kind=f"{describe_kind(schema, named)} in {parameter['in']}",
         description=described,
@@ -111,7 +116,7 @@ def _view_parameter(parameter: dict[str, Any], named: dict[str, Any]) -> Field:
     )
 
 
-def _list_detail_fields(named: dict[str, Any], kind: FailureKind) -> list[Field]:
+def _list_detail_fields(named: dict[str, Any], kind: FailureKind) -> list[ReferenceField]:
     return list(list_fields(named[kind.details.__name__], named))
 
 

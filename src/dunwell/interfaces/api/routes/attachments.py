@@ -18,8 +18,8 @@ from dunwell.core.files.upload import ALLOWED_TYPES, NewUpload, PreparedUpload
 from dunwell.core.files.uploads import accept_upload, check_storage_room, check_upload, put_away
 from dunwell.interfaces.api.address import read_attachment_id, read_claim_id
 from dunwell.interfaces.api.answer import answer_file
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.claim_showing import show_attachment
 from dunwell.interfaces.api.routes.parameters import (
@@ -48,7 +48,7 @@ from dunwell.platform.errors import (
     UnsupportedMediaType,
     ValidationError,
 )
-from dunwell.platform.http.multipart import MEDIA_TYPE, Part
+from dunwell.platform.http.multipart import MEDIA_TYPE, FormPart
 from dunwell.platform.text.shape import render_nearest, render_pointer
 
 _KNOWN = (FRIENDLY_NAME, FILE_NAME)
@@ -69,7 +69,7 @@ UPLOAD_FILE = Operation(
         "debtors see."
     ),
     parameters=(MERCHANT_ID,),
-    body=Body(
+    body=RequestBody(
         media_type=MEDIA_TYPE,
         shape=FORM,
         example={FRIENDLY_NAME: "Invoice 0815", FILE_NAME: "@invoice-0815.pdf"},
@@ -81,7 +81,7 @@ UPLOAD_FILE = Operation(
 )
 
 
-async def _prepare(call: Call) -> PreparedUpload:
+async def _prepare(call: ApiCall) -> PreparedUpload:
     new = _read_upload(call.parts)
     call.query.check()
     tools, resources = call.tools, call.tools.resources
@@ -98,11 +98,11 @@ async def _prepare(call: Call) -> PreparedUpload:
     return checked.prepared
 
 
-async def _accept(call: Call) -> UploadTicket:
+async def _accept(call: ApiCall) -> UploadTicket:
     return UploadTicket(str(await accept_upload(call.work, call.prepared)))
 
 
-def _read_upload(parts: list[Part]) -> NewUpload:
+def _read_upload(parts: list[FormPart]) -> NewUpload:
     """The upload a form asks for. Raises ValidationError with every fault of the form."""
     faults = _find_faults(parts)
     if faults:
@@ -116,7 +116,7 @@ def _read_upload(parts: list[Part]) -> NewUpload:
     )
 
 
-def _find_faults(parts: list[Part]) -> list[Fault]:
+def _find_faults(parts: list[FormPart]) -> list[Fault]:
     given = [part.name for part in parts]
     missing = [name for name in _KNOWN if name not in given]
     faults = [Fault(f"/{name}", f'The part "{name}" is required.', "REQUIRED") for name in missing]
@@ -143,7 +143,7 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-UPLOAD_ENDPOINTS = (Endpoint(UPLOAD_FILE, _accept, prepare=_prepare),)
+UPLOAD_ENDPOINTS = (ApiEndpoint(UPLOAD_FILE, _accept, prepare=_prepare),)
 
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/attachments"
@@ -157,7 +157,7 @@ ATTACHMENT_EXAMPLE: dict[str, Any] = {
     "createdAt": "2026-03-02T22:01:30.240Z",
     "state": "READY",
 }
-_BODY = Body(
+_BODY = RequestBody(
     media_type="application/json",
     shape=AttachmentSubmission,
     example={"sourceType": "TICKET", "source": TICKET_EXAMPLE},
@@ -276,7 +276,7 @@ DOWNLOAD_ATTACHMENT = Operation(
 )
 
 
-async def _list(call: Call) -> AttachmentList:
+async def _list(call: ApiCall) -> AttachmentList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
@@ -284,32 +284,32 @@ async def _list(call: Call) -> AttachmentList:
     return AttachmentList([show_attachment(each) for each in page.items], page.next_cursor)
 
 
-async def _attach(call: Call) -> Attachment:
+async def _attach(call: ApiCall) -> Attachment:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     return show_attachment(await attach_file(call.work, claim_id, _read_ticket(call)))
 
 
-async def _read(call: Call) -> Attachment:
+async def _read(call: ApiCall) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
     return show_attachment(await read_attachment(call.work, claim_id, attachment_id))
 
 
-async def _replace(call: Call) -> Attachment:
+async def _replace(call: ApiCall) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
     ticket_id = _read_ticket(call)
     return show_attachment(await replace_attachment(call.work, claim_id, attachment_id, ticket_id))
 
 
-async def _delete(call: Call) -> Attachment:
+async def _delete(call: ApiCall) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
     return show_attachment(await detach_file(call.work, claim_id, attachment_id))
 
 
-async def _download(call: Call) -> Response:
+async def _download(call: ApiCall) -> Response:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
     # The connection is given back before the file storage is called.
@@ -320,11 +320,11 @@ async def _download(call: Call) -> Response:
     )
 
 
-def _read_ids(call: Call) -> tuple[int, UUID]:
+def _read_ids(call: ApiCall) -> tuple[int, UUID]:
     return read_claim_id(call.path["claim_id"]), read_attachment_id(call.path["attachment_id"])
 
 
-def _read_ticket(call: Call) -> UUID:
+def _read_ticket(call: ApiCall) -> UUID:
     """Raises UnknownTicket for what cannot be a ticket of ours."""
     given = read_shape(call.body, AttachmentSubmission)
     if given.ticket_id is None:
@@ -333,10 +333,10 @@ def _read_ticket(call: Call) -> UUID:
 
 
 ENDPOINTS = (
-    Endpoint(LIST_ATTACHMENTS, _list, Span.CONNECTION),
-    Endpoint(ATTACH_FILE, _attach),
-    Endpoint(READ_ATTACHMENT, _read, Span.CONNECTION),
-    Endpoint(REPLACE_ATTACHMENT, _replace),
-    Endpoint(DELETE_ATTACHMENT, _delete),
-    Endpoint(DOWNLOAD_ATTACHMENT, _download, Span.OWN),
+    ApiEndpoint(LIST_ATTACHMENTS, _list, Span.CONNECTION),
+    ApiEndpoint(ATTACH_FILE, _attach),
+    ApiEndpoint(READ_ATTACHMENT, _read, Span.CONNECTION),
+    ApiEndpoint(REPLACE_ATTACHMENT, _replace),
+    ApiEndpoint(DELETE_ATTACHMENT, _delete),
+    ApiEndpoint(DOWNLOAD_ATTACHMENT, _download, Span.OWN),
 )

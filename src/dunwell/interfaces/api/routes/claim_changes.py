@@ -10,8 +10,8 @@ from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.interfaces.api.address import read_claim_id
 from dunwell.interfaces.api.answer import JSON
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody
 from dunwell.interfaces.api.reading import read_document, read_shape
 from dunwell.interfaces.api.routes.claim_reading import CLAIM_EXAMPLE, answer_claim
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID
@@ -49,7 +49,7 @@ CHANGE_CLAIM = Operation(
         "changed here: see items and fees."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
-    body=Body(
+    body=RequestBody(
         media_type=_MERGE_PATCH,
         further_media_types=(JSON,),
         shape=ContactPatch,
@@ -127,7 +127,7 @@ PAUSE_CLAIM = Operation(
         "that is CREATED or IN_PROCESS can be paused. The body may be left out. It raises no event."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=PauseRequest,
         example={"until": "2026-03-24T08:00:00Z", "reason": "In talks with the debtor"},
@@ -158,7 +158,7 @@ RESUME_CLAIM = Operation(
 )
 
 
-async def _change(call: Call) -> Claim:
+async def _change(call: ApiCall) -> Claim:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     patch, faults = read_document(call.body)
@@ -166,7 +166,7 @@ async def _change(call: Call) -> Claim:
     return await answer_claim(call, claim_id)
 
 
-async def _pause(call: Call) -> Claim:
+async def _pause(call: ApiCall) -> Claim:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     given = read_shape(call.body, PauseRequest, _find_faulty_pause)
@@ -179,10 +179,12 @@ def _find_faulty_pause(given: PauseRequest) -> Iterator[Fault]:
     yield from find_faulty_instant(given.until, "/until")
 
 
-def _doing(use_case: Callable[[Work, int], Awaitable[None]]) -> Callable[[Call], Awaitable[Claim]]:
+def _doing(
+    use_case: Callable[[Work, int], Awaitable[None]],
+) -> Callable[[ApiCall], Awaitable[Claim]]:
     """An operation on a claim that takes nothing further."""
 
-    async def run(call: Call) -> Claim:
+    async def run(call: ApiCall) -> Claim:
         claim_id = read_claim_id(call.path["claim_id"])
         call.query.check()
         await use_case(call.work, claim_id)
@@ -192,9 +194,9 @@ def _doing(use_case: Callable[[Work, int], Awaitable[None]]) -> Callable[[Call],
 
 
 ENDPOINTS = (
-    Endpoint(CHANGE_CLAIM, _change),
-    Endpoint(WITHDRAW_CLAIM, _doing(withdraw_claim)),
-    Endpoint(ARCHIVE_CLAIM, _doing(archive_claim)),
-    Endpoint(PAUSE_CLAIM, _pause),
-    Endpoint(RESUME_CLAIM, _doing(resume_claim)),
+    ApiEndpoint(CHANGE_CLAIM, _change),
+    ApiEndpoint(WITHDRAW_CLAIM, _doing(withdraw_claim)),
+    ApiEndpoint(ARCHIVE_CLAIM, _doing(archive_claim)),
+    ApiEndpoint(PAUSE_CLAIM, _pause),
+    ApiEndpoint(RESUME_CLAIM, _doing(resume_claim)),
 )

@@ -5,10 +5,16 @@ from typing import Any
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import find_faulty_dates
 from dunwell.cases.intake.submission import ItemSubmission
-from dunwell.cases.payments.change_items import AddedItem, NewItem, add_fee, add_item, delete_item
+from dunwell.cases.payments.change_items import (
+    ItemAddition,
+    NewItem,
+    add_fee,
+    add_item,
+    delete_item,
+)
 from dunwell.interfaces.api.address import read_claim_id, read_item_id
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.claim_showing import show_item
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, ITEM_ID, MERCHANT_ID
@@ -40,7 +46,7 @@ ADD_FEE = Operation(
         f"`itemId` it belongs to a PRIMARY item and is deleted with it. {_ONLY}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=claims.FeeRequest,
         example={
@@ -78,7 +84,7 @@ ADD_ITEM = Operation(
     summary="Add an item",
     description=f"A further claim position, checked as those of a new claim are. {_ONLY}",
     parameters=(MERCHANT_ID, CLAIM_ID),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=ItemSubmission,
         example={
@@ -136,7 +142,7 @@ DELETE_ITEM = Operation(
 )
 
 
-async def _add_fee(call: Call) -> claims.AddedItem:
+async def _add_fee(call: ApiCall) -> claims.AddedItem:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     given = read_shape(call.body, claims.FeeRequest)
@@ -150,7 +156,7 @@ async def _add_fee(call: Call) -> claims.AddedItem:
     return _show(claim_id, await add_fee(call.work, claim_id, fee))
 
 
-async def _add_item(call: Call) -> claims.AddedItem:
+async def _add_item(call: ApiCall) -> claims.AddedItem:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     given = read_shape(call.body, ItemSubmission, find_faulty_dates)
@@ -164,7 +170,7 @@ async def _add_item(call: Call) -> claims.AddedItem:
     return _show(claim_id, await add_item(call.work, claim_id, item))
 
 
-async def _delete_item(call: Call) -> claims.DeletedItems:
+async def _delete_item(call: ApiCall) -> claims.DeletedItems:
     claim_id = read_claim_id(call.path["claim_id"])
     item_id = read_item_id(call.path["item_id"])
     call.query.check()
@@ -179,7 +185,7 @@ async def _delete_item(call: Call) -> claims.DeletedItems:
     )
 
 
-def _show(claim_id: int, added: AddedItem) -> claims.AddedItem:
+def _show(claim_id: int, added: ItemAddition) -> claims.AddedItem:
     return claims.AddedItem(
         item=show_item(added.item),
         claim_id=claim_id,
@@ -191,7 +197,7 @@ def _show(claim_id: int, added: AddedItem) -> claims.AddedItem:
 
 
 ENDPOINTS = (
-    Endpoint(ADD_FEE, _add_fee),
-    Endpoint(ADD_ITEM, _add_item),
-    Endpoint(DELETE_ITEM, _delete_item),
+    ApiEndpoint(ADD_FEE, _add_fee),
+    ApiEndpoint(ADD_ITEM, _add_item),
+    ApiEndpoint(DELETE_ITEM, _delete_item),
 )

@@ -6,14 +6,14 @@ from dunwell.cases.intake.check_claims import normalize_reference
 from dunwell.contact.messages.links import give_claim_token
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
-from dunwell.core.claims.lists.store import ListedClaim as Found
+from dunwell.core.claims.lists.store import ClaimRow as Found
 from dunwell.core.claims.read_claim import read_claim
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.states import Status
 from dunwell.core.files.read_attachments import list_all_attachments
 from dunwell.interfaces.api.address import read_claim_id
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.attachments import ATTACHMENT_EXAMPLE
 from dunwell.interfaces.api.routes.claim_showing import show_claim, show_holds
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, read_page
@@ -166,7 +166,7 @@ EXPLAIN_CLAIM = Operation(
 )
 
 
-async def _find(call: Call) -> ClaimList:
+async def _find(call: ApiCall) -> ClaimList:
     query = call.query
     limit, cursor = read_page(query)
     status = query.choice("status", tuple(Status))
@@ -189,7 +189,7 @@ async def _find(call: Call) -> ClaimList:
     return ClaimList([_show_listed(each) for each in page.items], page.next_cursor)
 
 
-async def _search(call: Call, text: str, limit: int, cursor: str | None) -> ClaimList:
+async def _search(call: ApiCall, text: str, limit: int, cursor: str | None) -> ClaimList:
     page = await search_claims(call.work, text, limit=limit, cursor=cursor)
     return ClaimList([_show_listed(each) for each in page.items], page.next_cursor)
 
@@ -214,13 +214,13 @@ def _show_listed(claim: Found) -> ListedClaim:
     )
 
 
-async def _read(call: Call) -> claims.Claim:
+async def _read(call: ApiCall) -> claims.Claim:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     return await answer_claim(call, claim_id)
 
 
-async def answer_claim(call: Call, claim_id: int) -> claims.Claim:
+async def answer_claim(call: ApiCall, claim_id: int) -> claims.Claim:
     """The claim as it is read, after whatever was done to it. Raises NotFound."""
     view = await read_claim(call.work, claim_id)
     attached = await list_all_attachments(call.work, claim_id)
@@ -231,15 +231,15 @@ async def answer_claim(call: Call, claim_id: int) -> claims.Claim:
     return show_claim(view, attached, f"{resources.settings.public_url}/q/{token}")
 
 
-async def _explain(call: Call) -> ClaimExplanation:
+async def _explain(call: ApiCall) -> ClaimExplanation:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     return write_plain(await explain_claim(call.work, call.tools.resources.keys, claim_id))
 
 
 ENDPOINTS = (
-    Endpoint(FIND_CLAIMS, _find, Span.CONNECTION),
+    ApiEndpoint(FIND_CLAIMS, _find, Span.CONNECTION),
     # It may write: the claim's link works from its first reading on.
-    Endpoint(READ_CLAIM, _read),
-    Endpoint(EXPLAIN_CLAIM, _explain, Span.CONNECTION),
+    ApiEndpoint(READ_CLAIM, _read),
+    ApiEndpoint(EXPLAIN_CLAIM, _explain, Span.CONNECTION),
 )

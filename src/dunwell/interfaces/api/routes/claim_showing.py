@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
-from dunwell.core.claims.balance import Item
+from dunwell.core.claims.balance import OwedItem
 from dunwell.core.claims.fields import FIELDS, AddressSubmission, DebtorFields
 from dunwell.core.claims.holds import Hold
-from dunwell.core.claims.read_claim import Assignment, ClaimView
+from dunwell.core.claims.read_claim import ClaimView, CurrentAssignment
 from dunwell.core.files.attachment import AttachedFile
 from dunwell.interfaces.api.schemas import claims
 from dunwell.interfaces.api.schemas.claims import Attachment
@@ -69,7 +69,7 @@ def show_holds(holds: Sequence[Hold]) -> list[claims.ClaimHold]:
     ]
 
 
-def show_item(item: Item) -> claims.ClaimItem:
+def show_item(item: OwedItem) -> claims.ClaimItem:
     return claims.ClaimItem(
         id=item.item_id,
         reference=item.reference,
@@ -94,7 +94,7 @@ def show_attachment(attached: AttachedFile) -> Attachment:
     )
 
 
-def _show_assignment(assignment: Assignment | None) -> claims.ClaimAssignment | None:
+def _show_assignment(assignment: CurrentAssignment | None) -> claims.ClaimAssignment | None:
     if assignment is None:
         return None
     if assignment.scenario_id is not None:

@@ -9,8 +9,8 @@ from dunwell.cases.intake.check_claims import read_claims
 from dunwell.cases.intake.create_claims import CreationResult, create_claims
 from dunwell.cases.intake.submission import MAX_CLAIMS, ClaimSubmission
 from dunwell.interfaces.api.answer import describe
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.interfaces.api.schemas import claims
 from dunwell.platform.children.process import Turns
@@ -70,7 +70,7 @@ CREATE_CLAIMS = Operation(
         "rules at once."
     ),
     parameters=(MERCHANT_ID,),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=Annotated[list[ClaimSubmission], Meta(min_length=1, max_length=MAX_CLAIMS)],
         example=[_CLAIM_EXAMPLE, _FAULTY_EXAMPLE],
@@ -107,7 +107,7 @@ CREATE_CLAIMS = Operation(
 )
 
 
-async def _create(call: Call) -> list[claims.ClaimCreationResult]:
+async def _create(call: ApiCall) -> list[claims.ClaimCreationResult]:
     call.query.check()
     submissions, turns = [], Turns()
     try:
@@ -142,4 +142,4 @@ def _show_result(created: CreationResult) -> claims.ClaimCreationResult:
     )
 
 
-ENDPOINTS = (Endpoint(CREATE_CLAIMS, _create, Span.SHARED),)
+ENDPOINTS = (ApiEndpoint(CREATE_CLAIMS, _create, Span.SHARED),)

@@ -19,8 +19,8 @@ from dunwell.contact.messages.list_communications import (
 from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
 from dunwell.contact.messages.suppression import SuppressionReason
 from dunwell.interfaces.api.address import read_claim_id, read_reference
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
     CURSOR,
@@ -73,7 +73,7 @@ READ_COMMUNICATION = Operation(
 )
 
 
-async def _list(call: Call) -> CommunicationList:
+async def _list(call: ApiCall) -> CommunicationList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
@@ -81,15 +81,15 @@ async def _list(call: Call) -> CommunicationList:
     return CommunicationList(list(page.items), page.next_cursor)
 
 
-async def _read(call: Call) -> Communication:
+async def _read(call: ApiCall) -> Communication:
     reference = read_reference(call.path["reference"])
     call.query.check()
     return await get_communication(call.work, reference)
 
 
 ENDPOINTS = (
-    Endpoint(LIST_COMMUNICATIONS, _list, Span.CONNECTION),
-    Endpoint(READ_COMMUNICATION, _read, Span.CONNECTION),
+    ApiEndpoint(LIST_COMMUNICATIONS, _list, Span.CONNECTION),
+    ApiEndpoint(READ_COMMUNICATION, _read, Span.CONNECTION),
 )
 
 
@@ -177,7 +177,7 @@ FIND_SUPPRESSIONS = Operation(
 )
 
 
-async def _find(call: Call) -> FoundCommunicationList:
+async def _find(call: ApiCall) -> FoundCommunicationList:
     query = call.query
     limit, cursor = read_page(query)
     wanted = CommunicationFilter(
@@ -192,7 +192,7 @@ async def _find(call: Call) -> FoundCommunicationList:
     return FoundCommunicationList(list(found.items), found.next_cursor)
 
 
-async def _find_suppressions(call: Call) -> SuppressionList:
+async def _find_suppressions(call: ApiCall) -> SuppressionList:
     query = call.query
     limit, cursor = read_page(query)
     wanted = SuppressionFilter(
@@ -216,6 +216,6 @@ async def _find_suppressions(call: Call) -> SuppressionList:
 
 
 FIND_ENDPOINTS = (
-    Endpoint(FIND_COMMUNICATIONS, _find, Span.CONNECTION),
-    Endpoint(FIND_SUPPRESSIONS, _find_suppressions, Span.CONNECTION),
+    ApiEndpoint(FIND_COMMUNICATIONS, _find, Span.CONNECTION),
+    ApiEndpoint(FIND_SUPPRESSIONS, _find_suppressions, Span.CONNECTION),
 )

@@ -17,7 +17,7 @@ from dunwell.cases.disputes.answer_dispute import (
     find_faulty_outcome,
     resolve_dispute,
 )
-from dunwell.cases.disputes.dispute import Dispute as StoredDispute
+from dunwell.cases.disputes.dispute import ClaimDispute as StoredDispute
 from dunwell.cases.disputes.dispute import (
     DisputeState,
     EvidenceFile,
@@ -37,8 +37,8 @@ from dunwell.cases.disputes.store import load_evidence
 from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.interfaces.api.address import read_claim_id, read_dispute_id, read_file_id
 from dunwell.interfaces.api.answer import answer_file
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, RequestBody, Span
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
@@ -133,7 +133,7 @@ OPEN_DISPUTE = Operation(
         "or IN_PROCESS can be disputed; else it is InvalidState."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=DisputeRequest,
         example={"type": "AMOUNT_WRONG", "message": "The voucher of 10 EUR was not taken off."},
@@ -159,7 +159,7 @@ RESOLVE_DISPUTE = Operation(
         "dispute that the debtor has withdrawn, is InvalidState with the dispute's state."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, DISPUTE_ID),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=ResolutionRequest,
         example={
@@ -199,7 +199,7 @@ DOWNLOAD_DISPUTE_FILE = Operation(
 )
 
 
-async def _list(call: Call) -> DisputeList:
+async def _list(call: ApiCall) -> DisputeList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
@@ -208,14 +208,14 @@ async def _list(call: Call) -> DisputeList:
     return DisputeList(shown, page.next_cursor)
 
 
-async def _read(call: Call) -> Dispute:
+async def _read(call: ApiCall) -> Dispute:
     claim_id = read_claim_id(call.path["claim_id"])
     dispute_id = read_dispute_id(call.path["dispute_id"])
     call.query.check()
     return show_dispute(*await get_dispute(call.work, claim_id, dispute_id))
 
 
-async def _open(call: Call) -> Dispute:
+async def _open(call: ApiCall) -> Dispute:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     known = list_reasons(call.merchant.configuration.disputes)
@@ -228,7 +228,7 @@ async def _open(call: Call) -> Dispute:
     return show_dispute(await open_dispute(call.work, call.tools.resources.keys, claim_id, new))
 
 
-async def _resolve(call: Call) -> Dispute:
+async def _resolve(call: ApiCall) -> Dispute:
     claim_id = read_claim_id(call.path["claim_id"])
     dispute_id = read_dispute_id(call.path["dispute_id"])
     call.query.check()
@@ -243,7 +243,7 @@ async def _resolve(call: Call) -> Dispute:
     return show_dispute(resolved, files.get(dispute_id, ()))
 
 
-async def _download(call: Call) -> Response:
+async def _download(call: ApiCall) -> Response:
     claim_id = read_claim_id(call.path["claim_id"])
     dispute_id = read_dispute_id(call.path["dispute_id"])
     file_id = read_file_id(call.path["file_id"])
@@ -287,11 +287,11 @@ def _show_file(file: EvidenceFile) -> DisputeFile:
 
 
 ENDPOINTS = (
-    Endpoint(LIST_DISPUTES, _list, Span.CONNECTION),
-    Endpoint(READ_DISPUTE, _read, Span.CONNECTION),
-    Endpoint(OPEN_DISPUTE, _open),
-    Endpoint(RESOLVE_DISPUTE, _resolve),
-    Endpoint(DOWNLOAD_DISPUTE_FILE, _download, Span.OWN),
+    ApiEndpoint(LIST_DISPUTES, _list, Span.CONNECTION),
+    ApiEndpoint(READ_DISPUTE, _read, Span.CONNECTION),
+    ApiEndpoint(OPEN_DISPUTE, _open),
+    ApiEndpoint(RESOLVE_DISPUTE, _resolve),
+    ApiEndpoint(DOWNLOAD_DISPUTE_FILE, _download, Span.OWN),
 )
 
 
@@ -332,7 +332,7 @@ FIND_DISPUTES = Operation(
 )  # fmt: skip
 
 
-async def _find(call: Call) -> FoundDisputeList:
+async def _find(call: ApiCall) -> FoundDisputeList:
     query = call.query
     limit, cursor = read_page(query)
     state = query.choice("state", tuple(DisputeState))
@@ -355,4 +355,4 @@ async def _find(call: Call) -> FoundDisputeList:
     return FoundDisputeList(items, found.next_cursor)
 
 
-FIND_ENDPOINTS = (Endpoint(FIND_DISPUTES, _find, Span.CONNECTION),)
+FIND_ENDPOINTS = (ApiEndpoint(FIND_DISPUTES, _find, Span.CONNECTION),)

@@ -20,8 +20,8 @@ from dunwell.core.events.event_log import EventFilter, find_events, get_event
 from dunwell.core.events.list_endpoints import EndpointFilter, list_endpoints
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, EndpointState
 from dunwell.interfaces.api.address import read_event_id, read_instant
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, RequestBody, Span
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import (
     CURSOR,
@@ -117,7 +117,7 @@ REPLAY_EVENTS = Operation(
         f"More than {MOST_DELIVERIES} deliveries at once are refused, and nothing is sent."
     ),
     parameters=(MERCHANT_ID,),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=ReplayRequest,
         example={
@@ -133,7 +133,7 @@ REPLAY_EVENTS = Operation(
 )
 
 
-async def _list(call: Call) -> EncodedEventList:
+async def _list(call: ApiCall) -> EncodedEventList:
     query = call.query
     limit, cursor = read_page(query)
     wanted = EventFilter(
@@ -147,13 +147,13 @@ async def _list(call: Call) -> EncodedEventList:
     return EncodedEventList([msgspec.Raw(body.encode()) for body in page.items], page.next_cursor)
 
 
-async def _read(call: Call) -> msgspec.Raw:
+async def _read(call: ApiCall) -> msgspec.Raw:
     event_id = read_event_id(call.path["event_id"])
     call.query.check()
     return msgspec.Raw((await get_event(call.work, event_id)).encode())
 
 
-async def _replay(call: Call) -> Replayed:
+async def _replay(call: ApiCall) -> Replayed:
     call.query.check()
     given = read_shape(call.body, ReplayRequest, _find_faulty_replay)
     wanted = Replay(
@@ -175,9 +175,9 @@ def _find_faulty_replay(given: ReplayRequest) -> Iterator[Fault]:
 
 
 ENDPOINTS = (
-    Endpoint(LIST_EVENTS, _list, Span.CONNECTION),
-    Endpoint(READ_EVENT, _read, Span.CONNECTION),
-    Endpoint(REPLAY_EVENTS, _replay),
+    ApiEndpoint(LIST_EVENTS, _list, Span.CONNECTION),
+    ApiEndpoint(READ_EVENT, _read, Span.CONNECTION),
+    ApiEndpoint(REPLAY_EVENTS, _replay),
 )
 
 
@@ -228,7 +228,7 @@ FIND_ENDPOINTS = Operation(
 )
 
 
-async def _find(call: Call) -> FoundEndpointList:
+async def _find(call: ApiCall) -> FoundEndpointList:
     query = call.query
     limit, cursor = read_page(query)
     state = query.choice("state", tuple(EndpointState))
@@ -258,4 +258,4 @@ def _show(endpoint: EndpointHealth) -> FoundEndpoint:
     )
 
 
-WEBHOOK_ENDPOINTS = (Endpoint(FIND_ENDPOINTS, _find, Span.CONNECTION),)
+WEBHOOK_ENDPOINTS = (ApiEndpoint(FIND_ENDPOINTS, _find, Span.CONNECTION),)

@@ -15,8 +15,8 @@ from dunwell.cases.modalities.list_modalities import (
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.cases.modalities.plans import Instalment
 from dunwell.interfaces.api.address import read_claim_id, read_modality_id
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
@@ -138,7 +138,7 @@ REJECT_MODALITY = Operation(
         f"The body may be left out.\n\n{_ANSWERS}"
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, MODALITY_ID),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=Rejection,
         example={"reason": "We can offer three rates at most."},
@@ -158,7 +158,7 @@ REJECT_MODALITY = Operation(
 )
 
 
-async def _list(call: Call) -> PaymentModalityList:
+async def _list(call: ApiCall) -> PaymentModalityList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
@@ -168,21 +168,21 @@ async def _list(call: Call) -> PaymentModalityList:
     )
 
 
-async def _read(call: Call) -> PaymentModality:
+async def _read(call: ApiCall) -> PaymentModality:
     claim_id = read_claim_id(call.path["claim_id"])
     modality_id = read_modality_id(call.path["modality_id"])
     call.query.check()
     return show_modality(await get_modality(call.work, claim_id, modality_id))
 
 
-async def _approve(call: Call) -> PaymentModality:
+async def _approve(call: ApiCall) -> PaymentModality:
     claim_id = read_claim_id(call.path["claim_id"])
     modality_id = read_modality_id(call.path["modality_id"])
     call.query.check()
     return show_modality(await approve_modality(call.work, claim_id, modality_id))
 
 
-async def _reject(call: Call) -> PaymentModality:
+async def _reject(call: ApiCall) -> PaymentModality:
     claim_id = read_claim_id(call.path["claim_id"])
     modality_id = read_modality_id(call.path["modality_id"])
     call.query.check()
@@ -220,10 +220,10 @@ def _show_rate(rate: Instalment) -> ScheduledPayment:
 
 
 ENDPOINTS = (
-    Endpoint(LIST_MODALITIES, _list, Span.CONNECTION),
-    Endpoint(READ_MODALITY, _read, Span.CONNECTION),
-    Endpoint(APPROVE_MODALITY, _approve),
-    Endpoint(REJECT_MODALITY, _reject),
+    ApiEndpoint(LIST_MODALITIES, _list, Span.CONNECTION),
+    ApiEndpoint(READ_MODALITY, _read, Span.CONNECTION),
+    ApiEndpoint(APPROVE_MODALITY, _approve),
+    ApiEndpoint(REJECT_MODALITY, _reject),
 )
 
 
@@ -265,7 +265,7 @@ FIND_MODALITIES = Operation(
 )
 
 
-async def _find(call: Call) -> FoundModalityList:
+async def _find(call: ApiCall) -> FoundModalityList:
     query = call.query
     limit, cursor = read_page(query)
     state = query.choice("state", tuple(ModalityState))
@@ -287,4 +287,4 @@ async def _find(call: Call) -> FoundModalityList:
     return FoundModalityList(items, found.next_cursor)
 
 
-FIND_ENDPOINTS = (Endpoint(FIND_MODALITIES, _find, Span.CONNECTION),)
+FIND_ENDPOINTS = (ApiEndpoint(FIND_MODALITIES, _find, Span.CONNECTION),)

@@ -15,8 +15,8 @@ from dunwell.cases.payments.list_payments import (
 from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.cases.payments.store import ListedPayment, ListedRequest
 from dunwell.interfaces.api.address import read_claim_id, read_payment_id, read_payment_request_id
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Endpoint, Operation, Parameter, Span
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, Span
 from dunwell.interfaces.api.routes.parameters import (
     CLAIM_ID,
     CURSOR,
@@ -134,7 +134,7 @@ FIND_PAYMENT_REQUESTS = Operation(
 )
 
 
-async def _find_payments(call: Call) -> FoundPaymentList:
+async def _find_payments(call: ApiCall) -> FoundPaymentList:
     query = call.query
     limit, cursor = read_page(query)
     wanted = PaymentFilter(
@@ -146,7 +146,7 @@ async def _find_payments(call: Call) -> FoundPaymentList:
     return FoundPaymentList([show_payment(each) for each in found.items], found.next_cursor)
 
 
-async def _find_requests(call: Call) -> FoundPaymentRequestList:
+async def _find_requests(call: ApiCall) -> FoundPaymentRequestList:
     query = call.query
     limit, cursor = read_page(query)
     state = query.choice("state", tuple(RequestState))
@@ -197,8 +197,8 @@ def show_request(listed: ListedRequest) -> FoundPaymentRequest:
 
 
 ENDPOINTS = (
-    Endpoint(FIND_PAYMENTS, _find_payments, Span.CONNECTION),
-    Endpoint(FIND_PAYMENT_REQUESTS, _find_requests, Span.CONNECTION),
+    ApiEndpoint(FIND_PAYMENTS, _find_payments, Span.CONNECTION),
+    ApiEndpoint(FIND_PAYMENT_REQUESTS, _find_requests, Span.CONNECTION),
 )
 
 
@@ -271,7 +271,7 @@ READ_PAYMENT_REQUEST = Operation(
 )
 
 
-async def _list_payments(call: Call) -> FoundPaymentList:
+async def _list_payments(call: ApiCall) -> FoundPaymentList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
@@ -279,14 +279,14 @@ async def _list_payments(call: Call) -> FoundPaymentList:
     return FoundPaymentList([show_payment(each) for each in found.items], found.next_cursor)
 
 
-async def _read_payment(call: Call) -> FoundPayment:
+async def _read_payment(call: ApiCall) -> FoundPayment:
     claim_id = read_claim_id(call.path["claim_id"])
     payment_id = read_payment_id(call.path["payment_id"])
     call.query.check()
     return show_payment(await get_payment(call.work, payment_id, claim_id=claim_id))
 
 
-async def _list_requests(call: Call) -> FoundPaymentRequestList:
+async def _list_requests(call: ApiCall) -> FoundPaymentRequestList:
     claim_id = read_claim_id(call.path["claim_id"])
     limit, cursor = read_page(call.query)
     call.query.check()
@@ -295,7 +295,7 @@ async def _list_requests(call: Call) -> FoundPaymentRequestList:
     return FoundPaymentRequestList(shown, found.next_cursor)
 
 
-async def _read_request(call: Call) -> FoundPaymentRequest:
+async def _read_request(call: ApiCall) -> FoundPaymentRequest:
     claim_id = read_claim_id(call.path["claim_id"])
     request_id = read_payment_request_id(call.path["payment_request_id"])
     call.query.check()
@@ -303,8 +303,8 @@ async def _read_request(call: Call) -> FoundPaymentRequest:
 
 
 CLAIM_ENDPOINTS = (
-    Endpoint(LIST_PAYMENTS, _list_payments, Span.CONNECTION),
-    Endpoint(READ_PAYMENT, _read_payment, Span.CONNECTION),
-    Endpoint(LIST_PAYMENT_REQUESTS, _list_requests, Span.CONNECTION),
-    Endpoint(READ_PAYMENT_REQUEST, _read_request, Span.CONNECTION),
+    ApiEndpoint(LIST_PAYMENTS, _list_payments, Span.CONNECTION),
+    ApiEndpoint(READ_PAYMENT, _read_payment, Span.CONNECTION),
+    ApiEndpoint(LIST_PAYMENT_REQUESTS, _list_requests, Span.CONNECTION),
+    ApiEndpoint(READ_PAYMENT_REQUEST, _read_request, Span.CONNECTION),
 )

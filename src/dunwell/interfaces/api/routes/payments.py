@@ -7,8 +7,8 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.interfaces.api.address import read_claim_id, read_instant, read_payment_id
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.interfaces.api.schemas.payments import Payment, PaymentRequest
@@ -42,7 +42,7 @@ RECORD_PAYMENT = Operation(
         "state; what exceeds the claim is `overpaid`. It raises no event."
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=PaymentRequest,
         example={
@@ -85,7 +85,7 @@ REVERSE_PAYMENT = Operation(
 )
 
 
-async def _record(call: Call) -> Payment:
+async def _record(call: ApiCall) -> Payment:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     given = read_shape(call.body, PaymentRequest, _find_faulty_payment)
@@ -99,7 +99,7 @@ async def _record(call: Call) -> Payment:
     return _show(await record_payment(call.work, claim_id, new))
 
 
-async def _reverse(call: Call) -> Payment:
+async def _reverse(call: ApiCall) -> Payment:
     claim_id = read_claim_id(call.path["claim_id"])
     payment_id = read_payment_id(call.path["payment_id"])
     call.query.check()
@@ -141,4 +141,4 @@ def _show(recorded: RecordedPayment) -> Payment:
     )
 
 
-ENDPOINTS = (Endpoint(RECORD_PAYMENT, _record), Endpoint(REVERSE_PAYMENT, _reverse))
+ENDPOINTS = (ApiEndpoint(RECORD_PAYMENT, _record), ApiEndpoint(REVERSE_PAYMENT, _reverse))

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID
 from dunwell.interfaces.api.routes.payments import find_faulty_instant, read_given_instant
@@ -42,7 +42,7 @@ ADVANCE_TEST_CLOCK = Operation(
         "real time would give. It answers after the messages were sent; webhooks follow."
     ),
     parameters=(MERCHANT_ID,),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=TestClockAdvance,
         example={"advanceTo": "2026-03-24T09:00:00Z"},
@@ -54,12 +54,12 @@ ADVANCE_TEST_CLOCK = Operation(
 )
 
 
-async def _read(call: Call) -> TestClock:
+async def _read(call: ApiCall) -> TestClock:
     call.query.check()
     return TestClock(write_instant(check_sandbox(call.merchant)))
 
 
-async def _advance(call: Call) -> TestClockAdvanced:
+async def _advance(call: ApiCall) -> TestClockAdvanced:
     call.query.check()
     given = read_shape(call.body, TestClockAdvance, _find_faulty_advance)
     advance_to = read_given_instant(given.advance_to, "/advanceTo")
@@ -74,6 +74,6 @@ def _find_faulty_advance(given: TestClockAdvance) -> Iterator[Fault]:
 
 
 ENDPOINTS = (
-    Endpoint(READ_TEST_CLOCK, _read, Span.OWN),
-    Endpoint(ADVANCE_TEST_CLOCK, _advance, Span.OWN),
+    ApiEndpoint(READ_TEST_CLOCK, _read, Span.OWN),
+    ApiEndpoint(ADVANCE_TEST_CLOCK, _advance, Span.OWN),
 )

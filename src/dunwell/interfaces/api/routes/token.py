@@ -1,6 +1,6 @@
 """What the token endpoint promises; `api.token` serves it."""
 
-from dunwell.interfaces.api.operation import Body, Operation
+from dunwell.interfaces.api.operation import Operation, RequestBody
 from dunwell.interfaces.api.schemas.service import Token
 
 OBTAIN_TOKEN = Operation(
@@ -16,7 +16,7 @@ OBTAIN_TOKEN = Operation(
         "from one address within five minutes the answer is 429 with Retry-After, whoever's they "
         "were."
     ),
-    body=Body(
+    body=RequestBody(
         media_type="application/x-www-form-urlencoded",
         shape={
             "type": "object",

@@ -10,15 +10,15 @@ from dunwell.cases.assignment.assign_claims import (
     assign_to_workflow,
     start_assignment,
 )
-from dunwell.cases.assignment.decision import Assignment, AssignmentOutcome
+from dunwell.cases.assignment.decision import AssignedWorkflow, AssignmentOutcome
 from dunwell.cases.assignment.store import load_rules
 from dunwell.core.workflows.definition import ProcessSettings
 from dunwell.core.workflows.scenarios.store import find_scenario_id, load_scenarios
 from dunwell.core.workflows.store import load_workflows
-from dunwell.core.workflows.versions.versions import Scenario, kind_of
+from dunwell.core.workflows.versions.versions import ScenarioVersion, kind_of
 from dunwell.interfaces.api.address import read_claim_id, read_scenario_id, read_workflow_id
-from dunwell.interfaces.api.call import Call
-from dunwell.interfaces.api.operation import Body, Endpoint, Operation, Span
+from dunwell.interfaces.api.call import ApiCall
+from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, SCENARIO_ID, WORKFLOW_ID
 from dunwell.interfaces.api.schemas.workflows import (
@@ -96,7 +96,7 @@ ASSIGN_TO_WORKFLOW = Operation(
         "can be."
     ),
     parameters=(MERCHANT_ID, WORKFLOW_ID),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=AssignmentRequest,
         description=FURTHER_ASSIGNMENT_BODIES,
@@ -130,7 +130,7 @@ START_ASSIGNMENT = Operation(
 )
 
 
-async def _list_workflows(call: Call) -> list[WorkflowMetadata]:
+async def _list_workflows(call: ApiCall) -> list[WorkflowMetadata]:
     call.query.check()
     if not call.merchant.switched_to_workflows:
         return await _list_copies(call)
@@ -147,7 +147,7 @@ async def _list_workflows(call: Call) -> list[WorkflowMetadata]:
     ]
 
 
-async def _list_copies(call: Call) -> list[WorkflowMetadata]:
+async def _list_copies(call: ApiCall) -> list[WorkflowMetadata]:
     """What the switch would make of the scenarios."""
     return [
         WorkflowMetadata(
@@ -161,7 +161,7 @@ async def _list_copies(call: Call) -> list[WorkflowMetadata]:
     ]
 
 
-async def _assign(call: Call) -> list[AssignmentResult] | WorkflowAssignmentError:
+async def _assign(call: ApiCall) -> list[AssignmentResult] | WorkflowAssignmentError:
     call.query.check()
     claim_ids = read_claim_ids(call.body)
     given = call.path["workflow_id"]
@@ -191,7 +191,7 @@ def show_outcome(
     )
 
 
-async def _start(call: Call) -> AssignmentResult:
+async def _start(call: ApiCall) -> AssignmentResult:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
     assignment = await start_assignment(call.work, claim_id)
@@ -201,7 +201,7 @@ async def _start(call: Call) -> AssignmentResult:
     return _show(assignment, scenario_id)
 
 
-def _show(assignment: Assignment, scenario_id: int | None) -> AssignmentResult:
+def _show(assignment: AssignedWorkflow, scenario_id: int | None) -> AssignmentResult:
     if scenario_id is not None:
         return AssignmentResult(assignment.claim_id, scenario_id=scenario_id)
     workflow_id = assignment.workflow_id
@@ -211,9 +211,9 @@ def _show(assignment: Assignment, scenario_id: int | None) -> AssignmentResult:
 
 
 ENDPOINTS = (
-    Endpoint(LIST_WORKFLOWS, _list_workflows, Span.CONNECTION),
-    Endpoint(ASSIGN_TO_WORKFLOW, _assign),
-    Endpoint(START_ASSIGNMENT, _start),
+    ApiEndpoint(LIST_WORKFLOWS, _list_workflows, Span.CONNECTION),
+    ApiEndpoint(ASSIGN_TO_WORKFLOW, _assign),
+    ApiEndpoint(START_ASSIGNMENT, _start),
 )
 
 
@@ -280,7 +280,7 @@ ASSIGN_TO_SCENARIO = Operation(
         + _LEGACY.format("assigning to a workflow")
     ),
     parameters=(MERCHANT_ID, SCENARIO_ID),
-    body=Body(
+    body=RequestBody(
         media_type="application/json",
         shape=AssignmentRequest,
         description=FURTHER_ASSIGNMENT_BODIES,
@@ -293,7 +293,7 @@ ASSIGN_TO_SCENARIO = Operation(
 )
 
 
-async def _list(call: Call) -> list[ScenarioShown]:
+async def _list(call: ApiCall) -> list[ScenarioShown]:
     call.query.check()
     tx, merchant_id = call.work.tx, call.work.merchant_id
     async with snapshot(tx):
@@ -305,7 +305,7 @@ async def _list(call: Call) -> list[ScenarioShown]:
     ]
 
 
-def _show_scenario(call: Call, scenario: Scenario, *, is_default: bool) -> ScenarioShown:
+def _show_scenario(call: ApiCall, scenario: ScenarioVersion, *, is_default: bool) -> ScenarioShown:
     definition = scenario.definition
     timezone = definition.settings.timezone or call.merchant.configuration.timezone
     return ScenarioShown(
@@ -336,7 +336,7 @@ def _show_calendars(settings: ProcessSettings, timezone: str) -> list[ScenarioCa
     ]
 
 
-async def _assign_to_scenario(call: Call) -> list[AssignmentResult] | WorkflowAssignmentError:
+async def _assign_to_scenario(call: ApiCall) -> list[AssignmentResult] | WorkflowAssignmentError:
     call.query.check()
     claim_ids = read_claim_ids(call.body)
     scenario_id = read_scenario_id(call.path["scenario_id"])
@@ -345,6 +345,6 @@ async def _assign_to_scenario(call: Call) -> list[AssignmentResult] | WorkflowAs
 
 
 SCENARIO_ENDPOINTS = (
-    Endpoint(LIST_SCENARIOS, _list, Span.CONNECTION),
-    Endpoint(ASSIGN_TO_SCENARIO, _assign_to_scenario),
+    ApiEndpoint(LIST_SCENARIOS, _list, Span.CONNECTION),
+    ApiEndpoint(ASSIGN_TO_SCENARIO, _assign_to_scenario),
 )

@@ -24,11 +24,11 @@ from dunwell.platform.text.wire import (
     Cents,
     Currency,
     Day,
-    Given,
     GivenInstant,
     Instant,
     Uuid,
     Wire,
+    WireInput,
 )
 
 
@@ -301,7 +301,7 @@ class ClaimList(Wire, frozen=True):
     ]
 
 
-class PauseRequest(Given, frozen=True):
+class PauseRequest(WireInput, frozen=True):
     """Nothing of it is required."""
 
     until: Annotated[
@@ -312,7 +312,7 @@ class PauseRequest(Given, frozen=True):
     ] = None
 
 
-class FeeRequest(Given, frozen=True):
+class FeeRequest(WireInput, frozen=True):
     """A fee of your own."""
 
     type: Annotated[

@@ -6,13 +6,13 @@ from msgspec import Meta
 
 from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.platform.text.plain_text import LINE, LINES
-from dunwell.platform.text.wire import Day, Given, Instant, Uuid, Wire
+from dunwell.platform.text.wire import Day, Instant, Uuid, Wire, WireInput
 
 _Message = Annotated[str, Meta(min_length=1, max_length=2_000, pattern=LINES)]
 _NAMES = ", ".join(DisputeType)
 
 
-class DisputeRequest(Given, frozen=True):
+class DisputeRequest(WireInput, frozen=True):
     """A dispute that you record, after a call or a letter of the debtor's, say."""
 
     type: Annotated[
@@ -31,7 +31,7 @@ class DisputeRequest(Given, frozen=True):
     ] = None
 
 
-class ResolutionRequest(Given, frozen=True):
+class ResolutionRequest(WireInput, frozen=True):
     """Your answer to a dispute."""
 
     outcome: Literal["ACCEPTED", "REJECTED"]

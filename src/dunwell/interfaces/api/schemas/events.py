@@ -9,7 +9,7 @@ from msgspec import Meta
 
 from dunwell.core.events.body import Event, EventType
 from dunwell.core.events.webhooks.endpoint import MOST_COUNTED
-from dunwell.platform.text.wire import Given, GivenInstant, Instant, Uuid, Wire
+from dunwell.platform.text.wire import GivenInstant, Instant, Uuid, Wire, WireInput
 
 
 class EventList(Wire, frozen=True):
@@ -28,7 +28,7 @@ class EncodedEventList(Wire, frozen=True):
     next_cursor: str | None
 
 
-class ReplayRequest(Given, frozen=True):
+class ReplayRequest(WireInput, frozen=True):
     """Which events are sent again."""
 
     since: Annotated[GivenInstant, Meta(description="Events of this date or later.")]

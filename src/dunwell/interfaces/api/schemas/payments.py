@@ -10,17 +10,17 @@ from dunwell.platform.text.wire import (
     Cents,
     Currency,
     Day,
-    Given,
     GivenInstant,
     Instant,
     Uuid,
     Wire,
+    WireInput,
 )
 
 _Text = Annotated[str, Meta(min_length=1, max_length=255, pattern=LINES)]
 
 
-class PaymentRequest(Given, frozen=True):
+class PaymentRequest(WireInput, frozen=True):
     """A payment that reached the merchant outside the service."""
 
     amount: Annotated[int, Meta(ge=1, le=999_999_999_999, description="Minor units, an integer.")]
@@ -109,7 +109,7 @@ class FoundPaymentRequestList(Wire, frozen=True):
     ]
 
 
-class Rejection(Given, frozen=True):
+class Rejection(WireInput, frozen=True):
     """Nothing of it is required."""
 
     reason: Annotated[
@@ -146,7 +146,7 @@ class PaymentModality(Wire, frozen=True):
     ]
     requested_at: Instant
     answered_at: Annotated[Instant | None, Meta(description="Null: not answered.")]
-    reason: Annotated[str | None, Meta(description="Given with a rejection.")]
+    reason: Annotated[str | None, Meta(description="WireInput with a rejection.")]
     ended_at: Annotated[Instant | None, Meta(description="Null: it stands.")]
     ended_reason: Annotated[
         Literal["WITHDRAWN", "BROKEN", "FULFILLED", "PASSED", "REJECTED", "CLAIM_ENDED"] | None,

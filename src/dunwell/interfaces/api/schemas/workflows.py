@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import UNSET, Meta, UnsetType, field
 
-from dunwell.platform.text.wire import Given, GivenInstant, Instant, Uuid, Wire
+from dunwell.platform.text.wire import GivenInstant, Instant, Uuid, Wire, WireInput
 
 MAX_ASSIGNED = 1000
 
@@ -85,13 +85,13 @@ class AssignmentResult(Wire, frozen=True, omit_defaults=True):
 ClaimId = Annotated[int, Meta(ge=1, le=2**63 - 1)]
 
 
-class AssignmentRequest(Given, frozen=True):
+class AssignmentRequest(WireInput, frozen=True):
     """The claims to assign; repeats count once."""
 
     claim_ids: Annotated[list[ClaimId], Meta(min_length=1, max_length=MAX_ASSIGNED)]
 
 
-class AssignedClaim(Given, frozen=True):
+class AssignedClaim(WireInput, frozen=True):
     claim_id: ClaimId
 
 
@@ -111,7 +111,7 @@ class TestClock(Wire, frozen=True):
     now: Annotated[Instant, Meta(description="The sandbox merchant's present.")]
 
 
-class TestClockAdvance(Given, frozen=True):
+class TestClockAdvance(WireInput, frozen=True):
     advance_to: Annotated[GivenInstant, Meta(description="Only forwards.")]
 
 

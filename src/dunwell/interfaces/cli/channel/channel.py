@@ -36,7 +36,7 @@ from dunwell.operations.explanation.deliveries.delivery_providers import (
     LinesView,
     read_lines,
 )
-from dunwell.operations.explanation.deliveries.figures import Delivery, Failures
+from dunwell.operations.explanation.deliveries.figures import DestinationFigures, Failures
 from dunwell.platform.errors import NotFound, Refusal
 from dunwell.platform.resources import Resources
 
@@ -44,10 +44,10 @@ _WORD = "channel"
 _HEADS = ("line", "where to", "sent", "arrived", "failed", "share", "no report", "")
 
 
-class DeliveryView(msgspec.Struct, frozen=True, rename="camel"):
+class ProviderDeliveryView(msgspec.Struct, frozen=True, rename="camel"):
     """What programs are answered."""
 
-    delivery: Delivery
+    delivery: DestinationFigures
     reasons: list[Failures]
     is_losing: bool
 
@@ -72,8 +72,8 @@ def deliveries(data_dir: str | None, *, is_json: bool) -> None:
         click.echo(line)
 
 
-def _view(each: Destination) -> DeliveryView:
-    return DeliveryView(each.delivery, list(each.reasons), each.is_losing)
+def _view(each: Destination) -> ProviderDeliveryView:
+    return ProviderDeliveryView(each.delivery, list(each.reasons), each.is_losing)
 
 
 def _row(each: Destination) -> tuple[str, ...]:

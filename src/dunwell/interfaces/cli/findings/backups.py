@@ -8,7 +8,7 @@ from pathlib import Path
 import asyncpg
 import msgspec
 
-from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
 from dunwell.platform.database.migrations import list_own_tables
 from dunwell.platform.database.pool import OpenConnection, connect
@@ -46,13 +46,15 @@ class BackupGround(msgspec.Struct, frozen=True, gc=False):
     tables: Sequence[str]
 
 
-async def check_backups(url: str, settings: Settings) -> list[Finding]:
+async def check_backups(url: str, settings: Settings) -> list[DoctorFinding]:
     connection = await connect(url, OpenConnection, timeout=10, statement_cache_size=0)
     try:
         ground = BackupGround(*await connection.fetchrow(_LOAD))
     except asyncpg.InsufficientPrivilegeError as error:
         return [
-            Finding("backup", f"cannot be taken: {error}", "Let Dunwell's role own its tables.")
+            DoctorFinding(
+                "backup", f"cannot be taken: {error}", "Let Dunwell's role own its tables."
+            )
         ]
     finally:
         await connection.close()
@@ -61,41 +63,43 @@ async def check_backups(url: str, settings: Settings) -> list[Finding]:
     return [*describe_ground(ground), describe_verifying(settings, ground.size, room, free)]
 
 
-def describe_ground(ground: BackupGround) -> Iterator[Finding]:
+def describe_ground(ground: BackupGround) -> Iterator[DoctorFinding]:
     """Neither depends on the version of the server, nor on PostgreSQL's programs on this host."""
     if ground.unreadable:
         words = f"cannot be taken: {ground.role} may not read {', '.join(ground.unreadable)}"
-        yield Finding(
+        yield DoctorFinding(
             "backup", words, f"Let {ground.role} own the tables, or GRANT SELECT on them."
         )
     elif not ground.may_create:
         words = f"can be taken, and not restored here: {ground.role} may not create tables"
         remedy = f"As the database's owner: GRANT CREATE ON SCHEMA public TO {ground.role}"
-        yield Finding("backup", words, remedy)
+        yield DoctorFinding("backup", words, remedy)
     else:
-        yield Finding("backup", f"can be taken and restored, PostgreSQL {ground.server}")
+        yield DoctorFinding("backup", f"can be taken and restored, PostgreSQL {ground.server}")
     others = sorted(set(ground.tables) - list_own_tables())
     if others:
         words = f"would leave out {', '.join(others)} in the schema public"
         remedy = "These tables are not Dunwell's: back them up yourself."
-        yield Finding("backup", words, remedy, is_note=True)
+        yield DoctorFinding("backup", words, remedy, is_note=True)
 
 
-def describe_verifying(settings: Settings, size: int, room: Path, free: int) -> Finding:
+def describe_verifying(settings: Settings, size: int, room: Path, free: int) -> DoctorFinding:
     """`dunwell backup verify` needs a server of its own, and room for what it restores."""
     try:
         binaries = find_binaries(settings.pg_bin)
     except PostgresFailed as error:
-        return Finding("verify", "no backup can be verified here", str(error), is_note=True)
+        return DoctorFinding("verify", "no backup can be verified here", str(error), is_note=True)
     missing = [name for name in _PROGRAMS if not (binaries / name).is_file()]
     if missing:
         words = f"no backup can be verified here: {binaries} has no {' and no '.join(missing)}"
         remedy = "Unset DUNWELL_PG_BIN to use the installed package's, or name another folder."
-        return Finding("verify", words, remedy, is_note=True)
+        return DoctorFinding("verify", words, remedy, is_note=True)
     if free < size:
         words = f"needs some {_render(size)}, and {room} has {_render(free)} free"
-        return Finding("verify", words, "Set TMPDIR to a folder with room for it.", is_note=True)
-    return Finding("verify", f"has room in {room}: {_render(free)} for some {_render(size)}")
+        return DoctorFinding(
+            "verify", words, "Set TMPDIR to a folder with room for it.", is_note=True
+        )
+    return DoctorFinding("verify", f"has room in {room}: {_render(free)} for some {_render(size)}")
 
 
 def _render(size: int) -> str:

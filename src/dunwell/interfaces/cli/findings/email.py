@@ -21,7 +21,7 @@ from dunwell.adapters.channels.smtp.connections import Connections, end
 from dunwell.adapters.channels.smtp.signing import open_signer
 from dunwell.adapters.mail.imap import MailboxAway, MailboxRefused, look_at_mailbox
 from dunwell.contact.sending.channel import LineUnusable
-from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
@@ -38,12 +38,12 @@ class DomainRecords:
     mx: Sequence[str] | None
 
 
-def judge_records(subject: str, records: DomainRecords) -> list[Finding]:
+def judge_records(subject: str, records: DomainRecords) -> list[DoctorFinding]:
     """Of a line's return domain: other servers ask it for SPF, and send reports to its MX."""
     domain = records.domain
     if records.spf is None and records.mx is None:
         words = f"the records of {domain} were not looked at: no resolver answers"
-        return [Finding(subject, words)]
+        return [DoctorFinding(subject, words)]
     return [
         _judge_mx(subject, domain, records.mx or ()),
         _judge_spf(subject, domain, records.spf or ()),
@@ -51,15 +51,17 @@ def judge_records(subject: str, records: DomainRecords) -> list[Finding]:
     ]
 
 
-def judge_dkim(subject: str, name: str, texts: Sequence[str] | None) -> Finding:
+def judge_dkim(subject: str, name: str, texts: Sequence[str] | None) -> DoctorFinding:
     """name: SELECTOR._domainkey.DOMAIN."""
     if texts is None:
-        return Finding(subject, f"{name} was not looked at: no resolver answers")
+        return DoctorFinding(subject, f"{name} was not looked at: no resolver answers")
     tags = [read_tags(text) for text in texts]
     if not any(each.get("p") for each in tags):
         remedy = f"Publish the key: a TXT record {name} with v=DKIM1; k=rsa; p=..."
-        return Finding(subject, f"{name} has no DKIM key: signatures count for nothing", remedy)
-    return Finding(subject, f"{name} has the DKIM key")
+        return DoctorFinding(
+            subject, f"{name} has no DKIM key: signatures count for nothing", remedy
+        )
+    return DoctorFinding(subject, f"{name} has the DKIM key")
 
 
 def read_tags(text: str) -> Mapping[str, str]:
@@ -68,37 +70,41 @@ def read_tags(text: str) -> Mapping[str, str]:
     return {name.strip().lower(): value.strip() for name, _, value in pairs if name.strip()}
 
 
-def _judge_mx(subject: str, domain: str, hosts: Sequence[str]) -> Finding:
+def _judge_mx(subject: str, domain: str, hosts: Sequence[str]) -> DoctorFinding:
     if not hosts or hosts == ["."]:
         remedy = (
             f"Publish an MX record of {domain} that leads to the mail server before dunwell mail."
         )
-        return Finding(subject, f"{domain} has no MX: no bounce and no answer comes back", remedy)
-    return Finding(subject, f"what comes back to {domain} goes to {', '.join(sorted(hosts))}")
+        return DoctorFinding(
+            subject, f"{domain} has no MX: no bounce and no answer comes back", remedy
+        )
+    return DoctorFinding(subject, f"what comes back to {domain} goes to {', '.join(sorted(hosts))}")
 
 
-def _judge_spf(subject: str, domain: str, texts: Sequence[str]) -> Finding:
+def _judge_spf(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding:
     found = [text for text in texts if text.lower().split(" ")[0] == "v=spf1"]
     remedy = f'Publish one TXT record of {domain}: "v=spf1 mx -all", with your mail server in it.'
     if not found:
-        return Finding(subject, f"{domain} has no SPF: many servers refuse its messages", remedy)
+        return DoctorFinding(
+            subject, f"{domain} has no SPF: many servers refuse its messages", remedy
+        )
     if len(found) > 1:
-        return Finding(subject, f"{domain} has {len(found)} SPF records: none counts", remedy)
+        return DoctorFinding(subject, f"{domain} has {len(found)} SPF records: none counts", remedy)
     if "+all" in found[0].lower().split():
-        return Finding(subject, f"the SPF of {domain} ends in +all: anybody may send", remedy)
-    return Finding(subject, f"{domain} has SPF")
+        return DoctorFinding(subject, f"the SPF of {domain} ends in +all: anybody may send", remedy)
+    return DoctorFinding(subject, f"{domain} has SPF")
 
 
-def _judge_dmarc(subject: str, domain: str, texts: Sequence[str]) -> Finding:
+def _judge_dmarc(subject: str, domain: str, texts: Sequence[str]) -> DoctorFinding:
     found = [read_tags(text) for text in texts if read_tags(text).get("v", "").upper() == "DMARC1"]
     remedy = f'Publish a TXT record _dmarc.{domain}: "v=DMARC1; p=quarantine".'
     if not found:
-        return Finding(subject, f"{domain} has no DMARC", remedy, is_note=True)
+        return DoctorFinding(subject, f"{domain} has no DMARC", remedy, is_note=True)
     policy = found[0].get("p", "")
     if policy not in ("quarantine", "reject"):
         words = f"the DMARC of {domain} asks for nothing (p={policy or 'absent'})"
-        return Finding(subject, words, remedy, is_note=True)
-    return Finding(subject, f"{domain} has DMARC, {policy}")
+        return DoctorFinding(subject, words, remedy, is_note=True)
+    return DoctorFinding(subject, f"{domain} has DMARC, {policy}")
 
 
 _RESOLVER_SECONDS = 5.0
@@ -107,7 +113,7 @@ _EXPIRED, _OTHER_NAME = 10, 62
 _NO_SUCH = (dns.resolver.NXDOMAIN, dns.resolver.NoAnswer)
 
 
-async def check_email_lines(url: str, settings: Settings) -> list[Finding]:
+async def check_email_lines(url: str, settings: Settings) -> list[DoctorFinding]:
     """None of a database that is not migrated, or that answers no statement: others tell that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -118,7 +124,7 @@ async def check_email_lines(url: str, settings: Settings) -> list[Finding]:
         return []
     finally:
         await database.close()
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     for name, line in lines.items():
         if isinstance(line, SmtpLine):
             findings += await check_email_line(name, line, secrets)
@@ -127,70 +133,70 @@ async def check_email_lines(url: str, settings: Settings) -> list[Finding]:
 
 async def check_email_line(
     name: str, line: SmtpLine, secrets: Mapping[str, bytes]
-) -> list[Finding]:
+) -> list[DoctorFinding]:
     subject = f"line {name}"
     try:
         open_signer(name, line, secrets)
         reached = await _reach(subject, line, Connections(find_server(name, line, secrets), most=1))
     except LineUnusable as error:
-        return [Finding(subject, "cannot be used", str(error))]
+        return [DoctorFinding(subject, "cannot be used", str(error))]
     mailbox = [] if line.mailbox is None else [await _open_mailbox(name, line.mailbox, secrets)]
     return [reached, *mailbox, *await look_up(subject, line)]
 
 
-async def _open_mailbox(name: str, mailbox: Mailbox, secrets: Mapping[str, bytes]) -> Finding:
+async def _open_mailbox(name: str, mailbox: Mailbox, secrets: Mapping[str, bytes]) -> DoctorFinding:
     """It is read, and nothing of it taken."""
     subject, server = f"line {name}", mailbox.server
     try:
         password = read_secret(secrets, f"lines/{name}/mailbox/credentials/passwordFile")
         await asyncio.to_thread(look_at_mailbox, mailbox, password.strip("\r\n"))
     except LineUnusable as error:
-        return Finding(subject, "the mailbox cannot be used", str(error))
+        return DoctorFinding(subject, "the mailbox cannot be used", str(error))
     except MailboxRefused:
         remedy = "Correct user and passwordFile of its mailbox, and run: dunwell apply FILE"
-        return Finding(subject, f"the mailbox at {server} does not let us in", remedy)
+        return DoctorFinding(subject, f"the mailbox at {server} does not let us in", remedy)
     except MailboxAway as error:
         remedy = (
             "Correct server, encryption and folder of its mailbox; a firewall may stand between."
         )
-        return Finding(subject, f"the mailbox at {server} is away: {error}", remedy)
+        return DoctorFinding(subject, f"the mailbox at {server} is away: {error}", remedy)
     who = mailbox.credentials.user
-    return Finding(subject, f"the mailbox at {server} lets us in, as {who}")
+    return DoctorFinding(subject, f"the mailbox at {server} lets us in, as {who}")
 
 
-async def _reach(subject: str, line: SmtpLine, connections: Connections) -> Finding:
+async def _reach(subject: str, line: SmtpLine, connections: Connections) -> DoctorFinding:
     server = line.server
     try:
         client = await connections.connect()
     except aiosmtplib.SMTPAuthenticationError as error:
         remedy = "Correct user and passwordFile, and run: dunwell apply FILE"
-        return Finding(subject, f"{server} does not let us in ({error.code})", remedy)
+        return DoctorFinding(subject, f"{server} does not let us in ({error.code})", remedy)
     except (aiosmtplib.SMTPException, OSError, TimeoutError) as error:
         return _describe_away(subject, line, error)
     await end(client)
     how = {"NONE": "in clear", "TLS": "by TLS", "STARTTLS": "by STARTTLS"}[line.encryption]
     who = "" if line.credentials is None else f", as {line.credentials.user}"
-    return Finding(subject, f"{server} lets us in {how}{who}")
+    return DoctorFinding(subject, f"{server} lets us in {how}{who}")
 
 
-def _describe_away(subject: str, line: SmtpLine, error: Exception) -> Finding:
+def _describe_away(subject: str, line: SmtpLine, error: Exception) -> DoctorFinding:
     causes = [error, error.__cause__, error.__context__]
     for each in causes:
         if isinstance(each, ssl.SSLCertVerificationError):
             return _describe_certificate(subject, line, each)
     if any(isinstance(each, ssl.SSLError) for each in causes):
         remedy = 'The port wants another "encryption": 465 usually TLS, 587 STARTTLS.'
-        return Finding(subject, f"{line.server} does not speak {line.encryption}", remedy)
+        return DoctorFinding(subject, f"{line.server} does not speak {line.encryption}", remedy)
     if isinstance(error, aiosmtplib.SMTPNotSupported) or "STARTTLS" in str(error):
         remedy = 'Switch STARTTLS on there, or take the port for "encryption: TLS".'
-        return Finding(subject, f"{line.server} has no {line.encryption}", remedy)
+        return DoctorFinding(subject, f"{line.server} has no {line.encryption}", remedy)
     remedy = "Start it, or correct the line's server; a firewall may stand between."
-    return Finding(subject, f"{line.server} does not answer ({type(error).__name__})", remedy)
+    return DoctorFinding(subject, f"{line.server} does not answer ({type(error).__name__})", remedy)
 
 
 def _describe_certificate(
     subject: str, line: SmtpLine, error: ssl.SSLCertVerificationError
-) -> Finding:
+) -> DoctorFinding:
     """By OpenSSL's own number of what is wrong."""
     server = line.server
     if error.verify_code == _EXPIRED:
@@ -204,16 +210,16 @@ def _describe_certificate(
         remedy = (
             "Give the mail server one of a public authority, or name yours: SSL_CERT_FILE=FILE."
         )
-    return Finding(subject, words, remedy)
+    return DoctorFinding(subject, words, remedy)
 
 
-async def look_up(subject: str, line: SmtpLine) -> list[Finding]:
+async def look_up(subject: str, line: SmtpLine) -> list[DoctorFinding]:
     """What other servers read of its domains."""
-    findings: list[Finding] = []
+    findings: list[DoctorFinding] = []
     if line.return_domain is None:
         words = "has no returnDomain: nothing is heard of bounces"
         findings.append(
-            Finding(subject, words, "Give it one, with an MX of its own.", is_note=True)
+            DoctorFinding(subject, words, "Give it one, with an MX of its own.", is_note=True)
         )
     else:
         domain = line.return_domain

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class DoctorFinding:
     """What was looked at; `remedy` is none when all is well. A note is what somebody may have
     decided, and should know."""
 

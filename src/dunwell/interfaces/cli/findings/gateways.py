@@ -12,7 +12,7 @@ from dunwell.adapters.channels.gateway import Trouble
 from dunwell.adapters.channels.kannel.adapter import KannelChannel
 from dunwell.adapters.channels.twilio.adapter import TwilioChannel
 from dunwell.contact.sending.channel import LineUnusable
-from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
@@ -34,7 +34,7 @@ _TROUBLES: Mapping[Trouble, tuple[str, str]] = {
 }
 
 
-async def check_gateways(url: str, settings: Settings) -> list[Finding]:
+async def check_gateways(url: str, settings: Settings) -> list[DoctorFinding]:
     """None of a database that is not migrated, or that answers no statement: others tell that."""
     keys = KeyRing(settings.secret_key)
     database = await Database.open(url, application="dunwell doctor")
@@ -55,17 +55,17 @@ async def check_gateways(url: str, settings: Settings) -> list[Finding]:
 
 async def check_gateway(
     name: str, line: Line, secrets: Mapping[str, bytes], keys: KeyRing
-) -> Finding:
+) -> DoctorFinding:
     subject = f"line {name}"
     try:
         channel = _build(name, line, secrets, keys)
     except LineUnusable as error:
-        return Finding(subject, str(error), "Run: dunwell apply FILE")
+        return DoctorFinding(subject, str(error), "Run: dunwell apply FILE")
     trouble = await channel.check()
     await channel.close()
     if trouble is None:
-        return Finding(subject, "the gateway answers, and lets us send")
-    return Finding(subject, *_TROUBLES[trouble])
+        return DoctorFinding(subject, "the gateway answers, and lets us send")
+    return DoctorFinding(subject, *_TROUBLES[trouble])
 
 
 def _build(

@@ -17,7 +17,7 @@ from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.users.single_sign_on.store import find_merchants
 from dunwell.accounts.users.store import count_break_glass
 from dunwell.adapters.providers import ProviderUnusable, build_provider
-from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.operations.alerts.look import AlarmsView, read_alarms
 from dunwell.operations.alerts.mail_words import describe
 from dunwell.operations.alerts.send_mails import choose_lines
@@ -32,7 +32,7 @@ _ALERTS = "alarms"
 _MOST_TOLD = 20
 
 
-async def check_alarms(url: str) -> list[Finding]:
+async def check_alarms(url: str) -> list[DoctorFinding]:
     """None of a database that is not migrated, or that answers no statement: others tell that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -46,32 +46,34 @@ async def check_alarms(url: str) -> list[Finding]:
     return [judge_watch(view), judge_telling(installation), *judge_standing(view)]
 
 
-def judge_watch(view: AlarmsView) -> Finding:
+def judge_watch(view: AlarmsView) -> DoctorFinding:
     if not view.is_stale:
-        return Finding(_ALERTS, "a worker looks for them each minute")
+        return DoctorFinding(_ALERTS, "a worker looks for them each minute")
     remedy = 'See that a worker runs, and what its log says behind "round failed".'
     if view.looked_at is None:
-        return Finding(_ALERTS, "nobody has looked for any yet", remedy, is_note=True)
+        return DoctorFinding(_ALERTS, "nobody has looked for any yet", remedy, is_note=True)
     words = f"nobody has looked for any since {view.looked_at:%Y-%m-%d %H:%M} UTC"
-    return Finding(_ALERTS, words, remedy)
+    return DoctorFinding(_ALERTS, words, remedy)
 
 
-def judge_telling(installation: Installation) -> Finding:
+def judge_telling(installation: Installation) -> DoctorFinding:
     alarms = installation.alarms or Alarms()
     if not alarms.email:
         remedy = "Name who in the installation file: alarms: {email: [ops@example.com]}"
-        return Finding(_ALERTS, "nobody is told of them by e-mail", remedy, is_note=True)
+        return DoctorFinding(_ALERTS, "nobody is told of them by e-mail", remedy, is_note=True)
     lines = choose_lines(alarms, installation.lines or {}, ())
     if not lines:
         words = f"cannot be told to {len(alarms.email)} addresses: there is no line for e-mail"
-        return Finding(_ALERTS, words, "Add one to the installation file (lines), and apply it.")
-    return Finding(_ALERTS, f"told to {len(alarms.email)} addresses by the line {lines[0]}")
+        return DoctorFinding(
+            _ALERTS, words, "Add one to the installation file (lines), and apply it."
+        )
+    return DoctorFinding(_ALERTS, f"told to {len(alarms.email)} addresses by the line {lines[0]}")
 
 
-def judge_standing(view: AlarmsView) -> Sequence[Finding]:
+def judge_standing(view: AlarmsView) -> Sequence[DoctorFinding]:
     """Notes: what they are about is for whoever is told of it."""
     return [
-        Finding(
+        DoctorFinding(
             _ALERTS,
             describe(each, find_staff_language("en")),
             "See the portal: Lines, Alarms.",
@@ -86,7 +88,7 @@ _PROXIES = "proxies"
 _SEEN_WITHIN = timedelta(days=1)
 
 
-async def check_proxies(url: str) -> Finding:
+async def check_proxies(url: str) -> DoctorFinding:
     """What was seen forwarding is judged by the file in force now, not by the one of that time."""
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -94,26 +96,26 @@ async def check_proxies(url: str) -> Finding:
             installation = (await load_installation(connection)).installation
             seen = await list_forwarders(connection, datetime.now(UTC) - _SEEN_WITHIN)
     except (Unavailable, asyncpg.PostgresError) as error:
-        return Finding(_PROXIES, f"cannot be looked up: {error}", "Run dunwell doctor again.")
+        return DoctorFinding(_PROXIES, f"cannot be looked up: {error}", "Run dunwell doctor again.")
     finally:
         await database.close()
     trusted = Proxies(installation.trusted_proxies or ())
     return judge_forwarders([each for each in seen if each not in trusted])
 
 
-def judge_forwarders(untrusted: Sequence[str]) -> Finding:
+def judge_forwarders(untrusted: Sequence[str]) -> DoctorFinding:
     if not untrusted:
-        return Finding(_PROXIES, "none forwards that is not trusted")
+        return DoctorFinding(_PROXIES, "none forwards that is not trusted")
     words = f"{', '.join(untrusted)} forwards for others and is not trusted"
     remedy = "If it is your proxy, name it: dunwell apply FILE, with trustedProxies: [ADDRESS]."
-    return Finding(_PROXIES, words, remedy)
+    return DoctorFinding(_PROXIES, words, remedy)
 
 
 _REMEDY = 'Compare "issuer" and "networks" of the provider in the installation file.'
 _MOST_SKEW_SECONDS = 30
 
 
-async def check_sign_in(url: str, settings: Settings) -> list[Finding]:
+async def check_sign_in(url: str, settings: Settings) -> list[DoctorFinding]:
     """None of a database that is not migrated, or that answers no statement: others tell that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -131,12 +133,12 @@ async def check_sign_in(url: str, settings: Settings) -> list[Finding]:
     return [*findings, *check_file(sign_in, sorted(missing), able)]
 
 
-async def check_provider(provider: Provider, secrets: Mapping[str, bytes]) -> Finding:
+async def check_provider(provider: Provider, secrets: Mapping[str, bytes]) -> DoctorFinding:
     subject = f"sign-in {provider.name}"
     try:
         made = build_provider(provider, secrets)
     except ProviderUnusable as error:
-        return Finding(subject, "cannot be used", str(error))
+        return DoctorFinding(subject, "cannot be used", str(error))
     try:
         trouble, skew = await made.check(datetime.now(UTC))
     finally:
@@ -144,36 +146,38 @@ async def check_provider(provider: Provider, secrets: Mapping[str, bytes]) -> Fi
     return judge_provider(subject, trouble, skew)
 
 
-def judge_provider(subject: str, trouble: str | None, skew: float | None) -> Finding:
+def judge_provider(subject: str, trouble: str | None, skew: float | None) -> DoctorFinding:
     """skew: seconds that its clock is ahead of this host's; none: it does not say."""
     if trouble is not None:
-        return Finding(subject, f"no sign-in by it: {trouble}", _REMEDY)
+        return DoctorFinding(subject, f"no sign-in by it: {trouble}", _REMEDY)
     if skew is not None and abs(skew) > _MOST_SKEW_SECONDS:
         words = f"its clock is {skew:+.0f} s from this host's: what it says would be refused"
-        return Finding(subject, words, "Let NTP set the clocks of both hosts.")
-    return Finding(subject, "answers, as the issuer that it is named as")
+        return DoctorFinding(subject, words, "Let NTP set the clocks of both hosts.")
+    return DoctorFinding(subject, "answers, as the issuer that it is named as")
 
 
-def check_file(sign_in: SignIn, missing: list[str], able: int) -> list[Finding]:
+def check_file(sign_in: SignIn, missing: list[str], able: int) -> list[DoctorFinding]:
     """missing: keys that groups name and no merchant has. able: break-glass admins."""
     findings = []
     if sign_in.oidc and not sign_in.groups:
         remedy = 'Name groups under "signIn" in the installation file.'
-        findings.append(Finding("sign-in", "no group may do anything: nobody gets in", remedy))
+        findings.append(
+            DoctorFinding("sign-in", "no group may do anything: nobody gets in", remedy)
+        )
     if missing:
         words = f"groups name merchants that are not there: {', '.join(missing[:10])}"
         remedy = "Correct the keys, or create the merchants."
-        findings.append(Finding("sign-in", words, remedy, is_note=True))
+        findings.append(DoctorFinding("sign-in", words, remedy, is_note=True))
     if sign_in.required and not able:
         words = "is required, and nobody could come in while the provider is away"
-        findings.append(Finding("sign-in", words, "Run: dunwell user create --break-glass"))
+        findings.append(DoctorFinding("sign-in", words, "Run: dunwell user create --break-glass"))
     return findings
 
 
 _NETWORKS = "webhooks"
 
 
-async def check_webhook_networks(url: str) -> list[Finding]:
+async def check_webhook_networks(url: str) -> list[DoctorFinding]:
     """None for a database that is not migrated, or that answers no statement: other findings say
     that."""
     database = await Database.open(url, application="dunwell doctor")
@@ -191,15 +195,15 @@ async def check_webhook_networks(url: str) -> list[Finding]:
     return [judge_webhook_networks(keys, unknown)]
 
 
-def judge_webhook_networks(keys: Sequence[str], unknown: Sequence[str]) -> Finding:
+def judge_webhook_networks(keys: Sequence[str], unknown: Sequence[str]) -> DoctorFinding:
     """keys: of the merchants that webhookNetworks names; unknown: those that do not exist."""
     if not keys:
-        return Finding(_NETWORKS, "no merchant's webhooks have networks of their own")
+        return DoctorFinding(_NETWORKS, "no merchant's webhooks have networks of their own")
     if not unknown:
-        return Finding(_NETWORKS, "every merchant that webhookNetworks names exists")
+        return DoctorFinding(_NETWORKS, "every merchant that webhookNetworks names exists")
     remedy = (
         "Correct the keys in the installation file and apply it, or apply the merchants' files. "
         "Until then these networks are open to nobody's webhooks."
     )
     names = ", ".join(f'"{key}"' for key in unknown)
-    return Finding(_NETWORKS, f"webhookNetworks names no existing merchant: {names}", remedy)
+    return DoctorFinding(_NETWORKS, f"webhookNetworks names no existing merchant: {names}", remedy)

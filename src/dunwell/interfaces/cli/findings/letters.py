@@ -16,7 +16,7 @@ from dunwell.adapters.channels.sftp.channel import open_depot
 from dunwell.contact.messages.letters.fonts.shelf import FontShelf
 from dunwell.contact.sending.batches.depot import RELEASED, Depot, HostKeyRefused, LoginRefused
 from dunwell.contact.sending.channel import LineUnusable
-from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
@@ -43,19 +43,19 @@ _INSTALL = (
 )
 
 
-def check_fonts(settings: Settings) -> Finding:
+def check_fonts(settings: Settings) -> DoctorFinding:
     shelf = FontShelf(settings.fonts)
     missing = [name for name, character in _SCRIPTS.items() if shelf.choose(character).missing]
     gone = [str(each) for each in settings.fonts if not each.is_dir()]
     if gone:
-        return Finding("fonts", f"no folder: {', '.join(gone)}", "Correct DUNWELL_FONTS.")
+        return DoctorFinding("fonts", f"no folder: {', '.join(gone)}", "Correct DUNWELL_FONTS.")
     if not missing:
-        return Finding("fonts", f"letters print all of {len(_SCRIPTS)} scripts looked for")
+        return DoctorFinding("fonts", f"letters print all of {len(_SCRIPTS)} scripts looked for")
     words = f"letters with names in these go by another channel: {', '.join(missing)}"
-    return Finding("fonts", words, _INSTALL, is_note=True)
+    return DoctorFinding("fonts", words, _INSTALL, is_note=True)
 
 
-async def check_letter_lines(url: str, settings: Settings) -> list[Finding]:
+async def check_letter_lines(url: str, settings: Settings) -> list[DoctorFinding]:
     """None of a database that is not migrated, or that answers no statement: others tell that."""
     keys = KeyRing(settings.secret_key)
     database = await Database.open(url, application="dunwell doctor")
@@ -76,26 +76,26 @@ async def check_letter_lines(url: str, settings: Settings) -> list[Finding]:
 
 async def check_letter_line(
     name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]
-) -> Finding:
+) -> DoctorFinding:
     subject = f"line {name}"
     try:
         depot = open_line(name, line, secrets)
     except LineUnusable as error:
-        return Finding(subject, str(error), "Correct the line, and run: dunwell apply FILE")
+        return DoctorFinding(subject, str(error), "Correct the line, and run: dunwell apply FILE")
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):
             return await _try(subject, line.folder, depot)
     except HostKeyRefused:
         words = "the server shows another host key than the pinned one: nothing is handed over"
         remedy = "Ask the print service for its key; only if it is a new one of theirs: hostKey."
-        return Finding(subject, words, remedy)
+        return DoctorFinding(subject, words, remedy)
     except OSError as error:
         return _describe_away(subject, line, error)
     finally:
         await depot.close()
 
 
-def _describe_away(subject: str, line: FolderLine | SftpLine, error: OSError) -> Finding:
+def _describe_away(subject: str, line: FolderLine | SftpLine, error: OSError) -> DoctorFinding:
     folder, where = line.folder, "on this machine" if isinstance(line, FolderLine) else "there"
     match error:
         case LoginRefused():
@@ -116,7 +116,7 @@ def _describe_away(subject: str, line: FolderLine | SftpLine, error: OSError) ->
         case _:
             words = f"{folder} takes no files ({type(error).__name__})"
             remedy = "See whether its disk is full or read-only."
-    return Finding(subject, words, remedy)
+    return DoctorFinding(subject, words, remedy)
 
 
 def open_line(name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]) -> Depot:
@@ -133,7 +133,7 @@ async def _write_and_read(depot: Depot, name: str) -> bytes:
     return content
 
 
-async def _try(subject: str, folder: str, depot: Depot) -> Finding:
+async def _try(subject: str, folder: str, depot: Depot) -> DoctorFinding:
     """A file is written, read and removed: no print service takes one that no manifest names."""
     content = await _write_and_read(depot, _PROBE)
     try:
@@ -142,12 +142,12 @@ async def _try(subject: str, folder: str, depot: Depot) -> Finding:
         raise
     except OSError:
         words = f"takes letters in {folder}, and no copies of manifests in {RELEASED} below it"
-        return Finding(subject, words, _ALLOW_COPIES)
+        return DoctorFinding(subject, words, _ALLOW_COPIES)
     if content != _CONTENT:
-        return Finding(subject, "gives back other content", "Use another folder.")
+        return DoctorFinding(subject, "gives back other content", "Use another folder.")
     free = await depot.free_bytes()
     if free is not None and free < _LEAST_FREE_BYTES:
         words = f"{free / (1 << 20):.0f} MiB free in {folder}"
-        return Finding(subject, words, "Free some: letters wait while it is full.")
+        return DoctorFinding(subject, words, "Free some: letters wait while it is full.")
     room = "" if free is None else f", {free / (1 << 30):.1f} GiB free"
-    return Finding(subject, f"writes, reads and removes in {folder}{room}")
+    return DoctorFinding(subject, f"writes, reads and removes in {folder}{room}")

@@ -19,7 +19,7 @@ from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.core.files.store import list_near_limit
 from dunwell.core.files.upload import NEAR_PERCENT, StorageUse
 from dunwell.core.workflows.versions.store import CurrentDefinition, iterate_current_definitions
-from dunwell.interfaces.cli.findings.finding import Finding
+from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
@@ -30,7 +30,7 @@ _MOST_TOLD = 20
 _APPLY = "See docs/operator/legal.md, and run: dunwell apply FILE"
 
 
-async def check_identities(url: str) -> list[Finding]:
+async def check_identities(url: str) -> list[DoctorFinding]:
     """None of a database that is not migrated, or that answers no statement: others tell that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
@@ -48,21 +48,21 @@ async def check_identities(url: str) -> list[Finding]:
     return findings[: 1 + _MOST_TOLD]
 
 
-def check_operator(operator: Operator | None) -> Finding:
+def check_operator(operator: Operator | None) -> DoctorFinding:
     if operator is None:
         words = "no operator is named: the legal notice names the creditor alone"
         remedy = "If you run it for others, name the operator: dunwell apply installation.yaml"
-        return Finding("operator", words, remedy, is_note=True)
+        return DoctorFinding("operator", words, remedy, is_note=True)
     name = operator.legal.name
     if operator.is_agency and operator.registration is None:
         words = f"{name} collects for others, and no registration is named"
         remedy = "Germany wants debt collectors registered (section 10 RDG): operator.registration"
-        return Finding("operator", words, remedy, is_note=True)
+        return DoctorFinding("operator", words, remedy, is_note=True)
     role = "collects for the creditors" if operator.is_agency else "is the creditors' own service"
-    return Finding("operator", f"{name} {role}")
+    return DoctorFinding("operator", f"{name} {role}")
 
 
-def check_merchant(merchant: Merchant, operator: Operator | None) -> Finding | None:
+def check_merchant(merchant: Merchant, operator: Operator | None) -> DoctorFinding | None:
     """Return None if the merchant lacks nothing.
 
     Without an operator the creditor's details are the whole legal notice, so a merchant without any
@@ -75,7 +75,7 @@ def check_merchant(merchant: Merchant, operator: Operator | None) -> Finding | N
     is_stopped = bool(find_stopping_gaps(merchant))
     effect = "no new claims until it has" if is_stopped else "told to debtors as it stands"
     words = "; ".join(f"{gap.key}: {gap.reason}" for gap in gaps)
-    return Finding(
+    return DoctorFinding(
         "legal", f"{merchant.key} lacks {words} ({effect})", _APPLY, is_note=not is_stopped
     )
 
@@ -85,7 +85,7 @@ _STORAGE = "uploads"
 _MOST_NAMED = 20
 
 
-async def check_merchant_storage(url: str, settings: Settings) -> list[Finding]:
+async def check_merchant_storage(url: str, settings: Settings) -> list[DoctorFinding]:
     """None for a database that is not migrated, or that answers no statement: other findings say
     that."""
     least_bytes = settings.merchant_storage_bytes * NEAR_PERCENT // 100
@@ -100,14 +100,16 @@ async def check_merchant_storage(url: str, settings: Settings) -> list[Finding]:
     return judge_merchant_storage(near, settings.merchant_storage_mib)
 
 
-def judge_merchant_storage(near: Sequence[tuple[str, int]], limit_mib: int) -> list[Finding]:
+def judge_merchant_storage(near: Sequence[tuple[str, int]], limit_mib: int) -> list[DoctorFinding]:
     """near: the keys of merchants that are near the limit, and what their uploads take."""
     if not near:
-        return [Finding(_STORAGE, f"no merchant is near its limit of {limit_mib:,} MiB")]
+        return [DoctorFinding(_STORAGE, f"no merchant is near its limit of {limit_mib:,} MiB")]
     remedy = "Raise DUNWELL_MERCHANT_STORAGE_MIB, or ask them to delete attachments."
     uses = [(key, StorageUse(used_bytes, limit_mib * 1024 * 1024)) for key, used_bytes in near]
     return [
-        Finding(_STORAGE, f"{key} uses {use.percent} % of {limit_mib:,} MiB", remedy, is_note=True)
+        DoctorFinding(
+            _STORAGE, f"{key} uses {use.percent} % of {limit_mib:,} MiB", remedy, is_note=True
+        )
         for key, use in uses
     ]
 
@@ -118,13 +120,13 @@ _WORKFLOWS = "workflows"
 _REMEDY = "Publish a version with a longer wait. Claims keep the major version that they run on."
 
 
-async def check_workflows(url: str) -> list[Finding]:
+async def check_workflows(url: str) -> list[DoctorFinding]:
     """None for a database that is not migrated, or that answers no statement: other findings say
     that."""
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            found: list[Finding] = []
+            found: list[DoctorFinding] = []
             async for page in iterate_current_definitions(connection):
                 found += judge_workflows(page)
                 if len(found) > _MOST_NAMED:
@@ -135,16 +137,20 @@ async def check_workflows(url: str) -> list[Finding]:
         await database.close()
     if not found:
         return [
-            Finding(_WORKFLOWS, "each contact is followed by a wait that is long enough to pay")
+            DoctorFinding(
+                _WORKFLOWS, "each contact is followed by a wait that is long enough to pay"
+            )
         ]
-    more = [Finding(_WORKFLOWS, "and there are more", _REMEDY, is_note=True)]
+    more = [DoctorFinding(_WORKFLOWS, "and there are more", _REMEDY, is_note=True)]
     return found[:_MOST_NAMED] + (more if len(found) > _MOST_NAMED else [])
 
 
-def judge_workflows(definitions: Sequence[CurrentDefinition]) -> list[Finding]:
+def judge_workflows(definitions: Sequence[CurrentDefinition]) -> list[DoctorFinding]:
     """Return a note for each contact without a sufficient wait."""
     return [
-        Finding(_WORKFLOWS, f'{one.merchant} "{one.name}": {each.message}', _REMEDY, is_note=True)
+        DoctorFinding(
+            _WORKFLOWS, f'{one.merchant} "{one.name}": {each.message}', _REMEDY, is_note=True
+        )
         for one in definitions
         for each in find_contact_warnings(one.definition)
     ]

@@ -14,7 +14,7 @@ from dunwell.accounts.merchants.list_audit import list_audit, list_installation_
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_change, run_reading
-from dunwell.platform.database.listed_table import Page
+from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.resources import Resources
 
 _WORD = "audit"
@@ -41,10 +41,10 @@ def command(
     """
     wanted_rows = _read_filter(**wanted)
 
-    async def read(work: Work, _: Resources) -> Page[AuditEntry]:
+    async def read(work: Work, _: Resources) -> ListPage[AuditEntry]:
         return await list_audit(work, limit=limit, cursor=cursor, wanted=wanted_rows)
 
-    async def read_installation(resources: Resources) -> Page[AuditEntry]:
+    async def read_installation(resources: Resources) -> ListPage[AuditEntry]:
         async with resources.database.connection() as connection:
             return await list_installation_audit(
                 connection, COMMAND_LINE, limit=limit, cursor=cursor, wanted=wanted_rows

@@ -4,8 +4,12 @@ from collections.abc import Sequence
 
 import click
 
-from dunwell.contact.messages.ledger.store import Head
-from dunwell.contact.messages.ledger.verify_ledger import Verdict, list_merchant_ids, verify_ledger
+from dunwell.contact.messages.ledger.store import SealHead
+from dunwell.contact.messages.ledger.verify_ledger import (
+    LedgerVerdict,
+    list_merchant_ids,
+    verify_ledger,
+)
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_reading
@@ -17,15 +21,17 @@ _WORD = "verify-ledger"
 _DIGEST_BYTES = 32
 
 
-def _read_head(_ctx: click.Context, _parameter: click.Parameter, value: str | None) -> Head | None:
+def _read_head(
+    _ctx: click.Context, _parameter: click.Parameter, value: str | None
+) -> SealHead | None:
     """SEAL:DIGEST, as this command prints it. Raises BadParameter."""
     if value is None:
         return None
     number, _, digest = value.partition(":")
     try:
-        head = Head(int(number), bytes.fromhex(digest))
+        head = SealHead(int(number), bytes.fromhex(digest))
     except ValueError:
-        head = Head(0, b"")
+        head = SealHead(0, b"")
     if head.seal < 1 or len(head.digest) != _DIGEST_BYTES:
         raise click.BadParameter(f"{value!r} is no SEAL:DIGEST; give what was printed before.")
     return head
@@ -46,7 +52,7 @@ def _read_head(_ctx: click.Context, _parameter: click.Parameter, value: str | No
 )  # fmt: skip
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def command(
-    data_dir: str | None, merchant: str | None, expect: Head | None,
+    data_dir: str | None, merchant: str | None, expect: SealHead | None,
     *, is_installation: bool, is_json: bool,
 ) -> None:  # fmt: skip
     """Verify the ledger of MERCHANT (its key), or all there are; exit 1 on anything found.
@@ -59,7 +65,7 @@ def command(
     if expect is not None and merchant is None and not is_installation:
         raise click.UsageError("--expect needs MERCHANT: every merchant has a chain of its own.")
 
-    async def read(resources: Resources) -> list[Verdict]:
+    async def read(resources: Resources) -> list[LedgerVerdict]:
         if is_installation:
             return [await verify_installation(resources, expect)]
         merchant_ids = await _choose(resources, merchant)
@@ -87,7 +93,7 @@ async def _choose(resources: Resources, key: str | None) -> Sequence[int]:
         return [await merchant_of_key(key)(connection)]
 
 
-def _show(verdict: Verdict) -> None:
+def _show(verdict: LedgerVerdict) -> None:
     what = "sound" if verdict.is_sound else f"FAULTY ({verdict.fault_count:,} found)"
     whose = verdict.merchant_key or "(installation)"
     click.echo(
@@ -101,11 +107,11 @@ def _show(verdict: Verdict) -> None:
         click.echo(f"  and {verdict.fault_count - len(verdict.findings):,} more")
 
 
-def _render_head(head: Head | None) -> str | None:
+def _render_head(head: SealHead | None) -> str | None:
     return None if head is None else f"{head.seal}:{head.digest.hex()}"
 
 
-def _as_json(verdict: Verdict) -> dict[str, object]:
+def _as_json(verdict: LedgerVerdict) -> dict[str, object]:
     return {
         "merchant": verdict.merchant_key or None,
         "isSound": verdict.is_sound,

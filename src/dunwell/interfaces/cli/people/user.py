@@ -21,7 +21,7 @@ from dunwell.accounts.users.invite_user import (
 )
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity
 from dunwell.accounts.users.store import find_user, list_named_merchants, list_users
-from dunwell.accounts.users.user import LANGUAGES, NewUser, Place, User
+from dunwell.accounts.users.user import LANGUAGES, NewUser, User, UserRoles
 from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
@@ -179,14 +179,14 @@ async def _do(settings: Settings, do: _Do[_Answer]) -> _Answer:
         return await do(PeopleWork.open(resources, tx, operator_actor("command line")))
 
 
-async def _find_place(work: PeopleWork, role: Role, merchants: tuple[str, ...]) -> Place:
+async def _find_place(work: PeopleWork, role: Role, merchants: tuple[str, ...]) -> UserRoles:
     if not merchants:
-        return Place(role)
+        return UserRoles(role)
     ids = {key: await find_merchant_id_by_key(work.tx, key) for key in merchants}
     missing = [key for key, merchant_id in ids.items() if merchant_id is None]
     if missing:
         raise NotFound(f"There is no merchant {missing[0]}. Check the key.")
-    return Place(None, {found: role for found in ids.values() if found is not None})
+    return UserRoles(None, {found: role for found in ids.values() if found is not None})
 
 
 async def _require(work: PeopleWork, email: str) -> User:

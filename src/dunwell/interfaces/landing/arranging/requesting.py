@@ -14,8 +14,8 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Modalities
 from dunwell.cases.modalities.answer_modality import request_modality
 from dunwell.cases.modalities.bounds import (
-    ClaimFacts,
     DefermentTerms,
+    ModalityClaim,
     PlanTerms,
     Terms,
     check_may_ask,
@@ -41,7 +41,7 @@ _LONGEST_COUNT = 2
 Fields = Mapping[str, str]
 
 
-class Refused(StrEnum):
+class RefusedRequest(StrEnum):
     """Why what was chosen or typed cannot be asked for."""
 
     NO_CHOICE = "NO_CHOICE"
@@ -62,7 +62,7 @@ class Ground:
     """What a request stands on. `today` is the merchant's, earlier modalities are the claim's."""
 
     modalities: Modalities
-    facts: ClaimFacts
+    facts: ModalityClaim
     today: date
     earlier: Sequence[Modality] = ()
 
@@ -91,12 +91,14 @@ def is_to_be_had(terms: Terms, ground: Ground) -> bool:
 
 def read_plan(
     fields: Fields, ground: Ground, currency: str, language: str
-) -> PlanTerms | list[Refused]:
+) -> PlanTerms | list[RefusedRequest]:
     """What the plan page's form says; of an address that carries a plan, that one."""
     if "count" in fields:
         carried = read_carried_plan(fields)
         return (
-            [Refused.CHANGED] if carried is None or not is_to_be_had(carried, ground) else carried
+            [RefusedRequest.CHANGED]
+            if carried is None or not is_to_be_had(carried, ground)
+            else carried
         )
     first_on = day_refused = None
     if is_given(fields, "first"):
@@ -116,15 +118,15 @@ def read_carried_plan(fields: Fields) -> PlanTerms | None:
     return PlanTerms(int(count), first_on) if is_number and first_on else None
 
 
-def read_deferment(fields: Fields, ground: Ground) -> DefermentTerms | Refused:
+def read_deferment(fields: Fields, ground: Ground) -> DefermentTerms | RefusedRequest:
     """What the form says, or an address that carries a deferment."""
     given = fields.get("until", "")
     if not given:
-        return Refused.NO_CHOICE
+        return RefusedRequest.NO_CHOICE
     terms = _read_own_deferment(fields) if given == OWN else read_carried_deferment(fields)
     if terms is None:
-        return Refused.DAY_UNREADABLE
-    return terms if is_to_be_had(terms, ground) else Refused.DAY_OUT_OF_RANGE
+        return RefusedRequest.DAY_UNREADABLE
+    return terms if is_to_be_had(terms, ground) else RefusedRequest.DAY_OUT_OF_RANGE
 
 
 def read_carried_deferment(fields: Fields) -> DefermentTerms | None:
@@ -140,45 +142,45 @@ def render_deferment(terms: DefermentTerms) -> str:
 
 def _choose_plan(
     fields: Fields, ground: Ground, first_on: date | None, typed_in: tuple[str, str]
-) -> PlanTerms | Refused:
+) -> PlanTerms | RefusedRequest:
     """typed_in: which currency, which language."""
     offer = fields.get("offer", "")
     if offer == OWN:
         return _choose_by_rate(fields.get("rate", ""), ground, first_on, typed_in)
     is_count = offer.isascii() and offer.isdecimal() and len(offer) <= _LONGEST_COUNT
     if not is_count:
-        return Refused.CHANGED if offer else Refused.NO_CHOICE
+        return RefusedRequest.CHANGED if offer else RefusedRequest.NO_CHOICE
     terms = (ground.modalities, ground.facts, ground.today, int(offer))
     found = find_plan(*terms, first_on)
     if found is not None:
         return found
-    return Refused.ENDS_TOO_LATE if find_plan(*terms) else Refused.CHANGED
+    return RefusedRequest.ENDS_TOO_LATE if find_plan(*terms) else RefusedRequest.CHANGED
 
 
 def _choose_by_rate(
     text: str, ground: Ground, first_on: date | None, typed_in: tuple[str, str]
-) -> PlanTerms | Refused:
+) -> PlanTerms | RefusedRequest:
     plans = ground.plans
     if first_on is not None:
         plans = list_plans(ground.modalities, ground.facts, ground.today, first_on)
     cents = read_amount(text, *typed_in)
     if cents is None:
-        return Refused.RATE_UNREADABLE
+        return RefusedRequest.RATE_UNREADABLE
     if cents >= ground.facts.outstanding_cents:
-        return Refused.RATE_TOO_GREAT
+        return RefusedRequest.RATE_TOO_GREAT
     if not plans:
-        return Refused.ENDS_TOO_LATE
-    return find_plan_by_rate(plans, ground.facts, cents) or Refused.RATE_TOO_SMALL
+        return RefusedRequest.ENDS_TOO_LATE
+    return find_plan_by_rate(plans, ground.facts, cents) or RefusedRequest.RATE_TOO_SMALL
 
 
-def _find_day_refused(first_on: date | None, ground: Ground) -> Refused | None:
+def _find_day_refused(first_on: date | None, ground: Ground) -> RefusedRequest | None:
     if ground.modalities.plan is None:
         return None
     if first_on is None:
-        return Refused.DAY_UNREADABLE
+        return RefusedRequest.DAY_UNREADABLE
     days_ahead = (first_on - ground.today).days
     is_within = 0 <= days_ahead <= ground.modalities.plan.first_date_within_days
-    return None if is_within else Refused.DAY_OUT_OF_RANGE
+    return None if is_within else RefusedRequest.DAY_OUT_OF_RANGE
 
 
 def _read_own_deferment(fields: Fields) -> DefermentTerms | None:
@@ -202,7 +204,7 @@ async def load_ground(site: DebtorSite, opened: OpenedClaim) -> Ground:
     earlier = await _load_earlier(site, opened) if facts.has_modalities else []
     return Ground(
         merchant.configuration.modalities,
-        ClaimFacts(facts.outstanding_cents, facts.max_deferral_on),
+        ModalityClaim(facts.outstanding_cents, facts.max_deferral_on),
         local_date(merchant.now(site.resources.clock), merchant.configuration.timezone),
         earlier,
     )

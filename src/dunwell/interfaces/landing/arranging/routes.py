@@ -17,7 +17,7 @@ from dunwell.core.claims.holds import HoldKind
 from dunwell.interfaces.landing.arranging.requesting import (
     OWN,
     Ground,
-    Refused,
+    RefusedRequest,
     ask_for,
     can_be_arranged,
     is_to_be_had,
@@ -172,12 +172,12 @@ async def ask_plan(
     ground = await load_ground(site, opened)
     if wanted is not None and is_to_be_had(wanted, ground):
         return _answer_plan_check(site, visit, opened, ground=ground, terms=wanted, is_changed=True)
-    return _answer_plan_form(site, visit, opened, ground=ground, refused=[Refused.CHANGED])
+    return _answer_plan_form(site, visit, opened, ground=ground, refused=[RefusedRequest.CHANGED])
 
 
 def _read(
     site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, ground: Ground
-) -> PlanTerms | list[Refused]:
+) -> PlanTerms | list[RefusedRequest]:
     language = site.frame_opened(visit, opened).language
     return read_plan(read_fields(visit), ground, opened.facts.currency, language)
 
@@ -187,7 +187,7 @@ def _answer_plan_form(
     visit: DebtorRequest,
     opened: OpenedClaim,
     ground: Ground,
-    refused: Sequence[Refused] = (),
+    refused: Sequence[RefusedRequest] = (),
 ) -> Response:
     """refused: why what was chosen is not to be had."""
     frame = site.frame_opened(visit, opened)
@@ -200,7 +200,7 @@ def _answer_plan_form(
     last_day = ground.today + timedelta(days=ground.modalities.plan.first_date_within_days)
     typed = _keep_typed(read_fields(visit))
     page = describe_plans(opened, ground, last_day=last_day, typed=typed, refused=refused)
-    return site.answer(frame, page, 422 if set(refused) - {Refused.CHANGED} else 200)
+    return site.answer(frame, page, 422 if set(refused) - {RefusedRequest.CHANGED} else 200)
 
 
 def _answer_plan_check(
@@ -260,7 +260,7 @@ async def ask_time(
         return _answer_later_check(
             site, visit, opened, ground=ground, terms=wanted, is_changed=True
         )
-    return _answer_later_form(site, visit, opened, ground=ground, refused=Refused.CHANGED)
+    return _answer_later_form(site, visit, opened, ground=ground, refused=RefusedRequest.CHANGED)
 
 
 def _answer_later_form(
@@ -268,7 +268,7 @@ def _answer_later_form(
     visit: DebtorRequest,
     opened: OpenedClaim,
     ground: Ground,
-    refused: Refused | None = None,
+    refused: RefusedRequest | None = None,
 ) -> Response:
     frame = site.frame_opened(visit, opened)
     offers = list_offered_deferments(ground.modalities, ground.facts, ground.today)
@@ -290,7 +290,7 @@ def _answer_later_form(
         typed={name: fields.get(name, "")[:_MAX_LATER_TYPED] for name in _LATER_TYPED},
         refused=refused,
     )
-    return site.answer(frame, page, 200 if refused in (None, Refused.CHANGED) else 422)
+    return site.answer(frame, page, 200 if refused in (None, RefusedRequest.CHANGED) else 422)
 
 
 def _answer_later_check(

@@ -13,7 +13,13 @@ from dunwell.cases.modalities.progress import GRACE
 from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow, read_modality
 from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.messages.formatting import render_day, render_money
-from dunwell.contact.messages.letters.paper import Body, Paper, Table, compose_paper, write_paper
+from dunwell.contact.messages.letters.paper import (
+    Paper,
+    PaperBody,
+    Table,
+    compose_paper,
+    write_paper,
+)
 from dunwell.contact.notices.notice import Addressee
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.interfaces.landing.arranging.views import ModalityWithdrawPage, describe_modality
@@ -56,7 +62,7 @@ def compose_confirmation(
     agreed_on = day_of(modality.answered_at, opened.merchant.configuration.timezone)
     amount = render_money(modality.amount_cents, modality.currency, language.code)
     is_plan = modality.type is ModalityType.PAYMENT_PLAN
-    body = Body(
+    body = PaperBody(
         title=translate("Confirmation of your payment plan") if is_plan
         else translate("Confirmation of more time to pay"),
         rows=[

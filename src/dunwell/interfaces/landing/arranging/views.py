@@ -25,7 +25,13 @@ from dunwell.cases.modalities.offers import (
 from dunwell.cases.modalities.plans import Instalment, Shares, add_months, share_out
 from dunwell.cases.modalities.progress import GRACE, find_request_answer_day, local_date
 from dunwell.contact.messages.identities import mask_address
-from dunwell.interfaces.landing.arranging.requesting import OWN, Ground, Refused, find_live, may_ask
+from dunwell.interfaces.landing.arranging.requesting import (
+    OWN,
+    Ground,
+    RefusedRequest,
+    find_live,
+    may_ask,
+)
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.templates import Page
@@ -54,7 +60,7 @@ class ShownPlan(msgspec.Struct, frozen=True, gc=False):
     due_days: Sequence[date]
 
 
-class PlanPage(Page, frozen=True):
+class ChoosePlanPage(Page, frozen=True):
     template: ClassVar[str] = "plan.html"
 
     currency: str
@@ -72,7 +78,7 @@ class PlanPage(Page, frozen=True):
     last_day: date
     # The fields of one's own choice, by name.
     typed: Mapping[str, str]
-    refused: Sequence[Refused]
+    refused: Sequence[RefusedRequest]
 
 
 class PlanCheckPage(Page, frozen=True):
@@ -99,7 +105,7 @@ class LaterPage(Page, frozen=True):
     own: str
     # The form's fields, by name.
     typed: Mapping[str, str]
-    refused: Refused | None
+    refused: RefusedRequest | None
 
 
 class LaterCheckPage(Page, frozen=True):
@@ -124,7 +130,7 @@ class HelpPage(Page, frozen=True):
     is_refused: bool
 
 
-class ModalityPage(Page, frozen=True):
+class DebtorModalityPage(Page, frozen=True):
     template: ClassVar[str] = "modality.html"
 
     modality: Modality
@@ -175,14 +181,14 @@ def describe_options(opened: OpenedClaim, ground: Ground, now: datetime) -> Opti
 
 def describe_plans(
     opened: OpenedClaim, ground: Ground, last_day: date, typed: Mapping[str, str],
-    refused: Sequence[Refused],
-) -> PlanPage:  # fmt: skip
+    refused: Sequence[RefusedRequest],
+) -> ChoosePlanPage:  # fmt: skip
     """last_day: on which a plan can begin. typed: the form's fields, `offer` among them."""
     plans, outstanding_cents = ground.plans, ground.facts.outstanding_cents
     offered = pick_offered(plans, ground.modalities)
     offer = typed.get("offer", "")
     is_known = offer == OWN or any(str(each.count) == offer for each in offered)
-    return PlanPage(
+    return ChoosePlanPage(
         currency=opened.facts.currency,
         outstanding_cents=outstanding_cents,
         plans=[_describe_plan(each, outstanding_cents) for each in offered],
@@ -225,7 +231,7 @@ def describe_later_check(
 
 def describe_modality(
     opened: OpenedClaim, modality: Modality, now: datetime, *, can_pay: bool, note: str | None
-) -> ModalityPage:
+) -> DebtorModalityPage:
     """now: the merchant's."""
     configuration = opened.merchant.configuration
     answer_on = _find_answer_day(modality, configuration)
@@ -233,7 +239,7 @@ def describe_modality(
     email = opened.facts.on_file.email if has_confirmation else None
     rate = find_open_rate(modality)
     is_part = rate is not None and rate.left_cents < outstanding_cents
-    return ModalityPage(
+    return DebtorModalityPage(
         modality=modality,
         is_plan=modality.type is ModalityType.PAYMENT_PLAN,
         reason=modality.ended_reason,

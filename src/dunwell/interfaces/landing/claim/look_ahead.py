@@ -7,7 +7,7 @@ from datetime import datetime
 from dunwell.contact.escalation.forecast.forecast import Announced
 from dunwell.contact.escalation.forecast.foresee_claim import Foreseeable, foresee_claim
 from dunwell.contact.escalation.usable_channels import Addresses
-from dunwell.contact.messages.identities import Person
+from dunwell.contact.messages.identities import DebtorPerson
 from dunwell.interfaces.landing.claim.next_steps import find_held_until, is_foreseeable
 from dunwell.interfaces.landing.session.states import list_standing
 from dunwell.interfaces.landing.session.store import OpenedClaim
@@ -26,7 +26,9 @@ async def look_ahead(
     known = facts.on_file
     address = None if known.postal_address is None else dict(known.postal_address)
     claim = Foreseeable(
-        person=Person(facts.claim_id, known.email, known.mobile_number, known.customer_number),
+        person=DebtorPerson(
+            facts.claim_id, known.email, known.mobile_number, known.customer_number
+        ),
         reachable=Addresses(known.email, known.mobile_number, address),
         process_key=facts.process,
         is_held=bool(list_standing(facts, now)),

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.modalities.bounds import ClaimFacts
+from dunwell.cases.modalities.bounds import ModalityClaim
 from dunwell.cases.modalities.modality import EndReason, Modality, ModalityType
 from dunwell.cases.modalities.offers import Offer, find_nearest_offer, get_terms
 from dunwell.cases.modalities.progress import local_date
@@ -24,7 +24,7 @@ from dunwell.platform.resources import Resources
 _NEWS = timedelta(days=30)
 
 
-class Answer(msgspec.Struct, frozen=True, gc=False):
+class DisputeNews(msgspec.Struct, frozen=True, gc=False):
     """To the latest objection. resolution: the creditor's words, if the session may see them."""
 
     dispute_id: UUID
@@ -45,7 +45,7 @@ class EndedPlan(msgspec.Struct, frozen=True, gc=False):
     rests_until: datetime | None
 
 
-class Refusal(msgspec.Struct, frozen=True, gc=False):
+class ModalityRefusal(msgspec.Struct, frozen=True, gc=False):
     """A payment plan or a deferral that was asked for and refused."""
 
     modality_id: UUID
@@ -55,13 +55,13 @@ class Refusal(msgspec.Struct, frozen=True, gc=False):
     reason: str | None
 
 
-def find_answer(opened: OpenedClaim, now: datetime) -> Answer | None:
+def find_answer(opened: OpenedClaim, now: datetime) -> DisputeNews | None:
     """now: the merchant's, as below."""
     answer, timezone = opened.facts.answer, opened.merchant.configuration.timezone
     if answer is None or now >= answer.answered_at + _NEWS:
         return None
     shows_all = opened.session.level.reaches(Level.FACT)
-    return Answer(
+    return DisputeNews(
         answer.dispute_id,
         answer.is_accepted,
         find_day(answer.answered_at, timezone),
@@ -89,7 +89,7 @@ def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> End
     )
 
 
-def find_refusal(opened: OpenedClaim, state: PageState, now: datetime) -> Refusal | None:
+def find_refusal(opened: OpenedClaim, state: PageState, now: datetime) -> ModalityRefusal | None:
     """Unless something else was asked for since, or nothing is left to pay."""
     refused, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
     if refused is None or refused.ended_reason is not EndReason.REJECTED or opened.modality:
@@ -98,7 +98,7 @@ def find_refusal(opened: OpenedClaim, state: PageState, now: datetime) -> Refusa
         return None
     assert refused.answered_at is not None, "a refusal has its time"
     shows_all = opened.session.level.reaches(Level.FACT)
-    return Refusal(
+    return ModalityRefusal(
         modality_id=refused.modality_id,
         is_plan=refused.type is ModalityType.PAYMENT_PLAN,
         answered_on=find_day(refused.answered_at, timezone),
@@ -139,6 +139,6 @@ async def find_alternative(
     return find_nearest_offer(
         refused,
         merchant.configuration.modalities,
-        ClaimFacts(facts.outstanding_cents, facts.max_deferral_on),
+        ModalityClaim(facts.outstanding_cents, facts.max_deferral_on),
         local_date(now, merchant.configuration.timezone),
     )

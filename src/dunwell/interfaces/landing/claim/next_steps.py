@@ -27,7 +27,7 @@ from dunwell.cases.modalities.progress import GRACE, find_request_answer_day
 from dunwell.contact.escalation.forecast.forecast import Announced
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE
-from dunwell.interfaces.landing.session.facts import ClaimFacts
+from dunwell.interfaces.landing.session.facts import PageClaim
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import (
     PageState,
@@ -95,7 +95,7 @@ def decide_kind(opened: OpenedClaim, now: datetime) -> NextKind:
     return _decide_course(facts, topics, now)
 
 
-def _decide_course(facts: ClaimFacts, topics: Collection[Topic], now: datetime) -> NextKind:
+def _decide_course(facts: PageClaim, topics: Collection[Topic], now: datetime) -> NextKind:
     """Of a claim that nobody has to answer, and without an agreement."""
     endless = {hold.kind for hold in list_standing(facts, now) if hold.until is None}
     if Topic.PLAN_ENDED in topics and endless == {HoldKind.MODALITY_ACTIVE}:

@@ -15,8 +15,8 @@ from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.interfaces.landing.session.open_session import (
-    OpenedSession,
-    Opening,
+    ClaimSessionOpening,
+    OpenedClaimSession,
     open_session,
     repeat_opening,
 )
@@ -34,7 +34,7 @@ _BY_EMAIL = _compose(column="email", indexed="lower(other.email) = lower($4)")
 _BY_NUMBER = _compose(column="mobile_number", indexed="other.mobile_number = $4")
 
 
-class OtherClaim(msgspec.Struct, frozen=True, gc=False):
+class OtherClaimOfDebtor(msgspec.Struct, frozen=True, gc=False):
     claim_id: int
     reference_number: str
     currency: str
@@ -52,22 +52,22 @@ class OtherOpening:
     randomness: bytes
 
 
-OTHERS: Detail[dict[NoticeChannel, list[OtherClaim]]] = Detail(
+OTHERS: Detail[dict[NoticeChannel, list[OtherClaimOfDebtor]]] = Detail(
     compose(
         "json_build_object('EMAIL', {email}, 'SMS', {number})",
         email=nest_rows(_BY_EMAIL, *KEY, "s.level", "d.email"),
         number=nest_rows(_BY_NUMBER, *KEY, "s.level", "d.mobile_number"),
     ),
-    dict[NoticeChannel, list[OtherClaim]],
+    dict[NoticeChannel, list[OtherClaimOfDebtor]],
 )
 
 
-def list_others(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaim]:
+def list_others(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaimOfDebtor]:
     """Of an opened claim with OTHERS, those at an address whose code was typed in."""
     session = opened.session
     if not session.level.reaches(Level.CODE) or not session.proven_digests:
         return ()
-    found: dict[int, OtherClaim] = {}
+    found: dict[int, OtherClaimOfDebtor] = {}
     for channel, claims in OTHERS.read(opened.detail).items():
         address = opened.facts.on_file.find(channel)
         if address is None or not _is_proven(keys, session, channel, address):
@@ -81,7 +81,7 @@ def list_others(keys: KeyRing, opened: OpenedClaim) -> Sequence[OtherClaim]:
 
 async def open_other(
     work: Work, keys: KeyRing, session: Session, other: OtherOpening
-) -> OpenedSession:
+) -> OpenedClaimSession:
     """Open the other claim at this session's level, for the rest of this session's time. A form
     that is sent twice within ten seconds opens one session; see `repeat_opening`."""
     work.need(Right.READ_CLAIMS)
@@ -90,7 +90,7 @@ async def open_other(
     repeated = await repeat_opening(work, origin, other.randomness)
     if repeated is not None:
         return repeated
-    opening = Opening(
+    opening = ClaimSessionOpening(
         claim_id=other.claim_id,
         communication_id=None,
         channel=None,

@@ -18,7 +18,7 @@ from dunwell.interfaces.landing.claim.views import (
     describe_withheld,
 )
 from dunwell.interfaces.landing.paying.choosing import has_method
-from dunwell.interfaces.landing.render.pages import Shown
+from dunwell.interfaces.landing.render.pages import VisitorSession
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import load_previewed_claim
 from dunwell.interfaces.landing.web.site import DebtorSite
@@ -27,7 +27,7 @@ from dunwell.interfaces.web.responses import answer_page
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import NotFound
 
-_SHOWN = Shown(form_token="", minutes_left=60, is_warned=False, can_stay=False)
+_SHOWN = VisitorSession(form_token="", minutes_left=60, is_warned=False, can_stay=False)
 # Nothing of it can be sent.
 _POLICY = (
     "default-src 'none'; style-src 'self'; img-src 'self' data:; form-action 'none'; "
@@ -36,7 +36,7 @@ _POLICY = (
 
 
 @dataclass(frozen=True, slots=True)
-class ClaimPreview:
+class DebtorViewOfClaim:
     """What the page shows. No transaction is needed to render it."""
 
     merchant: Merchant
@@ -46,7 +46,7 @@ class ClaimPreview:
 
 async def prepare_claim_preview(
     site: DebtorSite, work: Work, claim_id: int, *, is_link_only: bool
-) -> ClaimPreview:
+) -> DebtorViewOfClaim:
     """is_link_only: show what a link without a known fact shows. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     merchant = work.merchant
@@ -59,7 +59,7 @@ async def prepare_claim_preview(
     if opened.facts.withheld:
         withheld = describe_withheld(opened, opened.facts.withheld)
         values = {name: getattr(withheld, name) for name in withheld.__struct_fields__}
-        return ClaimPreview(merchant, opened.facts.language, PreviewedWithheldPage(**values))
+        return DebtorViewOfClaim(merchant, opened.facts.language, PreviewedWithheldPage(**values))
     announced = await look_ahead(site.resources, opened, work.now, work.tx)
     can_pay = has_method(site.providers, merchant)
     alternative = await find_alternative(site.resources, opened, work.now, work.tx)
@@ -67,10 +67,12 @@ async def prepare_claim_preview(
         opened, work.now, announced, can_pay=can_pay, other_count=0, alternative=alternative
     )
     shown = PreviewedClaimPage(**{name: getattr(page, name) for name in page.__struct_fields__})
-    return ClaimPreview(merchant, opened.facts.language, shown)
+    return DebtorViewOfClaim(merchant, opened.facts.language, shown)
 
 
-def answer_claim_preview(site: DebtorSite, visit: PageRequest, preview: ClaimPreview) -> Response:
+def answer_claim_preview(
+    site: DebtorSite, visit: PageRequest, preview: DebtorViewOfClaim
+) -> Response:
     frame = msgspec.structs.replace(
         site.frame(visit, preview.merchant, preview.language), session=_SHOWN
     )

@@ -18,15 +18,15 @@ from dunwell.core.claims.holds import HoldKind
 from dunwell.core.files.attachment import AttachedFile
 from dunwell.core.files.upload import name_for_reader
 from dunwell.interfaces.landing.claim.news import (
-    Answer,
+    DisputeNews,
     EndedPlan,
-    Refusal,
+    ModalityRefusal,
     find_answer,
     find_ended_plan,
     find_refusal,
 )
 from dunwell.interfaces.landing.claim.next_steps import NextSteps, describe_next
-from dunwell.interfaces.landing.claim.others import OtherClaim
+from dunwell.interfaces.landing.claim.others import OtherClaimOfDebtor
 from dunwell.interfaces.landing.objecting.send_drafted import (
     can_dispute,
     find_undisputed_cents,
@@ -34,7 +34,7 @@ from dunwell.interfaces.landing.objecting.send_drafted import (
 )
 from dunwell.interfaces.landing.session.facts import (
     DisputeFacts,
-    ItemFacts,
+    PageItem,
     PaymentFacts,
     WithheldFacts,
 )
@@ -87,7 +87,7 @@ class ClaimPage(Page, frozen=True):
     due_on: date | None
     is_due: bool
     # Those the session may see.
-    items: Sequence[ItemFacts]
+    items: Sequence[PageItem]
     payments: Sequence[PaymentFacts]
     # No company; what a debt collector has to tell of the fees it demands is told to these alone.
     is_consumer: bool
@@ -104,9 +104,9 @@ class ClaimPage(Page, frozen=True):
     awaited_id: UUID | None
     sent_on: date | None
     disputes: Sequence[OpenDispute]
-    answer: Answer | None
+    answer: DisputeNews | None
     ended_plan: EndedPlan | None
-    refusal: Refusal | None
+    refusal: ModalityRefusal | None
     # What can be asked for instead; none: nothing, or the session may not see it.
     alternative: Offer | None
     # Until when nothing is done after it; none: not known yet, or it is over.
@@ -153,7 +153,7 @@ class OthersPage(Page, frozen=True):
 
     template: ClassVar[str] = "others.html"
 
-    others: Sequence[OtherClaim]
+    others: Sequence[OtherClaimOfDebtor]
 
 
 class ClosingClaim(msgspec.Struct, frozen=True, gc=False):
@@ -262,7 +262,7 @@ def _list_unsent(opened: OpenedClaim) -> Sequence[str]:
     return list_unsent(opened.drafts, disputes, opened.session.level)
 
 
-def _list_fees(items: Sequence[ItemFacts]) -> Sequence[ItemFacts]:
+def _list_fees(items: Sequence[PageItem]) -> Sequence[PageItem]:
     return [item for item in items if item.type != "PRIMARY"]
 
 

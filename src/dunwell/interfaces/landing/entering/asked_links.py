@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.notices.notice import HOUR, Addressee, Kind, NoticeChannel
+from dunwell.contact.notices.notice import HOUR, Addressee, NoticeChannel, NoticeKind
 from dunwell.contact.notices.occasions.facts import LinkFacts
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.contact.notices.store import has_recent
@@ -137,7 +137,7 @@ async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, foun
     channel. The claim is locked: of two workers the second sees the first one's."""
     since = resources.clock.now() - ONE_WITHIN
     if await has_recent(
-        tx, found.merchant.merchant_id, found.addressee, kind=Kind.LINK, since=since
+        tx, found.merchant.merchant_id, found.addressee, kind=NoticeKind.LINK, since=since
     ):
         return
     notice = writer.write(found.merchant, found.addressee, LinkFacts())

@@ -10,7 +10,7 @@ from dunwell.interfaces.landing.entering.store import WayIn
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.cookies import SessionsByHandle, choose_cookie_slot
 from dunwell.interfaces.landing.session.extend_session import extend_session
-from dunwell.interfaces.landing.session.open_session import OpenedSession, repeat_opening
+from dunwell.interfaces.landing.session.open_session import OpenedClaimSession, repeat_opening
 from dunwell.interfaces.landing.session.session import PREVIOUS_LASTS, Level, Session, is_form_token
 from dunwell.interfaces.landing.session.store import OpenedClaim, load_opened_claim
 from dunwell.interfaces.landing.web.site import DebtorSite
@@ -54,7 +54,7 @@ def redirect_to_claim(site: DebtorSite, page: DebtorPageContext, handle: str) ->
 
 
 def redirect_with_session_cookie(
-    site: DebtorSite, page: DebtorPageContext, held: SessionsByHandle, opened: OpenedSession
+    site: DebtorSite, page: DebtorPageContext, held: SessionsByHandle, opened: OpenedClaimSession
 ) -> Response:
     """Redirect to the claim's page and set the cookie of its new session. If too many claims are
     open, that page asks which to close (`landing.claim.routes_room`)."""

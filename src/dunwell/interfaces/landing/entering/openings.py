@@ -12,8 +12,8 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.interfaces.landing.entering.store import WayIn
 from dunwell.interfaces.landing.entering.tries import Locked, lock_for
 from dunwell.interfaces.landing.session.open_session import (
-    OpenedSession,
-    Opening,
+    ClaimSessionOpening,
+    OpenedClaimSession,
     open_session,
     repeat_opening,
 )
@@ -28,7 +28,7 @@ _PURPOSE = "landing-opening"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ClaimEntry:
     """Who comes in by what: `visitor` is `digest_visitor`'s, `session_id` the new session's. What
     was proven in `before` is proven in it."""
 
@@ -50,7 +50,9 @@ def is_opened_by(session: Session, way: WayIn) -> bool:
     )
 
 
-async def open_claim_once(work: Work, keys: KeyRing, entry: Entry) -> OpenedSession | Locked:
+async def open_claim_once(
+    work: Work, keys: KeyRing, entry: ClaimEntry
+) -> OpenedClaimSession | Locked:
     """A form that is sent twice within ten seconds opens one session; see `repeat_opening`."""
     work.need(Right.READ_CLAIMS)
     way, now = entry.way, work.real_now
@@ -68,7 +70,7 @@ async def open_claim_once(work: Work, keys: KeyRing, entry: Entry) -> OpenedSess
             return Locked(lock_for(attempts.first_at + LOOKED_BACK - now))
     await count_attempt(work.tx, link, links, now)
     await count_attempt(work.tx, visitor, known, now)
-    opening = Opening(
+    opening = ClaimSessionOpening(
         claim_id=way.claim_id,
         communication_id=way.communication_id,
         channel=way.channel,

@@ -77,7 +77,7 @@ def know(on_file: OnFile) -> Known:
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class OpensByItself:
     """It opens by itself."""
 
 
@@ -98,7 +98,7 @@ class CallUs:
     """Nothing is on file to ask for: the phone, or the code of a letter."""
 
 
-Way = Open | AskFact | AskCode | CallUs
+Way = OpensByItself | AskFact | AskCode | CallUs
 
 
 def find_policy(configuration: Configuration, channel: Channel | None) -> Sequence[Proof]:
@@ -111,7 +111,7 @@ def decide_entry(
 ) -> Way:
     """`link`: the channel the link went by. `channels`: those the merchant has."""
     if not policy:
-        return Open()
+        return OpensByItself()
     code_channel = find_code_channel(known, link, channels)
     for proof in policy:
         if proof == "CODE":

@@ -14,11 +14,11 @@ from dunwell.interfaces.landing.entering.browser_sessions import (
     redirect_with_session_cookie,
 )
 from dunwell.interfaces.landing.entering.notices import describe_notices
-from dunwell.interfaces.landing.entering.openings import Entry, open_claim_once
+from dunwell.interfaces.landing.entering.openings import ClaimEntry, open_claim_once
 from dunwell.interfaces.landing.entering.proofs import (
     AskCode,
     AskFact,
-    Open,
+    OpensByItself,
     Way,
     decide_entry,
     find_policy,
@@ -31,11 +31,11 @@ from dunwell.interfaces.landing.entering.sent_codes import (
     read_typed_code,
 )
 from dunwell.interfaces.landing.entering.store import WayIn, find_link, is_undelivered
-from dunwell.interfaces.landing.entering.tries import Locked, Slowed, Wrong
+from dunwell.interfaces.landing.entering.tries import Locked, Slowed, WrongTry
 from dunwell.interfaces.landing.entering.typed_codes import (
-    Asked,
+    AskedFact,
     RightCode,
-    Typed,
+    TypedFact,
     try_code,
     try_fact,
     try_sent_code,
@@ -50,8 +50,8 @@ from dunwell.interfaces.landing.entering.views import (
 from dunwell.interfaces.landing.entering.visitors import count_wrong_code, digest_visitor
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.open_session import (
-    OpenedSession,
-    Opening,
+    ClaimSessionOpening,
+    OpenedClaimSession,
     open_session,
     repeat_opening,
 )
@@ -87,7 +87,7 @@ async def enter_code(site: DebtorSite, visit: DebtorRequest) -> Response:
         )
     if isinstance(found, Slowed):
         return answer_problem(site, frame, too_many(found.retry_after_seconds, "SLOWED"))
-    if isinstance(found, Wrong):
+    if isinstance(found, WrongTry):
         return site.answer(frame, CodePage(tried=True), 422)
     return await _open(site, visit, frame=frame, way=found, level=found.level)
 
@@ -115,7 +115,7 @@ async def open_link(site: DebtorSite, visit: DebtorRequest) -> Response:
     if back is not None:
         return redirect_to_claim(site, _frame(site, visit, way), back)
     asked = _decide(way)
-    if isinstance(asked, Open):
+    if isinstance(asked, OpensByItself):
         return await _open(site, visit, frame=_frame(site, visit, way), way=way, level=way.level)
     if isinstance(asked, AskFact):
         return await _take_fact(site, visit, form=form, way=way, asked=asked)
@@ -127,12 +127,12 @@ async def _take_fact(
 ) -> Response:
     frame = _frame(site, visit, way)
     resources = site.resources
-    wanted = Asked(way.merchant.merchant_id, way.claim_id, way.known, asked.fact)
+    wanted = AskedFact(way.merchant.merchant_id, way.claim_id, way.known, asked.fact)
     async with resources.database.transaction() as tx:
         tried = await try_fact(tx, wanted, form, now=site.now())
     if isinstance(tried, Locked):
         return answer_problem(site, frame, describe_lock(tried))
-    if isinstance(tried, Wrong):
+    if isinstance(tried, WrongTry):
         return _answer_link(site, visit, way, is_wrong=True)
     return await _open(site, visit, frame=frame, way=way, level=Level.FACT)
 
@@ -179,7 +179,7 @@ async def enter_links_code(site: DebtorSite, visit: DebtorRequest) -> Response:
         tried = await _try_sent(site, tx, way, typed)
     if isinstance(tried, Locked):
         return answer_problem(site, frame, describe_lock(tried))
-    if isinstance(tried, Wrong):
+    if isinstance(tried, WrongTry):
         return await _answer_links_code(site, visit, way, is_wrong=True)
     held = await find_held(site, visit)
     return redirect_with_session_cookie(site, frame, held, tried)
@@ -258,7 +258,7 @@ async def _open(
         opened = await open_claim_once(
             work,
             resources.keys,
-            Entry(
+            ClaimEntry(
                 way,
                 level,
                 visitor=visitor,
@@ -273,8 +273,8 @@ async def _open(
 
 
 async def _try_sent(
-    site: DebtorSite, tx: Connection, way: WayIn, typed: Typed
-) -> OpenedSession | Wrong | Locked:
+    site: DebtorSite, tx: Connection, way: WayIn, typed: TypedFact
+) -> OpenedClaimSession | WrongTry | Locked:
     """To a visitor who did not use the code first, a code that was used is a wrong one."""
     keys, now = site.resources.keys, site.now()
     tried = await try_sent_code(tx, keys, typed, now)
@@ -291,9 +291,9 @@ async def _try_sent(
 
 async def _open_by_code(
     site: DebtorSite, tx: Connection, way: WayIn, origin: bytes, proven: Sequence[bytes]
-) -> OpenedSession:
+) -> OpenedClaimSession:
     session_id = site.resources.ids.new(site.now())
-    opening = Opening(
+    opening = ClaimSessionOpening(
         claim_id=way.claim_id,
         communication_id=way.communication_id,
         channel=way.channel,

@@ -25,7 +25,7 @@ from dunwell.interfaces.landing.entering.store import (
     find_link,
     load_letter_sums,
 )
-from dunwell.interfaces.landing.entering.tries import Slowed, Wrong
+from dunwell.interfaces.landing.entering.tries import Slowed, WrongTry
 from dunwell.interfaces.landing.entering.views import NewLinkPage, NewLinkSentPage, RealPage
 from dunwell.interfaces.landing.entering.visitors import (
     admit_codes,
@@ -69,7 +69,7 @@ class TypedMessage:
 
 async def check_message(
     tx: Connection, keys: KeyRing, typed: TypedMessage, visitor: bytes, now: datetime
-) -> Confirmed | Wrong | Slowed:
+) -> Confirmed | WrongTry | Slowed:
     """What it wrote is to be committed, whatever it answers."""
     code, token = typed.code, typed.read_token()
     known = await admit_codes(tx, visitor, now)
@@ -78,7 +78,7 @@ async def check_message(
     is_letter = read_code(code) is not None
     if not is_letter and read_check(code) is None and token is None:
         # Not a guess: a slip of the finger.
-        return Wrong()
+        return WrongTry()
     found = await _find(tx, keys, code) if token is None else await _find_linked(tx, token)
     for each in found:
         if token is not None and not typed.amount.strip():
@@ -119,7 +119,7 @@ async def check(site: DebtorSite, visit: DebtorRequest) -> Response:
         found = await check_message(tx, keys, typed, visitor=visitor, now=site.now())
     if isinstance(found, Slowed):
         return answer_problem(site, frame, too_many(found.retry_after_seconds, "SLOWED"))
-    if isinstance(found, Wrong):
+    if isinstance(found, WrongTry):
         return site.answer(frame, RealPage("UNCONFIRMED"), 422)
     outcome = "LETTER" if found.is_letter else "MESSAGE"
     return site.answer(site.frame(visit, found.merchant), RealPage(outcome))

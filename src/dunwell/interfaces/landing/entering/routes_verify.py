@@ -26,9 +26,9 @@ from dunwell.interfaces.landing.entering.sent_codes import (
     read_typed_code,
 )
 from dunwell.interfaces.landing.entering.store import UNDELIVERED
-from dunwell.interfaces.landing.entering.tries import Locked, Slowed, Wrong
+from dunwell.interfaces.landing.entering.tries import Locked, Slowed, WrongTry
 from dunwell.interfaces.landing.entering.typed_codes import (
-    Asked,
+    AskedFact,
     RightCode,
     try_code,
     try_fact,
@@ -86,14 +86,14 @@ class Ended:
     """The session has ended, or this cookie never was one's."""
 
 
-Tried: TypeAlias = RightCode | Wrong | Locked | Slowed
+Tried: TypeAlias = RightCode | WrongTry | Locked | Slowed
 # None: there is nothing this claim could be asked for.
 Prove: TypeAlias = Callable[[Connection, Brought], Awaitable[Tried | None]]
 
 
 async def take_proof(
     site: DebtorSite, visit: DebtorRequest, level: Level, prove: Prove
-) -> tuple[OpenedClaim | None, Raised | Wrong | Locked | Slowed | Ended | None]:
+) -> tuple[OpenedClaim | None, Raised | WrongTry | Locked | Slowed | Ended | None]:
     """The visitor's session with what came of the form; the session is none when it was not to be
     had by the cookie alone. Raises ForeignForm."""
     form, opened = await visit.read_session_form(), await site.find_opened(visit)
@@ -117,7 +117,7 @@ async def take_proof(
         return opened, tried
     # Another session of the claim has used the code up a moment ago; or this one has ended.
     still = await site.find_opened(visit)
-    return still, Wrong() if site.is_live(still) else Ended()
+    return still, WrongTry() if site.is_live(still) else Ended()
 
 
 async def _find_brought(
@@ -173,7 +173,7 @@ async def enter_fact(site: DebtorSite, visit: DebtorRequest) -> Response:
         fact = _choose_fact(brought.opened, known)
         if fact is None:
             return None
-        wanted = Asked(session.merchant_id, session.claim_id, known, fact)
+        wanted = AskedFact(session.merchant_id, session.claim_id, known, fact)
         tried = await try_fact(tx, wanted, brought.form, now=site.now())
         return tried or RightCode(is_repeated=False)
 
@@ -188,7 +188,7 @@ async def enter_letters_code(site: DebtorSite, visit: DebtorRequest) -> Response
             tx, keys, brought.form.get("code", ""), visitor=visitor, now=site.now(),
             only=(session.merchant_id, session.claim_id),
         )  # fmt: skip
-        return tried if isinstance(tried, Wrong | Slowed) else RightCode(is_repeated=False)
+        return tried if isinstance(tried, WrongTry | Slowed) else RightCode(is_repeated=False)
 
     return await _take(site, visit, Level.FACT, prove=prove, wrong="LETTER")
 
@@ -248,7 +248,7 @@ async def _answer_tried(
     site: DebtorSite,
     visit: DebtorRequest,
     opened: OpenedClaim,
-    tried: Wrong | Locked | Slowed,
+    tried: WrongTry | Locked | Slowed,
     wrong: str,
 ) -> Response:
     """`wrong`: which of the page's forms did not fit."""

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany
 from dunwell.contact.notices.occasions.facts import CodeFacts
 from dunwell.interfaces.landing.entering.tries import Locked, Slowed, lock_for
-from dunwell.interfaces.landing.entering.typed_codes import Typed, send_code
+from dunwell.interfaces.landing.entering.typed_codes import TypedFact, send_code
 from dunwell.interfaces.landing.entering.views import CodeField, SentCodePage
 from dunwell.interfaces.landing.entering.visitors import digest_visitor
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
@@ -75,6 +75,6 @@ def answer_code_field(
 
 def read_typed_code(
     site: DebtorSite, visit: DebtorRequest, form: FormFields, merchant_id: int, claim_id: int
-) -> Typed:
+) -> TypedFact:
     visitor = digest_visitor(site.resources.keys, visit.client_host)
-    return Typed(merchant_id, claim_id, form.get("code", ""), visitor)
+    return TypedFact(merchant_id, claim_id, form.get("code", ""), visitor)

@@ -20,7 +20,7 @@ LONGEST_WAIT_SECONDS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Wrong:
+class WrongTry:
     """It did not fit."""
 
 

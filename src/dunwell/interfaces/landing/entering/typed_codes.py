@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.codes import list_code_digests, read_code
 from dunwell.contact.messages.identities import digest_address
-from dunwell.contact.notices.notice import Notice, TooMany, Unreachable
+from dunwell.contact.notices.notice import DebtorNotice, TooMany, Unreachable
 from dunwell.contact.notices.secrets import is_notice_code
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.core.claims.store import lock_claim
@@ -32,7 +32,7 @@ from dunwell.interfaces.landing.entering.tries import (
     Locked,
     Slowed,
     Tries,
-    Wrong,
+    WrongTry,
     count_right,
     count_wrong,
     decide_lock,
@@ -62,7 +62,9 @@ async def count_claims_right(tx: Connection, claim: ClaimKey, tries: Tries, now:
     await save_tries(tx, *claim, count_right(tries, now))
 
 
-async def count_claims_wrong(tx: Connection, claim: ClaimKey, tries: Tries, now: datetime) -> Wrong:
+async def count_claims_wrong(
+    tx: Connection, claim: ClaimKey, tries: Tries, now: datetime
+) -> WrongTry:
     """The last that its transaction does, as `count_wrong_code`."""
     counted = count_wrong(tries, now)
     await save_tries(tx, *claim, counted)
@@ -75,7 +77,7 @@ async def count_claims_wrong(tx: Connection, claim: ClaimKey, tries: Tries, now:
 async def try_code(
     tx: Connection, keys: KeyRing, typed: str, visitor: bytes, now: datetime,
     *, only: ClaimKey | None = None,
-) -> WayIn | Wrong | Slowed:  # fmt: skip
+) -> WayIn | WrongTry | Slowed:  # fmt: skip
     """`visitor`: `digest_visitor`'s. `only`: a code of any other claim is as wrong as one of none.
     What it wrote is to be committed, whatever it answers."""
     known = await admit_codes(tx, visitor, now)
@@ -84,7 +86,7 @@ async def try_code(
     code = read_code(typed)
     if code is None:
         # Not a guess: a slip of the finger.
-        return Wrong()
+        return WrongTry()
     found = await find_code(tx, list_code_digests(keys, code))
     if found is not None and only in (None, (found.merchant.merchant_id, found.claim_id)):
         return found
@@ -92,7 +94,7 @@ async def try_code(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedFact:
     """Whose fact is asked for, and which."""
 
     merchant_id: int
@@ -102,8 +104,8 @@ class Asked:
 
 
 async def try_fact(
-    tx: Connection, asked: Asked, form: Mapping[str, str], now: datetime
-) -> Wrong | Locked | None:
+    tx: Connection, asked: AskedFact, form: Mapping[str, str], now: datetime
+) -> WrongTry | Locked | None:
     """None: it is right. What it wrote is to be committed, whatever it answers."""
     claim = asked.merchant_id, asked.claim_id
     tries = await admit_claims(tx, claim, now)
@@ -112,7 +114,7 @@ async def try_fact(
     typed = read_typed(asked.fact, form)
     if typed is None:
         # Not a guess: a slip of the finger.
-        return Wrong()
+        return WrongTry()
     if is_proven(asked.fact, typed, asked.known):
         await count_claims_right(tx, claim, tries, now)
         return None
@@ -124,7 +126,7 @@ _REPEATED_WITHIN = timedelta(seconds=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedFact:
     """What was typed, for which claim, by whom: `digest_visitor`'s."""
 
     merchant_id: int
@@ -146,8 +148,8 @@ class RightCode:
 
 
 async def try_sent_code(
-    tx: Connection, keys: KeyRing, typed: Typed, now: datetime
-) -> RightCode | Wrong | Locked:
+    tx: Connection, keys: KeyRing, typed: TypedFact, now: datetime
+) -> RightCode | WrongTry | Locked:
     """A right one is used up with what the transaction makes of it. The answer is the same for a
     code that is wrong, too old, tried too often or was never sent. What it wrote is to be
     committed, whatever it answers."""
@@ -183,7 +185,9 @@ def _is_live(sent: SentCode, now: datetime) -> bool:
 LASTS = timedelta(minutes=10)
 
 
-async def send_code(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
+async def send_code(
+    work: Work, keys: KeyRing, notice: DebtorNotice
+) -> UUID | TooMany | Unreachable:
     """`notice`: of kind CODE. Where none is sent, the code from before stays good; a second click
     sends none, unless that code was tried already. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
@@ -199,7 +203,7 @@ async def send_code(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany
     return sent
 
 
-async def _is_untried(work: Work, notice: Notice, notice_id: UUID) -> bool:
+async def _is_untried(work: Work, notice: DebtorNotice, notice_id: UUID) -> bool:
     code = await lock_sent_code(work.tx, work.merchant_id, notice.addressee.claim_id)
     if code is None or code.notice_id != notice_id:
         return False

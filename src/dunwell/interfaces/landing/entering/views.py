@@ -23,7 +23,7 @@ class DeadLinkPage(Page, frozen=True):
     template: ClassVar[str] = "dead_link.html"
 
 
-class LinkPage(Page, frozen=True):
+class ClaimLinkPage(Page, frozen=True):
     template: ClassVar[str] = "link.html"
 
     token: str
@@ -96,8 +96,8 @@ class SentCodePage(Page, frozen=True):
     wait_minutes: int = 0
 
 
-def describe_link(token: str, way: Way, *, is_wrong: bool) -> LinkPage:
-    return LinkPage(
+def describe_link(token: str, way: Way, *, is_wrong: bool) -> ClaimLinkPage:
+    return ClaimLinkPage(
         token=token,
         way=type(way).__name__,
         fact=way.fact if isinstance(way, AskFact) else None,

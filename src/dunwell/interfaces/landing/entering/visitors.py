@@ -20,7 +20,7 @@ from dunwell.interfaces.landing.entering.tries import (
     MOST_WRONG,
     Locked,
     Slowed,
-    Wrong,
+    WrongTry,
     lock_for,
     wait_after,
 )
@@ -62,21 +62,21 @@ async def admit_codes(tx: Connection, visitor: bytes, now: datetime) -> Attempts
 
 async def count_visitors_wrong(
     tx: Connection, visitor: bytes, known: Attempts | None, now: datetime
-) -> Wrong:
+) -> WrongTry:
     """`known`: `admit_codes`'s. The last that its transaction does, as `count_wrong_code`."""
     await count_attempt(tx, visitor, known, now)
     tell_security_event("LETTER_CODE_SLOWED")
     return await count_wrong_code(tx, now)
 
 
-async def count_wrong_code(tx: Connection, now: datetime) -> Wrong:
+async def count_wrong_code(tx: Connection, now: datetime) -> WrongTry:
     """The last that its transaction does: from here on, wrong codes of all visitors take turns, so
     that no two of them are the hundredth, and one is."""
     everybodys = await count_everybodys_wrong(tx, _find_minute(now), now - WINDOW)
     _WRONG_CODES.inc()
     if everybodys % ALARM_AT == 0:
         _log.error("codes are being guessed", count=everybodys)
-    return Wrong()
+    return WrongTry()
 
 
 async def admit_request(tx: Connection, visitor: bytes, now: datetime) -> Locked | None:

@@ -31,7 +31,7 @@ from dunwell.platform.errors import (
     UnsupportedMediaType,
     ValidationError,
 )
-from dunwell.platform.http.multipart import FormLimits, Part
+from dunwell.platform.http.multipart import FormLimits, FormPart
 from dunwell.platform.http.spool import UPLOADS, SpoolShare
 
 # Until then a draft or a dispute has taken it.
@@ -53,7 +53,7 @@ class FileRefusal:
 
 
 @dataclass(slots=True)
-class Received:
+class ReceivedForm:
     """`opened`: its claim with the session as it is by now, which may have ended; none: it is gone.
     `is_stale`: the form is of a session that this one has taken the place of, so it is not to be
     acted on; what was typed may be kept."""
@@ -65,7 +65,9 @@ class Received:
     is_stale: bool = False
 
 
-async def receive_files(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Received:
+async def receive_files(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+) -> ReceivedForm:
     """A form of this session, whose token comes before its files.
 
     Raises ForeignForm and InvalidRequest; then nothing is put away.
@@ -108,8 +110,8 @@ class _Nowhere:
         """Nothing is open."""
 
 
-async def _receive(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Received:
-    received, count = Received(), 0
+async def _receive(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> ReceivedForm:
+    received, count = ReceivedForm(), 0
     # One file of the form is held at a time.
     share = UPLOADS.share_of(opened.debtor_key)
     share.check_room(MAX_FILE_BYTES)
@@ -134,7 +136,7 @@ async def _receive(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) 
 
 
 def _check_token(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, received: Received
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, received: ReceivedForm
 ) -> None:
     """Raises ForeignForm for a form of which it is not sure that it is one of our pages'."""
     try:
@@ -152,7 +154,7 @@ async def discard(site: DebtorSite, opened: OpenedClaim, uploads: Sequence[Prepa
 
 
 async def _take_file(
-    site: DebtorSite, opened: OpenedClaim, received: Received, part: Part, count: int
+    site: DebtorSite, opened: OpenedClaim, received: ReceivedForm, part: FormPart, count: int
 ) -> None:
     name = tidy_name(part.file_name or "")
     code = (
@@ -167,7 +169,7 @@ async def _take_file(
 
 
 async def _prepare(
-    site: DebtorSite, opened: OpenedClaim, received: Received, name: str, part: Part
+    site: DebtorSite, opened: OpenedClaim, received: ReceivedForm, name: str, part: FormPart
 ) -> str | None:
     """Why the file is not taken; None: it is."""
     if part.is_too_large:
@@ -202,7 +204,7 @@ async def _prepare(
     return None
 
 
-def _decode(part: Part) -> str:
+def _decode(part: FormPart) -> str:
     """Line ends as they were typed: browsers send two signs for each."""
     if part.is_too_large:
         raise InvalidRequest("A text of the form is too long.")
@@ -212,7 +214,7 @@ def _decode(part: Part) -> str:
         raise InvalidRequest("The form cannot be read.") from None
 
 
-def _pass_over(_part: Part, _limit: int) -> None:
+def _pass_over(_part: FormPart, _limit: int) -> None:
     """The rest of it is not kept, and its reader is told."""
 
 

@@ -7,8 +7,8 @@ longer session.
 import msgspec
 from starlette.responses import Response
 
-from dunwell.cases.disputes.dispute import RECENT, Dispute, NewDispute, find_standing, has_room
-from dunwell.cases.disputes.reasons import Reason
+from dunwell.cases.disputes.dispute import RECENT, ClaimDispute, NewDispute, find_standing, has_room
+from dunwell.cases.disputes.reasons import OfferedReason
 from dunwell.cases.disputes.store import load_recent_disputes
 from dunwell.interfaces.landing.entering.browser_sessions import (
     extend_opened,
@@ -17,7 +17,7 @@ from dunwell.interfaces.landing.entering.browser_sessions import (
     renew_previous_token,
 )
 from dunwell.interfaces.landing.objecting.receive_files import (
-    Received,
+    ReceivedForm,
     discard,
     read_texts,
     receive_files,
@@ -44,7 +44,7 @@ from dunwell.interfaces.landing.objecting.views import (
     describe_questions,
     describe_reason,
 )
-from dunwell.interfaces.landing.session.drafts import Typed
+from dunwell.interfaces.landing.session.drafts import SubmittedForm
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import find_day
 from dunwell.interfaces.landing.session.store import OpenedClaim
@@ -106,7 +106,11 @@ async def take_answers(site: DebtorSite, visit: DebtorRequest) -> Response:
 
 
 async def _take(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, reason: Reason, received: Received
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    reason: OfferedReason,
+    received: ReceivedForm,
 ) -> Response:
     """1. keep what was typed; send it when that was asked for and nothing is wrong; go on in a
        session of another hour when that was
@@ -141,17 +145,25 @@ async def _take(
         is_stale=received.is_stale,
     )
     if wish == _STAY and not showing.is_news:
-        is_repeated = is_extended_by_form(site, opened, received.fields)
-        if visit.has_previous_token and visit.session_hash:
-            value = await renew_previous_token(site, opened, visit.session_hash)
-            return await _answer_stay(site, visit, reason, showing=showing, value=value)
-        if opened.session.can_be_extended and not is_repeated:
-            value = await extend_opened(site, opened)
+        value = await _extend(site, visit, opened, received)
+        if value is not None:
             return await _answer_stay(site, visit, reason, showing=showing, value=value)
     return await _answer_kept(site, visit, opened, reason=reason, showing=showing)
 
 
-async def _answer_late(site: DebtorSite, visit: DebtorRequest, received: Received) -> Response:
+async def _extend(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, received: ReceivedForm
+) -> str | None:
+    """Return the cookie value of the extended session, or None if this form does not extend it."""
+    is_repeated = is_extended_by_form(site, opened, received.fields)
+    if visit.has_previous_token and visit.session_hash:
+        return await renew_previous_token(site, opened, visit.session_hash)
+    if opened.session.can_be_extended and not is_repeated:
+        return await extend_opened(site, opened)
+    return None
+
+
+async def _answer_late(site: DebtorSite, visit: DebtorRequest, received: ReceivedForm) -> Response:
     """Keep what was typed, if the form belongs to the ended session, and send nothing."""
     opened = received.opened
     reason = _find_late_reason(visit, opened)
@@ -163,7 +175,7 @@ async def _answer_late(site: DebtorSite, visit: DebtorRequest, received: Receive
     return site.answer_ended(visit, opened, is_kept=kept.made_id is None, form=received.fields)
 
 
-def _find_late_reason(visit: DebtorRequest, opened: OpenedClaim | None) -> Reason | None:
+def _find_late_reason(visit: DebtorRequest, opened: OpenedClaim | None) -> OfferedReason | None:
     """If a session of this level could have typed something of it."""
     if opened is None:
         return None
@@ -175,7 +187,11 @@ def _find_late_reason(visit: DebtorRequest, opened: OpenedClaim | None) -> Reaso
 
 
 async def _answer_stay(
-    site: DebtorSite, visit: DebtorRequest, reason: Reason, showing: Showing, value: str | None
+    site: DebtorSite,
+    visit: DebtorRequest,
+    reason: OfferedReason,
+    showing: Showing,
+    value: str | None,
 ) -> Response:
     """Another hour with all that is typed, and a word on each file that was not kept. value: the
     new session's cookie."""
@@ -188,7 +204,11 @@ async def _answer_stay(
 
 
 async def _answer_kept(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, reason: Reason, showing: Showing
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    reason: OfferedReason,
+    showing: Showing,
 ) -> Response:
     if showing.faults or showing.refusals or showing.is_news:
         return await _answer_questions(site, visit, opened, reason=reason, showing=showing)
@@ -196,7 +216,9 @@ async def _answer_kept(
     return answer_redirect(frame.address("questions", reason=reason.name) + "#saved")
 
 
-async def _send(site: DebtorSite, opened: OpenedClaim, typed: Typed, new: NewDispute) -> KeptDraft:
+async def _send(
+    site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, new: NewDispute
+) -> KeptDraft:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         return await send_dispute(work, site.resources.keys, opened, typed, new=new)
@@ -204,7 +226,7 @@ async def _send(site: DebtorSite, opened: OpenedClaim, typed: Typed, new: NewDis
 
 async def _find_reason(
     site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
-) -> Reason | Response:
+) -> OfferedReason | Response:
     """The reason in the path, or where to go first: also to the dispute that stands, or to what is
     said when there were too many. Raises NotFound.
     """
@@ -225,7 +247,7 @@ async def _find_reason(
     return reason
 
 
-async def _load_recent(site: DebtorSite, opened: OpenedClaim) -> list[Dispute]:
+async def _load_recent(site: DebtorSite, opened: OpenedClaim) -> list[ClaimDispute]:
     if not opened.facts.has_disputes:
         return []
     since = opened.merchant.now(site.resources.clock) - RECENT
@@ -235,7 +257,11 @@ async def _load_recent(site: DebtorSite, opened: OpenedClaim) -> list[Dispute]:
 
 
 def _read(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, reason: Reason, typed: Typed
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    reason: OfferedReason,
+    typed: SubmittedForm,
 ) -> Answered:
     merchant = opened.merchant
     today = find_day(merchant.now(site.resources.clock), merchant.configuration.timezone)
@@ -243,12 +269,16 @@ def _read(
     return read_answers(reason, typed.fields, opened.facts.currency, language=language, today=today)
 
 
-def _compose(reason: Reason, answered: Answered) -> NewDispute:
+def _compose(reason: OfferedReason, answered: Answered) -> NewDispute:
     return NewDispute(reason.name, answered.message, answered.answers)
 
 
 async def _answer_questions(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, reason: Reason, showing: Showing
+    site: DebtorSite,
+    visit: DebtorRequest,
+    opened: OpenedClaim,
+    reason: OfferedReason,
+    showing: Showing,
 ) -> Response:
     """With what was typed so far."""
     frame = msgspec.structs.replace(site.frame_opened(visit, opened), kept_form=_FORM)

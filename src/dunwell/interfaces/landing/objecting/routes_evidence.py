@@ -6,14 +6,14 @@ from contextlib import suppress
 from starlette.responses import Response
 
 from dunwell.cases.disputes.answer_dispute import add_evidence, withdraw_dispute
-from dunwell.cases.disputes.dispute import Dispute, DisputeState, render_case_number
+from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, render_case_number
 from dunwell.cases.disputes.store import load_evidence_digests
 from dunwell.core.claims.store import lock_claim
 from dunwell.core.files.upload import PreparedUpload
 from dunwell.core.files.uploads import throw_away
 from dunwell.interfaces.landing.objecting.receive_files import (
     FileRefusal,
-    Received,
+    ReceivedForm,
     discard,
     receive_files,
 )
@@ -32,7 +32,7 @@ from dunwell.interfaces.landing.objecting.views import (
     is_theirs,
 )
 from dunwell.interfaces.landing.paying.choosing import can_pay
-from dunwell.interfaces.landing.session.drafts import Typed
+from dunwell.interfaces.landing.session.drafts import SubmittedForm
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session_with, takes_form_with
@@ -79,7 +79,7 @@ async def add_files(site: DebtorSite, visit: DebtorRequest) -> Response:
 
 
 async def _keep(
-    site: DebtorSite, visit: DebtorRequest, dispute: Dispute, received: Received
+    site: DebtorSite, visit: DebtorRequest, dispute: ClaimDispute, received: ReceivedForm
 ) -> Response:
     """What a form brings whose session has ended or was replaced, for who opens the claim anew."""
     opened = received.opened
@@ -88,7 +88,7 @@ async def _keep(
         async with site.resources.database.transaction() as tx:
             work = site.work(tx, opened.merchant, opened.session.session_id)
             subject, form_id = name_draft(work, dispute).subject, work.ids.new(work.real_now)
-            typed = Typed(subject, form_id, {}, received.uploads)
+            typed = SubmittedForm(subject, form_id, {}, received.uploads)
             taken = (await keep_draft(work, dispute.claim_id, typed)).taken
     if opened is not None:
         await discard(site, opened, [each for each in received.uploads if each not in taken])
@@ -143,7 +143,7 @@ async def withdraw(
 
 
 async def _add(
-    site: DebtorSite, opened: OpenedClaim, dispute: Dispute, uploads: list[PreparedUpload]
+    site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute, uploads: list[PreparedUpload]
 ) -> list[FileRefusal]:
     """All of them or none, but for those the dispute has already: a second click adds nothing. What
     was answered meanwhile takes none: the page says so."""
@@ -175,7 +175,7 @@ async def _add(
 
 
 async def _send_draft_files(
-    site: DebtorSite, opened: OpenedClaim, dispute: Dispute
+    site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute
 ) -> list[FileRefusal]:
     """All of them or none. What was answered meanwhile takes none: the page says so."""
     try:
@@ -190,7 +190,7 @@ async def _send_draft_files(
     return []
 
 
-async def _drop_draft_files(site: DebtorSite, opened: OpenedClaim, dispute: Dispute) -> None:
+async def _drop_draft_files(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> None:
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
         ticket_ids = await drop_draft_files(work, dispute)
@@ -206,7 +206,7 @@ def _answer_dispute(
     return site.answer(site.frame_opened(visit, opened), page, 422 if refusals else 200)
 
 
-def _find_undisputed(site: DebtorSite, opened: OpenedClaim, dispute: Dispute) -> int | None:
+def _find_undisputed(site: DebtorSite, opened: OpenedClaim, dispute: ClaimDispute) -> int | None:
     """The part that can be paid while the rest is looked into."""
     if dispute.state is not DisputeState.OPEN or not can_pay(site, opened):
         return None
@@ -214,7 +214,7 @@ def _find_undisputed(site: DebtorSite, opened: OpenedClaim, dispute: Dispute) ->
 
 
 def _go_to(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, dispute: Dispute
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, dispute: ClaimDispute
 ) -> Response:
     frame = site.frame_opened(visit, opened)
     return site.redirect(frame, "dispute", dispute_id=dispute.dispute_id)

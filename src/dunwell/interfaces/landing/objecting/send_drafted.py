@@ -10,13 +10,13 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Configuration, Disputes
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.answer_dispute import add_evidence
-from dunwell.cases.disputes.dispute import MOST_AT_ONCE, Dispute, NewDispute
+from dunwell.cases.disputes.dispute import MOST_AT_ONCE, ClaimDispute, NewDispute
 from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.cases.disputes.reasons import (
     PERSON_DIED,
     WRONG_PERSON,
     DisputeType,
-    Reason,
+    OfferedReason,
     list_offered,
 )
 from dunwell.cases.disputes.store import load_evidence_digests
@@ -30,15 +30,15 @@ from dunwell.interfaces.landing.session.addresses import CHANNELS, digest_addres
 from dunwell.interfaces.landing.session.drafts import (
     DRAFT_LASTS,
     MOST_UNSENT,
-    Draft,
     DraftKey,
-    Typed,
+    FormDraft,
+    SubmittedForm,
     add_other,
     choose_new,
     is_overtaken,
     own_by_claim,
 )
-from dunwell.interfaces.landing.session.facts import ClaimFacts, DisputeFacts
+from dunwell.interfaces.landing.session.facts import DisputeFacts, PageClaim
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.store import (
     OpenedClaim,
@@ -65,11 +65,11 @@ _AT_LINK: tuple[str, ...] = (
 )
 
 
-def can_dispute(facts: ClaimFacts) -> bool:
+def can_dispute(facts: PageClaim) -> bool:
     return facts.status in ACTIVE and facts.withheld is None
 
 
-def list_reasons_for(disputes: Disputes, level: Level) -> list[Reason]:
+def list_reasons_for(disputes: Disputes, level: Level) -> list[OfferedReason]:
     """Those offered at this level; at LINK whoever is not meant comes first."""
     offered = list_offered(disputes)
     if level.reaches(Level.FACT):
@@ -78,7 +78,7 @@ def list_reasons_for(disputes: Disputes, level: Level) -> list[Reason]:
     return [by_name[name] for name in _AT_LINK if name in by_name]
 
 
-def needs_fact(reason: Reason) -> bool:
+def needs_fact(reason: OfferedReason) -> bool:
     return reason.name not in _AT_LINK
 
 
@@ -89,12 +89,12 @@ def list_unsent(subjects: Sequence[str], disputes: Disputes, level: Level) -> li
     return [each.name for each in reasons if not needs_fact(each) or level.reaches(Level.FACT)]
 
 
-def find_reason(disputes: Disputes, name: str) -> Reason | None:
+def find_reason(disputes: Disputes, name: str) -> OfferedReason | None:
     return next((each for each in list_offered(disputes) if each.name == name), None)
 
 
 def find_undisputed_cents(
-    dispute: Dispute | DisputeFacts, facts: ClaimFacts, configuration: Configuration
+    dispute: ClaimDispute | DisputeFacts, facts: PageClaim, configuration: Configuration
 ) -> int | None:
     """The part that whoever says that the amount is wrong agrees with, if it can be paid alone."""
     agreed = dispute.answers.get("amount")
@@ -113,7 +113,7 @@ class KeptDraft:
     what the form has made when it was sent, now or before. `is_overtaken`: somebody has typed
     something else meanwhile, and both versions are kept."""
 
-    before: Draft
+    before: FormDraft
     taken: list[PreparedUpload]
     is_full: bool = False
     made_id: UUID | None = None
@@ -126,7 +126,7 @@ class KeptDraft:
         return [*present, *(each.ticket_id for each in self.taken)]
 
 
-async def keep_draft(work: Work, claim_id: int, typed: Typed) -> KeptDraft:
+async def keep_draft(work: Work, claim_id: int, typed: SubmittedForm) -> KeptDraft:
     """Two forms of a subject at once take turns."""
     work.need(Right.CHANGE_CLAIMS)
     key = own_by_claim(work.merchant_id, claim_id, typed.subject)
@@ -175,7 +175,7 @@ async def find_reached_address(
 
 
 async def send_dispute(
-    work: Work, keys: KeyRing, opened: OpenedClaim, typed: Typed, new: NewDispute
+    work: Work, keys: KeyRing, opened: OpenedClaim, typed: SubmittedForm, new: NewDispute
 ) -> KeptDraft:
     """With the dispute's id as what was made; a form that was sent before opens nothing, nor one
     beside which somebody has typed something else.
@@ -198,13 +198,13 @@ async def send_dispute(
     return replace(kept, made_id=dispute.dispute_id)
 
 
-def name_draft(work: Work, dispute: Dispute) -> DraftKey:
+def name_draft(work: Work, dispute: ClaimDispute) -> DraftKey:
     """Of its reason."""
     subject = SUBJECT + (dispute.reason or dispute.type)
     return own_by_claim(work.merchant_id, dispute.claim_id, subject)
 
 
-async def send_draft_files(work: Work, dispute: Dispute) -> None:
+async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
     """All of them, but for those the dispute has already. Raises what `add_evidence` does."""
     work.need(Right.CHANGE_CLAIMS)
     # Before the draft, as everybody who locks both does.
@@ -218,7 +218,7 @@ async def send_draft_files(work: Work, dispute: Dispute) -> None:
     await remove_files(work.tx, key, [each.ticket_id for each in draft.files])
 
 
-async def drop_draft_files(work: Work, dispute: Dispute) -> list[UUID]:
+async def drop_draft_files(work: Work, dispute: ClaimDispute) -> list[UUID]:
     """None of them is wanted any more: the uploads that nothing leads to now."""
     work.need(Right.CHANGE_CLAIMS)
     key = name_draft(work, dispute)

@@ -4,7 +4,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.disputes.dispute import Dispute, EvidenceFile
+from dunwell.cases.disputes.dispute import ClaimDispute, EvidenceFile
 from dunwell.cases.disputes.store import LOAD_DISPUTE, LOAD_FILES
 from dunwell.interfaces.landing.session.details import KEY, Detail
 from dunwell.platform.database.database import Connection
@@ -14,7 +14,7 @@ from dunwell.platform.database.sql import compose, nest, nest_rows
 class DisputeWithFiles(msgspec.Struct, frozen=True, gc=False):
     """A dispute, and its evidence, the oldest first."""
 
-    dispute: Dispute
+    dispute: ClaimDispute
     files: list[EvidenceFile]
     # What was typed of its reason and not sent with it, as a draft's fields, and the files' names.
     unsent: dict[str, str] | None = None

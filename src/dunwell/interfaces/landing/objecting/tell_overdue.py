@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.answer_days import find_answer_day, find_overdue_before
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.disputes.dispute import Dispute, render_case_number
+from dunwell.cases.disputes.dispute import ClaimDispute, render_case_number
 from dunwell.cases.disputes.store import (
     find_merchants,
     find_overdue,
@@ -105,7 +105,7 @@ async def _tell(
     return True
 
 
-def _describe(work: Work, claim: LockedClaim, dispute: Dispute) -> OverdueFacts:
+def _describe(work: Work, claim: LockedClaim, dispute: ClaimDispute) -> OverdueFacts:
     configuration = work.merchant.configuration
     within, timezone = configuration.disputes.answer_within_days, configuration.timezone
     return OverdueFacts(

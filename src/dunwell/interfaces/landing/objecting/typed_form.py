@@ -10,17 +10,22 @@ from uuid import UUID
 
 from dunwell.cases.disputes.reasons import (
     MESSAGE,
-    Kind,
+    AnswerKind,
+    OfferedReason,
     Question,
-    Reason,
     find_answer_faults,
     list_questions,
 )
 from dunwell.core.files.uploads import throw_away
-from dunwell.interfaces.landing.objecting.receive_files import FileRefusal, Received
+from dunwell.interfaces.landing.objecting.receive_files import FileRefusal, ReceivedForm
 from dunwell.interfaces.landing.objecting.send_drafted import SUBJECT, KeptDraft, keep_draft
 from dunwell.interfaces.landing.objecting.views import Showing
-from dunwell.interfaces.landing.session.drafts import Draft, Typed, own_by_claim, show_typed
+from dunwell.interfaces.landing.session.drafts import (
+    FormDraft,
+    SubmittedForm,
+    own_by_claim,
+    show_typed,
+)
 from dunwell.interfaces.landing.session.store import OpenedClaim, load_draft, remove_file
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.amounts import read_amount
@@ -39,7 +44,7 @@ class Answered:
     faults: list[Fault]
 
 
-def list_fields(reason: Reason) -> list[str]:
+def list_fields(reason: OfferedReason) -> list[str]:
     """The names of the form's fields that a draft keeps."""
     fields: list[str] = []
     for question in list_questions(reason):
@@ -47,14 +52,14 @@ def list_fields(reason: Reason) -> list[str]:
     return [*fields, MESSAGE]
 
 
-def pick_fields(reason: Reason, form: Mapping[str, str]) -> dict[str, str]:
+def pick_fields(reason: OfferedReason, form: Mapping[str, str]) -> dict[str, str]:
     """What was typed, without what cannot be shown."""
     picked = {name: _tidy(form[name]) for name in list_fields(reason) if name in form}
     return {name: text for name, text in picked.items() if text.strip()}
 
 
 def read_answers(
-    reason: Reason, fields: Mapping[str, str], currency: str, language: str, today: date
+    reason: OfferedReason, fields: Mapping[str, str], currency: str, language: str, today: date
 ) -> Answered:
     """fields: as `pick_fields` gives them. language: the one they were typed in."""
     answers: dict[str, str] = {}
@@ -68,15 +73,15 @@ def read_answers(
 
 
 def _list_parts(question: Question) -> list[str]:
-    if question.kind is Kind.DAY:
+    if question.kind is AnswerKind.DAY:
         return [f"{question.name}_{part}" for part in _DATE_PARTS]
     return [question.name]
 
 
 def _read(question: Question, typed: list[str], currency: str, language: str) -> str:
-    if question.kind is Kind.DAY:
+    if question.kind is AnswerKind.DAY:
         return _read_day(typed)
-    if question.kind is Kind.AMOUNT:
+    if question.kind is AnswerKind.AMOUNT:
         cents = read_amount(typed[0], currency, language)
         return _UNREADABLE if cents is None else str(cents)
     return typed[0]
@@ -101,7 +106,7 @@ _LONGEST_REVISION = 9
 
 
 async def keep_typed(
-    site: DebtorSite, opened: OpenedClaim, typed: Typed, removed: str
+    site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, removed: str
 ) -> KeptDraft:
     """removed: the upload of a file that is no longer wanted, as the form says it."""
     ticket_id = _read_ticket_id(removed)
@@ -119,20 +124,20 @@ async def keep_typed(
 
 
 async def load_typed(
-    site: DebtorSite, opened: OpenedClaim, reason: Reason, showing: Showing
-) -> Draft:
+    site: DebtorSite, opened: OpenedClaim, reason: OfferedReason, showing: Showing
+) -> FormDraft:
     """What was typed of it, if anything was."""
     subject, is_new = _name_subject(reason), showing.faults or showing.refusals or showing.is_news
     if subject not in opened.drafts and not is_new:
-        return Draft(subject)
+        return FormDraft(subject)
     key = own_by_claim(opened.merchant.merchant_id, opened.facts.claim_id, subject)
     async with site.resources.database.connection() as connection:
         draft = await load_draft(connection, key)
     return draft if showing.overtaking is None else show_typed(draft, showing.overtaking)
 
 
-def read_typed(site: DebtorSite, reason: Reason, received: Received) -> Typed:
-    return Typed(
+def read_typed(site: DebtorSite, reason: OfferedReason, received: ReceivedForm) -> SubmittedForm:
+    return SubmittedForm(
         _name_subject(reason),
         _read_form_id(site, received.fields.get("form", "")),
         fields=pick_fields(reason, received.fields),
@@ -146,7 +151,7 @@ def _read_revision(given: str) -> int | None:
     return int(given) if is_number else None
 
 
-def list_refusals(received: Received, kept: KeptDraft) -> list[FileRefusal]:
+def list_refusals(received: ReceivedForm, kept: KeptDraft) -> list[FileRefusal]:
     return [*received.refusals, *([FileRefusal("TOO_MANY")] if kept.is_full else [])]
 
 
@@ -165,5 +170,5 @@ def _read_form_id(site: DebtorSite, given: str) -> UUID:
         return site.resources.ids.new(site.now())
 
 
-def _name_subject(reason: Reason) -> str:
+def _name_subject(reason: OfferedReason) -> str:
     return SUBJECT + reason.name

@@ -9,19 +9,24 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.answer_days import find_answer_day
-from dunwell.cases.disputes.dispute import MOST_AT_ONCE, Dispute, DisputeState, render_case_number
+from dunwell.cases.disputes.dispute import (
+    MOST_AT_ONCE,
+    ClaimDispute,
+    DisputeState,
+    render_case_number,
+)
 from dunwell.cases.disputes.reasons import (
     BUILT_IN,
     DisputeType,
+    OfferedReason,
     Question,
-    Reason,
     list_questions,
     needs_message,
 )
 from dunwell.interfaces.landing.objecting.receive_files import FileRefusal
 from dunwell.interfaces.landing.objecting.send_drafted import can_dispute
 from dunwell.interfaces.landing.objecting.store import DisputeWithFiles
-from dunwell.interfaces.landing.session.drafts import Draft, DraftFile, Fields
+from dunwell.interfaces.landing.session.drafts import DraftFile, Fields, FormDraft
 from dunwell.interfaces.landing.session.session import Level, Session
 from dunwell.interfaces.landing.session.states import find_day
 from dunwell.interfaces.landing.session.store import OpenedClaim
@@ -87,7 +92,7 @@ class QuestionsPage(Page, frozen=True):
     refusals: Sequence[FileRefusal]
 
 
-class DisputePage(Page, frozen=True):
+class SentDisputePage(Page, frozen=True):
     template: ClassVar[str] = "dispute_sent.html"
 
     dispute_id: UUID
@@ -130,14 +135,14 @@ class DisputeWithdrawPage(Page, frozen=True):
     reason: str | None
 
 
-def describe_reason(reason: Reason, language: str, opened: OpenedClaim) -> ShownReason:
+def describe_reason(reason: OfferedReason, language: str, opened: OpenedClaim) -> ShownReason:
     languages = (language, opened.merchant.configuration.language)
     label = reason.label_in(*languages) if reason.labels else None
     return ShownReason(reason.name, reason.type, label)
 
 
 def describe_questions(
-    opened: OpenedClaim, language: str, reason: Reason, draft: Draft, showing: Showing
+    opened: OpenedClaim, language: str, reason: OfferedReason, draft: FormDraft, showing: Showing
 ) -> QuestionsPage:  # fmt: skip
     return QuestionsPage(
         reason=describe_reason(reason, language, opened),
@@ -159,7 +164,7 @@ def describe_questions(
 def describe_dispute(
     opened: OpenedClaim, found: DisputeWithFiles, undisputed_cents: int | None,
     refusals: Sequence[FileRefusal] = (), *, is_stale: bool = False,
-) -> DisputePage:  # fmt: skip
+) -> SentDisputePage:  # fmt: skip
     """undisputed_cents: that can be paid now, if the session may see it. is_stale: files came in a
     form of another session, and are kept."""
     dispute, configuration = found.dispute, opened.merchant.configuration
@@ -168,7 +173,7 @@ def describe_dispute(
     # A reason that is built in has words on the page, in the debtor's language.
     label = None if dispute.reason in BUILT_IN else dispute.label
     reason = ShownReason(dispute.reason or dispute.type, dispute.type, label)
-    return DisputePage(
+    return SentDisputePage(
         dispute_id=dispute.dispute_id,
         case_number=render_case_number(dispute.dispute_id),
         state=dispute.state,
@@ -194,12 +199,12 @@ def describe_dispute(
     )
 
 
-def _is_resting(dispute: Dispute, opened: OpenedClaim) -> bool:
+def _is_resting(dispute: ClaimDispute, opened: OpenedClaim) -> bool:
     is_held = any(hold.hold_id == dispute.hold_id for hold in opened.facts.holds)
     return is_held and dispute.state in (DisputeState.ACCEPTED, DisputeState.REJECTED)
 
 
-def _find_rest(dispute: Dispute, opened: OpenedClaim) -> date | None:
+def _find_rest(dispute: ClaimDispute, opened: OpenedClaim) -> date | None:
     """The last day of its hold."""
     ends = [
         hold.until for hold in opened.facts.holds if hold.hold_id == dispute.hold_id and hold.until
@@ -207,16 +212,16 @@ def _find_rest(dispute: Dispute, opened: OpenedClaim) -> date | None:
     return find_day(ends[0], opened.merchant.configuration.timezone) if ends else None
 
 
-def can_withdraw(dispute: Dispute) -> bool:
+def can_withdraw(dispute: ClaimDispute) -> bool:
     """What the merchant recorded is the merchant's to answer."""
     return dispute.state is DisputeState.OPEN and dispute.actor_kind is ActorKind.DEBTOR
 
 
-def _takes_files(dispute: Dispute, session: Session) -> bool:
+def _takes_files(dispute: ClaimDispute, session: Session) -> bool:
     return dispute.state is DisputeState.OPEN and is_theirs(dispute, session)
 
 
-def is_theirs(dispute: Dispute, session: Session) -> bool:
+def is_theirs(dispute: ClaimDispute, session: Session) -> bool:
     """Whether a session may change it: a link alone changes only what it has opened itself."""
     if session.level.reaches(Level.FACT):
         return True

@@ -9,10 +9,10 @@ import msgspec
 from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.payments.choice import (
-    Bounds,
-    Choice,
     ChoiceKind,
     Group,
+    PartBounds,
+    PaymentChoice,
     allow_rate,
     choose_items,
     find_bounds,
@@ -21,8 +21,8 @@ from dunwell.cases.payments.choice import (
 )
 from dunwell.cases.payments.provider import Providers
 from dunwell.cases.payments.record_payment import label_provider
-from dunwell.core.claims.balance import Item
-from dunwell.interfaces.landing.session.facts import ClaimFacts
+from dunwell.core.claims.balance import OwedItem
+from dunwell.interfaces.landing.session.facts import PageClaim
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import decide_state, find_next_rate, is_payable
 from dunwell.interfaces.landing.session.store import OpenedClaim
@@ -35,7 +35,7 @@ FIELDS = ("want", "amount", "item", "cents", "items")
 Query = Mapping[str, Sequence[str]]
 
 
-class Refused(StrEnum):
+class RefusedChoice(StrEnum):
     """Why what was typed or ticked cannot be paid."""
 
     UNREADABLE = "UNREADABLE"
@@ -52,13 +52,13 @@ class Options:
 
     outstanding_cents: int
     # None: no part of one's own choice.
-    bounds: Bounds | None
+    bounds: PartBounds | None
     # Empty: no items to choose among.
     groups: Sequence[Group]
 
     @property
-    def whole(self) -> Choice:
-        return Choice(ChoiceKind.WHOLE, self.outstanding_cents)
+    def whole(self) -> PaymentChoice:
+        return PaymentChoice(ChoiceKind.WHOLE, self.outstanding_cents)
 
     @property
     def has_any(self) -> bool:
@@ -67,11 +67,11 @@ class Options:
 
 
 def find_options(
-    facts: ClaimFacts, partial: PartialPayments | None, *, shows_items: bool
+    facts: PageClaim, partial: PartialPayments | None, *, shows_items: bool
 ) -> Options:
     """shows_items: whether the session may see them."""
     items = [
-        Item(
+        OwedItem(
             item_id=each.item_id,
             position=position,
             type=each.type,
@@ -88,34 +88,38 @@ def find_options(
     return Options(sum_outstanding(items), find_bounds(partial, items), groups)
 
 
-def read_choice(query: Query, options: Options, currency: str, language: str) -> Choice | Refused:
+def read_choice(
+    query: Query, options: Options, currency: str, language: str
+) -> PaymentChoice | RefusedChoice:
     """All of it where nothing else is said."""
     if "items" in query:
         ids = _read_numbers(query["items"][-1].split(","))
-        return _choose(options, ids) or Refused.CHANGED
+        return _choose(options, ids) or RefusedChoice.CHANGED
     if "cents" in query:
         found = _read_numbers(query["cents"][-1:])
-        part = _check_part(options, found[0]) if found else Refused.CHANGED
-        return Refused.CHANGED if isinstance(part, Refused) else part
+        part = _check_part(options, found[0]) if found else RefusedChoice.CHANGED
+        return RefusedChoice.CHANGED if isinstance(part, RefusedChoice) else part
     wanted = query.get("want", [""])[-1]
     if wanted == "items":
-        return _choose(options, _read_numbers(query.get("item", ()))) or Refused.NO_ITEM
+        return _choose(options, _read_numbers(query.get("item", ()))) or RefusedChoice.NO_ITEM
     if wanted == "part":
         cents = read_amount(query.get("amount", [""])[-1], currency, language)
-        return Refused.UNREADABLE if cents is None else _check_part(options, cents)
+        return RefusedChoice.UNREADABLE if cents is None else _check_part(options, cents)
     return options.whole
 
 
-def read_carried_choice(form: Mapping[str, str], options: Options, currency: str) -> Choice | None:
+def read_carried_choice(
+    form: Mapping[str, str], options: Options, currency: str
+) -> PaymentChoice | None:
     """What a form carries on, worked out anew; None: another sum was shown for it."""
     carried = {name: [form[name]] for name in ("cents", "items") if name in form}
     choice = read_choice(carried, options, currency, "")
-    if isinstance(choice, Refused) or form.get("shown") != str(choice.cents):
+    if isinstance(choice, RefusedChoice) or form.get("shown") != str(choice.cents):
         return None
     return choice
 
 
-def render_choice(choice: Choice) -> str:
+def render_choice(choice: PaymentChoice) -> str:
     """As an address carries it."""
     if choice.kind is ChoiceKind.PART:
         return f"cents={choice.cents}"
@@ -124,18 +128,18 @@ def render_choice(choice: Choice) -> str:
     return "want=whole"
 
 
-def _check_part(options: Options, cents: int) -> Choice | Refused:
+def _check_part(options: Options, cents: int) -> PaymentChoice | RefusedChoice:
     if cents == options.outstanding_cents:
         return options.whole
     bounds = options.bounds
     if cents > options.outstanding_cents:
-        return Refused.TOO_GREAT
+        return RefusedChoice.TOO_GREAT
     if bounds is None or cents < bounds.least_cents:
-        return Refused.TOO_SMALL
-    return Choice(ChoiceKind.PART, cents)
+        return RefusedChoice.TOO_SMALL
+    return PaymentChoice(ChoiceKind.PART, cents)
 
 
-def _choose(options: Options, ids: Sequence[int]) -> Choice | None:
+def _choose(options: Options, ids: Sequence[int]) -> PaymentChoice | None:
     """All of it when everything is chosen."""
     choice = choose_items(options.groups, ids)
     if choice is not None and choice.cents == options.outstanding_cents:

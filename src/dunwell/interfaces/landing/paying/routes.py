@@ -10,8 +10,8 @@ from enum import StrEnum
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.actor import debtor_actor
-from dunwell.cases.payments.choice import Choice
-from dunwell.cases.payments.provider import ProviderAway
+from dunwell.cases.payments.choice import PaymentChoice
+from dunwell.cases.payments.provider import PaymentProviderAway
 from dunwell.cases.payments.requests.start_payment import (
     REQUEST_ID_MARK,
     StartPayment,
@@ -20,7 +20,7 @@ from dunwell.cases.payments.requests.start_payment import (
 from dunwell.interfaces.landing.paying.choosing import (
     FIELDS,
     Options,
-    Refused,
+    RefusedChoice,
     can_pay,
     list_methods,
     list_options,
@@ -62,7 +62,7 @@ async def check_payment(site: DebtorSite, visit: DebtorRequest, opened: OpenedCl
     choice = read_address(visit, opened, frame.language)
     if choice is None:
         return site.redirect(frame, "pay")
-    if isinstance(choice, Refused):
+    if isinstance(choice, RefusedChoice):
         return _answer_amount(site, visit, opened, options=list_options(opened), refused=choice)
     return _answer_check(site, visit, opened, choice)
 
@@ -96,13 +96,13 @@ async def hand_off(
 
 def read_address(
     visit: DebtorRequest, opened: OpenedClaim, language: str
-) -> Choice | Refused | None:
+) -> PaymentChoice | RefusedChoice | None:
     """None: nothing was chosen where there is something to choose, or it is not to be had."""
     options, query = list_options(opened), visit.query
     if options.has_any and not any(name in query for name in FIELDS):
         return None
     choice = read_choice(query, options, opened.facts.currency, language)
-    return None if choice is Refused.CHANGED else choice
+    return None if choice is RefusedChoice.CHANGED else choice
 
 
 def _answer_changed(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
@@ -111,7 +111,7 @@ def _answer_changed(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim)
         return site.redirect(site.frame_opened(visit, opened), "claim")
     options = list_options(opened)
     if options.has_any:
-        return _answer_amount(site, visit, opened, options=options, refused=Refused.CHANGED)
+        return _answer_amount(site, visit, opened, options=options, refused=RefusedChoice.CHANGED)
     return _answer_check(site, visit, opened, choice=options.whole, notice="CHANGED")
 
 
@@ -120,7 +120,7 @@ def _answer_amount(
     visit: DebtorRequest,
     opened: OpenedClaim,
     options: Options,
-    refused: Refused | None = None,
+    refused: RefusedChoice | None = None,
 ) -> Response:
     frame = site.frame_opened(visit, opened)
     typed = (visit.read_query("amount") or "")[:_MOST_TYPED]
@@ -131,11 +131,11 @@ def _answer_amount(
     given_items = _TICKED.get(visit.read_query("tick") or "", visit.query.get("item"))
     page = describe_amount(opened, options, typed=typed, ticked=given_items, refused=refused)
     # What has changed is no fault of the reader's.
-    return site.answer(frame, page, 422 if refused not in (None, Refused.CHANGED) else 200)
+    return site.answer(frame, page, 422 if refused not in (None, RefusedChoice.CHANGED) else 200)
 
 
 def _answer_check(
-    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, choice: Choice,
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, choice: PaymentChoice,
     notice: str | None = None, *, status: int = 200,
 ) -> Response:  # fmt: skip
     frame = site.frame_opened(visit, opened)
@@ -177,7 +177,7 @@ async def start_hand_off(
             claim_id=opened.facts.claim_id,
             wanted=wanted,
         )
-    except ProviderAway:
+    except PaymentProviderAway:
         return NotHandedOff.AWAY
     except InvalidState:
         return NotHandedOff.NOT_PAYABLE

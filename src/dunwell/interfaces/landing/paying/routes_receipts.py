@@ -6,7 +6,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.installation.operator import Operator
-from dunwell.cases.payments.provider import ProviderAway
+from dunwell.cases.payments.provider import PaymentProviderAway
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
     LOAD_RECEIPT,
@@ -17,7 +17,7 @@ from dunwell.cases.payments.requests.request_states import (
 from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.contact.messages.creditors import find_creditor
 from dunwell.contact.messages.formatting import render_money
-from dunwell.contact.messages.letters.paper import Body, Paper, compose_paper, write_paper
+from dunwell.contact.messages.letters.paper import Paper, PaperBody, compose_paper, write_paper
 from dunwell.contact.notices.notice import Addressee
 from dunwell.contact.notices.occasions.facts import ReceiptFacts
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
@@ -29,7 +29,7 @@ from dunwell.interfaces.landing.paying.views import (
     find_copy_address,
 )
 from dunwell.interfaces.landing.session.details import KEY, Detail
-from dunwell.interfaces.landing.session.facts import ClaimFacts
+from dunwell.interfaces.landing.session.facts import PageClaim
 from dunwell.interfaces.landing.session.states import is_closed
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
@@ -57,7 +57,7 @@ def compose_receipt(
 
     moment = build_message_filters(language.code)["moment"]
     timezone = opened.merchant.configuration.timezone
-    body = Body(
+    body = PaperBody(
         title=translate("Receipt"),
         lead=[_tell_return(translate, facts)] if payment.reversed_at else [],
         rows=[
@@ -75,7 +75,7 @@ def compose_receipt(
     return compose_paper(brand, creditor, language.code, body)
 
 
-def _tell_return(translate: Callable[[str], str], facts: ClaimFacts) -> str:
+def _tell_return(translate: Callable[[str], str], facts: PageClaim) -> str:
     if is_closed(facts):
         return translate("This payment was returned.")
     return translate("This payment was returned. The amount is open again.")
@@ -170,7 +170,7 @@ async def _settle(site: DebtorSite, opened: OpenedClaim, request_id: UUID) -> No
         await settle_payment(
             site.resources, site.providers, opened.merchant.merchant_id, request_id
         )
-    except ProviderAway:
+    except PaymentProviderAway:
         return
 
 

@@ -6,13 +6,13 @@ from datetime import date, timedelta
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import BankAccount
-from dunwell.cases.payments.choice import Choice
+from dunwell.cases.payments.choice import PaymentChoice
 from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
 from dunwell.contact.messages.letters.code_image import draw_png
 from dunwell.contact.messages.letters.rendering import render_payment_code
 from dunwell.core.claims.holds import HoldKind
 from dunwell.interfaces.landing.paying.choosing import (
-    Refused,
+    RefusedChoice,
     can_pay,
     list_options,
     read_carried_choice,
@@ -52,7 +52,7 @@ async def show_transfer(site: DebtorSite, visit: DebtorRequest, opened: OpenedCl
     if not _takes(site, opened):
         return site.redirect(frame, "claim")
     choice = read_address(visit, opened, frame.language)
-    if choice is None or isinstance(choice, Refused):
+    if choice is None or isinstance(choice, RefusedChoice):
         return site.redirect(frame, "pay")
     page = TransferPage(
         choice=describe_choice(opened, choice),
@@ -66,7 +66,7 @@ async def show_transfer(site: DebtorSite, visit: DebtorRequest, opened: OpenedCl
 async def send_code(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """The picture that banking apps scan. Raises NotFound where there is none."""
     choice = read_address(visit, opened, "") if _takes(site, opened) else None
-    text = _write_code(opened, choice) if isinstance(choice, Choice) else None
+    text = _write_code(opened, choice) if isinstance(choice, PaymentChoice) else None
     if text is None:
         raise NotFound("There is no such picture.")
     # Milliseconds of a processor, which nobody else waits for.
@@ -91,7 +91,7 @@ async def ask_when(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) 
     if not _takes(site, opened):
         return site.redirect(frame, "claim")
     choice = read_address(visit, opened, frame.language)
-    if choice is None or isinstance(choice, Refused):
+    if choice is None or isinstance(choice, RefusedChoice):
         return site.redirect(frame, "pay")
     return _answer_form(site, visit, opened, choice=choice, form=FormFields({}))
 
@@ -140,7 +140,7 @@ def _find_account(opened: OpenedClaim) -> BankAccount:
     return account
 
 
-def _write_code(opened: OpenedClaim, choice: Choice) -> str | None:
+def _write_code(opened: OpenedClaim, choice: PaymentChoice) -> str | None:
     account = _find_account(opened)
     return render_payment_code(
         holder=account.holder, iban=account.iban, bic=account.bic, cents=choice.cents,
@@ -160,7 +160,7 @@ def _answer_form(
     site: DebtorSite,
     visit: DebtorRequest,
     opened: OpenedClaim,
-    choice: Choice,
+    choice: PaymentChoice,
     form: FormFields,
     fault: str | None = None,
 ) -> Response:

@@ -7,14 +7,14 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.payments.choice import Bounds, Choice, Group
+from dunwell.cases.payments.choice import Group, PartBounds, PaymentChoice
 from dunwell.cases.payments.record_payment import label_provider
 from dunwell.cases.payments.requests.request_states import Paid, Receipt
 from dunwell.contact.messages.identities import mask_address
-from dunwell.interfaces.landing.paying.choosing import Method, Options, Refused, render_choice
-from dunwell.interfaces.landing.session.facts import ItemFacts
+from dunwell.interfaces.landing.paying.choosing import Method, Options, RefusedChoice, render_choice
+from dunwell.interfaces.landing.session.facts import PageItem
 from dunwell.interfaces.landing.session.session import Level
-from dunwell.interfaces.landing.session.states import Outcome, decide_outcome, is_closed
+from dunwell.interfaces.landing.session.states import PaymentOutcome, decide_outcome, is_closed
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.web.templates import Page
 
@@ -25,13 +25,13 @@ class AmountPage(Page, frozen=True):
     currency: str
     outstanding_cents: int
     # None: no part of one's own choice.
-    bounds: Bounds | None
+    bounds: PartBounds | None
     # Empty: no items to choose among.
     groups: Sequence[Group]
     typed: str
     # The ids of items that were ticked; none: nobody has chosen yet, and all are.
     ticked: Collection[str] | None
-    refused: Refused | None
+    refused: RefusedChoice | None
 
 
 class ShownChoice(msgspec.Struct, frozen=True, gc=False):
@@ -41,7 +41,7 @@ class ShownChoice(msgspec.Struct, frozen=True, gc=False):
     currency: str
     reference: str
     # Those chosen, where items were.
-    items: Sequence[ItemFacts]
+    items: Sequence[PageItem]
     # As addresses and forms carry it.
     carried: Mapping[str, str]
 
@@ -102,7 +102,7 @@ class BackPage(Page, frozen=True):
     template: ClassVar[str] = "back.html"
 
     request_id: UUID
-    outcome: Outcome
+    outcome: PaymentOutcome
     provider: str
     currency: str
     amount_cents: int
@@ -131,7 +131,7 @@ class ReceiptPage(Page, frozen=True):
 
 def describe_amount(
     opened: OpenedClaim, options: Options, typed: str, ticked: Collection[str] | None,
-    refused: Refused | None,
+    refused: RefusedChoice | None,
 ) -> AmountPage:  # fmt: skip
     return AmountPage(
         currency=opened.facts.currency,
@@ -139,12 +139,12 @@ def describe_amount(
         bounds=options.bounds,
         groups=options.groups,
         typed=typed,
-        ticked=() if refused is Refused.NO_ITEM else ticked,
+        ticked=() if refused is RefusedChoice.NO_ITEM else ticked,
         refused=refused,
     )
 
 
-def describe_choice(opened: OpenedClaim, choice: Choice) -> ShownChoice:
+def describe_choice(opened: OpenedClaim, choice: PaymentChoice) -> ShownChoice:
     facts = opened.facts
     name, _, value = render_choice(choice).partition("=")
     return ShownChoice(

@@ -18,14 +18,14 @@ from dunwell.contact.messages.suppression import (
     load_reasons,
     suppress,
 )
-from dunwell.contact.notices.notice import Notice, NoticeChannel, TooMany, Unreachable
+from dunwell.contact.notices.notice import DebtorNotice, NoticeChannel, TooMany, Unreachable
 from dunwell.contact.notices.occasions.facts import ContactChangeFacts
 from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
 from dunwell.contact.notices.secrets import is_notice_code
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.contact.sending.report import Reference
 from dunwell.core.claims.store import lock_claim
-from dunwell.interfaces.landing.entering.tries import MOST_WRONG, Locked, Wrong
+from dunwell.interfaces.landing.entering.tries import MOST_WRONG, Locked, WrongTry
 from dunwell.interfaces.landing.entering.typed_codes import admit_claims, count_claims_wrong
 from dunwell.interfaces.landing.reaching.store import (
     PendingChange,
@@ -110,14 +110,16 @@ _PATCHED: dict[NoticeChannel, str] = {"EMAIL": "email", "SMS": "mobileNumber"}
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedContact:
     """What was typed, for which claim."""
 
     claim_id: int
     text: str
 
 
-async def ask_change(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMany | Unreachable:
+async def ask_change(
+    work: Work, keys: KeyRing, notice: DebtorNotice
+) -> UUID | TooMany | Unreachable:
     """`notice`: of kind CHANGE_CODE, to the new address. A change that waited for its code before
     is given up for it; a second click sends no second code, unless that one was tried already.
     Raises NotFound."""
@@ -133,14 +135,15 @@ async def ask_change(work: Work, keys: KeyRing, notice: Notice) -> UUID | TooMan
     return sent
 
 
-async def _is_untried(work: Work, notice: Notice, notice_id: UUID) -> bool:
+async def _is_untried(work: Work, notice: DebtorNotice, notice_id: UUID) -> bool:
     change = await load_change(work.tx, work.merchant_id, notice.addressee.claim_id)
     return change is not None and change.notice_id == notice_id and change.failures == 0
 
 
 async def confirm_change(
-    work: Work, keys: KeyRing, typed: Typed, tell: Callable[[PendingChange, str], Notice],
-) -> PendingChange | Wrong | Locked:  # fmt: skip
+    work: Work, keys: KeyRing, typed: TypedContact, tell: Callable[[PendingChange, str],
+    DebtorNotice],
+) -> PendingChange | WrongTry | Locked:  # fmt: skip
     """The address is changed. `tell` composes what the old one, its second argument, is told.
 
     The answer is the same for a code that is wrong, too old, tried too often or was never sent.

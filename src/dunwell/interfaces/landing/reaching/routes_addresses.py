@@ -5,7 +5,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.contact.messages.identities import mask_address
-from dunwell.contact.notices.notice import Addressee, Notice, NoticeChannel, TooMany
+from dunwell.contact.notices.notice import Addressee, DebtorNotice, NoticeChannel, TooMany
 from dunwell.contact.notices.occasions.facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.entering.sent_codes import (
@@ -13,9 +13,13 @@ from dunwell.interfaces.landing.entering.sent_codes import (
     answer_sent_often,
     describe_lock,
 )
-from dunwell.interfaces.landing.entering.tries import Locked, Wrong
+from dunwell.interfaces.landing.entering.tries import Locked, WrongTry
 from dunwell.interfaces.landing.entering.views import CodeField
-from dunwell.interfaces.landing.reaching.change_contact import Typed, ask_change, confirm_change
+from dunwell.interfaces.landing.reaching.change_contact import (
+    TypedContact,
+    ask_change,
+    confirm_change,
+)
 from dunwell.interfaces.landing.reaching.store import (
     NEW_ADDRESSES,
     PendingChange,
@@ -115,9 +119,9 @@ async def enter_code(
 ) -> Response:
     _find_channel(visit, opened)
     frame, keys = site.frame_opened(visit, opened), site.resources.keys
-    typed = Typed(opened.facts.claim_id, form.get("code", ""))
+    typed = TypedContact(opened.facts.claim_id, form.get("code", ""))
 
-    def tell(change: PendingChange, old: str) -> Notice:
+    def tell(change: PendingChange, old: str) -> DebtorNotice:
         language = opened.facts.language or frame.language
         addressee = Addressee(opened.facts.claim_id, change.channel, old, language)
         masked = mask_address(change.channel, change.address)
@@ -129,7 +133,7 @@ async def enter_code(
         tried = await confirm_change(work, keys, typed, tell)
     if isinstance(tried, Locked):
         return answer_problem(site, frame, describe_lock(tried))
-    if isinstance(tried, Wrong):
+    if isinstance(tried, WrongTry):
         opened = await site.find_opened(visit, NEW_ADDRESSES) or opened
         return _answer_code(site, visit, opened, is_wrong=True)
     return site.redirect(frame, "preferences", saved=tried.channel.lower())

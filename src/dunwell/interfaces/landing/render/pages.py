@@ -36,7 +36,7 @@ _LANDING = Path(__file__).parents[1]
 TEMPLATES = sorted(_LANDING.glob("*/templates"))
 
 
-class Shown(msgspec.Struct, frozen=True, gc=False):
+class VisitorSession(msgspec.Struct, frozen=True, gc=False):
     """A live session as its pages show it."""
 
     form_token: str
@@ -52,7 +52,7 @@ class DebtorPageContext(PageContext, frozen=True, gc=False):
 
     # The language that the reader chose, which addresses keep. None: it was found out.
     chosen: str | None = None
-    session: Shown | None = None
+    session: VisitorSession | None = None
     # The id of a form that is kept when the session is extended from its page.
     kept_form: str = ""
     # Of the claim that the page is about (`build_address`); "": of none.

@@ -43,7 +43,7 @@ class DraftFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class FormDraft:
     subject: str
     fields: Fields = field(default_factory=dict)
     files: Sequence[DraftFile] = ()
@@ -60,7 +60,7 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class SubmittedForm:
     """A form as it came: its id, its fields, the files that came with it, and the draft's revision
     it was made of; none: it does not say."""
 
@@ -75,26 +75,26 @@ def own_by_claim(merchant_id: int, claim_id: int, subject: str) -> DraftKey:
     return DraftKey(merchant_id, claim_id, UUID(int=claim_id), subject)
 
 
-def is_overtaken(draft: Draft, typed: Typed) -> bool:
+def is_overtaken(draft: FormDraft, typed: SubmittedForm) -> bool:
     """Whether there are words in the draft that the form does not know of."""
     is_known = typed.revision == draft.revision or typed.fields == draft.fields
     return not is_known and bool(draft.fields or draft.others)
 
 
-def add_other(draft: Draft, typed: Fields) -> Sequence[Fields]:
+def add_other(draft: FormDraft, typed: Fields) -> Sequence[Fields]:
     """The versions that then stand beside the draft's own."""
     kept = [each for each in draft.others if each != typed]
     return [*kept, typed][-MOST_OTHERS:] if typed else kept
 
 
-def show_typed(draft: Draft, typed: Fields) -> Draft:
+def show_typed(draft: FormDraft, typed: Fields) -> FormDraft:
     """As somebody is shown it who has typed this: the other versions beside it."""
     versions = [each for each in (draft.fields, *draft.others) if each and each != typed]
     return replace(draft, fields=typed, others=versions)
 
 
 def choose_new(
-    draft: Draft, uploads: Sequence[PreparedUpload], most: int
+    draft: FormDraft, uploads: Sequence[PreparedUpload], most: int
 ) -> tuple[list[PreparedUpload], bool]:
     """Those of the files that the draft takes, and whether there were too many for it. What it has
     already, by content, it does not take again."""

@@ -9,7 +9,11 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.interfaces.landing.session.open_session import Opening, open_session, repeat_opening
+from dunwell.interfaces.landing.session.open_session import (
+    ClaimSessionOpening,
+    open_session,
+    repeat_opening,
+)
 from dunwell.interfaces.landing.session.session import LASTS, REMEMBERED, Session
 from dunwell.interfaces.landing.session.store import move_drafts, save_end
 from dunwell.platform.crypto import KeyRing
@@ -33,7 +37,7 @@ async def extend_session(
     if not await end_session(work, session):
         repeated = await repeat_opening(work, session.session_hash, randomness)
         return repeated.cookie_value if repeated else None
-    opening = Opening(
+    opening = ClaimSessionOpening(
         claim_id=session.claim_id,
         communication_id=session.communication_id,
         channel=session.channel,

@@ -31,7 +31,7 @@ class OnFile(msgspec.Struct, frozen=True, array_like=True, gc=False):
         return (self.postal_address or {}).get("postal_code")
 
 
-class ItemFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
+class PageItem(msgspec.Struct, frozen=True, array_like=True, gc=False):
     type: str
     value_cents: int
     reference: str | None
@@ -99,7 +99,7 @@ class WithheldFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
     is_address_suppressed: bool
 
 
-class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
+class PageClaim(msgspec.Struct, frozen=True, gc=False):
     claim_id: int
     reference_number: str
     currency: str
@@ -108,7 +108,7 @@ class ClaimFacts(msgspec.Struct, frozen=True, gc=False):
     last_name: str | None
     company_name: str | None
     language: str | None
-    items: list[ItemFacts]
+    items: list[PageItem]
     # Those that stand, the oldest first.
     payments: list[PaymentFacts]
     # Those not lifted; one whose end has come may still be among them.

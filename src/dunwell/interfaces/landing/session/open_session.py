@@ -25,7 +25,7 @@ from dunwell.platform.crypto import KeyRing, sha256
 
 
 @dataclass(frozen=True, slots=True)
-class Opening:
+class ClaimSessionOpening:
     """What is opened, and the session to open it with. `session_id` is the event's sessionId.
     `goes_on_from`: what was proven in it is proven in this one, for as long."""
 
@@ -43,14 +43,16 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedSession:
+class OpenedClaimSession:
     """cookie_value: is stored nowhere."""
 
     session: Session
     cookie_value: str
 
 
-async def open_session(work: Work, keys: KeyRing, opening: Opening) -> OpenedSession:
+async def open_session(
+    work: Work, keys: KeyRing, opening: ClaimSessionOpening
+) -> OpenedClaimSession:
     """Raises NotFound if the claim does not exist any more."""
     work.need(Right.READ_CLAIMS)
     value = render_value(opening.randomness)
@@ -83,12 +85,12 @@ async def open_session(work: Work, keys: KeyRing, opening: Opening) -> OpenedSes
     known = [digest for each in digests.values() for digest in each]
     await save_session(work.tx, session, known)
     await save_audit(work, "session.open", f"claim:{session.claim_id}", level=session.level)
-    return OpenedSession(session, value)
+    return OpenedClaimSession(session, value)
 
 
 async def repeat_opening(
     work: Work, previous_hash: bytes, randomness: bytes, level: Level = Level.LINK
-) -> OpenedSession | None:
+) -> OpenedClaimSession | None:
     """Give a session another token if this request opened it within the last ten seconds.
 
     The browser may have dropped the answer to the first of two clicks, so that both get a valid
@@ -100,4 +102,4 @@ async def repeat_opening(
         return None
     value = render_value(randomness)
     await insert_token(work.tx, session, sha256(value.encode()))
-    return OpenedSession(session, value)
+    return OpenedClaimSession(session, value)

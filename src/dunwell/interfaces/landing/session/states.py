@@ -15,7 +15,7 @@ from dunwell.cases.modalities.plans import Instalment
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, RequestState
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status
-from dunwell.interfaces.landing.session.facts import ClaimFacts, HoldFacts
+from dunwell.interfaces.landing.session.facts import HoldFacts, PageClaim
 
 _LONGEST_INITIALS = 3
 
@@ -47,7 +47,7 @@ class Topic(StrEnum):
     PAUSED = "PAUSED"
 
 
-class Outcome(StrEnum):
+class PaymentOutcome(StrEnum):
     """What became of a payment, as the page somebody comes back to tells it."""
 
     RECEIVED = "RECEIVED"
@@ -66,14 +66,14 @@ _TOPICS = {
 _BY_HOLD = {HoldKind.DISPUTE: Topic.DISPUTED, HoldKind.PAUSE: Topic.PAUSED}
 _CLOSED = (Status.ARCHIVED, Status.WITHDRAWN)
 _OUTCOMES = {
-    RequestState.COMPLETED: Outcome.RECEIVED,
-    RequestState.PENDING: Outcome.PENDING,
-    RequestState.CREATED: Outcome.LEFT,
-    RequestState.OPEN: Outcome.LEFT,
+    RequestState.COMPLETED: PaymentOutcome.RECEIVED,
+    RequestState.PENDING: PaymentOutcome.PENDING,
+    RequestState.CREATED: PaymentOutcome.LEFT,
+    RequestState.OPEN: PaymentOutcome.LEFT,
 }
 
 
-def decide_state(facts: ClaimFacts, now: datetime) -> PageState:
+def decide_state(facts: PageClaim, now: datetime) -> PageState:
     """`now`: the merchant's time, which rules its holds."""
     if facts.status in _CLOSED:
         return PageState.CLOSED
@@ -86,7 +86,7 @@ def decide_state(facts: ClaimFacts, now: datetime) -> PageState:
 
 
 def list_topics(
-    facts: ClaimFacts, state: PageState, modality: Modality | None, now: datetime
+    facts: PageClaim, state: PageState, modality: Modality | None, now: datetime
 ) -> list[Topic]:
     """What the page has to say, in its order; nothing of a claim that is paid or closed.
 
@@ -107,12 +107,12 @@ def list_topics(
     return found or ([Topic.PAUSED] if state is PageState.HELD else [])
 
 
-def is_answered(facts: ClaimFacts) -> bool:
+def is_answered(facts: PageClaim) -> bool:
     """Whether there were objections, and each has its answer."""
     return facts.answer is not None and not facts.disputes
 
 
-def find_hold(facts: ClaimFacts, kind: HoldKind, now: datetime) -> HoldFacts | None:
+def find_hold(facts: PageClaim, kind: HoldKind, now: datetime) -> HoldFacts | None:
     """Of those of a kind that stand, the one that ends last."""
     standing = [hold for hold in list_standing(facts, now) if hold.kind is kind]
     endless = next((hold for hold in standing if hold.until is None), None)
@@ -124,7 +124,7 @@ def find_next_rate(modality: Modality | None) -> Instalment | None:
     return None if modality is None else find_open_rate(modality)
 
 
-def is_closed(facts: ClaimFacts) -> bool:
+def is_closed(facts: PageClaim) -> bool:
     return facts.status in _CLOSED
 
 
@@ -132,7 +132,7 @@ def is_payable(state: PageState) -> bool:
     return state in (PageState.OPEN, PageState.HELD)
 
 
-def is_awaited(facts: ClaimFacts) -> bool:
+def is_awaited(facts: PageClaim) -> bool:
     """Whether the newest payment request waits for a provider's money. An announced transfer is
     waited for as long as its hold stands."""
     request = facts.request
@@ -143,7 +143,7 @@ def is_awaited(facts: ClaimFacts) -> bool:
     )
 
 
-def find_announced(facts: ClaimFacts, now: datetime) -> date | None:
+def find_announced(facts: PageClaim, now: datetime) -> date | None:
     """When a bank transfer was sent that is waited for; None: there is none."""
     is_waited_for = any(hold.kind is HoldKind.PAYMENT_PENDING for hold in list_standing(facts, now))
     request = facts.request
@@ -152,15 +152,15 @@ def find_announced(facts: ClaimFacts, now: datetime) -> date | None:
     return request.sent_on
 
 
-def list_standing(facts: ClaimFacts, now: datetime) -> list[HoldFacts]:
+def list_standing(facts: PageClaim, now: datetime) -> list[HoldFacts]:
     return [hold for hold in facts.holds if hold.until is None or now < hold.until]
 
 
-def decide_outcome(state: RequestState) -> Outcome:
-    return _OUTCOMES.get(state, Outcome.ENDED)
+def decide_outcome(state: RequestState) -> PaymentOutcome:
+    return _OUTCOMES.get(state, PaymentOutcome.ENDED)
 
 
-def render_initials(facts: ClaimFacts) -> str:
+def render_initials(facts: PageClaim) -> str:
     """Whom the claim is for, as much as a link alone may tell: "E. M."."""
     words = [word.strip() for word in (facts.first_name, facts.last_name) if word]
     if not words:

@@ -15,8 +15,8 @@ from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.store import ModalityRow, read_modality
 from dunwell.core.files.upload import PreparedUpload
 from dunwell.interfaces.landing.session.details import NOTHING, PREVIEW, Detail
-from dunwell.interfaces.landing.session.drafts import Draft, DraftFile, DraftKey, Fields
-from dunwell.interfaces.landing.session.facts import ClaimFacts, OnFile
+from dunwell.interfaces.landing.session.drafts import DraftFile, DraftKey, Fields, FormDraft
+from dunwell.interfaces.landing.session.facts import OnFile, PageClaim
 from dunwell.interfaces.landing.session.session import PREVIOUS_LASTS, Level, Session
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
@@ -247,13 +247,13 @@ WHERE (merchant_id, session_id, subject) IN (
 """
 
 
-async def load_draft(tx: Connection, key: DraftKey) -> Draft:
+async def load_draft(tx: Connection, key: DraftKey) -> FormDraft:
     """An empty one when there is none."""
     row = await tx.fetchrow(_LOAD, key.merchant_id, key.owner, key.subject)
-    return Draft(key.subject) if row is None else _read(row)
+    return FormDraft(key.subject) if row is None else _read(row)
 
 
-async def lock_draft(tx: Connection, key: DraftKey, kept_until: datetime) -> Draft:
+async def lock_draft(tx: Connection, key: DraftKey, kept_until: datetime) -> FormDraft:
     """The draft, made if there is none; others wait until this transaction ends."""
     await tx.execute(_OPEN_DRAFT, key.merchant_id, key.owner, key.subject, key.claim_id, kept_until)
     return await load_draft(tx, key)
@@ -313,9 +313,9 @@ async def remove_drafts(tx: Connection, kept_until: datetime, limit: int) -> int
     return int(tag.rpartition(" ")[2])
 
 
-def _read(row: Row) -> Draft:
+def _read(row: Row) -> FormDraft:
     files = [DraftFile(*each) for each in row["files"]]
-    return Draft(
+    return FormDraft(
         subject=row["subject"],
         fields=row["fields"],
         files=files,
@@ -331,7 +331,7 @@ class OpenedClaim(msgspec.Struct, frozen=True, gc=False):
 
     session: Session
     merchant: Merchant
-    facts: ClaimFacts
+    facts: PageClaim
     # The one that has not ended.
     modality: Modality | None = None
     # The newest, if it is a plan that broke or a request that was refused.
@@ -360,7 +360,7 @@ class _Opened(msgspec.Struct, gc=False):
     merchant: MerchantRow
     session: Session
     drafts: list[str]
-    facts: ClaimFacts
+    facts: PageClaim
     modality: ModalityRow | None
     unsuccessful: ModalityRow | None
     detail: msgspec.Raw

@@ -21,20 +21,20 @@ from dunwell.cases.modalities.sweep_modalities import is_still_true, rest_after_
 from dunwell.contact.escalation.due_claim import has_postal_address
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.letters.address import render_address
-from dunwell.contact.notices.notice import Addressee, Notice, TooMany, list_ways
+from dunwell.contact.notices.notice import Addressee, DebtorNotice, TooMany, list_ways
 from dunwell.contact.notices.occasions.facts import (
     UNDER_WAY,
     DisputeAnswerFacts,
     LetterFacts,
     OccasionFacts,
     PlanBrokenFacts,
-    Told,
+    ToldOccasion,
     is_worth_letter,
 )
 from dunwell.contact.notices.occasions.store import (
     Debtor,
-    Occasion,
-    Standing,
+    NoticeOccasion,
+    OccasionState,
     end_occasion,
     find_due,
     load_debtor,
@@ -45,7 +45,7 @@ from dunwell.contact.notices.occasions.store import (
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.store import lock_claim
-from dunwell.interfaces.landing.telling.writer import NoticeWriter, Post
+from dunwell.interfaces.landing.telling.writer import NoticeLetterPost, NoticeWriter
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_home
@@ -53,7 +53,7 @@ from dunwell.platform.text.codes import find_home
 TELL_SECONDS = 1.0
 _SET_SIZE = 100
 # What else happens once something was told, and while it is being told: by the occasion's name.
-_FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, Told], Awaitable[None]]] = {
+_FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, ToldOccasion], Awaitable[None]]] = {
     DisputeAnswerFacts.template: rest_after_answer,
     PlanBrokenFacts.template: rest_after_break,
 }
@@ -79,7 +79,9 @@ async def tell_occasions(resources: Resources, writer: NoticeWriter) -> int:
     return len(found)
 
 
-async def _look(resources: Resources, occasion: Occasion, writer: NoticeWriter | None) -> None:
+async def _look(
+    resources: Resources, occasion: NoticeOccasion, writer: NoticeWriter | None
+) -> None:
     """Send it by the next way, or end it. No writer: it is given up."""
     async with resources.database.transaction() as tx:
         # The claim before everything else.
@@ -100,11 +102,15 @@ async def _look(resources: Resources, occasion: Occasion, writer: NoticeWriter |
             return
         told_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
         await end_occasion(tx, occasion, work.real_now)
-        await _follow(work, occasion, Told(told_at))
+        await _follow(work, occasion, ToldOccasion(told_at))
 
 
 async def _send(
-    work: Work, resources: Resources, writer: NoticeWriter, occasion: Occasion, standing: Standing
+    work: Work,
+    resources: Resources,
+    writer: NoticeWriter,
+    occasion: NoticeOccasion,
+    standing: OccasionState,
 ) -> bool:
     """By the first way left that takes it. False: there is none."""
     debtor = await load_debtor(work.tx, work.merchant_id, occasion.claim_id)
@@ -127,7 +133,7 @@ async def _send(
 
 
 def _list_addressees(
-    work: Work, occasion: Occasion, standing: Standing, debtor: Debtor
+    work: Work, occasion: NoticeOccasion, standing: OccasionState, debtor: Debtor
 ) -> Iterator[Addressee]:
     """Those not tried yet, in their order, at addresses there are."""
     postal = debtor.address
@@ -143,7 +149,7 @@ def _list_addressees(
 
 async def _write_letter(
     work: Work, writer: NoticeWriter, addressee: Addressee, facts: OccasionFacts, debtor: Debtor
-) -> Notice:
+) -> DebtorNotice:
     """With what is outstanding now; the claim is locked, so nothing is paid meanwhile."""
     configuration = work.merchant.configuration
     window = render_address(
@@ -152,7 +158,7 @@ async def _write_letter(
     assert isinstance(facts, LetterFacts), "is_worth_letter says so"
     claim = await access_claim(work, addressee.claim_id)
     owed = await load_claim_facts(work.tx, work.merchant_id, addressee.claim_id)
-    post = Post(
+    post = NoticeLetterPost(
         window,
         debtor.name,
         local_date(work.now, configuration.timezone),
@@ -162,7 +168,7 @@ async def _write_letter(
     return writer.write_letter(work.merchant, addressee, facts, post)
 
 
-async def _follow(work: Work, occasion: Occasion, told: Told) -> None:
+async def _follow(work: Work, occasion: NoticeOccasion, told: ToldOccasion) -> None:
     follow = _FOLLOWED_BY.get(occasion.name)
     if follow is not None:
         await follow(work, occasion.claim_id, occasion.subject, told)

@@ -27,13 +27,13 @@ from dunwell.contact.messages.letters.rendering import (
     compose_sheet,
     render_plain_letter,
 )
-from dunwell.contact.messages.letters.sheet import Page
+from dunwell.contact.messages.letters.sheet import SheetPage
 from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.contact.messages.markdown import parse_line, parse_lines, parse_markdown
 from dunwell.contact.messages.parts import fill
 from dunwell.contact.messages.placeholders import LANDING_URL
 from dunwell.contact.messages.rendering import add_check, frame_email, name_check_page
-from dunwell.contact.notices.notice import Addressee, Notice
+from dunwell.contact.notices.notice import Addressee, DebtorNotice
 from dunwell.contact.notices.occasions.facts import Facts, LetterFacts, find_amount_due
 from dunwell.contact.notices.secrets import NOTICE_CODE_MASK, bears_check
 from dunwell.core.claims.fields import DebtorName
@@ -54,7 +54,7 @@ class _Link(str):
 
 
 @dataclass(frozen=True, slots=True)
-class Post:
+class NoticeLetterPost:
     """The window's lines, the debtor's name, the letter's date, and what is outstanding."""
 
     window: Sequence[str]
@@ -84,7 +84,7 @@ class NoticeWriter:
             "code": NOTICE_CODE_MASK,
         }
 
-    def write(self, merchant: Merchant, addressee: Addressee, facts: Facts) -> Notice:
+    def write(self, merchant: Merchant, addressee: Addressee, facts: Facts) -> DebtorNotice:
         """In the addressee's language; in English where there is no catalogue.
 
         Raises MerchantNotConfigured, and LookupError where these facts make no SMS.
@@ -98,7 +98,7 @@ class NoticeWriter:
         if is_sms:
             sms = write_plainly(fill(parse_lines(text), told))
             sms = add_check(sms, language, check_at)
-            return Notice(
+            return DebtorNotice(
                 kind=facts.kind, addressee=addressee, subject=None, body_text=sms, body_html=None
             )
         subject, _, body = text.strip().partition("\n\n")
@@ -110,7 +110,7 @@ class NoticeWriter:
             creditor=creditor,
             check_at=check_at,
         )
-        return Notice(
+        return DebtorNotice(
             kind=facts.kind,
             addressee=addressee,
             subject=email.subject,
@@ -119,8 +119,8 @@ class NoticeWriter:
         )
 
     def write_letter(
-        self, merchant: Merchant, addressee: Addressee, facts: LetterFacts, post: Post
-    ) -> Notice:
+        self, merchant: Merchant, addressee: Addressee, facts: LetterFacts, post: NoticeLetterPost
+    ) -> DebtorNotice:
         """The same on paper. Raises MerchantNotConfigured."""
         language = self._choose(addressee)
         creditor = find_creditor(merchant, self._find_operator())
@@ -147,11 +147,11 @@ class NoticeWriter:
             address=post.window,
             today=self._environments[language].filters["day"](post.today),
             reference=facts.reference_number,
-            page=Page(self._entrance, CODE_MASK, self._address),
+            page=SheetPage(self._entrance, CODE_MASK, self._address),
             due=AmountDue(due_cents, post.currency, facts.reference_number) if due_cents else None,
         )
         sheet = compose_sheet(letter, creditor, language)
-        return Notice(
+        return DebtorNotice(
             kind=facts.kind,
             addressee=addressee,
             subject=letter.subject,

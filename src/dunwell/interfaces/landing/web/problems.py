@@ -10,7 +10,7 @@ from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.landing.web.typed_text import list_typed_texts
-from dunwell.interfaces.landing.web.views import ProblemPage
+from dunwell.interfaces.landing.web.views import DebtorProblemPage
 from dunwell.interfaces.web.problems import Problem, find_problem, log_crash
 from dunwell.platform import errors
 
@@ -43,5 +43,5 @@ def answer_problem(
 ) -> Response:  # fmt: skip
     minutes = math.ceil((problem.retry_after or 0) / 60)
     seconds = problem.retry_after or 0
-    page = ProblemPage(problem.kind, minutes, seconds, request_id, typed=typed)
+    page = DebtorProblemPage(problem.kind, minutes, seconds, request_id, typed=typed)
     return site.answer(frame, page, problem.status, more=problem.headers)

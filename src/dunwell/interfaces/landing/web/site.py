@@ -17,7 +17,7 @@ from dunwell.cases.payments.provider import Providers
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
-from dunwell.interfaces.landing.render.pages import DebtorPageContext, DebtorPages, Shown
+from dunwell.interfaces.landing.render.pages import DebtorPageContext, DebtorPages, VisitorSession
 from dunwell.interfaces.landing.session.cookies import render_cookie
 from dunwell.interfaces.landing.session.details import NOTHING, Detail
 from dunwell.interfaces.landing.session.session import (
@@ -93,7 +93,7 @@ class DebtorSite(WebSite):
 
     def _make_opened_frame(self, visit: DebtorRequest, opened: OpenedClaim) -> DebtorPageContext:
         left = opened.session.expires_at - self.now()
-        shown = Shown(
+        shown = VisitorSession(
             derive_form_token(self.resources.keys, opened.session.session_hash),
             max(1, math.ceil(left.total_seconds() / 60)),
             left <= WARNING,
@@ -191,7 +191,7 @@ class DebtorSite(WebSite):
 
     def _frame(
         self, visit: PageRequest, merchant: Merchant | None, claims_language: str | None,
-        shown: Shown | None,
+        shown: VisitorSession | None,
     ) -> DebtorPageContext:  # fmt: skip
         offered = self._find_offered(merchant)
         chosen = visit.chosen_language

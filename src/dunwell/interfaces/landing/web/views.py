@@ -21,7 +21,7 @@ class EndedPage(Page, frozen=True):
     are_files: bool = False
 
 
-class ProblemPage(Page, frozen=True):
+class DebtorProblemPage(Page, frozen=True):
     template: ClassVar[str] = "problem.html"
 
     # As of `Problem`.

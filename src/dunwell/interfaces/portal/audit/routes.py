@@ -21,7 +21,7 @@ from dunwell.accounts.users.store import list_users
 from dunwell.accounts.users.user import fold_email
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -55,7 +55,7 @@ class AuditFilters(msgspec.Struct, frozen=True, gc=False):
         return {name: text for name, text in msgspec.structs.asdict(self).items() if text}
 
 
-class AuditRow(msgspec.Struct, frozen=True, gc=False):
+class MerchantAuditRow(msgspec.Struct, frozen=True, gc=False):
     audit_id: UUID
     at: datetime
     actor_kind: str
@@ -82,7 +82,7 @@ class AuditPage(Page, frozen=True):
     filters: AuditFilters
     # Which filters mean nothing.
     faults: Sequence[tuple[str, str]]
-    rows: Sequence[AuditRow]
+    rows: Sequence[MerchantAuditRow]
     after: str
     next_cursor: str | None
     # The first and the last seal of the rows shown; none: no seal covers them yet.
@@ -162,7 +162,7 @@ _CLAIM = "claim:"
 
 
 @at_merchant
-async def show_audit(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_audit(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """check: the seals of what is shown are verified, which changes nothing."""
     frame, after = site.frame(visit, access), visit.ask("after")
     filters = read_audit_filters(visit)
@@ -193,7 +193,7 @@ async def show_audit(site: PortalSite, visit: PortalRequest, access: Access) -> 
 
 @takes_form_at_merchant
 async def take_export(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The rows that the filters leave, as CSV."""
     frame = site.frame(visit, access)
@@ -204,7 +204,7 @@ async def take_export(
 
 
 @at_merchant
-async def go_to_audit(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def go_to_audit(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """The address that only takes forms, opened by hand."""
     return site.redirect(visit, access, "audit")
 
@@ -214,12 +214,12 @@ def _list_people(entries: Sequence[AuditEntry]) -> set[str]:
     return {each.actor_id for each in entries if each.actor_id and each.actor_kind == is_person}
 
 
-def _describe(entry: AuditEntry, names: Mapping[str, str]) -> AuditRow:
+def _describe(entry: AuditEntry, names: Mapping[str, str]) -> MerchantAuditRow:
     actor_id, origin = entry.actor_id or "", entry.origin or {}
     number = entry.subject.removeprefix(_CLAIM)
     is_claim = entry.subject.startswith(_CLAIM) and number.isdecimal()
     details: Mapping[str, object] = redact(dict(entry.details))
-    return AuditRow(
+    return MerchantAuditRow(
         audit_id=entry.audit_id,
         at=entry.at,
         actor_kind=entry.actor_kind,

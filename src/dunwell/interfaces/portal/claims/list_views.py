@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.formatting import render_line
 from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey
-from dunwell.core.claims.lists.store import ClaimFilter, ListedClaim
+from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.claim_filters import Filters
@@ -117,7 +117,7 @@ NONE = "reference"
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):
-    claim: ListedClaim
+    claim: ClaimRow
     name: str
 
 
@@ -145,7 +145,7 @@ class ClaimsPage(Page, frozen=True):
     view_id: UUID | None
 
 
-def describe_row(claim: ListedClaim) -> Row:
+def describe_row(claim: ClaimRow) -> Row:
     person = " ".join(part for part in (claim.first_name, claim.last_name) if part)
     return Row(claim, render_line(person or claim.company_name or ""))
 
@@ -165,7 +165,7 @@ def write_columns(chosen: Sequence[str]) -> str:
     return "" if set(known) == _USUAL else ".".join(known)
 
 
-def choose_columns(asked: Sequence[str], claims: Sequence[ListedClaim]) -> list[str]:
+def choose_columns(asked: Sequence[str], claims: Sequence[ClaimRow]) -> list[str]:
     """Those to show."""
     if asked:
         return [each for each in asked if each != NONE]
@@ -198,7 +198,7 @@ async def search_rows(
     return [describe_row(each) for each in found.items if meets(each, wanted)], found.next_cursor
 
 
-def meets(claim: ListedClaim, wanted: ClaimFilter) -> bool:
+def meets(claim: ClaimRow, wanted: ClaimFilter) -> bool:
     cents = claim.balance.outstanding_cents
     next_at = claim.next_step_at
     return (

@@ -25,7 +25,7 @@ from dunwell.core.claims.notes import add_note
 from dunwell.core.claims.read_claim import ClaimView, read_claim
 from dunwell.interfaces.portal.claims.views import ActPage, describe_head
 from dunwell.interfaces.portal.render.labels import FAULT_TEXTS
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id
 from dunwell.interfaces.portal.web.paging import read_day
@@ -33,7 +33,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.amounts import read_amount, render_plain
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.operations.explanation.claim_life import Happening, read_claim_life
+from dunwell.operations.explanation.claim_life import TimelineEvent, read_claim_life
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.texts import is_line
@@ -48,7 +48,7 @@ _CONTACT = (
 
 
 @dataclass(slots=True)
-class Typed:
+class ClaimForm:
     """A form as it was sent: its texts, what is wrong with them, and what it was sent about."""
 
     fields: FormFields
@@ -94,7 +94,7 @@ def place_fault(fault: Fault) -> tuple[str, str]:
     return fault.path.rpartition("/")[2], FAULT_TEXTS.get(fault.code, fault.message)
 
 
-Do = Callable[[Work, Typed], Awaitable[Callable[[], Awaitable[object]]]]
+Do = Callable[[Work, ClaimForm], Awaitable[Callable[[], Awaitable[object]]]]
 Fill = Callable[[ClaimView, str], Mapping[str, str]]
 
 
@@ -103,7 +103,7 @@ def _fill_nothing(_claim: ClaimView, _language: str) -> Mapping[str, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Act:
+class ClaimAct:
     """prepare: reads the form, notes its faults, and gives back what does it. names: its fields.
     right: whoever has it sees the form; the use case asks for it again."""
 
@@ -115,7 +115,7 @@ class Act:
     is_for_active: bool = False
 
 
-def _compose_patch(typed: Typed) -> dict[str, object]:
+def _compose_patch(typed: ClaimForm) -> dict[str, object]:
     """All that the form shows, as a merge patch."""
     patch: dict[str, object] = {name: typed.text(name) or None for name in _CONTACT}
     patch["address"] = {name: typed.text(name) or None for name in _ADDRESS}
@@ -140,7 +140,7 @@ def _fill_payment(claim: ClaimView, language: str) -> Mapping[str, str]:
     return {"amount": render_plain(left, claim.currency, language) if left else ""}
 
 
-async def _pay(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
+async def _pay(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
     cents, on = typed.cents("amount"), typed.day("on")
     zone = ZoneInfo(work.merchant.configuration.timezone)
     paid_at = None
@@ -158,7 +158,7 @@ async def _pay(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
     return lambda: record_payment(work, typed.claim.claim_id, new)
 
 
-async def _dispute(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
+async def _dispute(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
     new = NewDispute(typed.need("reason"), typed.text("message") or None)
     try:
         check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
@@ -169,7 +169,7 @@ async def _dispute(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
     return lambda: open_dispute(work, typed.keys, typed.claim.claim_id, new)
 
 
-async def _pause(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
+async def _pause(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
     on, until = typed.day("until"), None
     if on is not None:
         zone = ZoneInfo(work.merchant.configuration.timezone)
@@ -180,11 +180,11 @@ async def _pause(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
     return lambda: pause_claim(work, typed.claim.claim_id, until=until, reason=reason)
 
 
-async def _resume(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
+async def _resume(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
     return lambda: resume_claim(work, typed.claim.claim_id)
 
 
-async def _end(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
+async def _end(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
     how = typed.need("how")
     run = {"archive": archive_claim, "withdraw": withdraw_claim}.get(how)
     if how and run is None:
@@ -192,34 +192,36 @@ async def _end(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
     return lambda: (run or archive_claim)(work, typed.claim.claim_id)
 
 
-async def _change_contact(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
+async def _change_contact(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
     patch = _compose_patch(typed)
     return lambda: change_contact_data(work, typed.claim.claim_id, patch)
 
 
-async def _note(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
+async def _note(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
     text = typed.need("text")
     return lambda: add_note(work, typed.claim.claim_id, text)
 
 
-async def _see_answers(work: Work, typed: Typed) -> Callable[[], Awaitable[object]]:
+async def _see_answers(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
     return lambda: see_replies(work, typed.claim.claim_id)
 
 
-ACTS: Mapping[str, Act] = {
-    "payment": Act(Right.RECORD_MONEY, ("amount", "on", "number", "form_id"), _pay, _fill_payment),
-    "dispute": Act(Right.CHANGE_CLAIMS, ("reason", "message"), _dispute, is_for_active=True),
-    "pause": Act(Right.CHANGE_CLAIMS, ("until", "reason"), _pause, is_for_active=True),
-    "resume": Act(Right.CHANGE_CLAIMS, (), _resume, is_for_active=True),
-    "end": Act(Right.CHANGE_CLAIMS, ("how",), _end, is_for_active=True),
-    "contact": Act(Right.CHANGE_CLAIMS, (*_CONTACT, *_ADDRESS), _change_contact, fill_contact),
-    "note": Act(Right.CHANGE_CLAIMS, ("text",), _note),
-    "answers": Act(Right.CHANGE_CLAIMS, (), _see_answers),
+ACTS: Mapping[str, ClaimAct] = {
+    "payment": ClaimAct(
+        Right.RECORD_MONEY, ("amount", "on", "number", "form_id"), _pay, _fill_payment
+    ),
+    "dispute": ClaimAct(Right.CHANGE_CLAIMS, ("reason", "message"), _dispute, is_for_active=True),
+    "pause": ClaimAct(Right.CHANGE_CLAIMS, ("until", "reason"), _pause, is_for_active=True),
+    "resume": ClaimAct(Right.CHANGE_CLAIMS, (), _resume, is_for_active=True),
+    "end": ClaimAct(Right.CHANGE_CLAIMS, ("how",), _end, is_for_active=True),
+    "contact": ClaimAct(Right.CHANGE_CLAIMS, (*_CONTACT, *_ADDRESS), _change_contact, fill_contact),
+    "note": ClaimAct(Right.CHANGE_CLAIMS, ("text",), _note),
+    "answers": ClaimAct(Right.CHANGE_CLAIMS, (), _see_answers),
 }
 
 
 @at_merchant
-async def show_act(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_act(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
     async with site.work(access) as work:
         seen = await load_seen(work, claim_id)
@@ -235,7 +237,7 @@ async def show_act(site: PortalSite, visit: PortalRequest, access: Access) -> Re
 
 @takes_form_at_merchant
 async def take_act(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """1. look whether the claim is as it was seen, and lock it
     2. read the form and do it, in the same transaction
@@ -246,7 +248,7 @@ async def take_act(
         async with site.work(access) as work:
             await check_unchanged(work, claim_id, fields["revision"])
             claim = await read_claim(work, claim_id)
-            typed = Typed(fields, claim, language, site.resources.keys)
+            typed = ClaimForm(fields, claim, language, site.resources.keys)
             run = await act.prepare(work, typed)
             faults = typed.faults
             if not faults:
@@ -269,7 +271,7 @@ async def take_act(
 
 
 async def _answer_conflict(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Both texts: what was typed, and what is there now."""
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
@@ -292,9 +294,9 @@ async def _answer_conflict(
 
 
 def _answer(  # noqa: PLR0913 - what a form shows, by name
-    site: PortalSite, visit: PortalRequest, access: Access, shown: tuple[ClaimView, str], *,
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, shown: tuple[ClaimView, str], *,
     values: dict[str, str], faults: Sequence[tuple[str, str]] = (),
-    changed: Sequence[Happening] = (), is_conflict: bool = False, status: int = 200,
+    changed: Sequence[TimelineEvent] = (), is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     name, (view, seen) = visit.path_params["act"], shown
     stored = fill_contact(view) if name == "contact" and is_conflict else {}
@@ -313,7 +315,7 @@ def _answer(  # noqa: PLR0913 - what a form shows, by name
     return site.answer_at(visit, access, page, status)
 
 
-def _find_act(visit: PortalRequest, access: Access) -> Act:
+def _find_act(visit: PortalRequest, access: MerchantAccess) -> ClaimAct:
     """Raises NotFound, also for what the person may not do."""
     act = ACTS.get(visit.path_params["act"])
     if act is None or not access.may(act.right):

@@ -9,16 +9,16 @@ from dunwell.core.files.read_attachments import list_all_attachments, read_attac
 from dunwell.core.files.upload import name_for_reader
 from dunwell.interfaces.landing.claim.preview import answer_claim_preview, prepare_claim_preview
 from dunwell.interfaces.portal.claims.views import (
-    AccountPage,
-    ClaimPage,
+    ClaimDetailsPage,
     ExplanationPage,
     MessagePage,
+    StatementPage,
     describe_head,
     describe_life,
     find_open_dispute,
     list_chips,
 )
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.paging import read_day
@@ -33,7 +33,7 @@ from dunwell.platform.errors import NotFound
 
 
 @at_merchant
-async def show_claim(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_claim(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     claim_id, chip = read_claim_id(visit), visit.ask("show")
     async with site.work(access) as work:
         view = await look_at_claim(work, access, claim_id)
@@ -43,7 +43,7 @@ async def show_claim(site: PortalSite, visit: PortalRequest, access: Access) -> 
     chips = list_chips(life)
     chip = chip if chip in chips else ""
     assignment = explanation.assignment
-    page = ClaimPage(
+    page = ClaimDetailsPage(
         head=describe_head(view),
         debtor=view.debtor,
         items=view.items,
@@ -64,7 +64,9 @@ async def show_claim(site: PortalSite, visit: PortalRequest, access: Access) -> 
 
 
 @at_merchant
-async def show_explanation(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_explanation(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     claim_id = read_claim_id(visit)
     async with site.work(access) as work:
         view = await look_at_claim(work, access, claim_id)
@@ -73,7 +75,7 @@ async def show_explanation(site: PortalSite, visit: PortalRequest, access: Acces
 
 
 @at_merchant
-async def show_message(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_message(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     claim_id, message_id = read_claim_id(visit), read_id(visit, "message_id")
     async with site.work(access) as work:
         view = await look_at_claim(work, access, claim_id)
@@ -96,7 +98,7 @@ async def show_message(site: PortalSite, visit: PortalRequest, access: Access) -
 
 
 @at_merchant
-async def show_account(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_account(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """As of the day in the address, else today."""
     claim_id, frame = read_claim_id(visit), site.frame(visit, access)
     assert frame.today is not None
@@ -104,11 +106,11 @@ async def show_account(site: PortalSite, visit: PortalRequest, access: Access) -
     async with site.work(access) as work:
         view = await look_at_claim(work, access, claim_id)
         account = await read_account(work, claim_id, on)
-    return site.answer(frame, AccountPage(describe_head(view), on, account))
+    return site.answer(frame, StatementPage(describe_head(view), on, account))
 
 
 @at_merchant
-async def send_document(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def send_document(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """As a download: what others have written opens nowhere beside us."""
     claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
     async with site.work(access) as work:
@@ -121,7 +123,9 @@ async def send_document(site: PortalSite, visit: PortalRequest, access: Access) 
 
 @at_merchant
 @in_preview_turn
-async def show_debtors_page(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_debtors_page(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """Nobody is told of it, and nothing on it can be sent."""
     claim_id = read_claim_id(visit)
     is_link_only = visit.ask("level") == "link"

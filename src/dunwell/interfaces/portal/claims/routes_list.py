@@ -21,7 +21,7 @@ from dunwell.interfaces.portal.claims.list_views import (
     write_columns,
 )
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.claim_filters import Filters, read_filters, read_filters_from
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import note_list, read_id
@@ -34,7 +34,7 @@ from dunwell.platform.errors import ValidationError
 
 
 @at_merchant
-async def show_claims(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_claims(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """1. read the filters; what means nothing is told, and left out
     2. a search finds claims by what people call them, the list all that the filters leave
     3. count as far as it is cheap"""
@@ -91,7 +91,7 @@ async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[in
 
 @takes_form_at_merchant
 async def take_view(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Keeps the filters of the list under a name."""
     filters = read_filters_from(fields.text)
@@ -110,7 +110,7 @@ async def take_view(
 
 @takes_form_at_merchant
 async def drop_view(
-    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     async with site.work(access) as work:
         await end_view(work, access.person.user_id, read_id(visit, "view_id"))
@@ -118,7 +118,7 @@ async def drop_view(
 
 
 @at_merchant
-async def go_to_list(_site: PortalSite, _visit: PortalRequest, access: Access) -> Response:
+async def go_to_list(_site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
     """An address that only takes forms, opened by hand."""
     return answer_redirect(build_address("claims", merchant_id=access.merchant_id))
 

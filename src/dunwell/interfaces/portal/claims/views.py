@@ -7,16 +7,16 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.payments.read_account import Account
+from dunwell.cases.payments.read_account import StatementOfAccount
 from dunwell.contact.messages.communications.communication import Communication
 from dunwell.contact.messages.formatting import render_name
-from dunwell.core.claims.balance import Balance, Item
+from dunwell.core.claims.balance import Balance, OwedItem
 from dunwell.core.claims.fields import DebtorFields
 from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.core.files.attachment import AttachedFile
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.explanation.claim_life import Happening
+from dunwell.operations.explanation.claim_life import TimelineEvent
 from dunwell.operations.explanation.views import ClaimExplanation
 
 # The chips above the timeline -> which kinds of happenings they leave.
@@ -33,7 +33,7 @@ CHIPS: Mapping[str, frozenset[str]] = {
 _TOLD_ELSEWHERE = frozenset({"COMMUNICATION"})
 
 
-class Head(msgspec.Struct, frozen=True, gc=False):
+class ClaimHead(msgspec.Struct, frozen=True, gc=False):
     """A claim as each of its pages shows it first."""
 
     claim_id: int
@@ -54,26 +54,26 @@ class Head(msgspec.Struct, frozen=True, gc=False):
         return any(each.kind == "PAUSE" for each in self.holds)
 
 
-class Told(msgspec.Struct, frozen=True, gc=False):
+class TimelineEntry(msgspec.Struct, frozen=True, gc=False):
     """One entry of the timeline."""
 
-    happening: Happening
+    happening: TimelineEvent
     is_weighty: bool
 
 
-class ClaimPage(Page, frozen=True):
+class ClaimDetailsPage(Page, frozen=True):
     template: ClassVar[str] = "claim.html"
     area: ClassVar[str] = "claims"
 
-    head: Head
+    head: ClaimHead
     debtor: DebtorFields
-    items: Sequence[Item]
+    items: Sequence[OwedItem]
     explanation: ClaimExplanation
     workflow: str
     version: str
     next_at: datetime | None
     created_at: datetime
-    told: Sequence[Told]
+    told: Sequence[TimelineEntry]
     chips: Sequence[str]
     chip: str
     has_more: bool
@@ -88,7 +88,7 @@ class ExplanationPage(Page, frozen=True):
     template: ClassVar[str] = "claim_why.html"
     area: ClassVar[str] = "claims"
 
-    head: Head
+    head: ClaimHead
     explanation: ClaimExplanation
 
 
@@ -98,7 +98,7 @@ class MessagePage(Page, frozen=True):
     template: ClassVar[str] = "claim_message.html"
     area: ClassVar[str] = "claims"
 
-    head: Head
+    head: ClaimHead
     message: Communication
     planned_at: datetime
     handed_over_at: datetime | None
@@ -108,13 +108,13 @@ class MessagePage(Page, frozen=True):
     sealed_at: datetime | None
 
 
-class AccountPage(Page, frozen=True):
+class StatementPage(Page, frozen=True):
     template: ClassVar[str] = "claim_account.html"
     area: ClassVar[str] = "claims"
 
-    head: Head
+    head: ClaimHead
     on: date
-    account: Account
+    account: StatementOfAccount
 
 
 class ActPage(Page, frozen=True):
@@ -124,14 +124,14 @@ class ActPage(Page, frozen=True):
     area: ClassVar[str] = "claims"
 
     act: str
-    head: Head
+    head: ClaimHead
     # What the form is compared by (`compare_claim`).
     seen: str
     values: Mapping[str, str]
     # Field -> code of a fault, or its words.
     faults: Sequence[tuple[str, str]]
     # What happened since the form was opened, where somebody was faster.
-    changed: Sequence[Happening]
+    changed: Sequence[TimelineEvent]
     is_conflict: bool
     # What is stored now, beside what was typed, by field.
     stored: Mapping[str, str]
@@ -139,8 +139,8 @@ class ActPage(Page, frozen=True):
     workflows: Sequence[tuple[str, str]]
 
 
-def describe_head(view: ClaimView) -> Head:
-    return Head(
+def describe_head(view: ClaimView) -> ClaimHead:
+    return ClaimHead(
         claim_id=view.claim_id,
         reference_number=view.reference_number,
         name=render_name(view.debtor),
@@ -152,17 +152,19 @@ def describe_head(view: ClaimView) -> Head:
     )
 
 
-def describe_life(life: Sequence[Happening], chip: str) -> list[Told]:
+def describe_life(life: Sequence[TimelineEvent], chip: str) -> list[TimelineEntry]:
     """The entries that a chip leaves; "": all of them."""
     wanted = CHIPS.get(chip)
     return [
-        Told(each, each.kind in ("PAYMENT", "DISPUTE", "DISPUTE_END", "PLAN", "PLAN_ANSWER"))
+        TimelineEntry(
+            each, each.kind in ("PAYMENT", "DISPUTE", "DISPUTE_END", "PLAN", "PLAN_ANSWER")
+        )
         for each in life
         if (wanted is None or each.kind in wanted) and not _is_told_elsewhere(each)
     ]
 
 
-def find_open_dispute(life: Sequence[Happening]) -> UUID | None:
+def find_open_dispute(life: Sequence[TimelineEvent]) -> UUID | None:
     ended = {each.subject_id for each in life if each.kind == "DISPUTE_END"}
     waiting = (
         each.subject_id for each in life if each.kind == "DISPUTE" and each.subject_id not in ended
@@ -170,13 +172,13 @@ def find_open_dispute(life: Sequence[Happening]) -> UUID | None:
     return next(waiting, None)
 
 
-def list_chips(life: Sequence[Happening]) -> list[str]:
+def list_chips(life: Sequence[TimelineEvent]) -> list[str]:
     """Those that leave anything."""
     kinds = {each.kind for each in life}
     return [chip for chip, wanted in CHIPS.items() if wanted & kinds]
 
 
-def _is_told_elsewhere(each: Happening) -> bool:
+def _is_told_elsewhere(each: TimelineEvent) -> bool:
     return each.kind == "STEP" and each.word == "DONE" and each.actor_kind in _TOLD_ELSEWHERE
 
 

@@ -17,7 +17,7 @@ from dunwell.contact.messages.communications.communication import (
 from dunwell.contact.messages.communications.store import load_found_communications
 from dunwell.contact.messages.list_communications import CommunicationFilter, list_communications
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
@@ -59,7 +59,7 @@ class SettlePage(Page, frozen=True):
 
 
 @at_merchant
-async def show_messages(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_messages(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     state, channel, after = visit.ask("state"), visit.ask("channel"), visit.ask("after")
     wanted = CommunicationFilter(
         state=next((each for each in get_args(CommunicationState) if each == state), None),
@@ -86,14 +86,14 @@ async def show_messages(site: PortalSite, visit: PortalRequest, access: Access) 
 
 
 @at_merchant
-async def show_replies(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_replies(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     async with site.work(access) as work:
         replies = await list_unseen(work)
     return site.answer_at(visit, access, RepliesPage(replies, MOST_LISTED))
 
 
 @at_merchant
-async def show_settling(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_settling(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     message_id = read_id(visit, "message_id")
     if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
@@ -108,7 +108,7 @@ async def show_settling(site: PortalSite, visit: PortalRequest, access: Access) 
 
 @takes_form_at_merchant
 async def settle(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of two who settle at once the second is told what the first said."""
     outcome = fields["outcome"]

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.answer_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
-from dunwell.cases.disputes.dispute import Dispute, DisputeState
+from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState
 from dunwell.interfaces.portal.disputes.store import load_draft_row, save_draft_row
 from dunwell.operations.explanation.store import load_user_names
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError
@@ -21,7 +21,7 @@ _CHANGED = "Somebody else has written on this answer."
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class DraftedResponse:
     """outcome: "": not decided."""
 
     outcome: Literal["", "ACCEPTED", "REJECTED"]
@@ -30,40 +30,43 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ResponseDraft:
     """revision: 0: there is none."""
 
-    answer: Answer
+    answer: DraftedResponse
     revision: int
     saved_at: datetime | None
     writer: str
 
 
-NOTHING = Draft(Answer("", ends_claim=True, message=""), 0, None, "")
+NOTHING = ResponseDraft(DraftedResponse("", ends_claim=True, message=""), 0, None, "")
 
 
 class AnsweredAlready(InvalidState):
     """Nothing is left to answer."""
 
-    def __init__(self, dispute: Dispute) -> None:
+    def __init__(self, dispute: ClaimDispute) -> None:
         super().__init__("The dispute was answered already.", state=str(dispute.state))
         self.dispute = dispute
 
 
-async def load_draft(work: Work, dispute_id: UUID) -> Draft:
+async def load_draft(work: Work, dispute_id: UUID) -> ResponseDraft:
     work.need(Right.READ_CLAIMS)
     row = await load_draft_row(work.tx, work.merchant_id, dispute_id)
     if row is None:
         return NOTHING
     names = await load_user_names(work.tx, {row.actor_id} if row.actor_id else ())
     writer = names.get(row.actor_id or "", row.actor_id or "")
-    return Draft(
-        Answer(row.outcome, row.ends_claim, row.message), row.revision, row.saved_at, writer
+    return ResponseDraft(
+        DraftedResponse(row.outcome, row.ends_claim, row.message),
+        row.revision,
+        row.saved_at,
+        writer,
     )
 
 
 async def save_draft(
-    work: Work, claim_id: int, dispute_id: UUID, answer: Answer, *, known: int
+    work: Work, claim_id: int, dispute_id: UUID, answer: DraftedResponse, *, known: int
 ) -> int:
     """known: the revision that was seen. The new one. Raises NotFound, ValidationError,
     AnsweredAlready and EditConflict."""
@@ -82,13 +85,14 @@ async def save_draft(
     )
     await save_audit(
         work, "answer.save_draft", f"claim:{claim_id}",
-        before=_list_values(standing), after=_list_values(Draft(answer, revision, None, "")),
+        before=_list_values(standing), after=_list_values(ResponseDraft(answer, revision, None,
+        "")),
         disputeId=str(dispute_id),
     )  # fmt: skip
     return revision
 
 
-async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int) -> Dispute:
+async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int) -> ClaimDispute:
     """The draft that was seen becomes the answer, and goes. Raises NotFound, ValidationError (it is
     not decided), AnsweredAlready and EditConflict."""
     work.need(Right.ANSWER)
@@ -105,7 +109,7 @@ async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int
     return dispute
 
 
-def _list_values(draft: Draft) -> dict[str, Any]:
+def _list_values(draft: ResponseDraft) -> dict[str, Any]:
     """The message is for the debtor, in its writer's own words."""
     answer = draft.answer
     return {
@@ -114,7 +118,7 @@ def _list_values(draft: Draft) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def decide_resolution(answer: Answer) -> Resolution:
+def decide_resolution(answer: DraftedResponse) -> Resolution:
     """Raises ValidationError while it is not decided."""
     outcomes: dict[str, Outcome] = {
         "ACCEPTED": DisputeState.ACCEPTED,

@@ -13,7 +13,12 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, Whose
 from dunwell.cases.disputes.answer_dispute import read_assignee
 from dunwell.cases.disputes.answer_texts import list_answer_texts
-from dunwell.cases.disputes.dispute import Dispute, DisputeState, EvidenceFile, render_case_number
+from dunwell.cases.disputes.dispute import (
+    ClaimDispute,
+    DisputeState,
+    EvidenceFile,
+    render_case_number,
+)
 from dunwell.cases.disputes.list_disputes import (
     count_waiting_disputes,
     get_evidence,
@@ -25,9 +30,9 @@ from dunwell.cases.disputes.store import ListedDispute, WaitingDispute
 from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.disputes.drafts import (
-    Answer,
     AnsweredAlready,
-    Draft,
+    DraftedResponse,
+    ResponseDraft,
     decide_resolution,
     load_draft,
     save_draft,
@@ -36,10 +41,10 @@ from dunwell.interfaces.portal.disputes.drafts import (
 from dunwell.interfaces.portal.disputes.views import (
     DisputePage,
     DisputesPage,
-    PreviewPage,
+    ResponsePreviewPage,
     preview_answer,
 )
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.assigning import list_choices, read_whose
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
@@ -60,15 +65,15 @@ from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 @dataclass(frozen=True, slots=True)
 class _Case:
     claim: ClaimView
-    dispute: Dispute
+    dispute: ClaimDispute
     files: list[EvidenceFile]
-    others: list[Dispute]
-    draft: Draft
+    others: list[ClaimDispute]
+    draft: ResponseDraft
     assignee: Assignee | None
 
 
 @at_merchant
-async def show_inbox(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_inbox(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     after, given = visit.ask("after"), visit.ask("state")
     state = DisputeState(given) if given in list(DisputeState) else DisputeState.OPEN
     asked, whose = read_whose(visit, access)
@@ -104,7 +109,7 @@ async def _list(
     return (), ended.items, ended.next_cursor
 
 
-def _find_answer_day(access: Access, opened_at: datetime) -> date:
+def _find_answer_day(access: MerchantAccess, opened_at: datetime) -> date:
     configuration = access.merchant.configuration
     return find_answer_day(
         opened_at, configuration.disputes.answer_within_days, configuration.timezone
@@ -112,13 +117,13 @@ def _find_answer_day(access: Access, opened_at: datetime) -> date:
 
 
 @at_merchant
-async def show_dispute(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_dispute(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
 async def take_answer(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Keeps what was written, whichever button it was; then on to the preview, or back."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
@@ -143,7 +148,7 @@ async def take_answer(
 
 @at_merchant
 @in_preview_turn
-async def show_preview(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """Of the draft as it is stored, which is what is sent."""
     async with site.work(access) as work:
         case = await _load(work, access, visit)
@@ -160,13 +165,15 @@ async def show_preview(site: PortalSite, visit: PortalRequest, access: Access) -
         answer=case.draft.answer,
     )
     name = render_name(case.claim.debtor)
-    page = PreviewPage(case.claim, name, dispute=case.dispute, draft=case.draft, preview=preview)
+    page = ResponsePreviewPage(
+        case.claim, name, dispute=case.dispute, draft=case.draft, preview=preview
+    )
     return site.answer_at(visit, access, page)
 
 
 @takes_form_at_merchant
 async def take_sending(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     try:
@@ -182,7 +189,7 @@ async def take_sending(
 
 
 @at_merchant
-async def send_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def send_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """The original, as a download: a debtor's file never opens beside the portal's own pages."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     file_id = read_id(visit, "file_id")
@@ -193,7 +200,7 @@ async def send_file(site: PortalSite, visit: PortalRequest, access: Access) -> R
     return answer_file(content, file.content_type, file.name)
 
 
-async def _load(work: Work, access: Access, visit: PortalRequest) -> _Case:
+async def _load(work: Work, access: MerchantAccess, visit: PortalRequest) -> _Case:
     """Raises NotFound, also for a dispute of another claim."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     claim = await look_at_claim(work, access, claim_id)
@@ -208,7 +215,8 @@ async def _load(work: Work, access: Access, visit: PortalRequest) -> _Case:
 
 
 async def _answer(  # noqa: PLR0913 - what the page shows, by name
-    site: PortalSite, visit: PortalRequest, access: Access, typed: Answer | None = None, *,
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess,
+    typed: DraftedResponse | None = None, *,
     faults: list[tuple[str, str]] | None = None,
     conflict: EditConflict | AnsweredAlready | None = None, status: int = 200,
 ) -> Response:  # fmt: skip
@@ -238,28 +246,30 @@ async def _answer(  # noqa: PLR0913 - what the page shows, by name
     return site.answer_at(visit, access, page, status)
 
 
-def _back(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+def _back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return site.redirect(
         visit, access, "dispute",
         claim_id=read_claim_id(visit), dispute_id=read_id(visit, "dispute_id"),
     )  # fmt: skip
 
 
-async def _insert(site: PortalSite, access: Access, typed: Answer, wanted: str) -> Answer:
+async def _insert(
+    site: PortalSite, access: MerchantAccess, typed: DraftedResponse, wanted: str
+) -> DraftedResponse:
     """With one of the merchant's texts behind what is there."""
     async with site.work(access) as work:
         texts = await list_answer_texts(work)
     text = next((each.text for each in texts if str(each.template_id) == wanted), "")
     message = "\n\n".join(part for part in (typed.message, text) if part)
-    return Answer(typed.outcome, typed.ends_claim, message)
+    return DraftedResponse(typed.outcome, typed.ends_claim, message)
 
 
-def _read(fields: FormFields) -> Answer:
+def _read(fields: FormFields) -> DraftedResponse:
     outcomes: tuple[Literal["ACCEPTED", "REJECTED"], ...] = ("ACCEPTED", "REJECTED")
     outcome: Literal["", "ACCEPTED", "REJECTED"] = next(
         (each for each in outcomes if each == fields["outcome"]), ""
     )
-    return Answer(outcome, fields["ends_claim"] != "no", fields.text("message"))
+    return DraftedResponse(outcome, fields["ends_claim"] != "no", fields.text("message"))
 
 
 def _read_revision(fields: FormFields) -> int:

@@ -4,7 +4,7 @@ from starlette.responses import Response
 
 from dunwell.cases.disputes.answer_dispute import assign_dispute, confirm_right_person
 from dunwell.core.claims.access import check_claim
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.assigning import read_assignee
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_claim_id, read_id
@@ -16,7 +16,7 @@ from dunwell.platform.errors import EditConflict, InvalidState, ValidationError
 
 @takes_form_at_merchant
 async def take_assignee(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of two who give it away at once the second is told, and the page shows whose it is."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
@@ -36,7 +36,7 @@ async def take_assignee(
 
 @takes_form_at_merchant
 async def confirm_person(
-    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     """Confirm that the right person was reached. A second click changes nothing. A dispute that has
     never withheld its claim has no such button."""
@@ -53,7 +53,7 @@ async def confirm_person(
 
 
 @at_merchant
-async def go_to_dispute(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def go_to_dispute(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
     async with site.work(access) as work:
         await check_claim(work, read_claim_id(visit))

@@ -8,8 +8,8 @@ from dunwell.cases.disputes.answer_texts import (
     end_answer_text,
     list_answer_texts,
 )
-from dunwell.interfaces.portal.disputes.views import TextsPage
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.disputes.views import ResponseTemplatesPage
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -19,13 +19,13 @@ from dunwell.platform.errors import NotFound, ValidationError
 
 
 @at_merchant
-async def show_texts(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_texts(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
 async def take_text(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     name, text = fields.text("name"), fields.text("text")
     try:
@@ -39,7 +39,7 @@ async def take_text(
 
 @takes_form_at_merchant
 async def drop_text(
-    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     async with site.work(access) as work:
         await end_answer_text(work, read_id(visit, "template_id"))
@@ -47,19 +47,20 @@ async def drop_text(
 
 
 @at_merchant
-async def go_to_texts(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def go_to_texts(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return site.redirect(visit, access, "answer_texts")
 
 
 async def _answer(
-    site: PortalSite, visit: PortalRequest, access: Access, name: str = "", text: str = "", *,
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, name: str = "", text: str = "",
+    *,
     faults: list[tuple[str, str]] | None = None,
 ) -> Response:  # fmt: skip
     if not access.may(Right.ANSWER):
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
         texts = await list_answer_texts(work)
-    page = TextsPage(texts, name, text, faults or ())
+    page = ResponseTemplatesPage(texts, name, text, faults or ())
     return site.answer_at(visit, access, page, 422 if faults else 200)
 
 

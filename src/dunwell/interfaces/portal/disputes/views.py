@@ -9,26 +9,26 @@ from uuid import UUID
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.users.assignee import Assignee
 from dunwell.cases.disputes.answer_texts import AnswerText
-from dunwell.cases.disputes.dispute import Dispute, EvidenceFile, render_case_number
+from dunwell.cases.disputes.dispute import ClaimDispute, EvidenceFile, render_case_number
 from dunwell.cases.disputes.store import ListedDispute, WaitingDispute
 from dunwell.contact.messages.facts import CHECK_MASK
 from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.contact.notices.notice import Addressee, Notice
+from dunwell.contact.notices.notice import Addressee, DebtorNotice
 from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.core.claims.states import ACTIVE
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
-from dunwell.interfaces.portal.disputes.drafts import Answer, Draft
+from dunwell.interfaces.portal.disputes.drafts import DraftedResponse, ResponseDraft
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.errors import MerchantNotConfigured
 
 
 @dataclass(frozen=True, slots=True)
-class Preview:
+class ResponsePreview:
     """notice: none: nobody can be reached, or the merchant is not set up to write."""
 
-    notice: Notice | None
+    notice: DebtorNotice | None
     # By letter, which is shown here as its words alone.
     is_letter: bool
     ends_claim: bool
@@ -39,9 +39,10 @@ class Preview:
 
 
 def preview_answer(
-    merchant: Merchant, now: datetime, *, writer: NoticeWriter, claim: ClaimView, dispute: Dispute,
-    answer: Answer,
-) -> Preview:  # fmt: skip
+    merchant: Merchant, now: datetime, *, writer: NoticeWriter, claim: ClaimView,
+    dispute: ClaimDispute,
+    answer: DraftedResponse,
+) -> ResponsePreview:  # fmt: skip
     """Needs no transaction. now: the merchant's."""
     is_accepted = answer.outcome == "ACCEPTED"
     is_active = claim.status in ACTIVE
@@ -57,7 +58,7 @@ def preview_answer(
         quiet_days=quiet_days,
     )
     others = [each for each in claim.holds if each.hold_id != dispute.hold_id]
-    return Preview(
+    return ResponsePreview(
         notice=_write(merchant, writer, claim, facts),
         is_letter=not claim.debtor.email and not claim.debtor.mobile_number,
         ends_claim=ends_claim,
@@ -68,7 +69,7 @@ def preview_answer(
 
 def _write(
     merchant: Merchant, writer: NoticeWriter, claim: ClaimView, facts: DisputeAnswerFacts
-) -> Notice | None:
+) -> DebtorNotice | None:
     debtor = claim.debtor
     language = debtor.language or merchant.configuration.language
     if debtor.email or (debtor.has_address and not debtor.mobile_number):
@@ -115,14 +116,14 @@ class DisputePage(Page, frozen=True):
 
     claim: ClaimView
     name: str
-    dispute: Dispute
+    dispute: ClaimDispute
     case_number: str
     answer_on: date
     files: Sequence[EvidenceFile]
-    others: Sequence[Dispute]
-    draft: Draft
+    others: Sequence[ClaimDispute]
+    draft: ResponseDraft
     # What stands in the form: the draft's, or what was typed.
-    typed: Answer
+    typed: DraftedResponse
     texts: Sequence[AnswerText]
     faults: Sequence[tuple[str, str]]
     # Who answers it; who can be given it; who looks.
@@ -135,18 +136,18 @@ class DisputePage(Page, frozen=True):
     is_answered: bool
 
 
-class PreviewPage(Page, frozen=True):
+class ResponsePreviewPage(Page, frozen=True):
     template: ClassVar[str] = "dispute_preview.html"
     area: ClassVar[str] = "disputes"
 
     claim: ClaimView
     name: str
-    dispute: Dispute
-    draft: Draft
-    preview: Preview
+    dispute: ClaimDispute
+    draft: ResponseDraft
+    preview: ResponsePreview
 
 
-class TextsPage(Page, frozen=True):
+class ResponseTemplatesPage(Page, frozen=True):
     template: ClassVar[str] = "answer_texts.html"
     area: ClassVar[str] = "disputes"
 

@@ -9,10 +9,10 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.disputes.list_disputes import get_evidence
-from dunwell.core.files.pictures import FULL, THUMBNAIL, NotShowable, Shown, Size
+from dunwell.core.files.pictures import FULL, THUMBNAIL, NotShowable, ShownFile, Size
 from dunwell.core.files.read_attachments import read_attachment
 from dunwell.core.files.storage import ContentMissing
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, Run, at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -109,7 +109,7 @@ async def _find_document(work: Work, visit: PortalRequest) -> _Found:
 
 def _show_pages(find: _Find) -> Run:
     @at_merchant
-    async def show(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+    async def show(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
         """Its small picture is drawn at once: so the page can say when there is nothing to show."""
         page = _read_number(visit.ask("page") or "1")
         async with site.work(access) as work:
@@ -134,7 +134,7 @@ def _show_pages(find: _Find) -> Run:
 
 def _send_picture(find: _Find) -> Run:
     @at_merchant
-    async def send(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+    async def send(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
         """Raises NotFound, also for what cannot be drawn. That somebody looks was kept when the
         page with the picture was opened."""
         page, size = _read_number(visit.path_params["page"]), _read_size(visit.path_params["size"])
@@ -149,7 +149,9 @@ def _send_picture(find: _Find) -> Run:
     return send
 
 
-async def _try(site: PortalSite, access: Access, found: _Found, page: int) -> tuple[Why, int]:
+async def _try(
+    site: PortalSite, access: MerchantAccess, found: _Found, page: int
+) -> tuple[Why, int]:
     """Why the page cannot be shown, "": it can; and how many pages there are, 0: nobody knows.
     Raises Unavailable."""
     painter, shown = site.painter, _describe(site, access, found)
@@ -167,8 +169,8 @@ async def _try(site: PortalSite, access: Access, found: _Found, page: int) -> tu
     return "", pages
 
 
-def _describe(site: PortalSite, access: Access, found: _Found) -> Shown:
-    return Shown(
+def _describe(site: PortalSite, access: MerchantAccess, found: _Found) -> ShownFile:
+    return ShownFile(
         found.storage_key, found.content_type, lambda: site.storage.load(found.storage_key),
         viewer=access.person.user_id, size_bytes=found.file.size_bytes,
     )  # fmt: skip

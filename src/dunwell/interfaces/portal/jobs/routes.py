@@ -7,7 +7,7 @@ from starlette.responses import Response, StreamingResponse
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.core.files.upload import render_disposition
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
@@ -18,7 +18,7 @@ from dunwell.interfaces.web.responses import add_etag
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.explanation.store import load_user_names
 from dunwell.operations.jobs.cells import MARK, render_rows
-from dunwell.operations.jobs.job import Job, JobRow, Reason, RowOutcome
+from dunwell.operations.jobs.job import BackgroundJob, JobRow, RowOutcome, RowReason
 from dunwell.operations.jobs.read_jobs import (
     JobView,
     list_job_rows,
@@ -51,7 +51,7 @@ class BulkPage(Page, frozen=True):
     count: int
     # None: it cannot be tried as it is.
     dry_run: DryRun | None
-    skipped: Sequence[tuple[Reason, int]]
+    skipped: Sequence[tuple[RowReason, int]]
     # Codes of what is wrong: NONE, TOO_MANY, TOO_WIDE, DAY, PAST, LINE, WORKFLOW, COUNT, MOVED.
     faults: Sequence[str]
 
@@ -60,7 +60,7 @@ class JobsPage(Page, frozen=True):
     template: ClassVar[str] = "jobs.html"
     area: ClassVar[str] = "jobs"
 
-    jobs: Sequence[Job]
+    jobs: Sequence[BackgroundJob]
     names: Mapping[str, str]
     after: str
     next_cursor: str | None
@@ -87,7 +87,7 @@ _CSV = {
 
 
 @at_merchant
-async def show_jobs(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_jobs(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     after = visit.ask("after")
     async with site.work(access) as work:
         found = await find_page(lambda cursor: list_jobs(work, limit=PAGE, cursor=cursor), after)
@@ -97,7 +97,7 @@ async def show_jobs(site: PortalSite, visit: PortalRequest, access: Access) -> R
 
 
 @at_merchant
-async def show_job(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_job(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """With an ETag, so that whoever waits for it asks for little."""
     job_id = read_id(visit, "job_id")
     async with site.work(access) as work:
@@ -118,7 +118,7 @@ async def show_job(site: PortalSite, visit: PortalRequest, access: Access) -> Re
 
 @takes_form_at_merchant
 async def change_job(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Cancels it, or begins another of the rows that failed."""
     job_id = read_id(visit, "job_id")
@@ -136,7 +136,7 @@ async def change_job(
 
 
 @at_merchant
-async def send_rows(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def send_rows(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """What became of each row, as CSV, in the reader's language."""
     job_id = read_id(visit, "job_id")
     language = site.frame(visit, access).language
@@ -165,7 +165,7 @@ async def send_rows(site: PortalSite, visit: PortalRequest, access: Access) -> R
 
 
 @at_merchant
-async def send_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def send_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """Part by part: nobody waits for the whole of it."""
     job_id = read_id(visit, "job_id")
     async with site.work(access) as work:

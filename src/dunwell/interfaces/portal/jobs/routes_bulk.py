@@ -16,7 +16,7 @@ from dunwell.cases.rollout.read_workflows import name_workflows
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.jobs.routes import BulkPage
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.claim_filters import read_filters, read_filters_from
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.paging import read_day
@@ -26,7 +26,7 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.jobs.job import (
     MOST_ROWS,
     Action,
-    Archive,
+    ArchiveAction,
     Assign,
     Export,
     ExportedList,
@@ -43,7 +43,7 @@ _PAGE, _MOST_PAGES = 1_000, 60
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BulkRequest:
     """action: None: `faults` say why not."""
 
     name: str
@@ -52,7 +52,7 @@ class Asked:
     faults: Sequence[str]
 
 
-def read_action(fields: FormFields, now: datetime, timezone: str) -> Asked:
+def read_action(fields: FormFields, now: datetime, timezone: str) -> BulkRequest:
     name = fields["action"] if fields["action"] in ACTIONS else "pause"
     values, faults = {each: fields.text(each) for each in NAMES}, list[str]()
     if name == "pause":
@@ -68,8 +68,8 @@ def read_action(fields: FormFields, now: datetime, timezone: str) -> Asked:
             faults.append("WORKFLOW")
         action = Assign(workflow_id) if workflow_id else None
     else:
-        action = Resume() if name == "resume" else Archive()
-    return Asked(name, None if faults else action, values, faults)
+        action = Resume() if name == "resume" else ArchiveAction()
+    return BulkRequest(name, None if faults else action, values, faults)
 
 
 def read_ticked(fields: FormFields) -> list[int]:
@@ -111,7 +111,7 @@ def _read_id(text: str) -> UUID | None:
 
 @takes_form_at_merchant
 async def take_bulk(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """1. read what is asked, and select
     2. without the right number typed: only try it, and show what would become of it
@@ -149,7 +149,7 @@ async def take_bulk(
 
 @takes_form_at_merchant
 async def take_export(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The list as CSV, by the worker."""
     frame, filters = site.frame(visit, access), read_filters_from(fields.text)
@@ -160,7 +160,7 @@ async def take_export(
 
 
 @at_merchant
-async def go_to_claims(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def go_to_claims(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return site.redirect(visit, access, "claims")
 
 
@@ -177,7 +177,7 @@ def _find_faults(fields: FormFields, count: int) -> list[str]:
     return [] if typed == str(count) else ["COUNT"]
 
 
-async def _try(work: Work, asked: Asked, selected: list[int]) -> DryRun | None:
+async def _try(work: Work, asked: BulkRequest, selected: list[int]) -> DryRun | None:
     if asked.action is None or not 0 < len(selected) <= MOST_ROWS:
         return None
     try:

@@ -23,7 +23,7 @@ from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.access import check_claim
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.assigning import list_choices, read_assignee, read_whose
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
@@ -56,7 +56,7 @@ class PlansPage(Page, frozen=True):
     next_cursor: str | None
 
 
-class PlanPage(Page, frozen=True):
+class RequestedPlanPage(Page, frozen=True):
     template: ClassVar[str] = "plan.html"
     area: ClassVar[str] = "plans"
 
@@ -86,7 +86,7 @@ _LONGEST_REASON = 2_000
 
 
 @at_merchant
-async def show_plans(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_plans(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     show, after = visit.ask("show"), visit.ask("after")
     show = show if show in _SHOWN else "waiting"
     # Whoever waits longest comes first.
@@ -121,13 +121,13 @@ async def show_plans(site: PortalSite, visit: PortalRequest, access: Access) -> 
 
 
 @at_merchant
-async def show_plan(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_plan(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
 async def take_answer(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The same answer again changes nothing; the other one is told to the second of two."""
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
@@ -150,7 +150,7 @@ async def take_answer(
 
 @takes_form_at_merchant
 async def take_assignee(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of two who give it away at once the second is told, and the page shows whose it is."""
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
@@ -167,7 +167,7 @@ async def take_assignee(
 
 
 @at_merchant
-async def go_to_plan(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def go_to_plan(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
     async with site.work(access) as work:
         await check_claim(work, read_claim_id(visit))
@@ -178,7 +178,7 @@ async def go_to_plan(site: PortalSite, visit: PortalRequest, access: Access) -> 
 async def _answer(
     site: PortalSite,
     visit: PortalRequest,
-    access: Access,
+    access: MerchantAccess,
     *,
     reason: str = "",
     fault: str = "",
@@ -194,7 +194,7 @@ async def _answer(
     plan = next((each for each in plans if each.modality_id == plan_id), None)
     if plan is None:
         raise NotFound("There is no such plan.")
-    page = PlanPage(
+    page = RequestedPlanPage(
         claim=claim,
         name=render_name(claim.debtor),
         plan=plan,
@@ -210,7 +210,7 @@ async def _answer(
     return site.answer_at(visit, access, page, status)
 
 
-def _find_answer_days(access: Access, plans: Sequence[Modality]) -> Mapping[UUID, date]:
+def _find_answer_days(access: MerchantAccess, plans: Sequence[Modality]) -> Mapping[UUID, date]:
     """By the modality's id, of those that wait for an answer."""
     configuration = access.merchant.configuration
     within, zone = configuration.modalities.answer_within_days, configuration.timezone

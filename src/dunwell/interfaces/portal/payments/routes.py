@@ -15,15 +15,19 @@ from dunwell.cases.payments.list_payments import (
     list_payment_requests,
     list_payments,
 )
-from dunwell.cases.payments.provider import ProviderAway
+from dunwell.cases.payments.provider import PaymentProviderAway
 from dunwell.cases.payments.requests.cancel_request import cancel_request, is_cancellable
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.cases.payments.requests.settle_payment import settle_payment
-from dunwell.cases.payments.reverse_payment import Foreseen, foresee_reversal, reverse_payment
+from dunwell.cases.payments.reverse_payment import (
+    ForeseenReversal,
+    foresee_reversal,
+    reverse_payment,
+)
 from dunwell.cases.payments.store import ListedPayment, ListedRequest
 from dunwell.core.claims.access import check_unchanged, load_seen
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import find_typed_claims, read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page, read_day, span_of_day
@@ -59,7 +63,7 @@ class PaymentPage(Page, frozen=True):
     area: ClassVar[str] = "payments"
 
     listed: ListedPayment
-    foreseen: Foreseen
+    foreseen: ForeseenReversal
     seen: str
     reason: str
     error: str
@@ -82,7 +86,7 @@ _MOST_TYPED = 200
 
 
 @at_merchant
-async def show_payments(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_payments(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """Of the day in the address, if one is named."""
     show = visit.ask("show")
     if show == "requests":
@@ -114,7 +118,9 @@ async def show_payments(site: PortalSite, visit: PortalRequest, access: Access) 
     return site.answer_at(visit, access, page)
 
 
-async def _show_requests(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def _show_requests(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     after, asked = visit.ask("after"), visit.ask("state")
     state = next((each for each in RequestState if each == asked), None)
     wanted = RequestFilter(state=state)
@@ -141,7 +147,9 @@ async def _show_requests(site: PortalSite, visit: PortalRequest, access: Access)
 
 
 @at_merchant
-async def find_claim_to_pay(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def find_claim_to_pay(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """One claim fits: its form. Several: the list of claims. None: told where it was typed."""
     if not access.may(Right.RECORD_MONEY):
         raise NotFound("There is no such page.")
@@ -156,13 +164,13 @@ async def find_claim_to_pay(site: PortalSite, visit: PortalRequest, access: Acce
 
 
 @at_merchant
-async def show_payment(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_payment(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer_payment(site, visit, access)
 
 
 @takes_form_at_merchant
 async def take_back(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of two people the second finds the claim changed, and nothing is done twice."""
     payment_id, reason = read_id(visit, "payment_id"), fields.text("reason")
@@ -184,7 +192,8 @@ async def take_back(
 
 
 async def _answer_payment(
-    site: PortalSite, visit: PortalRequest, access: Access, *, reason: str = "", error: str = "",
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, reason: str = "",
+    error: str = "",
     is_conflict: bool = False,
 ) -> Response:  # fmt: skip
     payment_id = read_id(visit, "payment_id")
@@ -207,7 +216,7 @@ async def _answer_payment(
 
 
 @at_merchant
-async def show_request(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_request(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     async with site.work(access) as work:
         listed = await get_payment_request(work, read_id(visit, "request_id"))
     request = listed.request
@@ -222,7 +231,7 @@ async def show_request(site: PortalSite, visit: PortalRequest, access: Access) -
 
 @takes_form_at_merchant
 async def change_request(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """do: end, or ask the provider."""
     request_id = read_id(visit, "request_id")
@@ -231,7 +240,7 @@ async def change_request(
     return site.redirect(visit, access, "payment_request", request_id=request_id, done=done)
 
 
-async def _end_request(site: PortalSite, visit: PortalRequest, access: Access) -> str:
+async def _end_request(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> str:
     try:
         async with site.work(access) as work:
             await cancel_request(work, read_id(visit, "request_id"))
@@ -240,7 +249,7 @@ async def _end_request(site: PortalSite, visit: PortalRequest, access: Access) -
     return "ended"
 
 
-async def _ask_provider(site: PortalSite, visit: PortalRequest, access: Access) -> str:
+async def _ask_provider(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> str:
     """It is booked as what the provider says, in nobody's name but the system's."""
     request_id = read_id(visit, "request_id")
     async with site.work(access) as work:
@@ -249,7 +258,7 @@ async def _ask_provider(site: PortalSite, visit: PortalRequest, access: Access) 
     try:
         providers = site.debtors.providers
         await settle_payment(site.resources, providers, access.merchant_id, request_id)
-    except ProviderAway:
+    except PaymentProviderAway:
         return "away"
     return "asked"
 

@@ -72,7 +72,7 @@ _MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
 _ANY_MASK = re.compile("|".join(map(re.escape, _MASKS)))
 
 
-class Person(msgspec.Struct, frozen=True, gc=False):
+class SignedInPerson(msgspec.Struct, frozen=True, gc=False):
     """Who is signed in, as every page shows it."""
 
     name: str
@@ -85,7 +85,7 @@ class Person(msgspec.Struct, frozen=True, gc=False):
 class PortalPageContext(PageContext, frozen=True, gc=False):
     """What every page of the portal knows about its reader."""
 
-    person: Person | None = None
+    person: SignedInPerson | None = None
     # The token that every form sends back.
     form_token: str = ""
     # The names of the rights that the person has here.

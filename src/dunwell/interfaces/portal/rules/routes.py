@@ -18,14 +18,14 @@ from dunwell.cases.assignment.rules import (
 )
 from dunwell.cases.assignment.rules_draft import save_rules_draft
 from dunwell.interfaces.portal.rules.views import (
-    FilePage,
-    Looked,
+    OpenedRules,
+    RulesFilePage,
     RulesPage,
     check_may,
     list_shown,
     look,
 )
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -38,13 +38,13 @@ _STEPS: Mapping[str, int] = {"up": -1, "down": 1}
 
 
 @at_merchant
-async def show_rules(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_rules(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
 async def change_list(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """One rule moved, copied or removed, as the list was seen."""
     check_may(access)
@@ -69,7 +69,7 @@ async def change_list(
 
 @takes_form_at_merchant
 async def change_default(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     check_may(access)
     wanted = fields["default"]
@@ -87,7 +87,7 @@ async def change_default(
 async def _answer(
     site: PortalSite,
     visit: PortalRequest,
-    access: Access,
+    access: MerchantAccess,
     *,
     default_typed: str | None = None,
     status: int = 200,
@@ -99,7 +99,7 @@ async def _answer(
 
 
 def _make_page(
-    visit: PortalRequest, access: Access, looked: Looked, default_typed: str | None
+    visit: PortalRequest, access: MerchantAccess, looked: OpenedRules, default_typed: str | None
 ) -> RulesPage:
     view = looked.view
     published = view.published if view.drafted else None
@@ -134,12 +134,12 @@ def _read_id(text: str) -> UUID | None:
 
 
 @at_merchant
-async def show_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer_file(site, visit, access)
 
 
 @at_merchant
-async def send_file(site: PortalSite, _visit: PortalRequest, access: Access) -> Response:
+async def send_file(site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
     check_may(access)
     async with site.work(access) as work:
         view = await read_rules(work)
@@ -149,7 +149,7 @@ async def send_file(site: PortalSite, _visit: PortalRequest, access: Access) -> 
 
 @takes_form_at_merchant
 async def take_file(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Looked at first, when that is asked for; else it becomes the draft."""
     check_may(access)
@@ -184,7 +184,7 @@ def _check_names(view: RulesView, document: RulesDocument) -> None:
 
 
 async def _answer_file(
-    site: PortalSite, visit: PortalRequest, access: Access, text: str | None = None, *,
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, text: str | None = None, *,
     is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     check_may(access)
@@ -199,7 +199,7 @@ async def _answer_file(
 async def _answer_faults(
     site: PortalSite,
     visit: PortalRequest,
-    access: Access,
+    access: MerchantAccess,
     fields: FormFields,
     faults: Sequence[tuple[str, str]],
 ) -> Response:
@@ -211,11 +211,11 @@ async def _answer_faults(
 
 
 def _make_file_page(
-    access: Access, view: RulesView, text: str | None, *, seen: str = "",
+    access: MerchantAccess, view: RulesView, text: str | None, *, seen: str = "",
     faults: Sequence[tuple[str, str]] = (), document: RulesDocument | None = None,
-) -> FilePage:  # fmt: skip
+) -> RulesFilePage:  # fmt: skip
     """seen: the revision that the text was written against; none: it is read now."""
-    return FilePage(
+    return RulesFilePage(
         revision=seen or view.revision,
         is_draft=view.drafted is not None,
         text=_render(view) if text is None else text,
@@ -232,7 +232,7 @@ def _render(view: RulesView) -> str:
 
 
 async def _place(
-    site: PortalSite, access: Access, text: str, faults: Sequence[Fault]
+    site: PortalSite, access: MerchantAccess, text: str, faults: Sequence[Fault]
 ) -> list[tuple[str, str]]:
     """Each with the line that it is in."""
     places = [_split(each.path) for each in faults]

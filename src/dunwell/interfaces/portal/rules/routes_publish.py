@@ -8,23 +8,23 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.read_rules import list_versions, read_rules, read_version
 from dunwell.cases.assignment.rules import compare_rules
 from dunwell.cases.assignment.rules_draft import (
-    Wish,
+    RulesConfirmation,
     discard_rules_draft,
     name_author,
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.cases.assignment.store import DraftChange
+from dunwell.cases.assignment.store import RulesDraftChange
 from dunwell.interfaces.portal.rules.views import (
-    PublishPage,
-    VersionPage,
+    PublishRulesPage,
+    RulesVersionPage,
     VersionsPage,
     check_may,
     list_shown,
     look,
     name_writers,
 )
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -36,16 +36,18 @@ _MOST_VERSION = 2**31 - 1
 
 
 @at_merchant
-async def show_publishing(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_publishing(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     return await _answer_publishing(site, visit, access, FormFields({}))
 
 
 @takes_form_at_merchant
 async def publish(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     check_may(access, Right.PUBLISH)
-    wish = Wish(fields["revision"], fields.all("agreed"), fields.text("comment"))
+    wish = RulesConfirmation(fields["revision"], fields.all("agreed"), fields.text("comment"))
     try:
         async with site.work(access) as work:
             await publish_rules_draft(work, wish)
@@ -60,7 +62,7 @@ async def publish(
 
 @takes_form_at_merchant
 async def discard(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     check_may(access)
     try:
@@ -74,7 +76,7 @@ async def discard(
 
 
 async def _answer_publishing(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields, *,
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields, *,
     faults: Sequence[Fault] = (), is_conflict: bool = False,
 ) -> Response:  # fmt: skip
     check_may(access)
@@ -82,10 +84,10 @@ async def _answer_publishing(
         looked, own = await look(work), name_author(work)
     if looked.view.drafted is None:
         return site.redirect(visit, access, "rules", done="nothing")
-    by_author: dict[str, list[DraftChange]] = {}
+    by_author: dict[str, list[RulesDraftChange]] = {}
     for change in looked.view.changes:
         by_author.setdefault(change.author, []).append(change)
-    page = PublishPage(
+    page = PublishRulesPage(
         view=looked.view,
         differences=[*compare_rules(looked.view.published, looked.document)],
         rows=list_shown(looked.rulebook, looked.document, looked.overlaps),
@@ -108,7 +110,7 @@ _OWN_CODES = frozenset({"NOT_AGREED", "TOO_LONG", "CONTROL_CHARACTER"})
 
 
 @at_merchant
-async def show_versions(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_versions(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     check_may(access)
     up_to = _read_number(visit.ask("from"))
     async with site.work(access) as work:
@@ -123,13 +125,13 @@ async def show_versions(site: PortalSite, visit: PortalRequest, access: Access) 
 
 
 @at_merchant
-async def show_version(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_version(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer_version(site, visit, access)
 
 
 @takes_form_at_merchant
 async def restore(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The version becomes the draft, to be looked at and published like any other."""
     check_may(access)
@@ -147,7 +149,7 @@ async def restore(
 
 
 async def _answer_version(
-    site: PortalSite, visit: PortalRequest, access: Access, *, faults: Sequence[str] = (),
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, faults: Sequence[str] = (),
     is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     check_may(access)
@@ -156,7 +158,7 @@ async def _answer_version(
         seen = await read_version(work, number)
         view = await read_rules(work)
         writers = await name_writers(work, (), [seen.version.actor_id])
-    page = VersionPage(
+    page = RulesVersionPage(
         seen=seen,
         revision=view.revision,
         has_draft=view.drafted is not None,

@@ -21,7 +21,7 @@ from dunwell.interfaces.portal.rules.views import (
     list_choices,
     name_writers,
 )
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -109,7 +109,7 @@ _MORE_ROWS = ("more_fields", "more_shares")
 
 
 @at_merchant
-async def show_rule(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_rule(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """Without a name: a new one."""
     check_may(access)
     name = visit.ask("name")
@@ -124,7 +124,7 @@ async def show_rule(site: PortalSite, visit: PortalRequest, access: Access) -> R
 
 @takes_form_at_merchant
 async def take_rule(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     check_may(access)
     name, wish, seen = fields["known_name"], fields["do"], fields["revision"]
@@ -157,7 +157,11 @@ async def take_rule(
 
 
 async def _answer_conflict(
-    site: PortalSite, visit: PortalRequest, access: Access, form: Form, current: RuleDocument | None
+    site: PortalSite,
+    visit: PortalRequest,
+    access: MerchantAccess,
+    form: Form,
+    current: RuleDocument | None,
 ) -> Response:
     """Both are shown; saving once more means it. A rule that is gone is made anew by it."""
     async with site.work(access) as work:
@@ -174,7 +178,9 @@ async def _answer_conflict(
     return site.answer_at(visit, access, page, 409)
 
 
-def _find_amount_format(site: PortalSite, visit: PortalRequest, access: Access) -> AmountFormat:
+def _find_amount_format(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> AmountFormat:
     language = site.frame(visit, access).language
     return AmountFormat(access.merchant.configuration.currency, language)
 

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.hypothetical import check_hypothetical
 from dunwell.cases.assignment.known_facts import list_trials
-from dunwell.cases.assignment.matching import ClaimFacts
+from dunwell.cases.assignment.matching import MatchedClaim
 from dunwell.cases.assignment.preview.preview_rules import begin_preview, count_on
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.rules import RuleSet, write_rules
@@ -20,7 +20,7 @@ from dunwell.core.claims.conditions import PROPERTIES, PropertyKind
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, TryPage, check_may
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import look_at_claim
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -54,7 +54,7 @@ MOST_COUNTED = 25_000
 
 
 @at_merchant
-async def show_trial(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_trial(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """Of the claim that the address names, if it names one."""
     check_may(access)
     reference = visit.ask("reference")[:100]
@@ -72,7 +72,7 @@ async def show_trial(site: PortalSite, visit: PortalRequest, access: Access) -> 
 
 @takes_form_at_merchant
 async def try_facts(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of a made-up claim. Nothing is kept; what describes a person stands in no address."""
     check_may(access)
@@ -98,7 +98,7 @@ async def try_facts(
 
 
 @at_merchant
-async def show_effect(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_effect(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """Of the draft, beside what is published."""
     check_may(access)
     from_id = _read_number(visit.ask("from"))
@@ -151,7 +151,12 @@ def _read_number(text: str) -> int:
 
 
 def _make_page(
-    access: Access, view: RulesView, rulebook: Rulebook, *, is_draft: bool, facts: ClaimFacts | None
+    access: MerchantAccess,
+    view: RulesView,
+    rulebook: Rulebook,
+    *,
+    is_draft: bool,
+    facts: MatchedClaim | None,
 ) -> TryPage:
     document = write_rules(rulebook.rules, view.names)
     own_currency = access.merchant.configuration.currency

@@ -17,7 +17,7 @@ from dunwell.cases.assignment.known_facts import KnownFact, Trial, find_shared
 from dunwell.cases.assignment.matching import RuleOutcome
 from dunwell.cases.assignment.overlaps import Extent, Overlap, find_overlaps, find_witness
 from dunwell.cases.assignment.preview.effect import Effect
-from dunwell.cases.assignment.read_rules import RulesView, VersionView, read_rules
+from dunwell.cases.assignment.read_rules import RulesVersionView, RulesView, read_rules
 from dunwell.cases.assignment.rules import (
     Rule,
     RuleDifference,
@@ -26,9 +26,9 @@ from dunwell.cases.assignment.rules import (
     list_shares,
     write_rules,
 )
-from dunwell.cases.assignment.store import DraftChange, PublishedVersion, TargetRow
+from dunwell.cases.assignment.store import PublishedVersion, RulesDraftChange, TargetRow
 from dunwell.cases.assignment.targets import Rulebook, make_rulebook
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.explanation.store import load_user_names
@@ -168,11 +168,11 @@ class RulePage(Page, frozen=True):
     is_checked: bool = False
     is_conflict: bool = False
     standing: RuleDocument | None = None
-    last: DraftChange | None = None
+    last: RulesDraftChange | None = None
     writers: Mapping[str, str] = {}
 
 
-class PublishPage(Page, frozen=True):
+class PublishRulesPage(Page, frozen=True):
     """own: the author whose changes need no tick. faults: field and code."""
 
     template: ClassVar[str] = "rules_publish.html"
@@ -181,7 +181,7 @@ class PublishPage(Page, frozen=True):
     view: RulesView
     differences: Sequence[RuleDifference]
     rows: Sequence[ShownRule]
-    by_author: Sequence[tuple[str, Sequence[DraftChange]]]
+    by_author: Sequence[tuple[str, Sequence[RulesDraftChange]]]
     own: str
     writers: Mapping[str, str]
     currency: str
@@ -203,13 +203,13 @@ class VersionsPage(Page, frozen=True):
     next_version: int
 
 
-class VersionPage(Page, frozen=True):
+class RulesVersionPage(Page, frozen=True):
     """faults: workflows it names that are gone, by the field that names them."""
 
     template: ClassVar[str] = "rules_version.html"
     area: ClassVar[str] = "rules"
 
-    seen: VersionView
+    seen: RulesVersionView
     revision: str
     has_draft: bool
     differences: Sequence[RuleDifference]
@@ -219,7 +219,7 @@ class VersionPage(Page, frozen=True):
     is_conflict: bool
 
 
-class FilePage(Page, frozen=True):
+class RulesFilePage(Page, frozen=True):
     """text: of the draft, else of the published rules, or what somebody typed. faults: where in it,
     and what is wrong there. others: what stands now, of somebody who was conflict."""
 
@@ -283,7 +283,7 @@ class EffectPage(Page, frozen=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Looked:
+class OpenedRules:
     """rulebook: of what is edited: the draft, else what is published."""
 
     view: RulesView
@@ -294,20 +294,20 @@ class Looked:
     writers: Mapping[str, str]
 
 
-def check_may(access: Access, right: Right = Right.CONFIGURE) -> None:
+def check_may(access: MerchantAccess, right: Right = Right.CONFIGURE) -> None:
     """Raises NotFound: for whoever may not there is no such page."""
     if not access.may(right):
         raise NotFound("There is no such page.")
 
 
-async def look(work: Work) -> Looked:
+async def look(work: Work) -> OpenedRules:
     work.need(Right.READ_CLAIMS)
     view = await read_rules(work)
     rulebook = await make_rulebook(work.tx, work.merchant, view.edited, None)
     # With many rules these are some ten thousand pairs.
     overlaps = await asyncio.to_thread(find_overlaps, rulebook.rules, rulebook.targets)
     publishers = [view.ruling.actor_id] if view.ruling else []
-    return Looked(
+    return OpenedRules(
         view=view,
         rulebook=rulebook,
         document=write_rules(view.edited, view.names),
@@ -327,7 +327,7 @@ def list_choices(view: RulesView) -> list[WorkflowChoice]:
 
 
 async def name_writers(
-    work: Work, changes: Iterable[DraftChange], others: Iterable[str | None] = ()
+    work: Work, changes: Iterable[RulesDraftChange], others: Iterable[str | None] = ()
 ) -> Mapping[str, str]:
     """The names of people, by their ids."""
     work.need(Right.READ_CLAIMS)

@@ -19,8 +19,8 @@ from dunwell.interfaces.portal.setup.surroundings import (
     find_surroundings,
     need_configure,
 )
-from dunwell.interfaces.portal.setup.views import NewMerchantPage, SettingsPage
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.setup.views import MerchantSettingsPage, NewMerchantPage
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, signed_in, takes_form
 from dunwell.interfaces.portal.web.paging import PAGE
@@ -74,7 +74,7 @@ async def open_new(
 
 
 @at_merchant
-async def show_settings(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_settings(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     need_configure(access)
     async with site.work(access) as work:
         credentials = await list_credentials(work)
@@ -84,7 +84,7 @@ async def show_settings(site: PortalSite, visit: PortalRequest, access: Access) 
         beside = await _find_named_beside(work.tx, access)
         storage = await read_storage_use(work, site.resources.settings.merchant_storage_bytes)
     brand = access.merchant.configuration.brand
-    page = SettingsPage(
+    page = MerchantSettingsPage(
         checklist=list_needs(access.merchant),
         section_of=SECTION_OF,
         sections=[*SECTIONS],
@@ -100,7 +100,7 @@ async def show_settings(site: PortalSite, visit: PortalRequest, access: Access) 
     return site.answer_at(visit, access, page)
 
 
-async def _find_named_beside(tx: Connection, access: Access) -> tuple[int, str] | None:
+async def _find_named_beside(tx: Connection, access: MerchantAccess) -> tuple[int, str] | None:
     """The counterpart that is there, if the person reaches it."""
     key = find_counterpart_key(access.merchant)
     merchant_id = await find_merchant_id_by_key(tx, key) if key else None

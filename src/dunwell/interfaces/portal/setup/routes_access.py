@@ -33,7 +33,7 @@ from dunwell.interfaces.portal.setup.views import (
     HooksPage,
     SecretShownPage,
 )
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.paging import PAGE
@@ -47,7 +47,9 @@ _NAMES = ("name", "scope", "requestsPerMinute")
 
 
 @at_merchant
-async def show_credentials(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_credentials(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     typed = {"name": "", "scope": [str(Scope.ALL)], "requestsPerMinute": str(REQUESTS_PER_MINUTE)}
     return await _answer_list(site, visit, access, typed)
 
@@ -55,7 +57,7 @@ async def show_credentials(site: PortalSite, visit: PortalRequest, access: Acces
 @takes_form_at_merchant
 @confirmed(SensitiveAction.CREDENTIALS)
 async def make(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     need_configure(access)
     name, limit, scopes = fields.text("name"), fields.text("requestsPerMinute"), fields.all("scope")
@@ -80,14 +82,16 @@ async def make(
 
 
 @at_merchant
-async def show_credential(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_credential(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     return await _answer_one(site, visit, access)
 
 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.CREDENTIALS)
 async def change(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """do: rotate, end-old or revoke. What was done already is told, and not done twice."""
     need_configure(access)
@@ -117,7 +121,7 @@ async def change(
 async def _answer_list(
     site: PortalSite,
     visit: PortalRequest,
-    access: Access,
+    access: MerchantAccess,
     typed: Mapping[str, Any],
     faults: PlacedFaults = (),
 ) -> Response:
@@ -129,7 +133,7 @@ async def _answer_list(
 
 
 async def _answer_one(
-    site: PortalSite, visit: PortalRequest, access: Access, *, is_conflict: bool = False
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
 ) -> Response:
     """Raises NotFound for one that is not there, or is revoked."""
     need_configure(access)
@@ -155,7 +159,7 @@ _WEBHOOK_FIELDS = ("url", "events", "authorization")
 
 
 @at_merchant
-async def show_hooks(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_hooks(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer(
         site, visit, access, {"url": "", "events": [ALL_TYPES], "authorization": ""}
     )
@@ -164,7 +168,7 @@ async def show_hooks(site: PortalSite, visit: PortalRequest, access: Access) -> 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.WEBHOOKS)
 async def change_webhooks(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """do: "remove" takes away the endpoint that is named; anything else adds one."""
     need_configure(access)
@@ -190,7 +194,9 @@ async def change_webhooks(
     return await _answer(site, visit, access, {**typed, "url": "", "authorization": ""}, made=made)
 
 
-async def _remove(site: PortalSite, visit: PortalRequest, access: Access, given: str) -> Response:
+async def _remove(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, given: str
+) -> Response:
     """Of two who take away the same, the second is told."""
     done = "removed"
     try:
@@ -202,7 +208,7 @@ async def _remove(site: PortalSite, visit: PortalRequest, access: Access, given:
 
 
 async def _answer(
-    site: PortalSite, visit: PortalRequest, access: Access, typed: Mapping[str, Any],
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, typed: Mapping[str, Any],
     faults: PlacedFaults = (), *, made: NewSecret | None = None,
 ) -> Response:  # fmt: skip
     """made: its secret stands in this answer alone."""

@@ -12,14 +12,14 @@ from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.event_log import EventFilter, find_events
 from dunwell.interfaces.portal.setup.views import ClockPage
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.paging import PAGE
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.operations.sandbox.advance_clock import Clock, advance_clock, read_clock
-from dunwell.platform.database.listed_table import Page
+from dunwell.operations.sandbox.advance_clock import TestClockState, advance_clock, read_clock
+from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import NotFound, ValidationError
 
 _STEPS: Mapping[str, timedelta] = {
@@ -30,13 +30,13 @@ _MOST = timedelta(days=366)
 
 
 @at_merchant
-async def show_clock(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_clock(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer(site, visit, access)
 
 
 @takes_form_at_merchant
 async def move(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """do: "hour", "day", "week", "next" or "to" the day and time that are typed. It counts from
     where the clock stood on the page: pressed twice, it moves once."""
@@ -61,7 +61,9 @@ async def move(
     return site.redirect(visit, access, "clock", since=clock.now.isoformat())
 
 
-def _find_target(access: Access, clock: Clock, do: str, typed: str) -> datetime | None:
+def _find_target(
+    access: MerchantAccess, clock: TestClockState, do: str, typed: str
+) -> datetime | None:
     if do in _STEPS:
         return clock.now + _STEPS[do]
     if do == "next":
@@ -77,10 +79,15 @@ def _find_target(access: Access, clock: Clock, do: str, typed: str) -> datetime 
 
 
 async def _answer(
-    site: PortalSite, visit: PortalRequest, access: Access, *, typed: str = "", error: str = ""
+    site: PortalSite,
+    visit: PortalRequest,
+    access: MerchantAccess,
+    *,
+    typed: str = "",
+    error: str = "",
 ) -> Response:
     _need_sandbox(access)
-    since, came = _read(visit.ask("since")), Page[str]([], None)
+    since, came = _read(visit.ask("since")), ListPage[str]([], None)
     async with site.work(access) as work:
         clock = await read_clock(work)
         if since is not None:
@@ -99,7 +106,7 @@ async def _answer(
     return site.answer_at(visit, access, page, status)
 
 
-def _need_sandbox(access: Access) -> None:
+def _need_sandbox(access: MerchantAccess) -> None:
     """Raises NotFound: a live merchant has no clock of its own."""
     if not access.merchant.is_sandbox:
         raise NotFound("There is no such page.")

@@ -10,8 +10,8 @@ from dunwell.interfaces.portal.setup.surroundings import (
     find_surroundings,
     need_configure,
 )
-from dunwell.interfaces.portal.setup.views import ChangesPage, FilePage
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.setup.views import ChangesPage, MerchantFilePage
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -31,19 +31,19 @@ from dunwell.platform.text.yaml_document import render_yaml
 
 
 @at_merchant
-async def show_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer_file(site, visit, access)
 
 
 @at_merchant
-async def send_file(site: PortalSite, _visit: PortalRequest, access: Access) -> Response:
+async def send_file(site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
     need_configure(access)
     text = await _export(site, access)
     return answer_file(text.encode(), "application/yaml", f"{access.merchant.key}.yaml")
 
 
 @at_merchant
-async def go_to_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def go_to_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """From the address of what would change, reloaded or in another language."""
     need_configure(access)
     return site.redirect(visit, access, "settings_file")
@@ -56,7 +56,7 @@ def _is_applied(_visit: PortalRequest, fields: FormFields) -> bool:
 @takes_upload_at_merchant
 @confirmed(SensitiveAction.MERCHANT_FILE, when=_is_applied)
 async def take_file(
-    site: PortalSite, visit: PortalRequest, access: Access, upload: Upload
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
     """do: "apply" makes it so, when nothing was changed since it was shown."""
     need_configure(access)
@@ -82,7 +82,7 @@ async def take_file(
 async def _plan(
     site: PortalSite,
     visit: PortalRequest,
-    access: Access,
+    access: MerchantAccess,
     *,
     text: str,
     publish: bool,
@@ -98,7 +98,7 @@ async def _plan(
     return site.answer_at(visit, access, page, 409 if is_conflict else 200)
 
 
-async def _read_given(site: PortalSite, access: Access, text: str) -> Source:
+async def _read_given(site: PortalSite, access: MerchantAccess, text: str) -> Source:
     documents, logos = site.around.documents, find_logo_maker(site, access)
     return await read_given(
         text, access.merchant, documents, logos=logos, key=access.person.user_id
@@ -106,7 +106,13 @@ async def _read_given(site: PortalSite, access: Access, text: str) -> Source:
 
 
 async def _apply(
-    site: PortalSite, visit: PortalRequest, access: Access, *, text: str, publish: bool, known: str
+    site: PortalSite,
+    visit: PortalRequest,
+    access: MerchantAccess,
+    *,
+    text: str,
+    publish: bool,
+    known: str,
 ) -> Response:
     """The secrets of what is new stand in this answer alone."""
     source = await _read_given(site, access, text)
@@ -123,17 +129,17 @@ async def _apply(
 async def _answer_file(
     site: PortalSite,
     visit: PortalRequest,
-    access: Access,
+    access: MerchantAccess,
     *,
     text: str = "",
     faults: Sequence[Fault] = (),
 ) -> Response:
     need_configure(access)
-    page = FilePage(await _export(site, access), faults, text if faults else "")
+    page = MerchantFilePage(await _export(site, access), faults, text if faults else "")
     return site.answer_at(visit, access, page, 422 if faults else 200)
 
 
-async def _export(site: PortalSite, access: Access) -> str:
+async def _export(site: PortalSite, access: MerchantAccess) -> str:
     async with site.work(access) as work:
         return render_yaml(await export_file(work, site.resources))
 

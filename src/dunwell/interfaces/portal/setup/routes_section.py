@@ -33,7 +33,7 @@ from dunwell.interfaces.portal.setup.surroundings import (
     need_configure,
 )
 from dunwell.interfaces.portal.setup.views import ConfirmPage, SectionPage
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -138,7 +138,7 @@ def _widen(field: Field, stored: str | Sequence[str]) -> Field:
 
 
 @at_merchant
-async def show_section(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_section(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     need_configure(access)
     form = await _open(site, visit, access)
     return _answer(site, visit, access, form=form)
@@ -152,7 +152,7 @@ def _changes_bank_account(visit: PortalRequest, fields: FormFields) -> bool:
 @takes_upload_at_merchant
 @confirmed(SensitiveAction.BANK_ACCOUNT, when=_changes_bank_account)
 async def take_section(
-    site: PortalSite, visit: PortalRequest, access: Access, upload: Upload
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
     """do: "look" shows the form again with what was typed, "save" is said on the page that shows
     what would change."""
@@ -191,7 +191,7 @@ async def take_section(
 
 
 async def _find_more_faults(
-    site: PortalSite, access: Access, *, form: SectionForm, change: SettingsChange
+    site: PortalSite, access: MerchantAccess, *, form: SectionForm, change: SettingsChange
 ) -> PlacedFaults:
     """Those of the values that could be read, so that a form shows all its errors at once."""
     try:
@@ -208,7 +208,7 @@ async def _find_more_faults(
 async def _ask(
     site: PortalSite,
     visit: PortalRequest,
-    access: Access,
+    access: MerchantAccess,
     *,
     form: SectionForm,
     change: SettingsChange,
@@ -224,7 +224,7 @@ async def _ask(
 
 
 @at_merchant
-async def show_logo(_site: PortalSite, _visit: PortalRequest, access: Access) -> Response:
+async def show_logo(_site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
     """As e-mails show it: pixels that we drew ourselves."""
     need_configure(access)
     logo = access.merchant.configuration.brand.logo
@@ -234,7 +234,7 @@ async def show_logo(_site: PortalSite, _visit: PortalRequest, access: Access) ->
 
 
 async def _take_logo(
-    site: PortalSite, access: Access, upload: Upload
+    site: PortalSite, access: MerchantAccess, upload: Upload
 ) -> tuple[Logo | None, PlacedFaults]:
     """The image that was chosen, looked into; else the one that is there, unless it is to go."""
     if "logo" in upload.too_large:
@@ -247,7 +247,7 @@ async def _take_logo(
         return None, [("logo", Fault(LOGO_PLACE, str(refusal), "WRONG_IMAGE"))]
 
 
-async def _open(site: PortalSite, visit: PortalRequest, access: Access) -> SectionForm:
+async def _open(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> SectionForm:
     """Raises NotFound."""
     section = SECTIONS.get(visit.path_params["section"])
     if section is None:
@@ -259,7 +259,7 @@ async def _open(site: PortalSite, visit: PortalRequest, access: Access) -> Secti
 
 
 def _answer(
-    site: PortalSite, visit: PortalRequest, access: Access, *, form: SectionForm,
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, form: SectionForm,
     faults: PlacedFaults = (), is_conflict: bool = False,
 ) -> Response:  # fmt: skip
     name, brand = form.section.name, None

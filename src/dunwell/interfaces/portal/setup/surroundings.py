@@ -7,11 +7,11 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.rights import Right
 from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.interfaces.portal.setup.sections import Choices
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import AmountFormat
-from dunwell.operations.onboarding.checking import Surroundings
+from dunwell.operations.onboarding.checking import InstallationLimits
 from dunwell.operations.onboarding.logo import LogoMaker
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound
@@ -22,23 +22,25 @@ TIMEZONES = sorted(
 )
 
 
-def need_configure(access: Access) -> None:
+def need_configure(access: MerchantAccess) -> None:
     """Raises NotFound: denied looks like absent."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
 
 
-def find_surroundings(site: PortalSite) -> Surroundings:
+def find_surroundings(site: PortalSite) -> InstallationLimits:
     settings = site.resources.settings
-    return Surroundings(list_adapters(settings), settings.is_development, list_providers(settings))
+    return InstallationLimits(
+        list_adapters(settings), settings.is_development, list_providers(settings)
+    )
 
 
-def find_logo_maker(site: PortalSite, access: Access) -> LogoMaker:
+def find_logo_maker(site: PortalSite, access: MerchantAccess) -> LogoMaker:
     """With the children that also check uploads and print previews."""
     return LogoMaker(site.debtors.inspector, site.debtors.printer, access.person.user_id)
 
 
-async def find_choices(site: PortalSite, tx: Connection, access: Access) -> Choices:
+async def find_choices(site: PortalSite, tx: Connection, access: MerchantAccess) -> Choices:
     """A sandbox sends nothing outside, so it has no lines to choose from."""
     surroundings = find_surroundings(site)
     lines: dict[str, list[str]] = {}
@@ -49,6 +51,8 @@ async def find_choices(site: PortalSite, tx: Connection, access: Access) -> Choi
     return Choices(surroundings.available_adapters, lines, surroundings.available_providers)
 
 
-def find_amount_format(site: PortalSite, visit: PortalRequest, access: Access) -> AmountFormat:
+def find_amount_format(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> AmountFormat:
     language = site.frame(visit, access).language
     return AmountFormat(access.merchant.configuration.currency, language)

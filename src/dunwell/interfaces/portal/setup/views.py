@@ -29,7 +29,7 @@ class NewMerchantPage(Page, frozen=True):
     timezones: Sequence[str]
 
 
-class SettingsPage(_SettingsPage, frozen=True):
+class MerchantSettingsPage(_SettingsPage, frozen=True):
     """`sections`: the names of the forms, in their order. `section_of`: by the key that is needed.
     `beside`: the merchant's sandbox, or the live merchant of a sandbox, if there is one, by its
     number and key; `beside_key`: what it would be called."""
@@ -81,7 +81,7 @@ class ConfirmPage(_SettingsPage, frozen=True):
     revision: str
 
 
-class FilePage(_SettingsPage, frozen=True):
+class MerchantFilePage(_SettingsPage, frozen=True):
     template: ClassVar[str] = "settings_file.html"
 
     text: str

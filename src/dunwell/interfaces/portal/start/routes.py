@@ -11,7 +11,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.files.upload import StorageUse
 from dunwell.core.files.uploads import read_storage_use
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -21,10 +21,10 @@ from dunwell.operations.explanation.overview import (
     MONEY_DAYS,
     MOST,
     NEWEST,
-    Kind,
+    AttentionKind,
     PaidDay,
     Tomorrow,
-    Waiting,
+    WaitingWork,
     read_overview,
     read_waiting,
 )
@@ -69,14 +69,14 @@ class StartPage(Page, frozen=True):
 
 
 # The kind of a line -> which of it is overdue.
-OVERDUE: Mapping[Kind, Kind] = {
-    Kind.OPEN_DISPUTES: Kind.OVERDUE_DISPUTES,
-    Kind.REQUESTED_MODALITIES: Kind.OVERDUE_MODALITIES,
+OVERDUE: Mapping[AttentionKind, AttentionKind] = {
+    AttentionKind.OPEN_DISPUTES: AttentionKind.OVERDUE_DISPUTES,
+    AttentionKind.REQUESTED_MODALITIES: AttentionKind.OVERDUE_MODALITIES,
 }
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-def list_waiting(waiting: Mapping[Kind, Waiting]) -> list[WaitingLine]:
+def list_waiting(waiting: Mapping[AttentionKind, WaitingWork]) -> list[WaitingLine]:
     """The oldest first. What is overdue is shown in the line of its kind (`OVERDUE`)."""
     lines = [
         WaitingLine(str(kind), each.count.number, each.count.is_more, each.oldest_at)
@@ -104,7 +104,7 @@ def count_channels(contacts: dict[str, dict[str, int]]) -> list[tuple[str, int, 
 
 
 @at_merchant
-async def show_start(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_start(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     frame = site.frame(visit, access)
     assert frame.today is not None
     async with site.work(access) as work:

@@ -11,14 +11,14 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.list_suppressions import get_suppression, list_suppressions
 from dunwell.contact.messages.suppression import (
     LiftReason,
-    Suppression,
+    SuppressionEntry,
     SuppressionReason,
     check_address,
     lift_listed,
     suppress,
 )
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -34,7 +34,7 @@ class SuppressionsPage(Page, frozen=True):
     template: ClassVar[str] = "suppressions.html"
     area: ClassVar[str] = "messages"
 
-    suppressions: Sequence[Suppression]
+    suppressions: Sequence[SuppressionEntry]
     sorting: Sorting
     after: str
     next_cursor: str | None
@@ -49,7 +49,7 @@ class LiftPage(Page, frozen=True):
     template: ClassVar[str] = "suppression.html"
     area: ClassVar[str] = "messages"
 
-    suppression: Suppression
+    suppression: SuppressionEntry
     seen: str
     has_fault: bool
 
@@ -62,13 +62,15 @@ _MOST_DIGEST = 64
 
 
 @at_merchant
-async def show_suppressions(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_suppressions(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     return await _answer_list(site, visit, access, dict.fromkeys(_NAMES, ""))
 
 
 @takes_form_at_merchant
 async def add(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     typed = {name: fields.text(name) for name in _NAMES}
     channel = next((each for each in _CHANNELS if each == typed["channel"]), None)
@@ -96,7 +98,7 @@ async def add(
 
 
 async def _answer_list(
-    site: PortalSite, visit: PortalRequest, access: Access, typed: Mapping[str, str],
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, typed: Mapping[str, str],
     faults: Sequence[tuple[str, str]] = (),
 ) -> Response:  # fmt: skip
     after, sorting = visit.ask("after"), read_sorting(visit.ask("sort"), {"time"}, "-time")
@@ -120,13 +122,13 @@ async def _answer_list(
 
 
 @at_merchant
-async def show_lifting(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_lifting(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer_lifting(site, visit, access, has_fault=False)
 
 
 @takes_form_at_merchant
 async def lift(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of two who lift the same the second is told; so is who looked at one that was made anew."""
     channel, digest = _read_place(visit)
@@ -147,7 +149,7 @@ async def lift(
 
 
 async def _answer_lifting(
-    site: PortalSite, visit: PortalRequest, access: Access, *, has_fault: bool
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, has_fault: bool
 ) -> Response:
     if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")

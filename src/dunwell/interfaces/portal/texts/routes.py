@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.configuration import CHANNELS
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.preview_message import (
     PreparedMessage,
-    Wanted,
+    WantedMessage,
     prepare_message,
     render_preview,
 )
@@ -28,19 +28,19 @@ from dunwell.cases.rollout.trials.simulate import (
 from dunwell.cases.rollout.trials.writing import ShownPlaceholder, open_trial, show_placeholders
 from dunwell.contact.escalation.calendars import name_holiday
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.text_places import Place, Written, put_text, read_text
+from dunwell.core.workflows.text_places import TextPlace, Written, put_text, read_text
 from dunwell.interfaces.portal.render.labels import TEXT_FAULTS, describe_text_fault
 from dunwell.interfaces.portal.texts.views import (
     SimulationPage,
+    TemplatesPage,
     TextPage,
-    TextsPage,
     describe_faults,
     find_subject,
     name_place,
     open_asked,
     read_place,
 )
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
     at_merchant,
@@ -67,17 +67,17 @@ _MOST_CHARACTERS = 20_000
 
 
 @at_merchant
-async def show_texts(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_texts(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
         opened = await open_asked(work, visit)
     grid = await run_apart(lay_out_texts, opened.definition, access.merchant.configuration)
-    return site.answer_at(visit, access, TextsPage(opened, grid, CHANNELS))
+    return site.answer_at(visit, access, TemplatesPage(opened, grid, CHANNELS))
 
 
 @at_merchant
-async def show_text(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_text(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer_typed(site, visit, access, None)
 
 
@@ -98,7 +98,7 @@ class _Typed:
 
 @takes_form_at_merchant
 async def take_text(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Checks what was typed, puts a placeholder into it, or saves it in the draft."""
     do, typed = fields["do"], _Typed(_read_typed(fields), fields["revision"])
@@ -126,7 +126,7 @@ async def take_text(
 
 
 async def _answer_typed(
-    site: PortalSite, visit: PortalRequest, access: Access, typed: _Typed | None
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, typed: _Typed | None
 ) -> Response:
     """typed: None: the text as it stands."""
     if not access.may(Right.CONFIGURE):
@@ -140,7 +140,7 @@ async def _answer_typed(
 
 
 async def _describe(
-    site: PortalSite, visit: PortalRequest, access: Access, typed: _Typed | None
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, typed: _Typed | None
 ) -> TextPage:
     """The transaction is over before the text is looked over and written."""
     async with site.work(access) as work:
@@ -178,7 +178,7 @@ async def _describe(
 
 
 async def _prepare_sample(
-    site: PortalSite, work: Work, wanted: Definition, place: Place
+    site: PortalSite, work: Work, wanted: Definition, place: TextPlace
 ) -> tuple[list[ShownPlaceholder], PreparedMessage | None, str]:
     """What placeholders become, and the text for a made-up debtor; else why not."""
     placeholders: list[ShownPlaceholder] = []
@@ -187,7 +187,7 @@ async def _prepare_sample(
         placeholders = show_placeholders(work, writer, place)
         if place.channel is None or read_text(wanted, place) is None:
             return placeholders, None, ""
-        asked = Wanted(place.name, place.channel, place.language)
+        asked = WantedMessage(place.name, place.channel, place.language)
         message = await prepare_message(work, site.resources, wanted, asked)
     except MerchantNotConfigured:
         return [], None, "NOT_CONFIGURED"
@@ -225,7 +225,9 @@ def _find_faults(visit: PortalRequest, typed: Written) -> list[tuple[str, str]]:
 
 @at_merchant
 @in_preview_turn
-async def show_simulation(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_simulation(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     typed = visit.ask("start")

@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.preview_message import (
     MessagePreview,
     PreparedMessage,
-    Wanted,
+    WantedMessage,
     prepare_message,
     render_preview,
 )
@@ -38,7 +38,7 @@ from dunwell.contact.sending.channel import (
     Temporary,
     Unanswered,
 )
-from dunwell.core.files.pictures import FULL, NotShowable, Shown
+from dunwell.core.files.pictures import FULL, NotShowable, ShownFile
 from dunwell.core.files.upload import PDF
 from dunwell.core.workflows.text_places import find_channel_texts
 from dunwell.interfaces.portal.render.pages import hide_secrets
@@ -53,7 +53,7 @@ from dunwell.interfaces.portal.texts.views import (
     read_place,
     read_wanted,
 )
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import (
     RoutedPages,
     at_merchant,
@@ -130,7 +130,7 @@ class _Look:
 
 @at_merchant
 @in_preview_turn
-async def show_preview(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     _check_may(access)
     look = await _look(site, visit, access, prints=True)
     opened, subject = look.opened, look.subject
@@ -161,7 +161,9 @@ async def show_preview(site: PortalSite, visit: PortalRequest, access: Access) -
 
 @at_merchant
 @in_preview_turn
-async def send_mail_frame(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def send_mail_frame(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """The e-mail alone, as the page's frame shows it."""
     _check_may(access)
     look = await _look(site, visit, access, prints=False)
@@ -178,7 +180,7 @@ async def send_mail_frame(site: PortalSite, visit: PortalRequest, access: Access
 
 @at_merchant
 @in_preview_turn
-async def send_sheet(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def send_sheet(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """A page of a letter as a picture."""
     _check_may(access)
     given = visit.path_params["page"]
@@ -193,7 +195,7 @@ async def send_sheet(site: PortalSite, visit: PortalRequest, access: Access) -> 
     async def load() -> bytes:
         return printed
 
-    shown = Shown(
+    shown = ShownFile(
         f"preview/{sha256(printed).hex()}", PDF, load,
         viewer=access.person.user_id, size_bytes=len(printed),
     )  # fmt: skip
@@ -206,7 +208,7 @@ async def send_sheet(site: PortalSite, visit: PortalRequest, access: Access) -> 
 
 @takes_form_at_merchant
 async def send_to_oneself(
-    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     """No transaction is open while the text is written and while the line is waited for."""
     _check_may(access)
@@ -234,7 +236,12 @@ async def send_to_oneself(
 
 
 async def _write_trial(
-    site: PortalSite, visit: PortalRequest, access: Access, *, opened: OpenedTexts, wanted: Wanted
+    site: PortalSite,
+    visit: PortalRequest,
+    access: MerchantAccess,
+    *,
+    opened: OpenedTexts,
+    wanted: WantedMessage,
 ) -> Message:
     """Ready to be sent, and counted. Raises what each of its steps raises."""
     async with site.work(access) as work:
@@ -246,7 +253,9 @@ async def _write_trial(
     return message
 
 
-async def _look(site: PortalSite, visit: PortalRequest, access: Access, *, prints: bool) -> _Look:
+async def _look(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, prints: bool
+) -> _Look:
     """The transaction is over before anything is written or printed. Raises NotFound for what is no
     text of the workflow's."""
     async with site.work(access) as work:
@@ -266,7 +275,7 @@ async def _look(site: PortalSite, visit: PortalRequest, access: Access, *, print
 
 
 async def _ask(
-    site: PortalSite, work: Work, visit: PortalRequest, access: Access, *, counts: bool
+    site: PortalSite, work: Work, visit: PortalRequest, access: MerchantAccess, *, counts: bool
 ) -> _Asked:
     """counts: of an SMS, what it costs over real names."""
     opened = await open_asked(work, visit)
@@ -284,7 +293,7 @@ async def _ask(
     return _Asked(opened, subject, message=message, costs=costs, problems=problems)
 
 
-def _check_may(access: Access) -> None:
+def _check_may(access: MerchantAccess) -> None:
     """Raises NotFound."""
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")

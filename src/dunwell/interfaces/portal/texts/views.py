@@ -9,16 +9,16 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview.preview_message import MessagePreview, Wanted
+from dunwell.cases.rollout.preview.preview_message import MessagePreview, WantedMessage
 from dunwell.cases.rollout.preview.sample_contact import CASES, Case
-from dunwell.cases.rollout.texts.edit_text import OpenedTexts, Review, open_texts
+from dunwell.cases.rollout.texts.edit_text import OpenedTexts, TextReview, open_texts
 from dunwell.cases.rollout.texts.grid import TextGrid
 from dunwell.cases.rollout.trials.simulate import Simulation
 from dunwell.cases.rollout.trials.sms_costs import SmsCosts
 from dunwell.cases.rollout.trials.writing import ShownPlaceholder
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.text_places import Group, Place, Written
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.core.workflows.text_places import Group, TextPlace, Written
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.looking import find_typed_claims, look_at_claim, read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.web.templates import Page
@@ -45,7 +45,7 @@ async def open_asked(work: Work, visit: PortalRequest) -> OpenedTexts:
     return await open_texts(work, read_id(visit, "workflow_id"), visit.ask("version") or None)
 
 
-def read_place(visit: PortalRequest, definition: Definition) -> Place:
+def read_place(visit: PortalRequest, definition: Definition) -> TextPlace:
     """Nothing need be written there yet. Raises NotFound for what can be no place."""
     language, channel = visit.ask("language"), visit.ask("channel")
     template, snippet = visit.ask("template"), visit.ask("snippet")
@@ -53,20 +53,20 @@ def read_place(visit: PortalRequest, definition: Definition) -> Place:
     if language not in definition.settings.languages or not 0 < len(name) <= _LONGEST_NAME:
         raise NotFound("There is no such text.")
     if snippet and not template and not channel:
-        return Place("snippets", snippet, language)
+        return TextPlace("snippets", snippet, language)
     found = next((each for each in CHANNELS if each == channel), None)
     group: Group = "templates"
     if found is None or snippet:
         raise NotFound("There is no such text.")
-    return Place(group, template, language, found)
+    return TextPlace(group, template, language, found)
 
 
-def read_wanted(visit: PortalRequest, definition: Definition, subject: Subject) -> Wanted:
+def read_wanted(visit: PortalRequest, definition: Definition, subject: Subject) -> WantedMessage:
     """A text that is there, or may be. Raises NotFound."""
     place = read_place(visit, definition)
     if place.channel is None:
         raise NotFound("A snippet is no message.")
-    return Wanted(
+    return WantedMessage(
         place.name,
         place.channel,
         language=place.language,
@@ -75,7 +75,7 @@ def read_wanted(visit: PortalRequest, definition: Definition, subject: Subject) 
     )
 
 
-async def find_subject(work: Work, visit: PortalRequest, access: Access) -> Subject:
+async def find_subject(work: Work, visit: PortalRequest, access: MerchantAccess) -> Subject:
     """A look at a claim is kept, where a merchant's own staff looks."""
     work.need(Right.READ_CLAIMS)
     case = next((each for each in CASES if each == visit.ask("case")), CASES[0])
@@ -94,7 +94,7 @@ def describe_faults(refusal: ValidationError) -> list[str]:
     return [fault.code for fault in refusal.faults]
 
 
-def name_place(place: Place, version: str = "") -> dict[str, str | None]:
+def name_place(place: TextPlace, version: str = "") -> dict[str, str | None]:
     """As the query of an address has it."""
     name = "template" if place.group == "templates" else "snippet"
     return {
@@ -107,7 +107,7 @@ def name_workflow(workflow_id: UUID) -> str:
     return f"workflow:{workflow_id}"
 
 
-class TextsPage(Page, frozen=True):
+class TemplatesPage(Page, frozen=True):
     template: ClassVar[str] = "texts.html"
     area: ClassVar[str] = "workflows"
 
@@ -125,12 +125,12 @@ class TextPage(Page, frozen=True):
     area: ClassVar[str] = "workflows"
 
     opened: OpenedTexts
-    place: Place
+    place: TextPlace
     where: Mapping[str, str | None]
     is_there: bool
     typed: Written
     known: str
-    review: Review
+    review: TextReview
     most_words: int
     placeholders: Sequence[ShownPlaceholder]
     sample: MessagePreview | None
@@ -149,7 +149,7 @@ class TextPreviewPage(Page, frozen=True):
     area: ClassVar[str] = "workflows"
 
     opened: OpenedTexts
-    place: Place
+    place: TextPlace
     where: Mapping[str, str | None]
     # The same, with the claim.
     shown: Mapping[str, str | None]

@@ -22,7 +22,7 @@ from dunwell.accounts.users.factors.set_up_factor import (
 )
 from dunwell.accounts.users.factors.totp import SECRET_BYTES
 from dunwell.accounts.users.own_account import (
-    Asking,
+    SignInChange,
     TooLongAgo,
     change_password,
     change_profile,
@@ -33,7 +33,7 @@ from dunwell.accounts.users.own_account import (
     remove_own_factor,
 )
 from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sign_in.sign_in import TooOften, Wrong
+from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.store import list_named_merchants
 from dunwell.accounts.users.user import SignedIn
 from dunwell.accounts.users.user_work import PeopleWork
@@ -50,11 +50,11 @@ from dunwell.interfaces.portal.users.door import (
     show_app,
 )
 from dunwell.interfaces.portal.users.views import (
-    AccountPage,
     AppPage,
     CodesPage,
     Faults,
     PasswordPage,
+    UserAccountPage,
 )
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -115,7 +115,7 @@ async def take_password(
     outcome = await change_password(receive(site), asking, new, draw_randomness())
     if isinstance(outcome, OpenedSession):
         return let_in(site, outcome, build_address("account", done="password_changed"))
-    if isinstance(outcome, Wrong | TooOften | TooLongAgo):
+    if isinstance(outcome, WrongSignIn | TooOften | TooLongAgo):
         faults, minutes = tell_password(outcome)
         return await _show_password(site, visit, person=person, faults=faults, minutes=minutes)
     return await _show_password(site, visit, person, {"password_new": outcome})
@@ -148,11 +148,13 @@ async def put_away(
     return site.redirect(visit, None, "portal")
 
 
-def ask(site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields) -> Asking:
-    return Asking(person, fields["password"], find_visitor(site, visit))
+def ask(
+    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+) -> SignInChange:
+    return SignInChange(person, fields["password"], find_visitor(site, visit))
 
 
-def tell_password(refusal: Wrong | TooOften | TooLongAgo) -> tuple[Faults, int]:
+def tell_password(refusal: WrongSignIn | TooOften | TooLongAgo) -> tuple[Faults, int]:
     """What is wrong with the password that was said once more, and for how many minutes."""
     if isinstance(refusal, TooOften):
         return {"password": "TOO_OFTEN"}, count_minutes(refusal.retry_after)
@@ -177,7 +179,7 @@ async def _show_account(
             for each in await list_named_merchants(work.tx)
             if person.reaches(each.merchant_id)
         }
-    page = AccountPage(
+    page = UserAccountPage(
         account=account,
         merchants=merchants,
         has_passkeys=has_passkeys(site),

@@ -12,17 +12,17 @@ from dunwell.accounts.users.sessions.sessions import end_session
 from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey, sign_in_with_passkey
 from dunwell.accounts.users.sign_in.sign_in import (
     CodeOutcome,
-    Entry,
     GivenCode,
     Gone,
     SecondFactorLocked,
+    SignInEntry,
     TooOften,
-    Wrong,
+    WrongSignIn,
     check_password,
     give_code,
     give_recovery_code,
 )
-from dunwell.accounts.users.single_sign_on.finish_attempt import Failure
+from dunwell.accounts.users.single_sign_on.finish_attempt import SignOnFailure
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import SignedIn
 from dunwell.accounts.users.user_work import PeopleWork
@@ -47,7 +47,7 @@ from dunwell.interfaces.web.responses import answer_redirect
 
 # Faults that an address may bring.
 _TOLD = {"GONE", "SSO_GONE"}
-_OF_PROVIDER = {f"SSO_{each}" for each in Failure} - _TOLD
+_OF_PROVIDER = {f"SSO_{each}" for each in SignOnFailure} - _TOLD
 _STATUS = {"WRONG": 400, "PASSKEY": 400, "GONE": 400, "TOO_OFTEN": 429, "LOCKED": 403}
 
 
@@ -75,7 +75,7 @@ async def take_password(site: PortalSite, visit: PortalRequest) -> Response:
         visitor=find_visitor(site, visit),
         randomness=draw_randomness(),
     )
-    if isinstance(outcome, Entry):
+    if isinstance(outcome, SignInEntry):
         answer = site.redirect(visit, None, "second", next=to)
         cookie = render_entry_cookie(outcome.secret, is_secure=site.is_secure)
         answer.headers.append("Set-Cookie", cookie)
@@ -178,7 +178,7 @@ async def _go_on(
 
 
 def _refuse(
-    site: PortalSite, visit: PortalRequest, outcome: Wrong | TooOften | SecondFactorLocked,
+    site: PortalSite, visit: PortalRequest, outcome: WrongSignIn | TooOften | SecondFactorLocked,
     page: SignInPage | SecondPage, *, wrong: str = "WRONG",
 ) -> Response:  # fmt: skip
     fault, minutes = wrong, 0

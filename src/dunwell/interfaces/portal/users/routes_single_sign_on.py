@@ -17,8 +17,8 @@ from dunwell.accounts.users.sign_in.sign_in import TooOften
 from dunwell.accounts.users.single_sign_on.finish_attempt import (
     CameIn,
     ConfirmationEnded,
-    Failure,
     Returned,
+    SignOnFailure,
     finish_attempt,
 )
 from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
@@ -156,7 +156,7 @@ async def take_back(site: PortalSite, visit: PortalRequest) -> Response:
             answer = answer_redirect(
                 build_address("sign_in", fault=f"SSO_{outcome}", provider=name)
             )
-    if outcome is not Failure.GONE:
+    if outcome is not SignOnFailure.GONE:
         cookie = render_attempt_cookie("", is_secure=site.is_secure)
         answer.headers.append("Set-Cookie", cookie)
     return answer

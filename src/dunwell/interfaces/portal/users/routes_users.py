@@ -17,16 +17,16 @@ from dunwell.accounts.users.change_user import change_place, end_sessions, end_u
 from dunwell.accounts.users.invite_user import RANDOM_BYTES, Invitation, invite_user
 from dunwell.accounts.users.sessions.store import load_sessions
 from dunwell.accounts.users.store import NamedMerchant, list_named_merchants, list_users, load_user
-from dunwell.accounts.users.user import NewUser, Place, SignedIn, User, list_effective_rights
+from dunwell.accounts.users.user import NewUser, SignedIn, User, UserRoles, list_effective_rights
 from dunwell.accounts.users.user_work import PeopleWork
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import receive
 from dunwell.interfaces.portal.users.routes_account import read_id
 from dunwell.interfaces.portal.users.views import (
-    AuditRow,
     Faults,
+    InstallationAuditRow,
     InvitePage,
-    LinkPage,
+    OneTimeLinkPage,
     PeopleAuditPage,
     PeoplePage,
     UserPage,
@@ -151,14 +151,14 @@ async def reset(
     return _show_link(site, visit, name=user.name, email=user.email, made=made)
 
 
-def _read_place(fields: FormFields) -> Place:
+def _read_place(fields: FormFields) -> UserRoles:
     """What is none of the roles is left out, and then missed."""
     memberships: dict[int, Role] = {}
     for name in fields:
         number, role = _read_number(name.removeprefix(_AT)), _ROLES.get(fields[name])
         if name.startswith(_AT) and number is not None and role:
             memberships[number] = role
-    return Place(_ROLES.get(fields["role"]), memberships)
+    return UserRoles(_ROLES.get(fields["role"]), memberships)
 
 
 def _read_number(text: str) -> int | None:
@@ -194,7 +194,8 @@ async def _show_invite(
 
 
 async def _show_user(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, typed: Place | None, faults: Faults,
+    site: PortalSite, visit: PortalRequest, person: SignedIn, typed: UserRoles | None,
+    faults: Faults,
     status: int = 200,
 ) -> Response:  # fmt: skip
     """typed: what was chosen and not saved."""
@@ -225,7 +226,7 @@ def _show_link(
     """The address stands in this answer alone."""
     address = build_address("invitation", link=made.secret)
     origin = site.resources.settings.public_url
-    page = LinkPage(name, email, origin + address, made.expires_at)
+    page = OneTimeLinkPage(name, email, origin + address, made.expires_at)
     return site.answer(site.frame(visit), page)
 
 
@@ -251,9 +252,9 @@ async def show_audit(site: PortalSite, visit: PortalRequest, person: SignedIn) -
     return site.answer(site.frame(visit), page)
 
 
-def _read(entry: AuditEntry, names: Mapping[str, str]) -> AuditRow:
+def _read(entry: AuditEntry, names: Mapping[str, str]) -> InstallationAuditRow:
     actor, subject = entry.actor_id or "", entry.subject.removeprefix(_USER)
-    return AuditRow(
+    return InstallationAuditRow(
         audit_id=entry.audit_id,
         at=entry.at,
         actor=names.get(actor, actor or entry.actor_kind.lower()),

@@ -9,7 +9,7 @@ import msgspec
 from markupsafe import Markup
 
 from dunwell.accounts.installation.single_sign_on_settings import Provider
-from dunwell.accounts.users.own_account import Account
+from dunwell.accounts.users.own_account import UserAccount
 from dunwell.accounts.users.sessions.store import SessionRow
 from dunwell.accounts.users.store import NamedMerchant
 from dunwell.accounts.users.user import EffectiveRight, User
@@ -94,10 +94,10 @@ class InvitationGonePage(Page, frozen=True):
     template: ClassVar[str] = "invitation_gone.html"
 
 
-class AccountPage(Page, frozen=True):
+class UserAccountPage(Page, frozen=True):
     template: ClassVar[str] = "account.html"
 
-    account: Account
+    account: UserAccount
     merchants: Mapping[int, str]
     has_passkeys: bool
     # The session began where they never signed in before: was that you?
@@ -156,7 +156,7 @@ class InvitePage(Page, frozen=True):
     faults: Faults
 
 
-class LinkPage(Page, frozen=True):
+class OneTimeLinkPage(Page, frozen=True):
     """A one-time address, shown to whoever made it, this once."""
 
     template: ClassVar[str] = "people_link.html"
@@ -183,7 +183,7 @@ class UserPage(Page, frozen=True):
     faults: Faults
 
 
-class AuditRow(msgspec.Struct, frozen=True, gc=False):
+class InstallationAuditRow(msgspec.Struct, frozen=True, gc=False):
     """Names in place of ids, where they are known."""
 
     audit_id: UUID
@@ -199,7 +199,7 @@ class AuditRow(msgspec.Struct, frozen=True, gc=False):
 class PeopleAuditPage(Page, frozen=True):
     template: ClassVar[str] = "people_audit.html"
 
-    rows: Sequence[AuditRow]
+    rows: Sequence[InstallationAuditRow]
     of: str
     # Behind which the next page begins; "": it is the last.
     after: str

@@ -9,7 +9,7 @@ from dunwell.accounts.users.user import SignedIn
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class MerchantAccess:
     """One person's access to one merchant."""
 
     person: SignedIn

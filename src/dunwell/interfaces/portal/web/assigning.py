@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import EVERYBODYS, Assignee, Whose
 from dunwell.accounts.users.store import list_colleagues
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.web.form_fields import FormFields
 
@@ -16,7 +16,7 @@ WhoseAsked: TypeAlias = Literal["", "mine", "nobodys"]
 _ASKED: tuple[WhoseAsked, ...] = ("mine", "nobodys")
 
 
-def read_whose(visit: PortalRequest, access: Access) -> tuple[WhoseAsked, Whose]:
+def read_whose(visit: PortalRequest, access: MerchantAccess) -> tuple[WhoseAsked, Whose]:
     """As it stands in the address, and what it means."""
     given = visit.ask("whose")
     asked: WhoseAsked = next((each for each in _ASKED if each == given), "")
@@ -25,7 +25,7 @@ def read_whose(visit: PortalRequest, access: Access) -> tuple[WhoseAsked, Whose]
     return asked, Whose(is_nobodys=True) if asked else EVERYBODYS
 
 
-async def list_choices(work: Work, access: Access) -> Sequence[Assignee]:
+async def list_choices(work: Work, access: MerchantAccess) -> Sequence[Assignee]:
     """Whom this person can give work to; nobody who may not answer can give it away. A merchant's
     own staff is shown its own colleagues."""
     work.need(Right.READ_CLAIMS)

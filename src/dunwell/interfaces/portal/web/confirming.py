@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.factors.passkeys import find_relying_party
-from dunwell.accounts.users.own_account import Asking
+from dunwell.accounts.users.own_account import SignInChange
 from dunwell.accounts.users.passwords import Reception
 from dunwell.accounts.users.sessions.confirm_session import (
     confirm_by_passkey,
@@ -32,7 +32,7 @@ from dunwell.accounts.users.sessions.confirm_session import (
 from dunwell.accounts.users.sign_in.sign_in import TooOften
 from dunwell.accounts.users.user import SignedIn
 from dunwell.accounts.users.user_work import Visitor
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.uploads import Upload
@@ -71,7 +71,7 @@ _RIGHTS: Mapping[SensitiveAction, Right] = {
     SensitiveAction.RESET_USER: Right.PEOPLE,
     SensitiveAction.DEACTIVATE_USER: Right.PEOPLE,
 }
-_Who = TypeVar("_Who", SignedIn, Access)
+_Who = TypeVar("_Who", SignedIn, MerchantAccess)
 _Given = TypeVar("_Given", FormFields, Upload)
 
 
@@ -91,7 +91,7 @@ def confirmed(
             fields = given.fields if isinstance(given, Upload) else given
             if when is None or when(visit, fields):
                 _check_right(who, action)
-                person = who.person if isinstance(who, Access) else who
+                person = who.person if isinstance(who, MerchantAccess) else who
                 if not is_confirmed(person, site.now()):
                     refusal = await _confirm(site, visit, person, fields)
                     if refusal is not None:
@@ -114,10 +114,12 @@ class _Refusal(msgspec.Struct, frozen=True):
     retry_after: int = 0
 
 
-def _check_right(who: SignedIn | Access, action: SensitiveAction) -> None:
+def _check_right(who: SignedIn | MerchantAccess, action: SensitiveAction) -> None:
     """Raises NotFound."""
     right = _RIGHTS[action]
-    is_allowed = who.may(right) if isinstance(who, Access) else right in who.rights_everywhere
+    is_allowed = (
+        who.may(right) if isinstance(who, MerchantAccess) else right in who.rights_everywhere
+    )
     if not is_allowed:
         raise NotFound("There is no such page.")
 
@@ -129,7 +131,9 @@ async def _confirm(
     reception = Reception(site.resources, site.passwords)
     visitor = Visitor(visit.client_host, visit.headers.get("user-agent", ""))
     if _PASSWORD in fields:
-        outcome = await confirm_by_password(reception, Asking(person, fields[_PASSWORD], visitor))
+        outcome = await confirm_by_password(
+            reception, SignInChange(person, fields[_PASSWORD], visitor)
+        )
         wrong = "WRONG"
     elif fields[_PASSKEY]:
         body = fields[_PASSKEY].encode()
@@ -142,10 +146,10 @@ async def _confirm(
 
 
 async def _ask(
-    site: PortalSite, visit: PortalRequest, who: SignedIn | Access, action: SensitiveAction,
+    site: PortalSite, visit: PortalRequest, who: SignedIn | MerchantAccess, action: SensitiveAction,
     fields: FormFields, refusal: _Refusal,
 ) -> Response:  # fmt: skip
-    person, access = (who.person, who) if isinstance(who, Access) else (who, None)
+    person, access = (who.person, who) if isinstance(who, MerchantAccess) else (who, None)
     async with Reception(site.resources, site.passwords).work(person.actor) as work:
         ways = await find_confirmation_ways(work, person)
     is_at_provider = ways.provider is not None and site.providers.find(ways.provider) is not None

@@ -16,7 +16,7 @@ from typing import TypeAlias
 from starlette.responses import Response
 
 from dunwell.accounts.users.user import SignedIn
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.large_forms import read_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -28,8 +28,10 @@ Run: TypeAlias = Callable[[PortalSite, PortalRequest], Awaitable[Response]]
 RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
 Show: TypeAlias = Callable[[PortalSite, PortalRequest, SignedIn], Awaitable[Response]]
 Take: TypeAlias = Callable[[PortalSite, PortalRequest, SignedIn, FormFields], Awaitable[Response]]
-ShowAt: TypeAlias = Callable[[PortalSite, PortalRequest, Access], Awaitable[Response]]
-TakeAt: TypeAlias = Callable[[PortalSite, PortalRequest, Access, FormFields], Awaitable[Response]]
+ShowAt: TypeAlias = Callable[[PortalSite, PortalRequest, MerchantAccess], Awaitable[Response]]
+TakeAt: TypeAlias = Callable[
+    [PortalSite, PortalRequest, MerchantAccess, FormFields], Awaitable[Response]
+]
 
 
 def signed_in(show: Show) -> Run:
@@ -73,7 +75,7 @@ def in_preview_turn(show: ShowAt) -> ShowAt:
     within the limits of `PreviewTurns`."""
 
     @wraps(show)
-    async def run(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+    async def run(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
         user_id = access.person.user_id
         return await site.previews.run(visit, user_id, lambda: show(site, visit, access))
 

@@ -13,7 +13,7 @@ from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.read_claim import ClaimView, read_claim
 from dunwell.core.claims.searching.search_claims import search_claims
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import NotFound, ValidationError
@@ -45,7 +45,9 @@ def read_known_id(fields: FormFields, name: str) -> UUID:
         raise NotFound("There is no such thing.") from None
 
 
-async def note_list(work: Work, access: Access, filters: Mapping[str, str], count: int) -> None:
+async def note_list(
+    work: Work, access: MerchantAccess, filters: Mapping[str, str], count: int
+) -> None:
     """A merchant's own staff has looked at a list of claims: one row, with the filters and how many
     were shown. What was searched for may be a person's, and is masked."""
     work.need(Right.READ_CLAIMS)
@@ -56,7 +58,7 @@ async def note_list(work: Work, access: Access, filters: Mapping[str, str], coun
 
 
 async def look_at_claim(
-    work: Work, access: Access, claim_id: int, *, file: str | None = None
+    work: Work, access: MerchantAccess, claim_id: int, *, file: str | None = None
 ) -> ClaimView:
     """Kept in the audit log when a merchant's own staff looks. file: the id of which of its files.
     Raises NotFound."""

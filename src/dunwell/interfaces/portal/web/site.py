@@ -21,8 +21,8 @@ from dunwell.core.files.pictures import PagePainter
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.interfaces.portal.render.pages import Person, PortalPageContext, PortalPages
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.render.pages import PortalPageContext, PortalPages, SignedInPerson
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import LANGUAGE_COOKIE, PortalRequest
 from dunwell.interfaces.portal.web.preview_turns import PreviewTurns
 from dunwell.interfaces.portal.web.session_cookie import read_secret, render_cookie
@@ -43,7 +43,7 @@ POLICY = (
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class PortalServices:
     """What an application gives its portal; what it leaves out needs nothing outside."""
 
     # How they are hashed.
@@ -71,7 +71,7 @@ class PortalSite(WebSite):
     pages: PortalPages
     # The debtor's pages, to be shown as the debtor sees them.
     debtors: DebtorSite
-    around: Surroundings
+    around: PortalServices
     # Of forms of more than 8 KiB, each up to 2 MiB in memory: more than one person's browser sends
     # at once, and 64 MiB in all.
     forms_of_user: ConcurrencyLimit = field(
@@ -120,27 +120,29 @@ class PortalSite(WebSite):
         """Of the session that the request's cookie names, whether there is one or not."""
         return read_secret(visit.cookies, is_secure=self.is_secure)
 
-    async def open_access(self, visit: PortalRequest, person: SignedIn) -> Access:
+    async def open_access(self, visit: PortalRequest, person: SignedIn) -> MerchantAccess:
         """At the merchant that the address names. Raises NotFound, also for one that the person
         does not reach."""
         given = visit.path_params["merchant_id"]
         merchant = await self.find_merchant(int(given)) if _is_id(given) else None
         if merchant is None or not person.reaches(merchant.merchant_id):
             raise NotFound("There is no such merchant.")
-        visit.state.access = Access(person, merchant)
-        return Access(person, merchant)
+        visit.state.access = MerchantAccess(person, merchant)
+        return MerchantAccess(person, merchant)
 
     async def find_merchant(self, merchant_id: int) -> Merchant | None:
         async with self.resources.database.connection() as connection:
             return await load_merchant(connection, merchant_id)
 
     @asynccontextmanager
-    async def work(self, access: Access) -> AsyncIterator[Work]:
+    async def work(self, access: MerchantAccess) -> AsyncIterator[Work]:
         """A transaction at the merchant, by its person."""
         async with self.resources.database.transaction() as tx:
             yield Work.open(self.resources, tx, access.merchant, access.actor)
 
-    def frame(self, visit: PortalRequest, access: Access | None = None) -> PortalPageContext:
+    def frame(
+        self, visit: PortalRequest, access: MerchantAccess | None = None
+    ) -> PortalPageContext:
         """access: none for a page at no merchant; who is signed in is known from the visit."""
         person: SignedIn | None = access.person if access else getattr(visit.state, "person", None)
         merchant = access.merchant if access else None
@@ -173,13 +175,13 @@ class PortalSite(WebSite):
         return answer_page(self.pages.render(frame, page), status, policy=POLICY, more=headers)
 
     def answer_at(
-        self, visit: PortalRequest, access: Access, page: Page, status: int = 200
+        self, visit: PortalRequest, access: MerchantAccess, page: Page, status: int = 200
     ) -> Response:
         """Of a page at the merchant."""
         return self.answer(self.frame(visit, access), page, status)
 
     def redirect(
-        self, visit: PortalRequest, access: Access | None, page: str, /, **values: object
+        self, visit: PortalRequest, access: MerchantAccess | None, page: str, /, **values: object
     ) -> Response:
         """To a page of ours (`build_address`), at the merchant."""
         return answer_redirect(self.frame(visit, access).address(page, **values))
@@ -211,11 +213,11 @@ class PortalSite(WebSite):
         )
 
 
-def _describe_person(person: SignedIn | None) -> Person | None:
+def _describe_person(person: SignedIn | None) -> SignedInPerson | None:
     if person is None:
         return None
     is_operator = person.everywhere is not None
-    return Person(person.name, is_operator or len(person.memberships) > 1, is_operator)
+    return SignedInPerson(person.name, is_operator or len(person.memberships) > 1, is_operator)
 
 
 def _is_id(given: str) -> bool:

@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 from starlette.responses import Response
 
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import Run
 from dunwell.interfaces.portal.web.large_forms import read_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -16,7 +16,7 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.stale_forms import answer_stale, forget_typed
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import PayloadTooLarge
-from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, Part
+from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart
 
 # Of a text and of a file each.
 MOST_BYTES = 1024 * 1024
@@ -53,7 +53,7 @@ class Upload:
     too_large: frozenset[str] = frozenset()
 
 
-Take: TypeAlias = Callable[[PortalSite, PortalRequest, Access, Upload], Awaitable[Response]]
+Take: TypeAlias = Callable[[PortalSite, PortalRequest, MerchantAccess, Upload], Awaitable[Response]]
 
 
 def takes_upload_at_merchant(take: Take) -> Run:
@@ -93,7 +93,7 @@ async def _read(visit: PortalRequest) -> Upload:
     return Upload(FormFields(plain), files, frozenset(too_large))
 
 
-def _pass_over(part: Part, limit: int) -> None:
+def _pass_over(part: FormPart, limit: int) -> None:
     if part.file_name is None:
         raise PayloadTooLarge("The form is too large.", limit=limit)
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import EVENT_TYPES
 from dunwell.core.events.deliveries.delivery_log import (
-    DeliveryView,
+    DeliveryDetails,
     KnownEndpoint,
     list_deliveries,
     prove_deliveries,
@@ -29,7 +29,7 @@ from dunwell.core.events.webhooks.endpoints import rotate_secret, switch_on_endp
 from dunwell.core.events.webhooks.retry import is_success
 from dunwell.core.events.webhooks.send_test import begin_test, send_test
 from dunwell.core.events.webhooks.store import Reply
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
@@ -78,7 +78,7 @@ class DeliveryPage(Page, frozen=True):
 
     endpoint_id: UUID
     url: str
-    view: DeliveryView
+    view: DeliveryDetails
     done_here: str
 
 
@@ -115,7 +115,9 @@ _STATES = ("PENDING", "DELIVERED", "GIVEN_UP")
 
 
 @at_merchant
-async def show_endpoints(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_endpoints(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     after = visit.ask("after")
@@ -127,12 +129,12 @@ async def show_endpoints(site: PortalSite, visit: PortalRequest, access: Access)
 
 
 @at_merchant
-async def show_endpoint(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_endpoint(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await answer_endpoint(site, visit, access)
 
 
 async def answer_endpoint(
-    site: PortalSite, visit: PortalRequest, access: Access, *, since_typed: str = "",
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, since_typed: str = "",
     since_error: str = "", status: int = 200,
 ) -> Response:  # fmt: skip
     """since_typed, since_error: of the form that replays what was given up."""
@@ -167,7 +169,7 @@ async def answer_endpoint(
 
 
 @at_merchant
-async def show_delivery(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_delivery(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     endpoint_id, event_id = read_place(visit)
     async with site.work(access) as work:
         known = await read_endpoint(work, endpoint_id)
@@ -200,7 +202,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 @at_merchant
-async def go_back(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def go_back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """From the address of what was done, reloaded or in another language."""
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
@@ -210,7 +212,7 @@ async def go_back(site: PortalSite, visit: PortalRequest, access: Access) -> Res
 
 @takes_form_at_merchant
 async def test(
-    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     """No transaction is open while the endpoint is waited for."""
     endpoint_id = read_id(visit, "endpoint_id")
@@ -236,14 +238,14 @@ async def test(
 
 
 @at_merchant
-async def show_secret(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_secret(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer_secret(site, visit, access)
 
 
 @takes_form_at_merchant
 @confirmed(SensitiveAction.WEBHOOK_SECRET)
 async def rotate(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The new secret stands in this answer alone: asked for again, the form is an old one."""
     endpoint_id = read_id(visit, "endpoint_id")
@@ -261,7 +263,7 @@ async def rotate(
 
 
 async def _answer_secret(
-    site: PortalSite, visit: PortalRequest, access: Access, *, is_conflict: bool = False
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
 ) -> Response:
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
@@ -277,7 +279,7 @@ async def _answer_secret(
 
 @takes_form_at_merchant
 async def switch_on(
-    site: PortalSite, visit: PortalRequest, access: Access, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     endpoint_id, done = read_id(visit, "endpoint_id"), "on"
     try:
@@ -290,7 +292,7 @@ async def switch_on(
 
 @takes_form_at_merchant
 async def replay_since(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """All that was given up of a day of the merchant's and later."""
     endpoint_id, typed = read_id(visit, "endpoint_id"), fields.text("since")
@@ -313,7 +315,7 @@ async def replay_since(
 
 @takes_form_at_merchant
 async def replay_one(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     (endpoint_id, event_id), done = read_place(visit), "one_again"
     try:

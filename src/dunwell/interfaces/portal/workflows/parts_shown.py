@@ -11,7 +11,7 @@ from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.drafts.edit_draft import Edit, edit_draft
 from dunwell.core.workflows.versions.differences import compare_part
 from dunwell.core.workflows.versions.parts import STEP_ORDER, find_step_id
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.workflows.views_editor import PartConflict
 from dunwell.interfaces.web.forms import AmountFormat, Form, FormContent, PlacedFaults
 from dunwell.platform.errors import EditConflict, ValidationError
@@ -19,7 +19,7 @@ from dunwell.platform.text.differences import compute_revision
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
+class PartOutcome:
     """What became of a form. is_saved: the draft holds it."""
 
     is_saved: bool
@@ -29,22 +29,22 @@ class Outcome:
     seen: str = ""
 
 
-def find_amount_format(access: Access, look: LookedAtDraft, language: str) -> AmountFormat:
+def find_amount_format(access: MerchantAccess, look: LookedAtDraft, language: str) -> AmountFormat:
     currency = look.definition.settings.currency or access.merchant.configuration.currency
     return AmountFormat(currency, language)
 
 
 async def save_part(
     work: Work, workflow_id: UUID, edit: Edit, form: Form, content: FormContent
-) -> Outcome:
+) -> PartOutcome:
     """What the form says, unless some of it cannot be read or has no shape."""
     work.need(Right.CONFIGURE)
     try:
         if not content.faults:
             await edit_draft(work, workflow_id, edit)
-            return Outcome(is_saved=True)
+            return PartOutcome(is_saved=True)
     except EditConflict as conflict:
-        return Outcome(
+        return PartOutcome(
             is_saved=False,
             conflict=build_part_conflict(conflict, edit.value),
             seen=compute_revision(conflict.current),
@@ -56,12 +56,12 @@ async def save_part(
 
 async def check_part(
     work: Work, workflow_id: UUID, edit: Edit, *, form: Form, content: FormContent
-) -> Outcome:
+) -> PartOutcome:
     """What is wrong with what the form says. Nothing is saved."""
     work.need(Right.CONFIGURE)
     look = await look_at_draft(work, workflow_id, {edit.part: edit.value})
     problems = content.add(find_problems(look, edit.part, form))
-    return Outcome(is_saved=False, problems=problems, seen=edit.seen)
+    return PartOutcome(is_saved=False, problems=problems, seen=edit.seen)
 
 
 def build_part_conflict(conflict: EditConflict, typed: Any) -> PartConflict:

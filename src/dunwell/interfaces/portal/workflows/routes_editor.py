@@ -15,7 +15,7 @@ from dunwell.core.workflows.drafts.edit_draft import (
     shift_step,
 )
 from dunwell.core.workflows.versions.parts import STEP_ORDER, name_step
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -43,7 +43,7 @@ class _Told:
 
 
 @at_merchant
-async def show_editor(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_editor(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """With an ETag, so that whoever waits for a colleague's changes asks for little. Who may only
     read sees the published versions."""
     if not access.may(Right.CONFIGURE):
@@ -54,7 +54,7 @@ async def show_editor(site: PortalSite, visit: PortalRequest, access: Access) ->
 
 @takes_form_at_merchant
 async def arrange(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Moves, doubles or takes out one step."""
     workflow_id, step_id = read_id(visit, "workflow_id"), read_number(fields["step"])
@@ -84,7 +84,7 @@ async def _arrange(work: Work, visit: PortalRequest, fields: FormFields, step_id
 
 
 async def _answer(
-    site: PortalSite, visit: PortalRequest, access: Access, told: _Told, status: int = 200
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, told: _Told, status: int = 200
 ) -> Response:
     async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))

@@ -40,8 +40,8 @@ from dunwell.core.workflows.drafts.save_draft import replace_draft
 from dunwell.core.workflows.versions.differences import PartDifference, compare_parts
 from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.core.workflows.versions.store import VersionRow
-from dunwell.core.workflows.versions.versions import Verdict
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.core.workflows.versions.versions import VersionVerdict
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -92,7 +92,7 @@ class HistoryPage(Page, frozen=True):
     done_here: str
 
 
-class VersionPage(Page, frozen=True):
+class WorkflowVersionPage(Page, frozen=True):
     """parts: of its definition. newest: by which a change meanwhile is known."""
 
     template: ClassVar[str] = "workflow_version.html"
@@ -114,12 +114,12 @@ class ComparePage(Page, frozen=True):
     names: Sequence[str]
     before: str
     after: str
-    verdict: Verdict
+    verdict: VersionVerdict
     differences: Sequence[PartDifference]
     currency: str
 
 
-class FilePage(Page, frozen=True):
+class WorkflowFilePage(Page, frozen=True):
     """text: what the draft says as a file, or what was put in its place. is_looked: what it would
     change is shown. faults: why it cannot be taken; missing: what would keep it from being
     published."""
@@ -142,7 +142,7 @@ _TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/js
 
 
 @at_merchant
-async def show_history(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_history(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
         workflow = await look_at_workflow(work, workflow_id)
@@ -152,13 +152,13 @@ async def show_history(site: PortalSite, visit: PortalRequest, access: Access) -
 
 
 @at_merchant
-async def show_version(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_version(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer_version(site, visit, access)
 
 
 @takes_form_at_merchant
 async def restore(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """What the version says becomes the draft; of a draft that was changed meanwhile nothing is
     lost."""
@@ -175,13 +175,13 @@ async def restore(
 
 
 async def _answer_version(
-    site: PortalSite, visit: PortalRequest, access: Access, *, is_conflict: bool = False
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, is_conflict: bool = False
 ) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
         workflow = await look_at_workflow(work, workflow_id)
         version = await look_at_version(work, workflow_id, visit.path_params["version"])
-    page = VersionPage(
+    page = WorkflowVersionPage(
         workflow=workflow,
         version=version,
         authors=group_changes(version.changes, access.actor),
@@ -193,7 +193,9 @@ async def _answer_version(
 
 
 @at_merchant
-async def show_comparison(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_comparison(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """Of the two that the address names; the latest and the draft, or the two latest."""
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
@@ -213,7 +215,7 @@ async def show_comparison(site: PortalSite, visit: PortalRequest, access: Access
 
 
 @at_merchant
-async def download(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def download(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """As `dunwell workflow show` prints it, and as it is taken back."""
     workflow_id, form = read_id(visit, "workflow_id"), visit.path_params["form"]
     if form not in _TYPES:
@@ -229,7 +231,7 @@ def find_newest(workflow: LookedAtWorkflow) -> UUID | None:
     return workflow.draft_id or workflow.version_id
 
 
-def find_currency(access: Access, version: LookedAtVersion) -> str:
+def find_currency(access: MerchantAccess, version: LookedAtVersion) -> str:
     return version.definition.settings.currency or access.merchant.configuration.currency
 
 
@@ -244,13 +246,13 @@ class _Read:
 
 
 @at_merchant
-async def show_file(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer(site, visit, access, None)
 
 
 @takes_form_at_merchant
 async def take_file(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Looked at, or made the draft; another draft by now is not overwritten."""
     workflow_id = read_id(visit, "workflow_id")
@@ -267,7 +269,7 @@ async def take_file(
 
 
 async def _answer(
-    site: PortalSite, visit: PortalRequest, access: Access, read: _Read | None, *,
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, read: _Read | None, *,
     is_conflict: bool = False, status: int = 200,
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
@@ -275,7 +277,7 @@ async def _answer(
         look = await look_at_draft(work, workflow_id)
         workflow = await look_at_workflow(work, workflow_id)
     given = read.definition if read else None
-    page = FilePage(
+    page = WorkflowFilePage(
         workflow=workflow,
         text=read.text if read else render_text(look.definition),
         newest=find_newest(workflow),
@@ -289,7 +291,7 @@ async def _answer(
     return site.answer_at(visit, access, page, status)
 
 
-async def _read(site: PortalSite, access: Access, text: str) -> _Read:
+async def _read(site: PortalSite, access: MerchantAccess, text: str) -> _Read:
     documents, key = site.around.documents, access.person.user_id
     try:
         given, read = await documents.read(text, key, lambda value: _make(value, text))

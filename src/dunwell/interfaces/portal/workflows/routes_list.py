@@ -29,7 +29,7 @@ from dunwell.core.workflows.checking import read_definition
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.save_draft import begin_workflow
 from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -127,13 +127,15 @@ class SwitchPage(Page, frozen=True):
 
 
 @at_merchant
-async def show_workflows(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_workflows(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     return await _answer_list(site, visit, access)
 
 
 @takes_form_at_merchant
 async def begin(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """A new workflow: with one message and a wait, or like another."""
     name, like = fields.text("name"), fields["like"]
@@ -149,7 +151,8 @@ async def begin(
 
 
 async def _answer_list(
-    site: PortalSite, visit: PortalRequest, access: Access, *, name: str = "", like: str = "",
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, name: str = "",
+    like: str = "",
     faults: list[str] | None = None,
 ) -> Response:  # fmt: skip
     is_switched = access.merchant.switched_to_workflows
@@ -164,7 +167,7 @@ async def _answer_list(
 
 
 @at_merchant
-async def show_manage(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_manage(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     if not access.may(Right.CONFIGURE):
         raise NotFound("There is no such page.")
     return await _answer_manage(site, visit, access)
@@ -172,7 +175,7 @@ async def show_manage(site: PortalSite, visit: PortalRequest, access: Access) ->
 
 @takes_form_at_merchant
 async def manage(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     workflow_id, wish = read_id(visit, "workflow_id"), fields["do"]
     try:
@@ -204,7 +207,7 @@ async def _do(work: Work, workflow_id: UUID, wish: str, fields: FormFields) -> N
 
 
 async def _answer_manage(
-    site: PortalSite, visit: PortalRequest, access: Access, *, name: str = "",
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, name: str = "",
     faults: list[str] | None = None, refusal: str = "",
 ) -> Response:  # fmt: skip
     async with site.work(access) as work:
@@ -217,7 +220,7 @@ async def _answer_manage(
 
 
 @at_merchant
-async def show_switch(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_switch(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     async with site.work(access) as work:
         report = await preview_switch(work)
     return site.answer_at(visit, access, SwitchPage(report, _mark(report)))
@@ -225,7 +228,7 @@ async def show_switch(site: PortalSite, visit: PortalRequest, access: Access) ->
 
 @takes_form_at_merchant
 async def switch(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """There is no way back: what was shown is what is done, and it is ticked first."""
     is_ticked = "sure" in fields

@@ -14,14 +14,14 @@ from dunwell.cases.rollout.look_at_workflows import (
     look_at_draft,
     look_at_workflow,
 )
-from dunwell.cases.rollout.preview.effects import Asked
+from dunwell.cases.rollout.preview.effects import PreviewScope
 from dunwell.cases.rollout.preview.effects_views import NextContactsView, view_next_contacts
 from dunwell.cases.rollout.preview.preview_effects import MinorChange, preview_effects
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
 from dunwell.core.workflows.drafts.publish_draft import ChangesUnseen
-from dunwell.core.workflows.versions.versions import Verdict
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.core.workflows.versions.versions import VersionVerdict
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id, read_known_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -29,7 +29,7 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.workflows.parts_shown import find_amount_format
 from dunwell.interfaces.portal.workflows.views_publish import (
     DiscardPage,
-    PublishPage,
+    PublishWorkflowPage,
     group_changes,
     name_author,
     show_outlook,
@@ -47,14 +47,16 @@ _LISTED = 20
 
 
 @at_merchant
-async def show_publication(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_publication(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """With an ETag, while the worker counts."""
     return add_etag(await _answer(site, visit, access), visit.headers)
 
 
 @takes_form_at_merchant
 async def publish(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     workflow_id, comment = read_id(visit, "workflow_id"), fields.text("comment")[:2_000]
     try:
@@ -82,7 +84,7 @@ async def publish(
 
 @takes_form_at_merchant
 async def count_claims(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """By the worker; the page shows how far it is."""
     workflow_id = read_id(visit, "workflow_id")
@@ -97,7 +99,7 @@ async def count_claims(
 
 
 @at_merchant
-async def go_back(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def go_back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
         await look_at_draft(work, workflow_id)
@@ -105,7 +107,7 @@ async def go_back(site: PortalSite, visit: PortalRequest, access: Access) -> Res
 
 
 async def _answer(  # noqa: PLR0913 - what became of the form, by name
-    site: PortalSite, visit: PortalRequest, access: Access, *, comment: str = "",
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, comment: str = "",
     unseen: ChangesUnseen | None = None, is_conflict: bool = False, is_unwritable: bool = False,
     status: int = 200,
 ) -> Response:  # fmt: skip
@@ -113,14 +115,14 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
     async with site.work(access) as work:
         look = await look_at_draft(work, workflow_id)
         workflow = await look_at_workflow(work, workflow_id)
-        reached = workflow.on_current if look.verdict is Verdict.MINOR else 0
+        reached = workflow.on_current if look.verdict is VersionVerdict.MINOR else 0
         preview = await read_preview(work, look.draft_id) if look.draft_id else None
         moves = None
         if 0 < reached <= _AT_ONCE:
             moves = await _find_moves(site, work, look, reached)
     came = [each.change_id for each in unseen.came] if unseen else []
     unticked = [each.change_id for each in unseen.unticked] if unseen else []
-    page = PublishPage(
+    page = PublishWorkflowPage(
         look=look,
         faults=tell_faults(look.definition, look.faults),
         authors=group_changes(look.changes, access.actor, new=came, unticked=unticked),
@@ -145,7 +147,7 @@ async def _find_moves(
     if look.current is None:
         return None
     change = MinorChange(look.current, look.definition, reached)
-    asked = Asked(0, _LISTED)
+    asked = PreviewScope(0, _LISTED)
     return view_next_contacts(await preview_effects(work, site.resources.keys, change, asked))
 
 
@@ -162,13 +164,13 @@ def _read_ticks(fields: FormFields, changes: Sequence[DraftChange]) -> Ticks:
 
 
 @at_merchant
-async def show_discard(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_discard(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     return await _answer_discard(site, visit, access)
 
 
 @takes_form_at_merchant
 async def discard(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     workflow_id, known_id = read_id(visit, "workflow_id"), read_known_id(fields, "known_draft")
     try:
@@ -182,7 +184,11 @@ async def discard(
 
 
 async def _answer_discard(
-    site: PortalSite, visit: PortalRequest, access: Access, *, refusal: InvalidState | None = None
+    site: PortalSite,
+    visit: PortalRequest,
+    access: MerchantAccess,
+    *,
+    refusal: InvalidState | None = None,
 ) -> Response:
     async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))

@@ -5,20 +5,20 @@ from starlette.responses import Response
 from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.drafts.edit_draft import Edit
 from dunwell.core.workflows.versions.parts import SETTINGS
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.workflows.part_forms import build_settings, open_settings
 from dunwell.interfaces.portal.workflows.parts_shown import (
-    Outcome,
+    PartOutcome,
     check_part,
     find_amount_format,
     find_problems,
     save_part,
 )
-from dunwell.interfaces.portal.workflows.views_editor import SettingsPage
+from dunwell.interfaces.portal.workflows.views_editor import WorkflowSettingsPage
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import Form
 from dunwell.interfaces.web.responses import add_etag
@@ -26,19 +26,21 @@ from dunwell.platform.text.differences import compute_revision
 
 
 @at_merchant
-async def show_settings_form(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_settings_form(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """With an ETag, as the editor."""
     async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     form = _open(site, visit, access, look)
-    outcome = Outcome(is_saved=True, problems=find_problems(look, SETTINGS, form))
+    outcome = PartOutcome(is_saved=True, problems=find_problems(look, SETTINGS, form))
     page = _compose(visit, look, form, outcome)
     return add_etag(site.answer_at(visit, access, page), visit.headers)
 
 
 @takes_form_at_merchant
 async def take_settings(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Saves what is typed, or only checks it."""
     workflow_id, is_save = read_id(visit, "workflow_id"), fields["do"] != "check"
@@ -60,15 +62,17 @@ async def take_settings(
     return site.answer_at(visit, access, _compose(visit, look, form, outcome), status)
 
 
-def _open(site: PortalSite, visit: PortalRequest, access: Access, look: LookedAtDraft) -> Form:
+def _open(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, look: LookedAtDraft
+) -> Form:
     amounts = find_amount_format(access, look, site.frame(visit, access).language)
     return open_settings(look.parts[SETTINGS], amounts)
 
 
 def _compose(
-    visit: PortalRequest, look: LookedAtDraft, form: Form, outcome: Outcome
-) -> SettingsPage:
-    return SettingsPage(
+    visit: PortalRequest, look: LookedAtDraft, form: Form, outcome: PartOutcome
+) -> WorkflowSettingsPage:
+    return WorkflowSettingsPage(
         look=look,
         form=form,
         problems=outcome.problems,

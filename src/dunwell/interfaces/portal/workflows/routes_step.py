@@ -11,14 +11,14 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, look_at_draft
 from dunwell.core.workflows.drafts.edit_draft import Edit, add_step
 from dunwell.core.workflows.versions.parts import name_step
-from dunwell.interfaces.portal.web.access import Access
+from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.workflows.part_forms import KINDS, build_step, open_step
 from dunwell.interfaces.portal.workflows.parts_shown import (
-    Outcome,
+    PartOutcome,
     check_part,
     find_amount_format,
     find_problems,
@@ -40,7 +40,9 @@ _NOT_SAVED = ("check", "more_fields")
 
 
 @at_merchant
-async def show_step_form(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_step_form(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """With an ETag, as the editor."""
     step_id = read_number(visit.path_params["step_id"])
     async with site.work(access) as work:
@@ -50,14 +52,14 @@ async def show_step_form(site: PortalSite, visit: PortalRequest, access: Access)
         raise NotFound("There is no such step.")
     form = _open(site, visit, access, look=look, kind=step["kind"], step=step)
     problems = find_problems(look, name_step(step_id), form)
-    outcome = Outcome(is_saved=True, problems=problems)
+    outcome = PartOutcome(is_saved=True, problems=problems)
     page = _compose(visit, look, form, kind=step["kind"], step_id=step_id, outcome=outcome)
     return add_etag(site.answer_at(visit, access, page), visit.headers)
 
 
 @takes_form_at_merchant
 async def take_step(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Saves what is typed, or only checks it. If somebody else has changed the step since, their
     version is shown beside it; a step that was removed comes back when it is saved once more."""
@@ -86,18 +88,18 @@ async def take_step(
 
 
 @at_merchant
-async def show_new(site: PortalSite, visit: PortalRequest, access: Access) -> Response:
+async def show_new(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     kind = visit.ask("kind") if visit.ask("kind") in KINDS else KINDS[0]
     async with site.work(access) as work:
         look = await look_at_draft(work, read_id(visit, "workflow_id"))
     form = _open(site, visit, access, look=look, kind=kind)
-    page = _compose(visit, look, form, kind=kind, step_id=None, outcome=Outcome(is_saved=False))
+    page = _compose(visit, look, form, kind=kind, step_id=None, outcome=PartOutcome(is_saved=False))
     return site.answer_at(visit, access, page)
 
 
 @takes_form_at_merchant
 async def take_new(
-    site: PortalSite, visit: PortalRequest, access: Access, fields: FormFields
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     workflow_id, after = read_id(visit, "workflow_id"), visit.ask("after")
     kind, is_save, part = _read_kind(fields), fields["do"] not in _NOT_SAVED, name_step(_NEW_ID)
@@ -136,7 +138,8 @@ def _read_kind(fields: FormFields) -> str:
 
 
 def _open(
-    site: PortalSite, visit: PortalRequest, access: Access, *, look: LookedAtDraft, kind: str,
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, look: LookedAtDraft,
+    kind: str,
     step: Mapping[str, Any] | None = None,
 ) -> Form:  # fmt: skip
     language = site.frame(visit, access).language
@@ -145,7 +148,7 @@ def _open(
 
 def _compose(
     visit: PortalRequest, look: LookedAtDraft, form: Form, *, kind: str, step_id: int | None,
-    outcome: Outcome,
+    outcome: PartOutcome,
 ) -> StepPage:  # fmt: skip
     stored = look.parts.get(name_step(step_id)) if step_id else None
     return StepPage(

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import msgspec
 
 from dunwell.cases.rollout.look_at_workflows import LookedAtDraft
-from dunwell.core.workflows.definition import CommunicationStep, Step, WaitStep
+from dunwell.core.workflows.definition import ContactStep, Step, WaitStep
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.versions.differences import PartDifference
 from dunwell.core.workflows.versions.parts import name_step
@@ -86,7 +86,7 @@ class StepPage(PartPage, frozen=True, kw_only=True):
     extra_rows: int = EXTRA_ROWS
 
 
-class SettingsPage(PartPage, frozen=True):
+class WorkflowSettingsPage(PartPage, frozen=True):
     template: ClassVar[str] = "workflow_settings.html"
 
 
@@ -122,7 +122,7 @@ def count_days(steps: Sequence[Step], postal_days: int) -> Iterator[tuple[int, b
     day, is_about, arrives_on = 0, False, 0
     for step in steps:
         yield day, is_about
-        if isinstance(step, CommunicationStep) and step.channel == "LETTER":
+        if isinstance(step, ContactStep) and step.channel == "LETTER":
             arrives_on = day + postal_days
         if isinstance(step, WaitStep):
             is_about = is_about or arrives_on > day

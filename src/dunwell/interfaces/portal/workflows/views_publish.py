@@ -23,7 +23,7 @@ from dunwell.cases.rollout.preview.effects_views import (
 )
 from dunwell.core.workflows.definition import Definition, Step
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
-from dunwell.core.workflows.text_places import Place, find_place
+from dunwell.core.workflows.text_places import TextPlace, find_place
 from dunwell.core.workflows.versions.differences import PartDifference, compare_part
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.jobs.previews.start_preview import PreviewOfDraft
@@ -35,7 +35,7 @@ class ToldFault(msgspec.Struct, frozen=True, gc=False):
 
     fault: Fault
     step: Step | None
-    place: Place | None
+    place: TextPlace | None
 
 
 def tell_faults(definition: Definition, faults: Sequence[Fault]) -> list[ToldFault]:
@@ -99,7 +99,7 @@ def show_outlook(found: DraftEffectsView | None) -> ShownOutlook | None:
     )
 
 
-class PublishPage(Page, frozen=True):
+class PublishWorkflowPage(Page, frozen=True):
     """reached, staying: of claims in process, up to `most`. moves: of few claims, at once. preview:
     by the worker, of very many claims, and of the days ahead. is_conflict: the draft is another
     one, or has new changes."""

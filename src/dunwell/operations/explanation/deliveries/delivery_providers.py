@@ -11,14 +11,14 @@ from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
 from dunwell.operations.explanation.deliveries.figures import (
+    ArrivalFigures,
     Backlog,
-    Delivery,
+    DestinationFigures,
     Failures,
-    Sent,
     Unmatched,
 )
 from dunwell.operations.explanation.deliveries.store import (
-    Looked,
+    LookedAtContacts,
     load_backlogs,
     load_deliveries,
     load_failures,
@@ -28,7 +28,7 @@ from dunwell.operations.explanation.deliveries.store import (
 from dunwell.platform.database.database import Connection
 
 LOOKED_BACK = timedelta(days=7)
-_NOTHING = Sent(0, 0, 0)
+_NOTHING = ArrivalFigures(0, 0, 0)
 # What is counted no further.
 MOST_WAITING, MOST_SENT = 1_001, 10_001
 _MOST_DELIVERIES, _MOST_FAILURES, _MOST_UNMATCHED = 100, 300, 50
@@ -39,7 +39,7 @@ class LineState:
     name: str
     line: Line
     backlog: Backlog | None
-    sent: Sent
+    sent: ArrivalFigures
     # More comes back than the installation file lets pass: look before receivers refuse it all.
     is_losing: bool
 
@@ -48,7 +48,7 @@ class LineState:
 class Destination:
     """Where a line sends to, and why what did not arrive there failed."""
 
-    delivery: Delivery
+    delivery: DestinationFigures
     # The most frequent first.
     reasons: Sequence[Failures]
     is_losing: bool
@@ -73,7 +73,7 @@ async def read_lines(tx: Connection, actor: Actor, now: datetime) -> LinesView:
     installation = (await load_installation(tx)).installation
     lines: Mapping[str, Line] = installation.lines or {}
     failing = (installation.alarms or Alarms()).failing
-    looked = Looked(list(lines), now - LOOKED_BACK, MOST_SENT)
+    looked = LookedAtContacts(list(lines), now - LOOKED_BACK, MOST_SENT)
     backlogs = await load_backlogs(tx, looked.lines, now, MOST_WAITING)
     sent = await load_sent(tx, looked)
     deliveries = await load_deliveries(tx, looked, _MOST_DELIVERIES)
@@ -95,13 +95,15 @@ async def read_lines(tx: Connection, actor: Actor, now: datetime) -> LinesView:
 
 
 def _describe_line(
-    name: str, line: Line, backlogs: Mapping[str, Backlog], sent: Sent, failing: Failing
+    name: str, line: Line, backlogs: Mapping[str, Backlog], sent: ArrivalFigures, failing: Failing
 ) -> LineState:
     is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)
     return LineState(name, line, backlog=backlogs.get(name), sent=sent, is_losing=is_losing)
 
 
-def _describe(delivery: Delivery, failures: Sequence[Failures], failing: Failing) -> Destination:
+def _describe(
+    delivery: DestinationFigures, failures: Sequence[Failures], failing: Failing
+) -> Destination:
     place, sent = (delivery.line, delivery.destination), delivery.sent
     reasons = [each for each in failures if (each.line, each.destination) == place]
     is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)

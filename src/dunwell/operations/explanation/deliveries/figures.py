@@ -11,7 +11,7 @@ class Backlog(msgspec.Struct, frozen=True, gc=False):
     since: datetime | None
 
 
-class Sent(msgspec.Struct, frozen=True, gc=False):
+class ArrivalFigures(msgspec.Struct, frozen=True, gc=False):
     """Of so many given to a line how many were reported to have arrived, and how many failed."""
 
     sent: int
@@ -24,13 +24,13 @@ class Sent(msgspec.Struct, frozen=True, gc=False):
         return self.sent - self.delivered - self.failed
 
 
-class Delivery(msgspec.Struct, frozen=True, gc=False):
+class DestinationFigures(msgspec.Struct, frozen=True, gc=False):
     """What was sent by a line to one destination: an e-mail's domain, a number's country."""
 
     line: str
     # None: not known.
     destination: str | None
-    sent: Sent
+    sent: ArrivalFigures
     # To whom it failed.
     people: int
 

@@ -10,10 +10,10 @@ import msgspec
 
 from dunwell.contact.sending.batches.release_batches import TAKEN_BACK
 from dunwell.operations.explanation.deliveries.figures import (
+    ArrivalFigures,
     Backlog,
-    Delivery,
+    DestinationFigures,
     Failures,
-    Sent,
     Unmatched,
 )
 from dunwell.platform.database.database import Connection
@@ -308,7 +308,7 @@ async def load_backlogs(
     return {row["line"]: Backlog(row["waiting"], row["since"]) for row in rows}
 
 
-class Looked(msgspec.Struct, frozen=True, gc=False):
+class LookedAtContacts(msgspec.Struct, frozen=True, gc=False):
     """Which contacts are looked at: of these lines, settled since, so many of each at most."""
 
     lines: Sequence[str]
@@ -320,25 +320,30 @@ class Looked(msgspec.Struct, frozen=True, gc=False):
         return (self.lines, self.since, self.most, TAKEN_BACK)
 
 
-async def load_sent(tx: Connection, looked: Looked) -> Mapping[str, Sent]:
+async def load_sent(tx: Connection, looked: LookedAtContacts) -> Mapping[str, ArrivalFigures]:
     """Of lines that something left by."""
     rows = await tx.fetch(_SENT, *looked.values)
-    return {row["line"]: Sent(row["sent"], row["delivered"], row["failed"]) for row in rows}
+    return {
+        row["line"]: ArrivalFigures(row["sent"], row["delivered"], row["failed"]) for row in rows
+    }
 
 
-async def load_deliveries(tx: Connection, looked: Looked, limit: int) -> Sequence[Delivery]:
+async def load_deliveries(
+    tx: Connection, looked: LookedAtContacts, limit: int
+) -> Sequence[DestinationFigures]:
     """Where most failed first."""
     rows = await tx.fetch(_DELIVERIES, *looked.values, limit)
     return [
-        Delivery(
-            row["line"], row["destination"], Sent(row["sent"], row["delivered"], row["failed"]),
+        DestinationFigures(
+            row["line"], row["destination"], ArrivalFigures(row["sent"], row["delivered"],
+            row["failed"]),
             row["people"],
         )
         for row in rows
     ]  # fmt: skip
 
 
-async def load_failures(tx: Connection, looked: Looked, limit: int) -> Sequence[Failures]:
+async def load_failures(tx: Connection, looked: LookedAtContacts, limit: int) -> Sequence[Failures]:
     """The most frequent first."""
     return [Failures(*row) for row in await tx.fetch(_FAILURES, *looked.values, limit)]
 

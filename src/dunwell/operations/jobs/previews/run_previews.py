@@ -6,7 +6,7 @@ because nothing is changed.
 
 import msgspec
 
-from dunwell.cases.rollout.preview.effects import DEFAULT_DAYS, Asked
+from dunwell.cases.rollout.preview.effects import DEFAULT_DAYS, PreviewScope
 from dunwell.cases.rollout.preview.effects_views import DraftEffectsView, view_draft_effects
 from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
@@ -56,7 +56,7 @@ async def _compute(running: RunningJob) -> DraftEffectsView:
         job = await running.load(connection)
         work = await running.open_work(connection, job)
         assert isinstance(job.deed, PreviewDraft)
-        asked = Asked(DEFAULT_DAYS, _LISTED, note, costs=True)
+        asked = PreviewScope(DEFAULT_DAYS, _LISTED, note, costs=True)
         preview = await preview_draft(work, resources.keys, job.deed.workflow_id, asked)
         prepared = await prepare_costs(work, resources, preview)
     costs = None

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.effects_views import DraftEffectsView
 from dunwell.core.workflows.store import load_draft
-from dunwell.operations.jobs.job import Job, JobState, PreviewDraft
+from dunwell.operations.jobs.job import BackgroundJob, JobState, PreviewDraft
 from dunwell.operations.jobs.previews.store import find_live_preview, find_preview, insert_preview
 from dunwell.operations.jobs.start_job import TooManyJobs, begin_job
 from dunwell.operations.jobs.store import load_jobs
@@ -23,7 +23,7 @@ from dunwell.platform.text.lazy_text import LazyText
 class PreviewOfDraft:
     """found: None: it has not ended."""
 
-    job: Job
+    job: BackgroundJob
     found: DraftEffectsView | None
 
 
@@ -31,7 +31,7 @@ class PreviewRuns(TooManyJobs):
     """The merchant's preview of another draft waits or runs."""
 
 
-async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> Job:
+async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> BackgroundJob:
     """The draft's preview, which may have been started before. Raises InvalidState (the draft is
     another one by now), TooManyJobs and PreviewRuns."""
     work.need(Right.CONFIGURE)
@@ -53,7 +53,7 @@ async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> Job:
     return job
 
 
-async def _find_running(work: Work, draft_id: UUID) -> Job | None:
+async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
     """Raises PreviewRuns."""
     live = await find_live_preview(work.tx, work.merchant_id)
     if live is None:

@@ -5,7 +5,14 @@ moves its bytes, `reader` divides them into requests, and in `exchange` the appl
 """
 
 from dunwell.platform.http.server.exchange import INPUT_ENDED
-from dunwell.platform.http.server.limits import Bounds, ServerLimits, Words
+from dunwell.platform.http.server.limits import ConnectionBounds, ServerLimits, Words
 from dunwell.platform.http.server.server import DrainingServer, build_server
 
-__all__ = ["INPUT_ENDED", "Bounds", "DrainingServer", "ServerLimits", "Words", "build_server"]
+__all__ = [
+    "INPUT_ENDED",
+    "ConnectionBounds",
+    "DrainingServer",
+    "ServerLimits",
+    "Words",
+    "build_server",
+]

@@ -12,9 +12,9 @@ from uvicorn.server import ServerState
 
 from dunwell.platform.errors import Refusal, TooSlow, Unavailable
 from dunwell.platform.http.server.exchange import Exchange, RawHeaders, render_head
-from dunwell.platform.http.server.limits import Bounds, ServerLimits
+from dunwell.platform.http.server.limits import ConnectionBounds, ServerLimits
 from dunwell.platform.http.server.reader import RequestReader
-from dunwell.platform.http.server.transport import ClientTransport, Pace
+from dunwell.platform.http.server.transport import ClientTransport, TransferPace
 from dunwell.platform.metrics import REGISTRY
 
 _refused = prometheus_client.Counter(
@@ -63,7 +63,7 @@ class HttpConnection(asyncio.Protocol):
 
     def __init__(
         self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any],
-        _loop: asyncio.AbstractEventLoop | None = None, *, bounds: Bounds,
+        _loop: asyncio.AbstractEventLoop | None = None, *, bounds: ConnectionBounds,
     ) -> None:  # fmt: skip
         """Everything but `bounds` is what uvicorn passes to a protocol."""
         self._app: ASGIApp = config.loaded_app
@@ -82,7 +82,7 @@ class HttpConnection(asyncio.Protocol):
         self._has_ended = False
         self._received = 0
         self._discarded = 0
-        self._body_pace = Pace(self._limits.body_bytes, self._limits.body_seconds)
+        self._body_pace = TransferPace(self._limits.body_bytes, self._limits.body_seconds)
 
     # What asyncio and uvicorn call.
 

@@ -59,7 +59,7 @@ class PausableTransport(Protocol):
         """Leave what the client sends to its own buffers, or read it."""
 
 
-class Bounds:
+class ConnectionBounds:
     """What the connections of one process share: their limits, their number, and how a refusal is
     put into words."""
 

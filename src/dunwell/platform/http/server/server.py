@@ -14,7 +14,7 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from dunwell.platform.http.server.connection import HttpConnection
-from dunwell.platform.http.server.limits import Bounds, ServerLimits
+from dunwell.platform.http.server.limits import ConnectionBounds, ServerLimits
 
 # Of Linux; the module `socket` does not name it.
 _SO_ATTACH_FILTER = 26
@@ -38,7 +38,7 @@ _MAX_DRAIN_SECONDS = ServerLimits().drain_seconds + ServerLimits().examine_secon
 
 
 def build_server(
-    app: ASGIApp, bounds: Bounds, *, grace_seconds: int = 20,
+    app: ASGIApp, bounds: ConnectionBounds, *, grace_seconds: int = 20,
     kind: type[uvicorn.Server] = uvicorn.Server,
 ) -> uvicorn.Server:  # fmt: skip
     """Build a server for `app` that logs no requests and believes no header about their origin.

@@ -19,7 +19,7 @@ class ClientTransport:
         self._can_write = asyncio.Event()
         self._can_write.set()
         self._written = 0
-        self._pace = Pace(limits.response_bytes, limits.response_seconds)
+        self._pace = TransferPace(limits.response_bytes, limits.response_seconds)
 
     def set_paused(self, is_paused: bool) -> None:  # noqa: FBT001 - a setter
         """Read from the network, or leave what comes to the client's own buffers."""
@@ -78,7 +78,7 @@ class ClientTransport:
         self._transport.abort()
 
 
-class Pace:
+class TransferPace:
     """Whether a count grows by at least so much in each span of time."""
 
     def __init__(self, least: int, seconds: float) -> None:

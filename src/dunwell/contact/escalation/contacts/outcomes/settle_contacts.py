@@ -15,7 +15,7 @@ from dunwell.contact.escalation.contacts.outcomes.settlement import (
     ATTACHMENT_MISSING,
     CallAgain,
     FallBack,
-    GiveUp,
+    GiveUpContact,
     Settled,
     Settlement,
     TakeBack,
@@ -23,8 +23,8 @@ from dunwell.contact.escalation.contacts.outcomes.settlement import (
     Unknown,
 )
 from dunwell.contact.escalation.contacts.outcomes.store import (
+    AnsweredRow,
     ClaimNow,
-    LockedContact,
     SettledRows,
     lock_answered,
     lock_contact,
@@ -33,7 +33,7 @@ from dunwell.contact.escalation.contacts.outcomes.store import (
 )
 from dunwell.contact.escalation.process import Process, find_process
 from dunwell.contact.escalation.schedule import SkipReason
-from dunwell.contact.messages.contact import Contact
+from dunwell.contact.messages.contact import LeasedContact
 from dunwell.contact.messages.guards.store import give_back
 from dunwell.contact.sending.report import find_destination
 from dunwell.core.claims.states import ACTIVE
@@ -54,7 +54,7 @@ _LEDGER_OUTCOMES = {"ACCEPTED": "ACCEPTED", "FAILED": "REFUSED", "UNKNOWN": "UNK
 
 @dataclass(frozen=True, slots=True)
 class AnsweredContact:
-    contact: Contact
+    contact: LeasedContact
     settlement: Settlement
     process: Process
     version_id: UUID
@@ -140,7 +140,7 @@ def _following_state(each: AnsweredContact, claim: ClaimNow, real_now: datetime)
         case TryAgain() | TakeBack():
             # Paid, ended or assigned anew while the channel was away: nobody is contacted.
             return ("CANCELLED", _CANCELLED, None, None, True)
-        case FallBack(reason=reason) | GiveUp(reason=reason):
+        case FallBack(reason=reason) | GiveUpContact(reason=reason):
             return ("FAILED", reason, None, None, True)
         case CallAgain(after) if _still_waits_for(each, claim):
             return ("HANDED_OVER", None, None, real_now + after, False)
@@ -160,7 +160,7 @@ def _place_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tupl
     ended takes its place behind the step, should it ever go on, and is not due."""
     new_events = 1 if isinstance(each.settlement, Settled) else 0
     next_step_id, due_at = claim.next_step_id, claim.due_at
-    if isinstance(each.settlement, Settled | GiveUp) and _waits_for(each, claim):
+    if isinstance(each.settlement, Settled | GiveUpContact) and _waits_for(each, claim):
         if next_step_id == each.contact.step_id:
             following = each.process.index_of(each.contact.step_id) + 1
             next_step_id = each.process.id_at(following)
@@ -186,7 +186,7 @@ def _history_rows(each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...
     key = (contact.claim_id, contact.run, contact.step_id, version_id)
     if isinstance(each.settlement, Settled):
         return [(*key, "DONE", contact.channel)]
-    if isinstance(each.settlement, GiveUp):
+    if isinstance(each.settlement, GiveUpContact):
         if each.settlement.reason == SkipReason.TOO_LATE:
             return [(*key, "SKIPPED", SkipReason.TOO_LATE)]
         is_missing = each.settlement.reason == ATTACHMENT_MISSING
@@ -253,7 +253,7 @@ async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) 
     return await read_state(work.tx, work.merchant_id, communication_id)
 
 
-async def _describe(work: Work, locked: LockedContact, *, was_sent: bool) -> AnsweredContact:
+async def _describe(work: Work, locked: AnsweredRow, *, was_sent: bool) -> AnsweredContact:
     """As if its channel had answered: taken, or to be tried again at once."""
     key, version_id = locked.contact.process_key, locked.claim.sent_version_id
     assert version_id is not None

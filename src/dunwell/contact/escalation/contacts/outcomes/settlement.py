@@ -10,14 +10,14 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import (
     ContactPlanned,
-    Position,
     SkipReason,
     Tried,
+    WorkflowPosition,
     find_channel,
 )
 from dunwell.contact.sending.channel import Accepted, Temporary, Unanswered, Uncalled
 from dunwell.contact.sending.channel import Answer as ChannelAnswer
-from dunwell.core.workflows.definition import CommunicationStep, WaitStep
+from dunwell.core.workflows.definition import ContactStep, WaitStep
 
 # With the pauses below, a channel that is away is waited for about 17 hours: a night and a morning.
 MAX_TRIES = 15
@@ -59,7 +59,7 @@ class FallBack:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUpContact:
     """No channel of the step is left."""
 
     reason: str
@@ -77,7 +77,7 @@ class Unknown:
     """No answer, and the message may have left; never sent again by itself."""
 
 
-Settlement = Settled | TryAgain | TakeBack | FallBack | GiveUp | CallAgain | Unknown
+Settlement = Settled | TryAgain | TakeBack | FallBack | GiveUpContact | CallAgain | Unknown
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +94,11 @@ Answer = ChannelAnswer | WithoutAttachment | MissedInStandstill
 
 
 @dataclass(frozen=True, slots=True)
-class Attempt:
+class ContactAttempt:
     """A contact whose channel answered; tries count this one."""
 
     # None: taken out of its scenario meanwhile.
-    step: CommunicationStep | None
+    step: ContactStep | None
     tries: int
     usable_channels: Collection[Channel]
     # What the step has tried, this contact included.
@@ -107,12 +107,12 @@ class Attempt:
     spread: float = 0.0
 
 
-def decide_settlement(attempt: Attempt, answer: Answer, now: datetime) -> Settlement:
+def decide_settlement(attempt: ContactAttempt, answer: Answer, now: datetime) -> Settlement:
     if isinstance(answer, Accepted | Uncalled):
         return Settled(answer.answer) if isinstance(answer, Accepted) else TakeBack()
     if isinstance(answer, WithoutAttachment | MissedInStandstill):
         is_late = isinstance(answer, MissedInStandstill)
-        return GiveUp(SkipReason.TOO_LATE if is_late else ATTACHMENT_MISSING)
+        return GiveUpContact(SkipReason.TOO_LATE if is_late else ATTACHMENT_MISSING)
     if isinstance(answer, Unanswered):
         if not answer.is_repeatable or attempt.tries >= MAX_TRIES:
             return Unknown()
@@ -128,10 +128,10 @@ def decide_settlement(attempt: Attempt, answer: Answer, now: datetime) -> Settle
     following = None
     if attempt.step is not None:
         following = find_channel(attempt.step, attempt.usable_channels, attempt.tried)
-    return FallBack(following, reason) if following else GiveUp(reason)
+    return FallBack(following, reason) if following else GiveUpContact(reason)
 
 
-def _compute_pause(attempt: Attempt, asked_seconds: float) -> timedelta:
+def _compute_pause(attempt: ContactAttempt, asked_seconds: float) -> timedelta:
     """Doubling from 5 seconds to six hours, and up to a quarter more; longer if the channel asks
     for it."""
     pause = min(_FIRST_PAUSE * float(2 ** (attempt.tries - 1)), _LONGEST_PAUSE)
@@ -142,13 +142,13 @@ def _compute_pause(attempt: Attempt, asked_seconds: float) -> timedelta:
 class FallBackNow:
     following: ContactPlanned
     # Where the claim stands until the contact is settled: not due.
-    position: Position
+    position: WorkflowPosition
 
 
 def decide_late_failure(
     process: Process,
-    position: Position,
-    failed: CommunicationStep,
+    position: WorkflowPosition,
+    failed: ContactStep,
     usable_channels: Collection[Channel],
     tried: Tried,
 ) -> FallBackNow | None:
@@ -158,10 +158,10 @@ def decide_late_failure(
     following = find_channel(failed, usable_channels, tried)
     if following is None:
         return None
-    return FallBackNow(following, Position(_find_place(process, position, failed), None))
+    return FallBackNow(following, WorkflowPosition(_find_place(process, position, failed), None))
 
 
-def _find_place(process: Process, position: Position, failed: CommunicationStep) -> int | None:
+def _find_place(process: Process, position: WorkflowPosition, failed: ContactStep) -> int | None:
     """The WAIT the claim is in, which begins anew; else where it stands."""
     index = process.index_of(position.next_step_id)
     before = process.steps[index - 1] if index > process.index_of(failed.id) + 1 else None

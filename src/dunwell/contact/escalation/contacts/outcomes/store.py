@@ -12,7 +12,7 @@ import msgspec
 from dunwell.contact.escalation.contacts.outcomes.settlement import FallBackNow
 from dunwell.contact.escalation.contacts.store import read_contact
 from dunwell.contact.escalation.store import CONTACTS, columns
-from dunwell.contact.messages.contact import Contact
+from dunwell.contact.messages.contact import LeasedContact
 from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import WRITTEN_BY
@@ -97,12 +97,12 @@ class ClaimNow(msgspec.Struct, frozen=True, gc=False):
     sent_version_id: UUID | None
 
 
-class LockedContact(msgspec.Struct, frozen=True, gc=False):
+class AnsweredRow(msgspec.Struct, frozen=True, gc=False):
     """A contact whatever its state, with its claim. Its process is that of its own run, if the
     claim was assigned anew meanwhile."""
 
     state: str
-    contact: Contact
+    contact: LeasedContact
     claim: ClaimNow
 
     @property
@@ -139,12 +139,12 @@ async def save_settled(tx: Connection, merchant_id: int, now: datetime, rows: Se
 
 async def lock_contact(
     tx: Connection, merchant_id: int, communication_id: UUID
-) -> LockedContact | None:
+) -> AnsweredRow | None:
     row = await tx.fetchrow(_LOCK_ONE, merchant_id, communication_id)
     if row is None:
         return None
     contact = read_contact({**row, "run": row["contact_run"]})
-    return LockedContact(row["state"], contact, _read_claim(row))
+    return AnsweredRow(row["state"], contact, _read_claim(row))
 
 
 async def read_state(tx: Connection, merchant_id: int, communication_id: UUID) -> str:
@@ -161,7 +161,7 @@ async def save_late_failure(
 
 
 async def save_fallback(
-    tx: Connection, merchant_id: int, failed: Contact, decision: FallBackNow,
+    tx: Connection, merchant_id: int, failed: LeasedContact, decision: FallBackNow,
     *, now: datetime, communication_id: UUID,
 ) -> None:  # fmt: skip
     """The contact that is tried instead of one that failed, and where its claim waits for it."""

@@ -39,7 +39,7 @@ class FontFace:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class FontChoice:
     """faces: to be loaded beside what comes along, in this order. missing: scripts that no font has
     all characters of."""
 
@@ -53,14 +53,14 @@ class FontShelf:
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._folders = tuple(folders)
 
-    def choose(self, text: str) -> Choice:
+    def choose(self, text: str) -> FontChoice:
         """For all characters of a text; the same text gives the same choice."""
         if text.isascii():
-            return Choice()
+            return FontChoice()
         needed = sorted(find_foreign(text))
-        return self._choose(needed) if needed else Choice()
+        return self._choose(needed) if needed else FontChoice()
 
-    def _choose(self, needed: Sequence[str]) -> Choice:
+    def _choose(self, needed: Sequence[str]) -> FontChoice:
         starts, ends = _load_coverage("others")
         along = {each for each in needed if is_within(ord(each), starts, ends)}
         # Arrows and ticks look as good in what comes along; names have a hand of their own.
@@ -75,7 +75,7 @@ class FontShelf:
             chosen.append(FontFace(best[0], best[1].index))
             left -= {each for each in left if best[1].has(each)}
         left -= along
-        return Choice(tuple(chosen), tuple(sorted({name_script(each) for each in left})))
+        return FontChoice(tuple(chosen), tuple(sorted({name_script(each) for each in left})))
 
 
 def find_foreign(text: Iterable[str]) -> set[str]:

@@ -6,7 +6,7 @@ next batch; those whose files are gone did not leave, and the next channel is tr
 
 from collections.abc import Sequence
 
-from dunwell.accounts.installation.audit_log import Act, save_installation_audit
+from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
@@ -51,7 +51,7 @@ async def settle_doubted(
         await save_reports(tx, reports, real_now=real_now, ids=resources.ids)
         settled = len(gone) + await clear_asked(tx, line, keys, real_now)
     if settled:
-        act = Act(
+        act = InstallationAct(
             actor_kind=actor.kind,
             actor_id=actor.actor_id,
             action="letters.settle",

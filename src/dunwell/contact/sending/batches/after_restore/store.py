@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.contact.sending.batches.manifest import Manifest
+from dunwell.contact.sending.batches.manifest import PrintManifest
 from dunwell.platform.database.database import Connection
 from dunwell.platform.ids import uuid7
 
@@ -159,7 +159,11 @@ async def find_newest(connection: Connection, line: str, before: datetime) -> UU
 
 
 async def save_found(
-    tx: Connection, manifest: Manifest, content: bytes, letters: Sequence[Key], real_now: datetime
+    tx: Connection,
+    manifest: PrintManifest,
+    content: bytes,
+    letters: Sequence[Key],
+    real_now: datetime,
 ) -> None:
     """A batch that was released in the lost time. letters: those of its that are ours."""
     head = manifest.head

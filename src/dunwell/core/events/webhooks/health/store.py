@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.core.events.deliveries.proof import MOST_GAPS, MOST_NUMBERED, Counted, Gap
+from dunwell.core.events.deliveries.proof import MOST_GAPS, MOST_NUMBERED, Counted, DeliveryGap
 from dunwell.core.events.webhooks.endpoint import (
     MOST_COUNTED,
     EndpointHealth,
     ToldEndpoint,
     UndeliveredEvents,
 )
-from dunwell.core.events.webhooks.retry import Health
+from dunwell.core.events.webhooks.retry import FailureHistory
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
@@ -106,7 +106,7 @@ def _read(row: Row) -> EndpointHealth:
         url=row["url"],
         types=tuple(row["types"]),
         created_at=row["created_at"],
-        health=Health(
+        health=FailureHistory(
             row["first_failure_at"],
             row["gone_at"],
             disabled_at=row["disabled_at"],
@@ -123,7 +123,7 @@ def _read(row: Row) -> EndpointHealth:
 
 async def load_proof(
     tx: Connection, merchant_id: int, endpoint_id: UUID, asked_from: int
-) -> tuple[Counted, list[Gap]]:
+) -> tuple[Counted, list[DeliveryGap]]:
     """The counts, and the first MOST_GAPS of what is open, by number."""
     rows = await tx.fetch(
         _PROVE, merchant_id, endpoint_id, asked_from, MOST_NUMBERED, MOST_GAPS
@@ -131,7 +131,7 @@ async def load_proof(
     first = rows[0]
     counted = Counted(first["numbered"], asked_from, first["last_sent"], first["open"])
     gaps = [
-        Gap(
+        DeliveryGap(
             number=row["number"],
             event_id=row["event_id"],
             type=row["type"],
