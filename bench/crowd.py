@@ -23,7 +23,7 @@ from dunwell.accounts.users.sessions.open_session import OpenedBy, open_session
 from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
 from dunwell.accounts.users.store import save_new_user
 from dunwell.accounts.users.user import NewUser, UserRoles
-from dunwell.accounts.users.user_work import PeopleWork, Visitor
+from dunwell.accounts.users.user_work import UserWork, Visitor
 from dunwell.cases.assignment.edit_rules import edit_rules_draft
 from dunwell.cases.assignment.editing import SetDefault
 from dunwell.core.events.store import save_spans
@@ -107,7 +107,7 @@ async def fill_crowd(ground: Ground, rows: int, *, keeps_indexes: bool = False) 
 async def _let_in(bench: BenchMerchant) -> tuple[UUID, str]:
     resources = bench.resources
     async with resources.database.transaction() as tx:
-        work = PeopleWork.open(resources, tx, operator_actor("bench"))
+        work = UserWork.open(resources, tx, operator_actor("bench"))
         user_id = work.ids.new(work.now)
         admin = NewUser("admin@example.org", "Admin", "de", UserRoles(Role.ADMIN))
         await save_new_user(tx, user_id, admin, work.now)

@@ -12,7 +12,7 @@ import pikepdf
 from bench.debtor import Debtor, find_place, open_claim
 from bench.merchant import BenchMerchant
 from dunwell.contact.escalation.change_attachments import attach_file
-from dunwell.contact.messages.links import give_claim_token
+from dunwell.contact.messages.links import activate_claim_token
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.upload import NewUpload
@@ -163,7 +163,7 @@ def _show(debtor: Debtor, path: str, state: str = "") -> Page:
 
 async def _give_link(bench: BenchMerchant, claim_id: int) -> str:
     async with bench.resources.database.transaction() as tx:
-        token = await give_claim_token(
+        token = await activate_claim_token(
             tx, bench.resources.keys, bench.merchant.merchant_id, claim_id, datetime.now(UTC)
         )
     return f"/q/{token}"

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.contact.messages.links import give_claim_token
+from dunwell.contact.messages.links import activate_claim_token
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep
@@ -69,7 +69,7 @@ async def test_the_claims_own_link_belongs_to_no_communication(doorstep: Doorste
     resources, till = doorstep.till.resources, doorstep.till
     async with resources.database.transaction() as tx:
         for _ in range(2):
-            token = await give_claim_token(
+            token = await activate_claim_token(
                 tx, resources.keys, till.merchant_id, doorstep.claim_id, till.now
             )
 

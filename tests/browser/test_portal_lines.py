@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.operations.alerts.look import look_for_alarms
+from dunwell.operations.alerts.look import check_for_alerts
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import list_loose_ends
 from tests.browser.site import Stage
@@ -53,7 +53,7 @@ async def test_lines_and_alarms_are_accessible_and_fit(
             await house.rows(
                 _FILL, seat.world.claim_id, line, place, sent, failed, why, number, now
             )
-        await look_for_alarms(resources, lambda _: None, "")
+        await check_for_alerts(resources, lambda _: None, "")
         for path, name in (("/portal/lines", "lines"), (seat.address(""), "start")):
             address = path if path.startswith("http") else f"{seat.site.origin}{path}"
             answer = await seat.page.goto(address)

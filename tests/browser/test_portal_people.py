@@ -7,7 +7,7 @@ import pyotp
 import pytest
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
@@ -31,7 +31,7 @@ async def served(resources: Resources, database: Database) -> AsyncIterator[Serv
 
 
 async def make_link(served: Served, email: str) -> str:
-    reception: Reception = a_reception(served.resources)
+    reception: SignInServices = a_reception(served.resources)
     made = await invite(reception, a_new_user(email))
     return f"{served.origin}/portal/invitation/{made.secret}"
 

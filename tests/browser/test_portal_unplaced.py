@@ -12,7 +12,7 @@ from dunwell.contact.escalation.reports.join_reports import join_reports
 from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import save_report
-from dunwell.contact.sending.take_incoming_sms import take_incoming_sms
+from dunwell.contact.sending.take_incoming_sms import receive_sms
 from dunwell.platform.resources import Resources
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
@@ -42,7 +42,7 @@ async def fill(resources: Resources) -> None:
     await apply_installation(resources, check_installation({"lines": _LINES}), secrets)
     for number, (sender, text) in enumerate(_WRITTEN):
         incoming = Incoming("sms-kannel", str(number), sender, "+4930123456", text)
-        await take_incoming_sms(resources, incoming)
+        await receive_sms(resources, incoming)
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         for report in (_REPORT, replace(_REPORT, provider_id="2", state="DELAYED", reason="")):

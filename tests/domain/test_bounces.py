@@ -19,9 +19,9 @@ from dunwell.adapters.mail.incoming import (
     Envelope,
     WantedMail,
     find_return_address,
-    keep_unread,
     make_mail,
     read_message,
+    wrap_unreadable_mail,
 )
 from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Reference, Report
@@ -42,7 +42,11 @@ def _read(content: bytes, recipient: str = BOUNCE, sender: str = "") -> Report |
     envelope = Envelope("post", sender, recipient, content)
     address = find_return_address(KEYS, envelope)
     read = read_message(WantedMail(content, sender))
-    return make_mail(envelope, address, read) if read.is_read else keep_unread(envelope, address)
+    return (
+        make_mail(envelope, address, read)
+        if read.is_read
+        else wrap_unreadable_mail(envelope, address)
+    )
 
 
 @pytest.mark.parametrize("name", TABLE)

@@ -107,7 +107,7 @@ _NO_ROW = {
         apply.preview_workflows,
         routes_list.begin_definition,
         parts_shown.check_part,
-        foresee_costs.prepare_costs, look_at_workflows.look_at_draft,
+        foresee_costs.prepare_costs, look_at_workflows.load_draft_for_editor,
         publish_workflow.plan_publication,
         preview_draft.preview_draft,
         preview_effects.preview_effects,
@@ -140,7 +140,7 @@ _NO_ROW = {
         start_payment.start_payment,
         parts_shown.save_part,
         publish_workflow.publish_workflow,
-        edit_text.edit_text, heed_refusals.heed_refusals,
+        edit_text.edit_text, heed_refusals.suppress_refused_addresses,
         edit_draft.add_step, edit_draft.double_step,
         edit_draft.move_step, edit_draft.shift_step,
     ),
@@ -150,22 +150,22 @@ _NO_ROW = {
         end_claim.end_claim,
         engine.record_decisions,
         settle_contacts.record_answers,
-        sweep_modalities.tell_plans,
-        tell_debtor.tell_debtor, balancing.collect_if_paid,
+        sweep_modalities.notify_of_plans,
+        tell_debtor.notify_debtor, balancing.collect_if_paid,
         balancing.use_surplus, expire_transfer.complete_transfer,
         expire_transfer.find_arrived,
         expire_transfer.load_awaited_requests,
         edit_draft.store_changed_draft,
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
-        send_drafted.keep_draft,
+        send_drafted.save_form_draft,
         send_drafted.drop_draft_files,
         send_drafted.send_dispute,
         send_drafted.send_draft_files,
     ),
     "The installation's own audit log has its row.": (
-        settle_doubted.settle_doubted,
-        unmatched.look_at_unplaced,
+        settle_doubted.resolve_doubted_letters,
+        unmatched.mark_unmatched_as_seen,
     ),
     "Its SQL, create_claims.sql, writes a row for each request.": (
         create_claims.create_claims,
@@ -225,13 +225,13 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     answer_dispute.rest_after_answer: _TOLD,
     engine.Engine._run: _SET,
     join_reports.report_failure: _TOLD,
-    settle_contacts.settle_contacts: _SET,
+    settle_contacts.record_outcomes: _SET,
     replay.replay_given_up: _SENT,
     replay.replay_events: _SENT,
     send_test.begin_test: _SENT,
     send_trial.begin_trial: _SENT,
     take_reply.see_replies: _LOOK,
-    take_reply.take_reply: "it is new, and a hold it opens tells its own",
+    take_reply.receive_reply: "it is new, and a hold it opens tells its own",
     uploads._remove_rows: _SET,
     read_jobs.open_export: _LOOK,
     extend_session.end_session: _VISIT,
@@ -244,7 +244,7 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     settled.report_notice_failure: _TOLD,
     settle_payment._report_mismatch: "nothing is booked; a person has to look",
     take_request.audit_request: "the action says what it is from then on",
-    looking.look_at_claim: _LOOK,
+    looking.open_claim: _LOOK,
     looking.note_list: _LOOK,
 }
 
@@ -282,7 +282,7 @@ def test_what_changes_something_says_what_was_before_and_after(
 
 # Functions that write what a person began, which a module with another row would hide.
 _WRITES_ITSELF = (
-    rules_draft.keep_draft, drafts.save_draft,
+    rules_draft.replace_draft, drafts.save_draft,
     save_draft.save_draft,
 )  # fmt: skip
 

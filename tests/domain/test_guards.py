@@ -16,7 +16,7 @@ from dunwell.contact.messages.guards.guards import (
     decide_contacts,
     find_first_day,
     has_room,
-    take_back,
+    remove_contact_day,
 )
 
 MONDAY = date(2026, 3, 2)
@@ -81,8 +81,8 @@ def test_lowered_limits_rule_what_comes_and_old_days_are_dropped() -> None:
 
 
 def test_a_day_is_taken_back_once() -> None:
-    assert take_back([MONDAY, MONDAY, MONDAY + DAY], MONDAY) == [MONDAY, MONDAY + DAY]
-    assert take_back([MONDAY + DAY], MONDAY) == [MONDAY + DAY]
+    assert remove_contact_day([MONDAY, MONDAY, MONDAY + DAY], MONDAY) == [MONDAY, MONDAY + DAY]
+    assert remove_contact_day([MONDAY + DAY], MONDAY) == [MONDAY + DAY]
 
 
 people = st.lists(st.sampled_from([ANNA, HER_NUMBER, BERND]), min_size=1, max_size=3, unique=True)
@@ -109,7 +109,7 @@ def test_no_person_is_contacted_more_often_than_the_limits_whatever_is_given_bac
         for each in verdict.passed:
             for identity in each.identities:
                 if each.contact_id.int in failing:
-                    known[identity] = take_back(known[identity], today)
+                    known[identity] = remove_contact_day(known[identity], today)
                 else:
                     contacted[identity].append(today)
     for dates in contacted.values():

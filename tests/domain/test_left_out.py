@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.placeholders import PAY_BY, find_used, leave_out
+from dunwell.contact.messages.placeholders import PAY_BY, find_used, remove_sentences
 from dunwell.contact.messages.rendering import render_email, render_sms
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
 from tests.support.definitions import a_definition
@@ -38,12 +38,12 @@ PAY = "Bitte zahlen Sie bis zum {{ payBy }}."
     ],
 )
 def test_a_sentence_goes_as_a_whole(text: str, left: str) -> None:
-    assert leave_out(text, {PAY_BY}) == left
+    assert remove_sentences(text, {PAY_BY}) == left
 
 
 @given(st.text("ab.!? \n-{}", max_size=60), st.text("ab.!? \n-", max_size=60))
 def test_nothing_of_it_is_left_and_nothing_is_made_up(before: str, after: str) -> None:
-    left = leave_out(before + " {{ payBy }} " + after, {PAY_BY})
+    left = remove_sentences(before + " {{ payBy }} " + after, {PAY_BY})
     assert PAY_BY not in find_used(left)
     assert set(left) <= set(before + after + " \n{}payBy")
 
@@ -51,7 +51,7 @@ def test_nothing_of_it_is_left_and_nothing_is_made_up(before: str, after: str) -
 @given(st.text(max_size=80))
 def test_a_text_that_names_no_day_stays_as_it_is(text: str) -> None:
     if PAY_BY not in find_used(text):
-        assert leave_out(text, {PAY_BY}) == text
+        assert remove_sentences(text, {PAY_BY}) == text
 
 
 def test_messages_name_the_pay_by_date() -> None:

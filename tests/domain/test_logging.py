@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.platform.logging import LineFormatter, describe_error, keep_allowed
+from dunwell.platform.logging import LineFormatter, describe_error, filter_allowed_fields
 
 CANARY = "erika.mustermann@example.org"
 
@@ -16,12 +16,14 @@ def a_record(name: str, message: str, *values: object) -> logging.LogRecord:
 
 def test_fields_that_are_not_listed_are_dropped() -> None:
     event = {"event": "created", "claim_id": 7, "email": CANARY, "count": 2}
-    assert keep_allowed(event) == {"event": "created", "claim_id": 7, "count": 2}
+    assert filter_allowed_fields(event) == {"event": "created", "claim_id": 7, "count": 2}
 
 
 def test_values_are_plain_and_short() -> None:
     event_id = UUID(int=5)
-    kept = keep_allowed({"event_id": event_id, "state": "x" * 500, "rows": [1], "type": {"a": 1}})
+    kept = filter_allowed_fields(
+        {"event_id": event_id, "state": "x" * 500, "rows": [1], "type": {"a": 1}}
+    )
     assert kept == {"event_id": str(event_id), "state": "x" * 200, "rows": [1], "type": "dict"}
 
 
@@ -54,4 +56,4 @@ def test_a_librarys_exception_is_told_by_class() -> None:
 
 def test_a_line_and_what_was_met_there_are_named() -> None:
     event = {"event": "status file refused", "line": "post", "uid": 7, "code": 550, "batch": "b"}
-    assert keep_allowed({**event, "recipient": "ada@example.org"}) == event
+    assert filter_allowed_fields({**event, "recipient": "ada@example.org"}) == event

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.contact.messages.letters.address import leave_out_emoji, print_debtor, render_address
+from dunwell.contact.messages.letters.address import print_debtor, remove_emoji, render_address
 from dunwell.core.claims.fields import DebtorName
 
 
@@ -21,7 +21,7 @@ from dunwell.core.claims.fields import DebtorName
     ],
 )
 def test_an_emoji_is_left_out(name: str, printed: str) -> None:
-    assert leave_out_emoji(name) == printed
+    assert remove_emoji(name) == printed
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_an_emoji_is_left_out(name: str, printed: str) -> None:
     ],
 )  # fmt: skip
 def test_everything_else_stays(name: str) -> None:
-    assert leave_out_emoji(name) == name
+    assert remove_emoji(name) == name
 
 
 def test_a_part_that_is_an_emoji_alone_leaves_no_blank_line() -> None:

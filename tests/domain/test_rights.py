@@ -68,7 +68,7 @@ _ASKED_BY: Mapping[Right, set[Callable[..., object]]] = {
         answer_modality.reject_modality,
     },
     Right.CONTACT_SETTINGS: {
-        settle_contacts.settle_unknown,
+        settle_contacts.resolve_unknown_contact,
         suppression.lift_suppression,
         suppression.suppress,
     },

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.platform.text.texts import say_count
+from dunwell.platform.text.texts import render_count
 
 
 @pytest.mark.parametrize(
@@ -13,4 +13,4 @@ from dunwell.platform.text.texts import say_count
     ],
 )  # fmt: skip
 def test_one_is_one_and_all_else_are_many(count: int, thing: str, words: str) -> None:
-    assert say_count(count, thing) == words
+    assert render_count(count, thing) == words

@@ -7,9 +7,9 @@ from dunwell.core.workflows.text_places import (
     TextPlace,
     Written,
     list_places,
-    put_text,
     read_part,
     read_text,
+    replace_text,
 )
 from tests.support.texts import a_texts_definition
 
@@ -22,7 +22,7 @@ _LETTER = TextPlace("templates", "reminder", "en", "LETTER")
 def test_what_is_read_and_put_back_changes_nothing(place: TextPlace) -> None:
     written = read_text(_DEFINITION, place)
     assert written is not None
-    assert put_text(_DEFINITION, place, written) == _DEFINITION
+    assert replace_text(_DEFINITION, place, written) == _DEFINITION
 
 
 def test_all_places_are_listed_and_no_others() -> None:
@@ -35,7 +35,7 @@ def test_all_places_are_listed_and_no_others() -> None:
 
 
 def test_a_text_is_put_beside_the_others() -> None:
-    changed = put_text(_DEFINITION, _LETTER, Written("{{ items }}", "Your invoice"))
+    changed = replace_text(_DEFINITION, _LETTER, Written("{{ items }}", "Your invoice"))
 
     letter = changed.templates["reminder"].letter
     assert letter is not None
@@ -47,14 +47,14 @@ def test_a_text_is_put_beside_the_others() -> None:
 def test_the_last_text_of_a_channel_takes_the_channel_along() -> None:
     german = TextPlace("templates", "reminder", "de", "LETTER")
 
-    changed = put_text(_DEFINITION, german, None)
+    changed = replace_text(_DEFINITION, german, None)
 
     assert changed.templates["reminder"].letter is None
     assert changed.templates["reminder"].email == _DEFINITION.templates["reminder"].email
 
 
 def test_a_subject_alone_is_kept() -> None:
-    changed = put_text(_DEFINITION, _LETTER, Written("", "Your invoice"))
+    changed = replace_text(_DEFINITION, _LETTER, Written("", "Your invoice"))
 
     assert read_text(changed, _LETTER) == Written("", "Your invoice")
 
@@ -62,7 +62,9 @@ def test_a_subject_alone_is_kept() -> None:
 def test_a_new_name_makes_a_template_and_a_snippet() -> None:
     mail, snippet = TextPlace("templates", "last", "de", "SMS"), TextPlace("snippets", "new", "de")
 
-    changed = put_text(put_text(_DEFINITION, mail, Written("Kurz")), snippet, Written("Neu"))
+    changed = replace_text(
+        replace_text(_DEFINITION, mail, Written("Kurz")), snippet, Written("Neu")
+    )
 
     assert isinstance(changed.templates["last"], Template)
     assert read_part(changed, snippet) == {"de": "Neu"}

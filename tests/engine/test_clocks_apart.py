@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.contact.escalation.engine import Engine
 from dunwell.interfaces.api.readiness import Readiness
 from dunwell.interfaces.worker.loops import Loop, run_loops
-from dunwell.operations.alerts.look import look_for_alarms, read_alarms
-from dunwell.operations.alerts.tell_clocks import tell_clocks
+from dunwell.operations.alerts.look import check_for_alerts, read_alarms
+from dunwell.operations.alerts.tell_clocks import raise_clock_alert
 from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import ClocksApart, DatabaseTime, WatchedClock
@@ -81,10 +81,10 @@ async def test_the_alarm_names_host_and_clocks_and_is_over_when_they_agree(
     resources: Resources,
 ) -> None:
     wrong = await _watched(resources, _AHEAD)
-    assert await tell_clocks(wrong, "web-2")
-    assert await tell_clocks(wrong, "web-2")
+    assert await raise_clock_alert(wrong, "web-2")
+    assert await raise_clock_alert(wrong, "web-2")
     by_database = replace(wrong, clock=DatabaseTime(wrong.clock))
-    await look_for_alarms(by_database, _find_no_line, "")
+    await check_for_alerts(by_database, _find_no_line, "")
     async with resources.database.transaction() as tx:
         [alarm] = (await read_alarms(tx, COMMAND_LINE, datetime.now(UTC))).standing
     assert (alarm.kind, alarm.subject) == ("CLOCKS_APART", "web-2")
@@ -93,8 +93,8 @@ async def test_the_alarm_names_host_and_clocks_and_is_over_when_they_agree(
                          " seen_at = seen_at - interval '16 minutes'")  # fmt: skip
         await tx.execute("DELETE FROM alarm_watch")
     right = await _watched(resources, timedelta(0))
-    assert not await tell_clocks(right, "web-2")
-    await look_for_alarms(right, _find_no_line, "")
+    assert not await raise_clock_alert(right, "web-2")
+    await check_for_alerts(right, _find_no_line, "")
     async with resources.database.transaction() as tx:
         assert (await read_alarms(tx, COMMAND_LINE, datetime.now(UTC))).standing == []
 
@@ -104,7 +104,7 @@ async def test_a_look_in_the_future_keeps_nobody_from_looking(resources: Resourc
     right = await _watched(resources, timedelta(0))
     async with resources.database.transaction() as tx:
         await tx.execute("INSERT INTO alarm_watch (watch, looked_at) VALUES (1, now() + '8 days')")
-    await look_for_alarms(right, _find_no_line, "")
+    await check_for_alerts(right, _find_no_line, "")
     async with resources.database.transaction() as tx:
         looked_at = await tx.fetchval("SELECT looked_at FROM alarm_watch")
     assert abs(looked_at - datetime.now(UTC)) < timedelta(minutes=5)

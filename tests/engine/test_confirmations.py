@@ -16,10 +16,10 @@ from dunwell.cases.payments.requests.transfers import SentTransfer, announce_tra
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice import MOST_AN_HOUR
 from dunwell.contact.notices.occasions.facts import PauseFacts
-from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
 from dunwell.contact.notices.settled import KEPT_FOR, report_notice_failure, sweep_notices
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
+from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
@@ -213,7 +213,7 @@ async def test_many_workers_tell_it_once_while_its_channel_is_slow(
     """None of them takes what is under way as told: what is refused in the end goes by SMS."""
     till.house.channels[0].answers = [Temporary(60), Permanent("no such mailbox")]
     await _pay(till)
-    await asyncio.gather(*(tell_occasions(resources, a_writer(till.house)) for _ in range(4)))
+    await asyncio.gather(*(plan_occasions(resources, a_writer(till.house)) for _ in range(4)))
     await tell(till.house)
     clock.advance(timedelta(minutes=2))
     await tell(till.house)
@@ -226,7 +226,7 @@ async def test_what_is_undone_is_not_told(till: Till) -> None:
         trial = connection.transaction()
         await trial.start()
         work = Work.open(till.resources, connection, till.house.merchant, ERP)
-        assert await tell_debtor(work, till.claim_id, "1", PauseFacts("INV-1001", TODAY))
+        assert await notify_debtor(work, till.claim_id, "1", PauseFacts("INV-1001", TODAY))
         await trial.rollback()
     await tell(till.house)
     assert _sent(till) == []
@@ -235,8 +235,8 @@ async def test_what_is_undone_is_not_told(till: Till) -> None:
 async def test_what_is_told_later_waits(till: Till, clock: MovableClock) -> None:
     async with till.house.work(ERP) as work:
         facts, at = PauseFacts("INV-1001", TODAY), clock.now() + timedelta(days=1)
-        assert await tell_debtor(work, till.claim_id, "1", facts, not_before=at)
-        assert not await tell_debtor(work, till.claim_id, "1", facts)
+        assert await notify_debtor(work, till.claim_id, "1", facts, not_before=at)
+        assert not await notify_debtor(work, till.claim_id, "1", facts)
     await tell(till.house)
     assert _sent(till) == []
     clock.advance(timedelta(days=1))

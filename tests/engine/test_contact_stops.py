@@ -8,8 +8,8 @@ import pytest
 from dunwell.cases.disputes.answer_dispute import confirm_right_person
 from dunwell.contact.messages.suppression import find_stopped_claims
 from dunwell.contact.notices.occasions.facts import ObjectionFacts
-from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
-from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
+from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
+from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, answer, dispute, withdraw
@@ -82,7 +82,7 @@ async def test_nothing_else_is_sent_either_and_other_merchants_write_on(
     await dispute(house, claim_id, "PERSON_DIED")
     async with house.work() as work:
         facts = ObjectionFacts("B", "7K3M-9QXA", date(2026, 3, 20))
-        await tell_debtor(work, second, "one", facts)
+        await notify_debtor(work, second, "one", facts)
     await tell(house)
     assert house.channels[0].sent == []
     assert await house.rows("SELECT FROM debtor_notices WHERE merchant_id = $1") == []
@@ -103,7 +103,7 @@ async def test_a_notice_planned_before_is_not_sent_after(
 ) -> None:
     house, claim_id = await a_house(resources, clock)
     await dispute(house, claim_id, "AMOUNT_WRONG", "ten too much")
-    assert await tell_occasions(resources, a_writer(house)) == 1
+    assert await plan_occasions(resources, a_writer(house)) == 1
     await dispute(house, claim_id, "PERSON_DIED")
     await tell(house)
     assert house.channels[0].sent == []

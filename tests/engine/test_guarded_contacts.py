@@ -7,7 +7,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.messages.guards.store import give_back
+from dunwell.contact.messages.guards.store import free_contact_days
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -132,7 +132,7 @@ async def test_giving_back_twice_gives_back_once(resources: Resources, clock: Mo
     ids = await house.rows("SELECT communication_id FROM communications WHERE merchant_id = $1")
     for _ in range(2):
         async with house.work() as work:
-            await give_back(work.tx, work.merchant_id, [ids[0]["communication_id"]])
+            await free_contact_days(work.tx, work.merchant_id, [ids[0]["communication_id"]])
     assert await contact_days(house) == [[START.date()]]
 
 

@@ -11,7 +11,10 @@ import pytest
 from dunwell.accounts.installation.delivery_providers import BatchRule
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.sending.batches.after_restore.settle_doubted import GONE, settle_doubted
+from dunwell.contact.sending.batches.after_restore.settle_doubted import (
+    GONE,
+    resolve_doubted_letters,
+)
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.contact.sending.batches.store import lock_waiting
 from dunwell.core.claims.claim_holds import resume_claim
@@ -79,7 +82,7 @@ async def settle(post: LetterHouse, actor: Actor = COMMAND_LINE, *, was_released
     resources = post.house.resources
     keys = await rows(post, _KEYS)
     async with resources.database.transaction() as tx:
-        return await settle_doubted(
+        return await resolve_doubted_letters(
             tx, actor, resources, line=LINE,
             keys=[(key[0], key[1]) for key in keys], was_released=was_released,
         )  # fmt: skip

@@ -6,7 +6,7 @@ from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome
-from dunwell.contact.sending.store import lock_room, take_room
+from dunwell.contact.sending.store import lock_room, save_used_room
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.house import House, ScriptedLine
@@ -63,7 +63,7 @@ async def test_two_workers_share_a_lines_room(resources: Resources, clock: Movab
     for _ in range(3):
         async with resources.database.transaction() as tx:
             rooms.append(await lock_room(tx, "post", 10.0, now))
-            await take_room(tx, "post", 10.0, 4)
+            await save_used_room(tx, "post", 10.0, 4)
     assert rooms == [10, 6, 2]
     async with resources.database.transaction() as tx:
         assert await lock_room(tx, "post", 10.0, now) == 0

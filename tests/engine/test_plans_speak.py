@@ -18,7 +18,7 @@ from dunwell.contact.sending.channel import Permanent
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.states import ClaimTransition
 from dunwell.interfaces.landing.entering.store import find_link
-from dunwell.interfaces.landing.telling.tell_occasions import tell_occasions
+from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
 from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -128,7 +128,7 @@ async def test_while_the_news_is_under_way_nothing_happens(arrangement: Arrangem
     assert [row["until"] for row in await house.rows(_HOLDS)] == [None]
     assert await fees(arrangement) == 0
     # Written, and not sent yet.
-    await tell_occasions(house.resources, a_writer(house))
+    await plan_occasions(house.resources, a_writer(house))
     await house.run()
     assert [row["until"] for row in await house.rows(_HOLDS)] == [None]
     assert await fees(arrangement) == 0
@@ -240,7 +240,7 @@ async def test_many_workers_tell_each_once(arrangement: Arrangement) -> None:
     house.clock.move_to(REMINDED)
     await asyncio.gather(*(sweep_modalities(house.resources) for _ in range(3)))
     writer = a_writer(house)
-    await asyncio.gather(*(tell_occasions(house.resources, writer) for _ in range(3)))
+    await asyncio.gather(*(plan_occasions(house.resources, writer) for _ in range(3)))
     await tell(house)
     assert await subjects(arrangement) == ["Ihre nächste Rate an Nordwind"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.cases.payments.reverse_payment import reverse_payment
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.platform.clock import MovableClock
@@ -39,7 +39,7 @@ async def a_house_in_doubt(resources: Resources, clock: MovableClock, **given: A
 
 async def settle(house: House, *, was_sent: bool) -> str:
     async with house.work() as work:
-        return await settle_unknown(work, reference(house), was_sent=was_sent)
+        return await resolve_unknown_contact(work, reference(house), was_sent=was_sent)
 
 
 def reference(house: House) -> UUID:
@@ -199,5 +199,5 @@ async def test_another_merchants_communication_is_not_found(
     other = await a_house(resources, clock, key="hansen")
     async with other.work() as work:
         with pytest.raises(NotFound):
-            await settle_unknown(work, reference(house), was_sent=True)
+            await resolve_unknown_contact(work, reference(house), was_sent=True)
     assert await contacts(house) == [("UNKNOWN", 1, True)]

@@ -20,9 +20,9 @@ import pytest
 
 from dunwell.operations.recovery import wal_file
 from dunwell.operations.recovery.archive import WalArchive, load_standing, open_embedded
-from dunwell.operations.recovery.archive_health import ask_log, look_at_archive
+from dunwell.operations.recovery.archive_health import ask_log, check_archive
 from dunwell.operations.recovery.keep_archive import Keeper
-from dunwell.operations.recovery.point_in_time import go_back
+from dunwell.operations.recovery.point_in_time import restore_to_moment
 from dunwell.platform.config import Settings, load_settings
 from dunwell.platform.embedded.postgres import find_embedded, stop_server
 from dunwell.platform.resources import Resources
@@ -193,7 +193,7 @@ def test_an_archive_that_is_away_holds_nobody_up_and_goes_on_when_it_is_back(
         asyncio.run(mark(archived.settings, archived.archive))
         asyncio.run(end_segment(archived.settings))
         wait_until(lambda: asyncio.run(ask_log(url)).is_failing, "the server notices", seconds=5)
-        told = asyncio.run(look_at_archive(here, url))
+        told = asyncio.run(check_archive(here, url))
         assert "nothing is in it yet" in str(told)
         assert "See that DUNWELL_ARCHIVE_DIR is there" in str(told)
         assert list(here.iterdir()) == []  # nothing is begun beneath a disk that is away
@@ -204,7 +204,7 @@ def test_an_archive_that_is_away_holds_nobody_up_and_goes_on_when_it_is_back(
     standing = load_standing(archived.archive)
     assert standing.until is not None
     assert standing.until > archived.ends_at
-    told = asyncio.run(look_at_archive(here, url))
+    told = asyncio.run(check_archive(here, url))
     assert told == (f"reaches until {standing.until}, by 1 base backups", None)
 
 
@@ -291,7 +291,7 @@ def test_what_cannot_be_gone_back_to_is_refused_and_leaves_nothing(
     before = {*data_dir.rglob("*")}
     until = archived.begins_at if seconds < 0 else ends_at
     with pytest.raises(Exception, match=words):
-        go_back(read_folder(data_dir), archive, until + timedelta(seconds=seconds))
+        restore_to_moment(read_folder(data_dir), archive, until + timedelta(seconds=seconds))
     assert {*data_dir.rglob("*")} - before <= {data_dir / "dunwell.lock", data_dir / "secret.key"}
 
 

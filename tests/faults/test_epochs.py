@@ -6,7 +6,7 @@ import asyncpg
 
 from dunwell.core.events.event_log import save_events
 from dunwell.platform.database.database import Database
-from dunwell.platform.database.epochs import EpochOutcome, settle_epoch
+from dunwell.platform.database.epochs import EpochOutcome, check_epoch
 from dunwell.platform.database.migrate import migrate
 from tests.support.clusters import Cluster, Servers, a_shop, dump_into, serve
 from tests.support.webhooks import Outbox
@@ -22,7 +22,7 @@ _WAITING = (
 async def settle(cluster: Cluster) -> EpochOutcome:
     connection = await asyncpg.connect(cluster.url)
     try:
-        return await settle_epoch(connection)
+        return await check_epoch(connection)
     finally:
         await connection.close()
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.support.merchants import AT_NOON, a_merchant
@@ -15,7 +15,7 @@ def hasher() -> CountingHasher:
 
 
 @pytest.fixture
-def reception(resources: Resources, hasher: CountingHasher) -> Reception:
+def reception(resources: Resources, hasher: CountingHasher) -> SignInServices:
     return a_reception(resources, hasher)
 
 

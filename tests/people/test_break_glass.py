@@ -17,14 +17,14 @@ from dunwell.accounts.users.accept_invitation import (
 from dunwell.accounts.users.change_user import change_place
 from dunwell.accounts.users.invite_user import invite_first_admin, set_break_glass
 from dunwell.accounts.users.own_account import SignInChange, change_password
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
 from dunwell.accounts.users.sign_in.sign_in import (
     Gone,
     SignInEntry,
     WrongSignIn,
     check_password,
-    give_code,
+    check_totp_code,
 )
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity
 from dunwell.accounts.users.store import load_user
@@ -54,7 +54,7 @@ GLASS = replace(a_new_user("glass@example.org", name="Glass"), is_break_glass=Tr
 
 
 @pytest.fixture
-async def house(reception: Reception) -> AsyncIterator[House]:
+async def house(reception: SignInServices) -> AsyncIterator[House]:
     async with a_house(reception) as house:
         yield house
 
@@ -85,7 +85,7 @@ async def test_an_entry_of_before_opens_nothing_after(house: House) -> None:
     erika = await join(house.reception, a_new_user())
     entry = await enter(house.reception, erika)
     await house.change(required=True)
-    assert await give_code(house.reception, given(entry, "123456")) == Gone()
+    assert await check_totp_code(house.reception, given(entry, "123456")) == Gone()
 
 
 async def test_a_break_glass_admin_comes_in_and_it_is_sealed_and_told(house: House) -> None:

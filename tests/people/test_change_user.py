@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Right, Role
 from dunwell.accounts.users.change_user import change_place, end_user
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sign_in.sign_in import WrongSignIn, check_password
 from dunwell.accounts.users.store import list_users, load_user
 from dunwell.accounts.users.user import User, UserRoles, list_effective_rights
@@ -25,25 +25,27 @@ from tests.support.people import (
 )
 
 
-async def load(reception: Reception, user_id: UUID) -> User:
+async def load(reception: SignInServices, user_id: UUID) -> User:
     async with reception.work(OPERATOR) as work:
         user = await load_user(work.tx, user_id)
     assert user is not None
     return user
 
 
-async def change(reception: Reception, user_id: UUID, place: UserRoles, revision: int = 1) -> None:
+async def change(
+    reception: SignInServices, user_id: UUID, place: UserRoles, revision: int = 1
+) -> None:
     async with reception.work(OPERATOR) as work:
         await change_place(work, user_id, place, revision)
 
 
-async def end(reception: Reception, user_id: UUID) -> None:
+async def end(reception: SignInServices, user_id: UUID) -> None:
     async with reception.work(OPERATOR) as work:
         await end_user(work, user_id)
 
 
 async def test_a_change_counts_from_the_next_request_on(
-    reception: Reception, merchant_id: int
+    reception: SignInServices, merchant_id: int
 ) -> None:
     await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
@@ -57,7 +59,7 @@ async def test_a_change_counts_from_the_next_request_on(
     assert person.rights_everywhere == frozenset()
 
 
-async def test_the_second_of_two_changes_is_refused(reception: Reception) -> None:
+async def test_the_second_of_two_changes_is_refused(reception: SignInServices) -> None:
     await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     await change(reception, paul.user_id, UserRoles(Role.AUDITOR))
@@ -67,7 +69,9 @@ async def test_the_second_of_two_changes_is_refused(reception: Reception) -> Non
     assert (await load(reception, paul.user_id)).place == UserRoles(Role.AUDITOR)
 
 
-async def test_who_is_ended_is_out_at_once_and_can_be_invited_anew(reception: Reception) -> None:
+async def test_who_is_ended_is_out_at_once_and_can_be_invited_anew(
+    reception: SignInServices,
+) -> None:
     await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     await end(reception, paul.user_id)
@@ -83,7 +87,7 @@ async def test_who_is_ended_is_out_at_once_and_can_be_invited_anew(reception: Re
     ]  # fmt: skip
 
 
-async def test_nobody_is_ended_twice_nor_changed_after(reception: Reception) -> None:
+async def test_nobody_is_ended_twice_nor_changed_after(reception: SignInServices) -> None:
     await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     await end(reception, paul.user_id)
@@ -98,7 +102,7 @@ async def test_nobody_is_ended_twice_nor_changed_after(reception: Reception) -> 
 
 
 @pytest.mark.parametrize("place", [None, UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
-async def test_the_last_admin_stays(reception: Reception, place: UserRoles | None) -> None:
+async def test_the_last_admin_stays(reception: SignInServices, place: UserRoles | None) -> None:
     erika = await join(reception, a_new_user())
     await join(reception, a_new_user("op@example.org", name="Op", place=UserRoles(Role.OPERATOR)))
     await invite(reception, a_new_user("paul@example.org", name="Paul"))  # who has not joined
@@ -110,7 +114,7 @@ async def test_the_last_admin_stays(reception: Reception, place: UserRoles | Non
     assert await find(reception, erika.session.secret) is not None
 
 
-async def test_of_two_admins_who_end_each_other_one_stays(reception: Reception) -> None:
+async def test_of_two_admins_who_end_each_other_one_stays(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     both_there = asyncio.Barrier(2)
@@ -127,14 +131,16 @@ async def test_of_two_admins_who_end_each_other_one_stays(reception: Reception) 
     assert sorted(type(each).__name__ for each in outcomes) == ["InvalidState", "NoneType"]
 
 
-async def test_an_admin_may_add_to_what_they_are(reception: Reception, merchant_id: int) -> None:
+async def test_an_admin_may_add_to_what_they_are(
+    reception: SignInServices, merchant_id: int
+) -> None:
     erika = await join(reception, a_new_user())
     place = UserRoles(Role.ADMIN, {merchant_id: Role.MERCHANT_USER})
     await change(reception, erika.user_id, place)
     assert (await load(reception, erika.user_id)).place == place
 
 
-async def test_only_who_may_changes_people(reception: Reception, database: Database) -> None:
+async def test_only_who_may_changes_people(reception: SignInServices, database: Database) -> None:
     erika = await join(reception, a_new_user())
     operator = a_new_user("op@example.org", name="Op", place=UserRoles(Role.OPERATOR))
     person = await require(reception, (await join(reception, operator)).session)
@@ -146,7 +152,7 @@ async def test_only_who_may_changes_people(reception: Reception, database: Datab
     assert (await load(reception, person.user_id)).place == UserRoles(Role.OPERATOR)
 
 
-async def test_there_must_be_the_merchant(reception: Reception, merchant_id: int) -> None:
+async def test_there_must_be_the_merchant(reception: SignInServices, merchant_id: int) -> None:
     await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     wrong = UserRoles(None, {merchant_id: Role.AUDITOR, merchant_id + 1: Role.AUDITOR})

@@ -20,9 +20,14 @@ from dunwell.accounts.users.invite_user import (
     invite_user,
     reset_user,
 )
-from dunwell.accounts.users.passwords import PasswordFault, Reception
+from dunwell.accounts.users.passwords import PasswordFault, SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sign_in.sign_in import Gone, WrongSignIn, check_password, give_code
+from dunwell.accounts.users.sign_in.sign_in import (
+    Gone,
+    WrongSignIn,
+    check_password,
+    check_totp_code,
+)
 from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
@@ -47,14 +52,14 @@ from tests.support.people import (
 SECOND, HOUR = timedelta(seconds=1), timedelta(hours=1)
 
 
-async def a_joining(reception: Reception, link: str) -> Joining:
+async def a_joining(reception: SignInServices, link: str) -> Joining:
     invited = await find_invitation(reception, link, OPENER)
     assert invited is not None
     code = pyotp.TOTP(invited.app_secret).at(reception.now())
     return Joining(link, OPENER, HOME, randomness(), password=PASSWORD, code=code)
 
 
-async def test_a_link_is_good_once(reception: Reception) -> None:
+async def test_a_link_is_good_once(reception: SignInServices) -> None:
     link = (await invite(reception, a_new_user())).secret
     joining = await a_joining(reception, link)
     assert isinstance(await join_with_app(reception, joining), OpenedSession)
@@ -63,7 +68,7 @@ async def test_a_link_is_good_once(reception: Reception) -> None:
     assert await find_invitation(reception, link, OPENER) is None
 
 
-async def test_of_two_who_join_at_once_one_does(reception: Reception) -> None:
+async def test_of_two_who_join_at_once_one_does(reception: SignInServices) -> None:
     link = (await invite(reception, a_new_user())).secret
     joining = await a_joining(reception, link)
     outcomes = await asyncio.gather(*(
@@ -73,7 +78,7 @@ async def test_of_two_who_join_at_once_one_does(reception: Reception) -> None:
     assert outcomes.count(LinkFault.LINK) == 3
 
 
-async def test_looking_at_a_link_uses_nothing_up(reception: Reception) -> None:
+async def test_looking_at_a_link_uses_nothing_up(reception: SignInServices) -> None:
     link = (await invite(reception, a_new_user())).secret
     secrets = {(await a_joining(reception, link)).code for _ in range(3)}
     assert len(secrets) == 1
@@ -81,7 +86,7 @@ async def test_looking_at_a_link_uses_nothing_up(reception: Reception) -> None:
 
 @pytest.mark.parametrize(("after", "is_good"), [(72 * HOUR - SECOND, True), (72 * HOUR, False)])
 async def test_a_link_lasts_72_hours(
-    reception: Reception, clock: MovableClock, after: timedelta, is_good: bool
+    reception: SignInServices, clock: MovableClock, after: timedelta, is_good: bool
 ) -> None:
     link = (await invite(reception, a_new_user())).secret
     clock.advance(after)
@@ -102,7 +107,7 @@ async def test_a_link_lasts_72_hours(
     ],
 )
 async def test_what_is_not_right_keeps_the_link_as_it_was(
-    reception: Reception, database: Database, change: dict[str, str], fault: object
+    reception: SignInServices, database: Database, change: dict[str, str], fault: object
 ) -> None:
     link = (await invite(reception, a_new_user())).secret
     joining = await a_joining(reception, link)
@@ -111,20 +116,20 @@ async def test_what_is_not_right_keeps_the_link_as_it_was(
     assert isinstance(await join_with_app(reception, joining), OpenedSession)
 
 
-async def test_without_the_second_factor_nobody_comes_in(reception: Reception) -> None:
+async def test_without_the_second_factor_nobody_comes_in(reception: SignInServices) -> None:
     """Who was invited and did not join has no password to sign in with."""
     await invite(reception, a_new_user())
     outcome = await check_password(reception, "erika@example.org", "", HOME, randomness())
     assert outcome == WrongSignIn()
 
 
-async def test_joining_brings_ten_recovery_codes(reception: Reception) -> None:
+async def test_joining_brings_ten_recovery_codes(reception: SignInServices) -> None:
     codes = await read_codes(reception, await join(reception, a_new_user()))
     assert len(set(codes)) == 10
     assert all(len(code) == 29 for code in codes)
 
 
-async def test_only_admins_invite(reception: Reception, database: Database) -> None:
+async def test_only_admins_invite(reception: SignInServices, database: Database) -> None:
     operator = await join(reception, a_new_user(place=UserRoles(Role.OPERATOR)))
     person = await require(reception, operator.session)
     with pytest.raises(InsufficientScope):
@@ -148,7 +153,7 @@ async def test_only_admins_invite(reception: Reception, database: Database) -> N
     ],
 )
 async def test_what_cannot_be_a_user_is_told(
-    reception: Reception, database: Database, change: dict[str, object], code: str
+    reception: SignInServices, database: Database, change: dict[str, object], code: str
 ) -> None:
     await join(reception, a_new_user())
     new = a_new_user(**{"email": "new@example.org", **change})  # type: ignore[arg-type]
@@ -158,21 +163,23 @@ async def test_what_cannot_be_a_user_is_told(
     assert await count_rows(database, "users") == 1
 
 
-async def test_a_reset_ends_all_that_was_there(reception: Reception, clock: MovableClock) -> None:
+async def test_a_reset_ends_all_that_was_there(
+    reception: SignInServices, clock: MovableClock
+) -> None:
     erika = await join(reception, a_new_user())
     waiting = await enter(reception, erika)
     async with reception.work(OPERATOR) as work:
         link = (await reset_user(work, erika.user_id, randomness(RANDOM_BYTES))).secret
     clock.advance(timedelta(seconds=30))
     assert await find(reception, erika.session.secret) is None
-    assert await give_code(reception, given(waiting, erika.code(clock.now()))) == Gone()
+    assert await check_totp_code(reception, given(waiting, erika.code(clock.now()))) == Gone()
     outcome = await check_password(reception, erika.email, PASSWORD, HOME, randomness())
     assert outcome == WrongSignIn()
     joining = await a_joining(reception, link)
     assert isinstance(await join_with_app(reception, joining), OpenedSession)
 
 
-async def test_a_newer_link_ends_the_one_before(reception: Reception) -> None:
+async def test_a_newer_link_ends_the_one_before(reception: SignInServices) -> None:
     made = await invite(reception, a_new_user())
     async with reception.work(OPERATOR) as work:
         newer = await reset_user(work, made.user_id, randomness(RANDOM_BYTES))
@@ -181,7 +188,7 @@ async def test_a_newer_link_ends_the_one_before(reception: Reception) -> None:
 
 
 async def test_development_invites_its_first_admin_until_somebody_joins(
-    reception: Reception,
+    reception: SignInServices,
 ) -> None:
     async def first() -> str | None:
         async with reception.work(OPERATOR) as work:
@@ -198,7 +205,7 @@ async def test_development_invites_its_first_admin_until_somebody_joins(
     assert await first() is None
 
 
-async def test_a_password_is_told_apart_by_every_letter(reception: Reception) -> None:
+async def test_a_password_is_told_apart_by_every_letter(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     for wrong in (PASSWORD[:-1], PASSWORD + " ", PASSWORD.upper()):
         outcome = await check_password(reception, erika.email, wrong, HOME, randomness())
@@ -207,7 +214,7 @@ async def test_a_password_is_told_apart_by_every_letter(reception: Reception) ->
 
 
 async def test_a_password_is_judged_behind_the_right_code_alone(
-    reception: Reception,
+    reception: SignInServices,
 ) -> None:
     """Judging takes time; the code costs nothing."""
     link = (await invite(reception, a_new_user())).secret

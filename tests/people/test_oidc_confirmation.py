@@ -7,7 +7,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.confirm_session import is_confirmed
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.single_sign_on.finish_attempt import (
@@ -25,7 +25,7 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-async def house(reception: Reception) -> AsyncIterator[House]:
+async def house(reception: SignInServices) -> AsyncIterator[House]:
     async with a_house(reception) as house:
         yield house
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule, SignIn
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.installation import (
     check_file,
@@ -22,7 +22,7 @@ DISCOVERY = "/.well-known/openid-configuration"
 
 
 @pytest.fixture
-async def house(reception: Reception) -> AsyncIterator[House]:
+async def house(reception: SignInServices) -> AsyncIterator[House]:
     async with a_house(reception) as house:
         yield house
 

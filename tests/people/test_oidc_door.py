@@ -10,7 +10,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 import pytest
 
 from dunwell.accounts.installation.current_installation import StandingInstallation
-from dunwell.accounts.users.passwords import Passwords, Reception
+from dunwell.accounts.users.passwords import Passwords, SignInServices
 from dunwell.adapters.providers import StandingProviders
 from dunwell.interfaces.api.app import build_app
 from dunwell.interfaces.landing.application import build_site
@@ -51,7 +51,7 @@ class Site:
 async def site(resources: Resources) -> AsyncIterator[Site]:
     there = replace(resources, settings=replace(resources.settings, public_url=ORIGIN))
     passwords = Passwords(CountingHasher())
-    async with a_house(Reception(there, passwords)) as house:
+    async with a_house(SignInServices(there, passwords)) as house:
         installation = StandingInstallation(there)
         await installation.read()
         providers = StandingProviders(installation)

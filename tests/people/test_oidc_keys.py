@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, SignOnFailure
 from dunwell.accounts.users.single_sign_on.provider import Away
 from tests.support.durations import JUST
@@ -19,7 +19,7 @@ DISCOVERY = "/.well-known/openid-configuration"
 
 
 @pytest.fixture
-async def house(reception: Reception) -> AsyncIterator[House]:
+async def house(reception: SignInServices) -> AsyncIterator[House]:
     async with a_house(reception) as house:
         yield house
 

@@ -6,12 +6,12 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.sessions import find_session, sweep_people
 from dunwell.accounts.users.single_sign_on.let_in import RefusalReason, Unwelcome
 from dunwell.accounts.users.single_sign_on.provider import NotTaken, ToldLogout
-from dunwell.accounts.users.single_sign_on.take_logout import take_logout
+from dunwell.accounts.users.single_sign_on.take_logout import process_logout
 from tests.people.test_oidc_tokens import by_another_key, keyed_by_the_public_key, unsigned
 from tests.support.durations import JUST
 from tests.support.people import AWAY, a_new_user, join
@@ -20,7 +20,7 @@ from tests.support.single_sign_on import House, a_house, bring
 
 
 @pytest.fixture
-async def house(reception: Reception) -> AsyncIterator[House]:
+async def house(reception: SignInServices) -> AsyncIterator[House]:
     async with a_house(reception) as house:
         yield house
 
@@ -29,7 +29,7 @@ async def tell(house: House, **changed: Any) -> bool:
     """Whether the provider's token was taken."""
     token = house.scripted.build_logout(**changed)
     told = await house.adapter.read_logout(token, house.clock.now())
-    return isinstance(told, ToldLogout) and await take_logout(house.reception, "kontor", told)
+    return isinstance(told, ToldLogout) and await process_logout(house.reception, "kontor", told)
 
 
 async def list_open(house: House, *sessions: OpenedSession) -> list[bool]:

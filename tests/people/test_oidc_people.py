@@ -11,10 +11,15 @@ from dunwell.accounts.installation.single_sign_on_settings import GroupRule
 from dunwell.accounts.merchants.rights import Right, Role
 from dunwell.accounts.users.change_user import change_place, end_user
 from dunwell.accounts.users.invite_user import reset_user
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.sessions import find_session
-from dunwell.accounts.users.sign_in.sign_in import Gone, WrongSignIn, check_password, give_code
+from dunwell.accounts.users.sign_in.sign_in import (
+    Gone,
+    WrongSignIn,
+    check_password,
+    check_totp_code,
+)
 from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, SignOnFailure
 from dunwell.accounts.users.single_sign_on.let_in import RefusalReason, Unwelcome
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity
@@ -39,7 +44,7 @@ from tests.support.single_sign_on import ADMINS, House, a_house, a_provider, bri
 
 
 @pytest.fixture
-async def house(reception: Reception) -> AsyncIterator[House]:
+async def house(reception: SignInServices) -> AsyncIterator[House]:
     async with a_house(reception) as house:
         yield house
 
@@ -128,7 +133,7 @@ async def test_an_operator_says_who_is_whom_at_the_provider(house: House) -> Non
     entry = await enter(house.reception, erika)
     await link(house, erika.user_id, "erika-0001")
     assert not await is_open(house, erika.session)
-    assert await give_code(house.reception, given(entry, "123456")) == Gone()
+    assert await check_totp_code(house.reception, given(entry, "123456")) == Gone()
     assert (
         await check_password(house.reception, erika.email, PASSWORD, HOME, randomness())
         == WrongSignIn()

@@ -9,7 +9,7 @@ import pytest
 from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, SignOnFailure
 from tests.support.scripted_provider import (
     CLIENT_ID,
@@ -23,7 +23,7 @@ from tests.support.single_sign_on import House, a_house
 
 
 @pytest.fixture
-async def house(reception: Reception) -> AsyncIterator[House]:
+async def house(reception: SignInServices) -> AsyncIterator[House]:
     async with a_house(reception) as house:
         yield house
 

@@ -9,9 +9,9 @@ import pytest
 from argon2 import PasswordHasher
 
 from dunwell.accounts.users.factors.recovery_codes import (
+    delete_shown_codes,
     find_made_codes,
     make_codes,
-    put_codes_away,
 )
 from dunwell.accounts.users.factors.set_up_factor import (
     add_passkey,
@@ -28,9 +28,9 @@ from dunwell.accounts.users.own_account import (
     read_account,
     remove_own_factor,
 )
-from dunwell.accounts.users.passwords import Passwords, Reception
+from dunwell.accounts.users.passwords import Passwords, SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sign_in.sign_in import WrongSignIn, give_code, give_recovery_code
+from dunwell.accounts.users.sign_in.sign_in import WrongSignIn, check_recovery_code, check_totp_code
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
@@ -56,12 +56,12 @@ from tests.support.people import (
 
 
 @pytest.fixture
-async def erika(reception: Reception) -> Person:
+async def erika(reception: SignInServices) -> Person:
     return await join(reception, a_new_user())
 
 
 async def test_another_app_takes_the_place_of_the_one_before(
-    reception: Reception, clock: MovableClock, erika: Person
+    reception: SignInServices, clock: MovableClock, erika: Person
 ) -> None:
     person = await require(reception, erika.session)
     async with reception.work(person.actor) as work:
@@ -75,12 +75,12 @@ async def test_another_app_takes_the_place_of_the_one_before(
         assert not await confirm_app(work, person, pyotp.TOTP(started).at(clock.now()))
     clock.advance(timedelta(seconds=30))
     old = given(await enter(reception, erika), erika.code(clock.now()))
-    assert await give_code(reception, old) == WrongSignIn()
+    assert await check_totp_code(reception, old) == WrongSignIn()
     await sign_in(reception, replace(erika, app_secret=started))
 
 
 async def test_an_app_that_waits_for_its_first_code_opens_nothing(
-    reception: Reception, clock: MovableClock, erika: Person
+    reception: SignInServices, clock: MovableClock, erika: Person
 ) -> None:
     person = await require(reception, erika.session)
     async with reception.work(person.actor) as work:
@@ -89,12 +89,12 @@ async def test_an_app_that_waits_for_its_first_code_opens_nothing(
     assert started is not None
     clock.advance(timedelta(seconds=30))
     code = given(await enter(reception, erika), pyotp.TOTP(started).at(clock.now()))
-    assert await give_code(reception, code) == WrongSignIn()
+    assert await check_totp_code(reception, code) == WrongSignIn()
 
 
 @pytest.mark.parametrize(("late", "is_good"), [(-1, True), (0, False)])
 async def test_a_started_app_waits_ten_minutes(
-    reception: Reception, clock: MovableClock, erika: Person, late: int, is_good: bool
+    reception: SignInServices, clock: MovableClock, erika: Person, late: int, is_good: bool
 ) -> None:
     person = await require(reception, erika.session)
     async with reception.work(person.actor) as work:
@@ -108,7 +108,7 @@ async def test_a_started_app_waits_ten_minutes(
         assert await confirm_app(work, person, code) is is_good
 
 
-async def test_the_last_way_in_stays(reception: Reception, erika: Person) -> None:
+async def test_the_last_way_in_stays(reception: SignInServices, erika: Person) -> None:
     person = await require(reception, erika.session)
     settings = replace(reception.resources.settings, public_url="http://localhost:8000")
     at_name = replace(reception, resources=replace(reception.resources, settings=settings))
@@ -128,7 +128,9 @@ async def test_the_last_way_in_stays(reception: Reception, erika: Person) -> Non
             await remove_own_factor(work, person, left.factor_id)
 
 
-async def test_nobody_removes_somebody_elses_factor(reception: Reception, erika: Person) -> None:
+async def test_nobody_removes_somebody_elses_factor(
+    reception: SignInServices, erika: Person
+) -> None:
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     his, hers = await require(reception, paul.session), await require(reception, erika.session)
     async with reception.work(his.actor) as work:
@@ -137,7 +139,9 @@ async def test_nobody_removes_somebody_elses_factor(reception: Reception, erika:
             await remove_own_factor(work, his, app.factor_id)
 
 
-async def test_new_recovery_codes_end_those_before(reception: Reception, erika: Person) -> None:
+async def test_new_recovery_codes_end_those_before(
+    reception: SignInServices, erika: Person
+) -> None:
     before = await read_codes(reception, erika)
     person = await require(reception, erika.session)
     async with reception.work(person.actor) as work:
@@ -145,13 +149,13 @@ async def test_new_recovery_codes_end_those_before(reception: Reception, erika: 
     after = await read_codes(reception, erika)
     assert not set(before) & set(after)
     old = given(await enter(reception, erika), before[0])
-    assert await give_recovery_code(reception, old) == WrongSignIn()
+    assert await check_recovery_code(reception, old) == WrongSignIn()
     new = given(await enter(reception, erika), after[0])
-    assert isinstance(await give_recovery_code(reception, new), OpenedSession)
+    assert isinstance(await check_recovery_code(reception, new), OpenedSession)
 
 
 async def test_codes_are_shown_where_they_were_made_and_not_for_long(
-    reception: Reception, clock: MovableClock, erika: Person
+    reception: SignInServices, clock: MovableClock, erika: Person
 ) -> None:
     other = await sign_in(reception, erika)
     person = await require(reception, erika.session)
@@ -166,22 +170,22 @@ async def test_codes_are_shown_where_they_were_made_and_not_for_long(
 
 
 async def test_codes_that_were_put_away_are_shown_no_more(
-    reception: Reception, erika: Person
+    reception: SignInServices, erika: Person
 ) -> None:
     person = await require(reception, erika.session)
     async with reception.work(person.actor) as work:
-        await put_codes_away(work, erika.session.secret)
+        await delete_shown_codes(work, erika.session.secret)
     assert await read_codes(reception, erika) == []
 
 
-async def test_the_password_is_asked_once_more(reception: Reception, erika: Person) -> None:
+async def test_the_password_is_asked_once_more(reception: SignInServices, erika: Person) -> None:
     person = await require(reception, erika.session)
     assert await check_own_password(reception, SignInChange(person, PASSWORD, HOME)) is None
     assert await check_own_password(reception, SignInChange(person, "", HOME)) == WrongSignIn()
 
 
 async def test_a_wrong_one_is_written_down_as_a_refused_sign_in(
-    reception: Reception, erika: Person, database: Database
+    reception: SignInServices, erika: Person, database: Database
 ) -> None:
     person = await require(reception, erika.session)
     await check_own_password(reception, SignInChange(person, "no", HOME))
@@ -195,7 +199,7 @@ async def test_a_wrong_one_is_written_down_as_a_refused_sign_in(
 
 @pytest.mark.parametrize(("name", "language"), [("", "en"), ("x" * 201, "en"), ("Erika", "fr")])
 async def test_a_faulty_profile_changes_nothing(
-    reception: Reception, erika: Person, name: str, language: str
+    reception: SignInServices, erika: Person, name: str, language: str
 ) -> None:
     person = await require(reception, erika.session)
     with pytest.raises(ValidationError):
@@ -204,7 +208,7 @@ async def test_a_faulty_profile_changes_nothing(
     assert await require(reception, erika.session) == person
 
 
-async def test_name_and_language_are_ones_own(reception: Reception, erika: Person) -> None:
+async def test_name_and_language_are_ones_own(reception: SignInServices, erika: Person) -> None:
     person = await require(reception, erika.session)
     async with reception.work(person.actor) as work:
         await change_profile(work, person, "Erika M.", "de")
@@ -213,7 +217,7 @@ async def test_name_and_language_are_ones_own(reception: Reception, erika: Perso
 
 
 async def test_apps_are_sealed_anew_with_a_newer_key(
-    reception: Reception, erika: Person, database: Database
+    reception: SignInServices, erika: Person, database: Database
 ) -> None:
     keys = reception.resources.keys
     both = KeyRing({2: SECOND_KEY, 1: dict(keys._secret_key)[1]})
@@ -221,11 +225,11 @@ async def test_apps_are_sealed_anew_with_a_newer_key(
     await reseal_table(newer, "factors")
     async with database.connection() as connection:
         assert await count_sealed(connection, "factors") == {2: 1}
-    await sign_in(Reception(newer, reception.passwords), erika)
+    await sign_in(SignInServices(newer, reception.passwords), erika)
 
 
 async def test_passwords_are_hashed_anew_when_the_costs_change(
-    reception: Reception, erika: Person, database: Database
+    reception: SignInServices, erika: Person, database: Database
 ) -> None:
     async def read() -> str:
         async with database.connection() as connection:
@@ -233,7 +237,7 @@ async def test_passwords_are_hashed_anew_when_the_costs_change(
             return found
 
     before = await read()
-    costly = Reception(reception.resources, Passwords(_costly()))
+    costly = SignInServices(reception.resources, Passwords(_costly()))
     await sign_in(costly, erika)
     assert "m=8," in before
     assert "m=16," in await read()

@@ -22,7 +22,7 @@ from dunwell.accounts.users.own_account import (
     change_password,
     check_own_password,
 )
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
 from dunwell.accounts.users.sign_in.limits import MOST_WRONG
 from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey, sign_in_with_passkey
@@ -50,7 +50,7 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-def reception(resources: Resources, hasher: CountingHasher) -> Reception:
+def reception(resources: Resources, hasher: CountingHasher) -> SignInServices:
     """At an address that passkeys are for."""
     settings = replace(resources.settings, public_url=ORIGIN)
     return a_reception(replace(resources, settings=settings), hasher)
@@ -60,17 +60,17 @@ def a_passkey(**bent: object) -> SoftwarePasskey:
     return SoftwarePasskey(**{"origin": ORIGIN, "rp_id": "pay.example.org", **bent})  # type: ignore[arg-type]
 
 
-async def ask(reception: Reception) -> str:
+async def ask(reception: SignInServices) -> str:
     asked = await ask_passkey(reception, HOME, randomness())
     assert isinstance(asked, str)
     return asked
 
 
-async def enter(reception: Reception, answer: bytes) -> OpenedSession | WrongSignIn | TooOften:
+async def enter(reception: SignInServices, answer: bytes) -> OpenedSession | WrongSignIn | TooOften:
     return await sign_in_with_passkey(reception, answer, HOME, randomness())
 
 
-async def join_by(reception: Reception, passkey: SoftwarePasskey) -> OpenedSession | LinkFault:
+async def join_by(reception: SignInServices, passkey: SoftwarePasskey) -> OpenedSession | LinkFault:
     link = (await invite(reception, a_new_user())).secret
     options = await ask_for_passkey(reception, link, randomness())
     assert options is not None
@@ -78,7 +78,7 @@ async def join_by(reception: Reception, passkey: SoftwarePasskey) -> OpenedSessi
     return await join_with_passkey(reception, joining)
 
 
-async def test_a_passkey_alone_joins_and_signs_in(reception: Reception) -> None:
+async def test_a_passkey_alone_joins_and_signs_in(reception: SignInServices) -> None:
     passkey = a_passkey()
     joined = await join_by(reception, passkey)
     opened = await enter(reception, passkey.get(await ask(reception)))
@@ -90,7 +90,7 @@ async def test_a_passkey_alone_joins_and_signs_in(reception: Reception) -> None:
     assert wrong == WrongSignIn()
 
 
-async def test_the_app_of_a_link_that_was_not_chosen_is_gone(reception: Reception) -> None:
+async def test_the_app_of_a_link_that_was_not_chosen_is_gone(reception: SignInServices) -> None:
     """Whoever saw the link knows its secret."""
     await join_by(reception, a_passkey())
     async with reception.resources.database.connection() as connection:
@@ -98,7 +98,9 @@ async def test_the_app_of_a_link_that_was_not_chosen_is_gone(reception: Receptio
     assert [row[0] for row in kinds] == ["PASSKEY"]
 
 
-async def test_what_is_asked_names_us_and_wants_the_user_verified(reception: Reception) -> None:
+async def test_what_is_asked_names_us_and_wants_the_user_verified(
+    reception: SignInServices,
+) -> None:
     asked = json.loads(await ask(reception))
     assert (asked["rpId"], asked["userVerification"]) == ("pay.example.org", "required")
     link = (await invite(reception, a_new_user())).secret
@@ -120,7 +122,7 @@ async def test_what_is_asked_names_us_and_wants_the_user_verified(reception: Rec
     ],
 )
 async def test_from_elsewhere_none_is_made_nor_used(
-    reception: Reception, bent: dict[str, object]
+    reception: SignInServices, bent: dict[str, object]
 ) -> None:
     assert await join_by(reception, a_passkey(**bent)) is LinkFault.PASSKEY
     good = a_passkey()
@@ -134,7 +136,7 @@ async def test_from_elsewhere_none_is_made_nor_used(
     assert await enter(reception, good.get(await ask(reception))) == WrongSignIn()
 
 
-async def test_a_replayed_answer_opens_nothing(reception: Reception) -> None:
+async def test_a_replayed_answer_opens_nothing(reception: SignInServices) -> None:
     passkey = a_passkey(counts=False)
     await join_by(reception, passkey)
     answer = passkey.get(await ask(reception))
@@ -142,7 +144,7 @@ async def test_a_replayed_answer_opens_nothing(reception: Reception) -> None:
     assert await enter(reception, answer) == WrongSignIn()
 
 
-async def test_of_two_same_answers_at_once_one_opens(reception: Reception) -> None:
+async def test_of_two_same_answers_at_once_one_opens(reception: SignInServices) -> None:
     passkey = a_passkey(counts=False)
     await join_by(reception, passkey)
     answer = passkey.get(await ask(reception))
@@ -152,14 +154,14 @@ async def test_of_two_same_answers_at_once_one_opens(reception: Reception) -> No
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
 
 
-async def test_a_challenge_of_nobody_opens_nothing(reception: Reception) -> None:
+async def test_a_challenge_of_nobody_opens_nothing(reception: SignInServices) -> None:
     passkey = a_passkey()
     await join_by(reception, passkey)
     made_up = json.dumps({"challenge": encode(bytes(32))})
     assert await enter(reception, passkey.get(made_up)) == WrongSignIn()
 
 
-async def test_a_wrong_answer_uses_the_challenge_up(reception: Reception) -> None:
+async def test_a_wrong_answer_uses_the_challenge_up(reception: SignInServices) -> None:
     passkey = a_passkey()
     await join_by(reception, passkey)
     options = await ask(reception)
@@ -170,7 +172,7 @@ async def test_a_wrong_answer_uses_the_challenge_up(reception: Reception) -> Non
 
 @pytest.mark.parametrize(("after", "is_good"), [(-SECOND, True), (timedelta(), False)])
 async def test_a_challenge_lasts_five_minutes(
-    reception: Reception, clock: MovableClock, after: timedelta, is_good: bool
+    reception: SignInServices, clock: MovableClock, after: timedelta, is_good: bool
 ) -> None:
     passkey = a_passkey()
     await join_by(reception, passkey)
@@ -180,7 +182,7 @@ async def test_a_challenge_lasts_five_minutes(
     assert isinstance(outcome, OpenedSession) is is_good
 
 
-async def test_a_copied_key_that_counts_behind_is_refused(reception: Reception) -> None:
+async def test_a_copied_key_that_counts_behind_is_refused(reception: SignInServices) -> None:
     passkey = a_passkey(count=5)
     await join_by(reception, passkey)
     assert isinstance(await enter(reception, passkey.get(await ask(reception))), OpenedSession)
@@ -188,7 +190,7 @@ async def test_a_copied_key_that_counts_behind_is_refused(reception: Reception) 
     assert await enter(reception, passkey.get(await ask(reception))) == WrongSignIn()
 
 
-async def test_a_challenge_for_making_is_none_for_signing_in(reception: Reception) -> None:
+async def test_a_challenge_for_making_is_none_for_signing_in(reception: SignInServices) -> None:
     passkey = a_passkey()
     await join_by(reception, passkey)
     link = (await invite(reception, a_new_user("paul@example.org", name="Paul"))).secret
@@ -197,7 +199,7 @@ async def test_a_challenge_for_making_is_none_for_signing_in(reception: Receptio
     assert await enter(reception, passkey.get(options)) == WrongSignIn()
 
 
-async def test_a_challenge_made_for_one_is_not_anothers(reception: Reception) -> None:
+async def test_a_challenge_made_for_one_is_not_anothers(reception: SignInServices) -> None:
     theirs = (await invite(reception, a_new_user())).secret
     link = (await invite(reception, a_new_user("paul@example.org", name="Paul"))).secret
     options = await ask_for_passkey(reception, theirs, randomness())
@@ -207,7 +209,7 @@ async def test_a_challenge_made_for_one_is_not_anothers(reception: Reception) ->
     assert await find_invitation(reception, link, OPENER) is not None
 
 
-async def test_of_two_who_join_by_one_link_one_does(reception: Reception) -> None:
+async def test_of_two_who_join_by_one_link_one_does(reception: SignInServices) -> None:
     link = (await invite(reception, a_new_user())).secret
     joinings = []
     for _ in range(2):
@@ -233,14 +235,14 @@ async def test_of_two_who_join_by_one_link_one_does(reception: Reception) -> Non
         b'{"rawId": "AA", "response": {"clientDataJSON": "eyJjaGFsbGVuZ2UiOiAiQUEifQ"}}',
     ],
 )  # fmt: skip
-async def test_rubbish_is_refused_and_no_fault(reception: Reception, sent: bytes) -> None:
+async def test_rubbish_is_refused_and_no_fault(reception: SignInServices, sent: bytes) -> None:
     assert await enter(reception, sent) == WrongSignIn()
     link = (await invite(reception, a_new_user())).secret
     joining = Joining(link, OPENER, HOME, randomness(), passkey=sent)
     assert await join_with_passkey(reception, joining) is LinkFault.PASSKEY
 
 
-async def test_an_answer_with_rubbish_inside_is_refused(reception: Reception) -> None:
+async def test_an_answer_with_rubbish_inside_is_refused(reception: SignInServices) -> None:
     passkey = a_passkey()
     await join_by(reception, passkey)
     for name in ("authenticatorData", "signature"):
@@ -249,7 +251,7 @@ async def test_an_answer_with_rubbish_inside_is_refused(reception: Reception) ->
         assert await enter(reception, json.dumps(answer).encode()) == WrongSignIn()
 
 
-async def test_wrong_passkeys_are_counted_by_visitor(reception: Reception) -> None:
+async def test_wrong_passkeys_are_counted_by_visitor(reception: SignInServices) -> None:
     passkey = a_passkey()
     await join_by(reception, passkey)
     for _ in range(MOST_WRONG):
@@ -283,7 +285,7 @@ async def test_at_a_number_there_are_none(resources: Resources, hasher: Counting
     ],
 )  # fmt: skip
 async def test_without_a_password_the_passkey_must_have_been_shown_just_now(
-    reception: Reception, clock: MovableClock, way: str, seconds: int, is_let: bool
+    reception: SignInServices, clock: MovableClock, way: str, seconds: int, is_let: bool
 ) -> None:
     """Else whoever found a session that was left open would take the account."""
     opened = await join_by(reception, a_passkey())
@@ -299,7 +301,7 @@ async def test_without_a_password_the_passkey_must_have_been_shown_just_now(
 
 
 async def test_another_session_of_theirs_says_nothing_of_this_one(
-    reception: Reception, clock: MovableClock
+    reception: SignInServices, clock: MovableClock
 ) -> None:
     passkey = a_passkey()
     opened = await join_by(reception, passkey)

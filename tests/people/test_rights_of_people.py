@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from types import FunctionType
 
 from dunwell.accounts import users as people
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 
 _ASKING = {
     "break_glass.set_break_glass", "single_sign_on.link_identity.link_identity",
@@ -43,7 +43,7 @@ def list_functions() -> Iterator[tuple[str, FunctionType]]:
 
 
 def takes_work(function: FunctionType) -> bool:
-    return any(each is PeopleWork for each in function.__annotations__.values())
+    return any(each is UserWork for each in function.__annotations__.values())
 
 
 def asks_first(function: FunctionType) -> bool:

@@ -13,7 +13,7 @@ from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.users.accept_invitation import find_invitation
 from dunwell.accounts.users.invite_user import RANDOM_BYTES, reset_user
 from dunwell.accounts.users.own_account import SignInChange, change_password
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import (
     OpenedSession,
     find_known_browser,
@@ -27,11 +27,11 @@ from dunwell.accounts.users.sign_in.sign_in import (
     TooOften,
     WrongSignIn,
     check_password,
-    give_code,
-    give_recovery_code,
+    check_recovery_code,
+    check_totp_code,
 )
 from dunwell.accounts.users.user_work import Visitor
-from dunwell.operations.alerts.look import look_for_alarms
+from dunwell.operations.alerts.look import check_for_alerts
 from dunwell.operations.alerts.send_mails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
@@ -68,23 +68,23 @@ def elsewhere(number: int, device: str = "") -> Visitor:
     return Visitor(f"10.{number // 250}.{number % 250}.1", device=device)
 
 
-async def rows(reception: Reception, statement: str) -> Sequence[tuple[Any, ...]]:
+async def rows(reception: SignInServices, statement: str) -> Sequence[tuple[Any, ...]]:
     async with reception.resources.database.connection() as connection:
         return [tuple(row) for row in await connection.fetch(statement)]
 
 
 async def guess(
-    reception: Reception, person: Person, number: int, code: str = "12345x", device: str = ""
+    reception: SignInServices, person: Person, number: int, code: str = "12345x", device: str = ""
 ) -> CodeOutcome:
     """With the right password, from a network of its own."""
     visitor = elsewhere(number, device)
     entry = await check_password(reception, person.email, PASSWORD, visitor, randomness())
     if not isinstance(entry, SignInEntry):
         return entry
-    return await give_code(reception, given(entry.secret, code, visitor))
+    return await check_totp_code(reception, given(entry.secret, code, visitor))
 
 
-async def lock(reception: Reception, person: Person) -> None:
+async def lock(reception: SignInServices, person: Person) -> None:
     """Ten wrong codes, in two quarters of an hour."""
     clock = reception.resources.clock
     assert isinstance(clock, MovableClock)
@@ -96,12 +96,12 @@ async def lock(reception: Reception, person: Person) -> None:
 
 
 @pytest.fixture
-async def erika(reception: Reception) -> Person:
+async def erika(reception: SignInServices) -> Person:
     return await join(reception, a_new_user())
 
 
 async def test_ten_wrong_codes_are_the_last_ones_that_are_compared(
-    reception: Reception, erika: Person, clock: MovableClock
+    reception: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     await lock(reception, erika)
     assert await guess(reception, erika, 90, erika.code(clock.now())) == SecondFactorLocked()
@@ -110,7 +110,7 @@ async def test_ten_wrong_codes_are_the_last_ones_that_are_compared(
 
 
 async def test_an_entry_from_before_the_lock_opens_nothing_either(
-    reception: Reception, erika: Person, clock: MovableClock
+    reception: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     codes = await read_codes(reception, erika)
     for number in range(9):
@@ -121,27 +121,27 @@ async def test_an_entry_from_before_the_lock_opens_nothing_either(
     assert await guess(reception, erika, 51) == WrongSignIn()
     clock.advance(timedelta(seconds=30))
     right = given(entry, erika.code(clock.now()), elsewhere(50))
-    assert await give_code(reception, right) == SecondFactorLocked()
+    assert await check_totp_code(reception, right) == SecondFactorLocked()
     recovery = given(entry, codes[0], elsewhere(50))
-    assert await give_recovery_code(reception, recovery) == SecondFactorLocked()
+    assert await check_recovery_code(reception, recovery) == SecondFactorLocked()
 
 
 async def test_recovery_codes_and_codes_of_the_app_count_together(
-    reception: Reception, erika: Person, clock: MovableClock
+    reception: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     for number in range(10):
         if number % 5 == 0:
             clock.advance(QUARTER)
         visitor = elsewhere(number)
         entry = await enter(reception, erika, visitor=visitor)
-        give = give_code if number % 2 else give_recovery_code
+        give = check_totp_code if number % 2 else check_recovery_code
         assert await give(reception, given(entry, "ABCD-EFGH", visitor)) == WrongSignIn()
     clock.advance(QUARTER)
     assert await guess(reception, erika, 99) == SecondFactorLocked()
 
 
 async def test_fifty_guesses_at_once_in_four_processes_are_no_more_than_ten(
-    reception: Reception, erika: Person, clock: MovableClock
+    reception: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     """Five were counted a quarter of an hour ago: the limit of the day is the nearer one."""
     for number in range(5):
@@ -150,7 +150,7 @@ async def test_fifty_guesses_at_once_in_four_processes_are_no_more_than_ten(
     entries = [await enter(reception, erika, visitor=elsewhere(100 + n)) for n in range(50)]
     processes = [a_reception(reception.resources) for _ in range(4)]
     outcomes = await asyncio.gather(*(
-        give_code(processes[n % 4], given(entry, "12345x", elsewhere(100 + n)))
+        check_totp_code(processes[n % 4], given(entry, "12345x", elsewhere(100 + n)))
         for n, entry in enumerate(entries)
     ))  # fmt: skip
     assert outcomes.count(WrongSignIn()) == 5
@@ -160,12 +160,12 @@ async def test_fifty_guesses_at_once_in_four_processes_are_no_more_than_ten(
 
 
 async def test_ten_at_once_from_browsers_that_are_counted_apart_are_counted_together(
-    reception: Reception, erika: Person
+    reception: SignInServices, erika: Person
 ) -> None:
     visitors = [elsewhere(n, (await sign_in(reception, erika)).device) for n in range(10)]
     entries = [await enter(reception, erika, visitor=visitor) for visitor in visitors]
     outcomes = await asyncio.gather(*(
-        give_code(reception, given(entry, "12345x", visitor))
+        check_totp_code(reception, given(entry, "12345x", visitor))
         for entry, visitor in zip(entries, visitors, strict=True)
     ))  # fmt: skip
     assert outcomes == [WrongSignIn()] * 10
@@ -176,7 +176,7 @@ async def test_ten_at_once_from_browsers_that_are_counted_apart_are_counted_toge
     ("late", "expected"), [(-JUST, SecondFactorLocked), (0 * JUST, WrongSignIn)]
 )
 async def test_wrong_codes_are_counted_for_24_hours(
-    reception: Reception, erika: Person, clock: MovableClock, late: timedelta, expected: type
+    reception: SignInServices, erika: Person, clock: MovableClock, late: timedelta, expected: type
 ) -> None:
     await guess(reception, erika, 0)
     clock.advance(DAY - 2 * QUARTER)
@@ -190,7 +190,7 @@ async def test_wrong_codes_are_counted_for_24_hours(
 
 
 async def test_a_right_code_does_not_forget_the_wrong_ones(
-    reception: Reception, erika: Person, clock: MovableClock
+    reception: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     """Else whoever guesses would only have to wait for the user to sign in."""
     for number in range(9):
@@ -206,7 +206,7 @@ async def test_a_right_code_does_not_forget_the_wrong_ones(
     ("late", "expected"), [(-JUST, WrongSignIn), (0 * JUST, SecondFactorLocked)]
 )
 async def test_a_browser_of_the_last_30_days_still_signs_in(
-    reception: Reception, erika: Person, clock: MovableClock, late: timedelta, expected: type
+    reception: SignInServices, erika: Person, clock: MovableClock, late: timedelta, expected: type
 ) -> None:
     await lock(reception, erika)
     opened = await sign_in(reception, erika, visitor=elsewhere(60, erika.session.device))
@@ -217,7 +217,7 @@ async def test_a_browser_of_the_last_30_days_still_signs_in(
 
 
 async def test_a_browser_is_known_for_its_own_user_alone(
-    reception: Reception, erika: Person
+    reception: SignInServices, erika: Person
 ) -> None:
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     await lock(reception, erika)
@@ -225,7 +225,7 @@ async def test_a_browser_is_known_for_its_own_user_alone(
 
 
 async def test_a_known_browser_has_ten_wrong_codes_of_its_own(
-    reception: Reception, erika: Person, clock: MovableClock
+    reception: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     """A stolen cookie is no way around the limit."""
     device = erika.session.device
@@ -241,7 +241,7 @@ async def test_a_known_browser_has_ten_wrong_codes_of_its_own(
 
 @pytest.mark.parametrize("change", ["signature", "secret", "none", "other"])
 async def test_a_cookie_that_was_not_signed_here_is_a_strangers(
-    reception: Reception, erika: Person, change: str
+    reception: SignInServices, erika: Person, change: str
 ) -> None:
     await lock(reception, erika)
     secret, signature = erika.session.device.split(".")
@@ -256,7 +256,7 @@ async def test_a_cookie_that_was_not_signed_here_is_a_strangers(
 
 
 async def test_a_cookie_outlives_a_new_version_of_the_secret_key(
-    reception: Reception, erika: Person, clock: MovableClock
+    reception: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     await lock(reception, erika)
     old = reception.resources.keys
@@ -270,7 +270,7 @@ async def test_a_cookie_outlives_a_new_version_of_the_secret_key(
     assert entry == SecondFactorLocked()
 
 
-async def count_kept(reception: Reception) -> tuple[Any, ...]:
+async def count_kept(reception: SignInServices) -> tuple[Any, ...]:
     """Since when the user is locked, and the wrong codes that are still counted."""
     [row] = await rows(
         reception,
@@ -280,7 +280,7 @@ async def count_kept(reception: Reception) -> tuple[Any, ...]:
 
 
 async def test_a_new_password_lifts_the_lock_and_forgets_known_browsers(
-    reception: Reception, erika: Person
+    reception: SignInServices, erika: Person
 ) -> None:
     await lock(reception, erika)
     known = await sign_in(reception, erika, visitor=elsewhere(60, erika.session.device))
@@ -299,7 +299,7 @@ async def test_a_new_password_lifts_the_lock_and_forgets_known_browsers(
 
 
 async def test_a_reset_lifts_the_lock_and_forgets_known_browsers(
-    reception: Reception, erika: Person
+    reception: SignInServices, erika: Person
 ) -> None:
     await lock(reception, erika)
     async with reception.work(OPERATOR) as work:
@@ -311,7 +311,7 @@ async def test_a_reset_lifts_the_lock_and_forgets_known_browsers(
 
 
 async def test_a_break_glass_admin_is_limited_too_and_let_in_again_at_the_server(
-    reception: Reception,
+    reception: SignInServices,
 ) -> None:
     glass = await join(reception, replace(a_new_user("glass@example.org"), is_break_glass=True))
     await lock(reception, glass)
@@ -323,7 +323,7 @@ async def test_a_break_glass_admin_is_limited_too_and_let_in_again_at_the_server
 
 @pytest.mark.parametrize("is_locked", [False, True])
 async def test_a_wrong_password_is_answered_the_same_whether_the_account_is_locked(
-    reception: Reception, erika: Person, hasher: CountingHasher, *, is_locked: bool
+    reception: SignInServices, erika: Person, hasher: CountingHasher, *, is_locked: bool
 ) -> None:
     if is_locked:
         await lock(reception, erika)
@@ -340,7 +340,7 @@ async def test_a_wrong_password_is_answered_the_same_whether_the_account_is_lock
 
 
 async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
-    resources: Resources, reception: Reception
+    resources: Resources, reception: SignInServices
 ) -> None:
     document = {"lines": {"post": _LINE}, "alarms": {"email": ["ops@example.com"]}}
     await apply_installation(resources, check_installation(document))
@@ -356,7 +356,7 @@ async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
     assert await rows(reception, _ALARMS) == [("SECOND_FACTOR_LOCKED",)]
     assert await rows(reception, _ACTS) == [("second_factor.lock", {"wrongCodes": 10})]
     line = ScriptedLine()
-    assert await look_for_alarms(resources, lambda _: line, "") == 1
+    assert await check_for_alerts(resources, lambda _: line, "") == 1
     await send_alarm_mails(resources, lambda _: line)
     told = {each.recipient: (each.language, each.subject) for each in line.sent}
     assert told["karl@example.org"] == ("de", subject)
@@ -365,7 +365,7 @@ async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
 
 
 async def test_without_a_mail_server_the_lock_holds_and_nothing_waits_to_be_sent(
-    reception: Reception, erika: Person
+    reception: SignInServices, erika: Person
 ) -> None:
     """As for the first admin of an installation that has no mail server yet."""
     await lock(reception, erika)
@@ -376,7 +376,7 @@ async def test_without_a_mail_server_the_lock_holds_and_nothing_waits_to_be_sent
 
 @pytest.mark.parametrize(("age", "left"), [(DAY, 1), (DAY + JUST, 0)])
 async def test_wrong_codes_are_removed_after_24_hours(
-    resources: Resources, reception: Reception, erika: Person, clock: MovableClock,
+    resources: Resources, reception: SignInServices, erika: Person, clock: MovableClock,
     age: timedelta, left: int,
 ) -> None:  # fmt: skip
     await guess(reception, erika, 0)
@@ -386,11 +386,11 @@ async def test_wrong_codes_are_removed_after_24_hours(
 
 
 async def test_a_second_click_with_a_right_code_is_no_wrong_code(
-    reception: Reception, erika: Person, clock: MovableClock
+    reception: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     entry = await enter(reception, erika)
     clock.advance(timedelta(seconds=30))
     right = [given(entry, erika.code(clock.now())) for _ in range(2)]
-    outcomes = await asyncio.gather(*(give_code(reception, each) for each in right))
+    outcomes = await asyncio.gather(*(check_totp_code(reception, each) for each in right))
     assert sorted(type(each).__name__ for each in outcomes) == ["Gone", "OpenedSession"]
     assert await rows(reception, "SELECT count(*) FROM wrong_second_factors") == [(0,)]

@@ -6,11 +6,11 @@ import pytest
 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, Role
 from dunwell.accounts.users.own_account import SignInChange, change_password, end_own_session
-from dunwell.accounts.users.passwords import PasswordFault, Reception
+from dunwell.accounts.users.passwords import PasswordFault, SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.sessions import find_session, list_sessions, sweep_people
 from dunwell.accounts.users.sign_in.limits import MOST_WRONG
-from dunwell.accounts.users.sign_in.sign_in import Gone, TooOften, WrongSignIn, give_code
+from dunwell.accounts.users.sign_in.sign_in import Gone, TooOften, WrongSignIn, check_totp_code
 from dunwell.accounts.users.user import SignedIn, UserRoles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
@@ -31,12 +31,12 @@ SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 NEW = "kettle pebbles orchid 32"
 
 
-async def find(reception: Reception, secret: str) -> SignedIn | None:
+async def find(reception: SignInServices, secret: str) -> SignedIn | None:
     async with reception.resources.database.connection() as connection:
         return await find_session(connection, secret, now=reception.now())
 
 
-async def require(reception: Reception, opened: OpenedSession) -> SignedIn:
+async def require(reception: SignInServices, opened: OpenedSession) -> SignedIn:
     found = await find(reception, opened.secret)
     assert found is not None
     return found
@@ -44,7 +44,7 @@ async def require(reception: Reception, opened: OpenedSession) -> SignedIn:
 
 @pytest.mark.parametrize(("after", "lasts"), [(30 * MINUTE - SECOND, True), (30 * MINUTE, False)])
 async def test_it_ends_when_idle(
-    reception: Reception, clock: MovableClock, after: timedelta, lasts: bool
+    reception: SignInServices, clock: MovableClock, after: timedelta, lasts: bool
 ) -> None:
     erika = await join(reception, a_new_user())
     clock.advance(after)
@@ -52,7 +52,7 @@ async def test_it_ends_when_idle(
 
 
 async def test_it_goes_on_by_use_and_ends_after_eight_hours(
-    reception: Reception, clock: MovableClock
+    reception: SignInServices, clock: MovableClock
 ) -> None:
     opened_at = clock.now()
     erika = await join(reception, a_new_user())
@@ -66,7 +66,7 @@ async def test_it_goes_on_by_use_and_ends_after_eight_hours(
 
 
 async def test_a_use_is_written_once_a_minute(
-    reception: Reception, clock: MovableClock, database: Database
+    reception: SignInServices, clock: MovableClock, database: Database
 ) -> None:
     erika = await join(reception, a_new_user())
     seen = []
@@ -80,7 +80,7 @@ async def test_a_use_is_written_once_a_minute(
 
 
 async def test_a_use_is_of_one_session_alone(
-    reception: Reception, clock: MovableClock, database: Database
+    reception: SignInServices, clock: MovableClock, database: Database
 ) -> None:
     erika = await join(reception, a_new_user())
     away = await sign_in(reception, erika, visitor=AWAY)
@@ -98,12 +98,12 @@ async def test_a_use_is_of_one_session_alone(
 
 
 @pytest.mark.parametrize("secret", ["", "x", "x" * 43, "\u00e4" * 43, "'; --", "a" * 5000])
-async def test_nothing_else_is_a_session(reception: Reception, secret: str) -> None:
+async def test_nothing_else_is_a_session(reception: SignInServices, secret: str) -> None:
     await join(reception, a_new_user())
     assert await find(reception, secret) is None
 
 
-async def test_who_it_is_says_what_they_may(reception: Reception) -> None:
+async def test_who_it_is_says_what_they_may(reception: SignInServices) -> None:
     place = UserRoles(Role.AUDITOR)
     erika = await join(reception, a_new_user(place=place, language="de"))
     person = await require(reception, erika.session)
@@ -118,7 +118,7 @@ async def test_who_it_is_says_what_they_may(reception: Reception) -> None:
     assert not person.is_form_token("")
 
 
-async def test_form_tokens_are_a_sessions_own(reception: Reception) -> None:
+async def test_form_tokens_are_a_sessions_own(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     first = await require(reception, erika.session)
     second = await require(reception, await sign_in(reception, erika))
@@ -126,7 +126,7 @@ async def test_form_tokens_are_a_sessions_own(reception: Reception) -> None:
     assert erika.session.secret not in first.csrf
 
 
-async def test_they_are_listed_and_ended(reception: Reception) -> None:
+async def test_they_are_listed_and_ended(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     away = await sign_in(reception, erika, visitor=AWAY)
     person = await require(reception, erika.session)
@@ -142,7 +142,7 @@ async def test_they_are_listed_and_ended(reception: Reception) -> None:
     assert await find(reception, erika.session.secret) is not None
 
 
-async def test_nobody_ends_somebody_elses(reception: Reception) -> None:
+async def test_nobody_ends_somebody_elses(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     person = await require(reception, erika.session)
@@ -152,7 +152,9 @@ async def test_nobody_ends_somebody_elses(reception: Reception) -> None:
     assert await find(reception, paul.session.secret) is not None
 
 
-async def test_a_new_password_ends_all_sessions(reception: Reception, clock: MovableClock) -> None:
+async def test_a_new_password_ends_all_sessions(
+    reception: SignInServices, clock: MovableClock
+) -> None:
     erika = await join(reception, a_new_user())
     other = await sign_in(reception, erika, visitor=AWAY)
     waiting = await enter(reception, erika)
@@ -164,11 +166,11 @@ async def test_a_new_password_ends_all_sessions(reception: Reception, clock: Mov
     assert await find(reception, other.secret) is None
     assert await find(reception, opened.secret) is not None
     clock.advance(timedelta(seconds=30))
-    assert await give_code(reception, given(waiting, erika.code(clock.now()))) == Gone()
+    assert await check_totp_code(reception, given(waiting, erika.code(clock.now()))) == Gone()
     await sign_in(reception, erika, password=NEW)
 
 
-async def test_a_new_password_takes_the_old_one_and_must_be_good(reception: Reception) -> None:
+async def test_a_new_password_takes_the_old_one_and_must_be_good(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     person = await require(reception, erika.session)
     right = SignInChange(person, PASSWORD, HOME)
@@ -183,7 +185,9 @@ async def test_a_new_password_takes_the_old_one_and_must_be_good(reception: Rece
     assert await find(reception, erika.session.secret) is not None
 
 
-async def test_who_found_an_open_session_does_not_guess_the_password(reception: Reception) -> None:
+async def test_who_found_an_open_session_does_not_guess_the_password(
+    reception: SignInServices,
+) -> None:
     erika = await join(reception, a_new_user())
     person = await require(reception, erika.session)
     for _ in range(MOST_WRONG):
@@ -195,7 +199,7 @@ async def test_who_found_an_open_session_does_not_guess_the_password(reception: 
 
 @pytest.mark.parametrize(("late", "removed"), [(timedelta(), 0), (SECOND, 1)])
 async def test_sessions_are_removed_after_90_days(
-    reception: Reception, clock: MovableClock, late: timedelta, removed: int
+    reception: SignInServices, clock: MovableClock, late: timedelta, removed: int
 ) -> None:
     await join(reception, a_new_user())
     clock.advance(timedelta(days=90, hours=8) + late)

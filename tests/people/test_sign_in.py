@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.users.passwords import Passwords, Reception
+from dunwell.accounts.users.passwords import Passwords, SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
 from dunwell.accounts.users.sessions.session_rules import hash_secret
 from dunwell.accounts.users.sign_in.limits import MOST_WRONG
@@ -15,8 +15,8 @@ from dunwell.accounts.users.sign_in.sign_in import (
     TooOften,
     WrongSignIn,
     check_password,
-    give_code,
-    give_recovery_code,
+    check_recovery_code,
+    check_totp_code,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
@@ -38,7 +38,7 @@ from tests.support.people import (
 _ACTS = "SELECT actor_kind, action, subject FROM installation_audit ORDER BY audit_id"
 
 
-async def test_password_and_code_open_a_session(reception: Reception) -> None:
+async def test_password_and_code_open_a_session(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     opened = await sign_in(reception, erika)
     assert (opened.user_id, opened.by, opened.is_new_place) == (
@@ -47,115 +47,119 @@ async def test_password_and_code_open_a_session(reception: Reception) -> None:
     assert opened.secret != erika.session.secret
 
 
-async def test_a_new_network_is_told_once(reception: Reception) -> None:
+async def test_a_new_network_is_told_once(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     assert (await sign_in(reception, erika, visitor=AWAY)).is_new_place
     assert not (await sign_in(reception, erika, visitor=AWAY)).is_new_place
 
 
-async def test_e_mail_addresses_are_compared_without_case(reception: Reception) -> None:
+async def test_e_mail_addresses_are_compared_without_case(reception: SignInServices) -> None:
     await join(reception, a_new_user("Erika@Example.org"))
     entry = await check_password(reception, " eRIKA@example.ORG", PASSWORD, HOME, randomness())
     assert isinstance(entry, SignInEntry)
 
 
-async def test_a_code_is_good_once(reception: Reception, clock: MovableClock) -> None:
+async def test_a_code_is_good_once(reception: SignInServices, clock: MovableClock) -> None:
     erika = await join(reception, a_new_user())
     clock.advance(timedelta(seconds=30))
     code = erika.code(clock.now())
-    first = await give_code(reception, given(await enter(reception, erika), code))
-    second = await give_code(reception, given(await enter(reception, erika), code))
+    first = await check_totp_code(reception, given(await enter(reception, erika), code))
+    second = await check_totp_code(reception, given(await enter(reception, erika), code))
     assert isinstance(first, OpenedSession)
     assert second == WrongSignIn()
 
 
 async def test_a_code_before_the_last_one_taken_is_not_good(
-    reception: Reception, clock: MovableClock
+    reception: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(reception, a_new_user())
     clock.advance(timedelta(seconds=60))
     earlier = erika.code(clock.now() - timedelta(seconds=30))
     entries = [await enter(reception, erika) for _ in range(2)]
-    now = await give_code(reception, given(entries[0], erika.code(clock.now())))
+    now = await check_totp_code(reception, given(entries[0], erika.code(clock.now())))
     assert isinstance(now, OpenedSession)
-    assert await give_code(reception, given(entries[1], earlier)) == WrongSignIn()
+    assert await check_totp_code(reception, given(entries[1], earlier)) == WrongSignIn()
 
 
-async def test_of_two_codes_at_once_one_is_good(reception: Reception, clock: MovableClock) -> None:
+async def test_of_two_codes_at_once_one_is_good(
+    reception: SignInServices, clock: MovableClock
+) -> None:
     erika = await join(reception, a_new_user())
     clock.advance(timedelta(seconds=30))
     code = erika.code(clock.now())
     entries = [await enter(reception, erika) for _ in range(4)]
     visitors = (HOME, AWAY, HOME, AWAY)
     outcomes = await asyncio.gather(*(
-        give_code(reception, given(entry, code, visitor))
+        check_totp_code(reception, given(entry, code, visitor))
         for entry, visitor in zip(entries, visitors, strict=True)
     ))  # fmt: skip
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
     assert outcomes.count(WrongSignIn()) == 3
 
 
-async def test_the_code_of_joining_is_used_up(reception: Reception, clock: MovableClock) -> None:
+async def test_the_code_of_joining_is_used_up(
+    reception: SignInServices, clock: MovableClock
+) -> None:
     erika = await join(reception, a_new_user())
     again = given(await enter(reception, erika), erika.code(clock.now()))
-    assert await give_code(reception, again) == WrongSignIn()
+    assert await check_totp_code(reception, again) == WrongSignIn()
 
 
-async def test_a_recovery_code_is_good_once(reception: Reception) -> None:
+async def test_a_recovery_code_is_good_once(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     code = (await read_codes(reception, erika))[3]
     typed = code.lower().replace("-", " ")
-    first = await give_recovery_code(reception, given(await enter(reception, erika), typed))
-    second = await give_recovery_code(reception, given(await enter(reception, erika), code))
+    first = await check_recovery_code(reception, given(await enter(reception, erika), typed))
+    second = await check_recovery_code(reception, given(await enter(reception, erika), code))
     assert isinstance(first, OpenedSession)
     assert first.by is OpenedBy.RECOVERY
     assert second == WrongSignIn()
 
 
-async def test_of_two_recovery_codes_at_once_one_is_good(reception: Reception) -> None:
+async def test_of_two_recovery_codes_at_once_one_is_good(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     code = (await read_codes(reception, erika))[0]
     entries = [await enter(reception, erika) for _ in range(2)]
     outcomes = await asyncio.gather(*(
-        give_recovery_code(reception, given(entry, code, visitor))
+        check_recovery_code(reception, given(entry, code, visitor))
         for entry, visitor in zip(entries, (HOME, AWAY), strict=True)
     ))  # fmt: skip
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
 
 
-async def test_another_users_recovery_code_is_not_good(reception: Reception) -> None:
+async def test_another_users_recovery_code_is_not_good(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     code = (await read_codes(reception, paul))[0]
     mine = given(await enter(reception, erika), code)
-    assert await give_recovery_code(reception, mine) == WrongSignIn()
+    assert await check_recovery_code(reception, mine) == WrongSignIn()
 
 
 async def test_an_entry_is_used_up_by_its_session(
-    reception: Reception, clock: MovableClock
+    reception: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(reception, a_new_user())
     entry = await enter(reception, erika)
     clock.advance(timedelta(seconds=30))
-    await give_code(reception, given(entry, erika.code(clock.now())))
+    await check_totp_code(reception, given(entry, erika.code(clock.now())))
     clock.advance(timedelta(seconds=30))
-    assert await give_code(reception, given(entry, erika.code(clock.now()))) == Gone()
+    assert await check_totp_code(reception, given(entry, erika.code(clock.now()))) == Gone()
 
 
 @pytest.mark.parametrize(("late", "expected"), [(-1, OpenedSession), (0, Gone)])
 async def test_an_entry_waits_ten_minutes(
-    reception: Reception, clock: MovableClock, late: int, expected: type
+    reception: SignInServices, clock: MovableClock, late: int, expected: type
 ) -> None:
     erika = await join(reception, a_new_user())
     entry = await enter(reception, erika)
     clock.advance(timedelta(minutes=10, seconds=late))
-    outcome = await give_code(reception, given(entry, erika.code(clock.now())))
+    outcome = await check_totp_code(reception, given(entry, erika.code(clock.now())))
     assert isinstance(outcome, expected)
 
 
 @pytest.mark.parametrize("email", ["erika@example.org", "nobody@example.org"])
 async def test_ten_wrong_passwords_lock_whoever_is_meant(
-    reception: Reception, hasher: CountingHasher, clock: MovableClock, email: str
+    reception: SignInServices, hasher: CountingHasher, clock: MovableClock, email: str
 ) -> None:
     """As many hashes, the same answers, whether there is such a user or not."""
     await join(reception, a_new_user())
@@ -176,7 +180,7 @@ async def test_ten_wrong_passwords_lock_whoever_is_meant(
 
 
 async def test_wrong_ones_at_once_are_no_more_than_ten(
-    reception: Reception, hasher: CountingHasher
+    reception: SignInServices, hasher: CountingHasher
 ) -> None:
     await join(reception, a_new_user())
     hasher.verified = 0
@@ -187,7 +191,7 @@ async def test_wrong_ones_at_once_are_no_more_than_ten(
     assert (hasher.verified, outcomes.count(WrongSignIn())) == (MOST_WRONG, MOST_WRONG)
 
 
-async def test_a_visitor_is_locked_whomever_they_try(reception: Reception) -> None:
+async def test_a_visitor_is_locked_whomever_they_try(reception: SignInServices) -> None:
     await join(reception, a_new_user())
     for place in range(MOST_WRONG):
         await check_password(reception, f"n{place}@example.org", "no", AWAY, randomness())
@@ -197,24 +201,24 @@ async def test_a_visitor_is_locked_whomever_they_try(reception: Reception) -> No
     assert isinstance(other, SignInEntry)
 
 
-async def test_wrong_codes_lock_too(reception: Reception, clock: MovableClock) -> None:
+async def test_wrong_codes_lock_too(reception: SignInServices, clock: MovableClock) -> None:
     erika = await join(reception, a_new_user())
     entry = await enter(reception, erika)
     clock.advance(timedelta(seconds=30))
     for _ in range(MOST_WRONG):
-        assert await give_code(reception, given(entry, "12345x")) == WrongSignIn()
+        assert await check_totp_code(reception, given(entry, "12345x")) == WrongSignIn()
     right = given(entry, erika.code(clock.now()), AWAY)
-    assert isinstance(await give_code(reception, right), TooOften)
+    assert isinstance(await check_totp_code(reception, right), TooOften)
 
 
-async def test_right_ones_are_not_counted(reception: Reception) -> None:
+async def test_right_ones_are_not_counted(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     for _ in range(MOST_WRONG + 2):
         await sign_in(reception, erika)
 
 
 async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
-    reception: Reception, hasher: CountingHasher, database: Database
+    reception: SignInServices, hasher: CountingHasher, database: Database
 ) -> None:
     erika = await join(reception, a_new_user())
     verified = asyncio.Event()
@@ -225,7 +229,7 @@ async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
             await verified.wait()
             return is_right
 
-    slow = Reception(reception.resources, Waiting(hasher))
+    slow = SignInServices(reception.resources, Waiting(hasher))
     before = asyncio.create_task(check_password(slow, erika.email, PASSWORD, HOME, randomness()))
     async with database.transaction() as tx:
         # As whoever changes it does it, and does not end before the entry is asked for.
@@ -239,11 +243,11 @@ async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
 
 
 @pytest.mark.parametrize("entry", ["", "x" * 43, "\u20ac" * 43, "a" * 5000])
-async def test_no_entry_no_session(reception: Reception, entry: str) -> None:
-    assert await give_code(reception, given(entry, "123456")) == Gone()
+async def test_no_entry_no_session(reception: SignInServices, entry: str) -> None:
+    assert await check_totp_code(reception, given(entry, "123456")) == Gone()
 
 
-async def test_what_is_stored_opens_nothing(reception: Reception, database: Database) -> None:
+async def test_what_is_stored_opens_nothing(reception: SignInServices, database: Database) -> None:
     erika = await join(reception, a_new_user())
     opened = await sign_in(reception, erika)
     async with database.connection() as connection:
@@ -257,7 +261,7 @@ async def test_what_is_stored_opens_nothing(reception: Reception, database: Data
 
 
 async def test_refusals_and_sessions_are_in_the_audit_log(
-    reception: Reception, database: Database
+    reception: SignInServices, database: Database
 ) -> None:
     erika = await join(reception, a_new_user())
     await check_password(reception, erika.email, "no", HOME, randomness())

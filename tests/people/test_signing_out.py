@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.change_user import end_sessions
 from dunwell.accounts.users.factors.set_up_factor import confirm_app, find_started_app, start_app
 from dunwell.accounts.users.factors.totp import SECRET_BYTES
-from dunwell.accounts.users.passwords import Reception
-from dunwell.accounts.users.sign_in.sign_in import Gone, give_code
+from dunwell.accounts.users.passwords import SignInServices
+from dunwell.accounts.users.sign_in.sign_in import Gone, check_totp_code
 from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
@@ -37,7 +37,7 @@ SELECT session_id FROM portal_sessions WHERE user_id = $1 AND device_hash IS NOT
 """
 
 
-async def set_up_app(reception: Reception, erika: Person, code: str = "") -> bool:
+async def set_up_app(reception: SignInServices, erika: Person, code: str = "") -> bool:
     """In the session in which she joined. code: not the right one."""
     person = await require(reception, erika.session)
     async with reception.work(person.actor) as work:
@@ -46,12 +46,12 @@ async def set_up_app(reception: Reception, erika: Person, code: str = "") -> boo
         return await confirm_app(work, person, code or pyotp.TOTP(secret).at(work.now))
 
 
-async def fetch(reception: Reception, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+async def fetch(reception: SignInServices, statement: str, *values: Any) -> list[tuple[Any, ...]]:
     async with reception.resources.database.connection() as connection:
         return [tuple(row) for row in await connection.fetch(statement, *values)]
 
 
-async def test_another_app_signs_out_all_other_sessions(reception: Reception) -> None:
+async def test_another_app_signs_out_all_other_sessions(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
     elsewhere, waiting = await sign_in(reception, erika), await enter(reception, erika)
@@ -60,10 +60,10 @@ async def test_another_app_signs_out_all_other_sessions(reception: Reception) ->
     assert await find(reception, erika.session.secret) is not None
     assert await find(reception, paul.session.secret) is not None
     assert await fetch(reception, _KNOWN, erika.user_id) == [(erika.session.session_id,)]
-    assert await give_code(reception, given(waiting, "123456")) == Gone()
+    assert await check_totp_code(reception, given(waiting, "123456")) == Gone()
 
 
-async def test_a_wrong_code_signs_nobody_out(reception: Reception) -> None:
+async def test_a_wrong_code_signs_nobody_out(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     elsewhere = await sign_in(reception, erika)
     assert not await set_up_app(reception, erika, "000000")
@@ -72,7 +72,7 @@ async def test_a_wrong_code_signs_nobody_out(reception: Reception) -> None:
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_a_new_factor_is_told_by_e_mail_in_the_users_language(
-    resources: Resources, reception: Reception, language: str
+    resources: Resources, reception: SignInServices, language: str
 ) -> None:
     await apply_installation(resources, check_installation({"lines": {"post": _LINE}}))
     erika = await join(reception, a_new_user(language=language))
@@ -124,7 +124,7 @@ async def test_an_admin_signs_a_user_out_everywhere(resources: Resources) -> Non
     await sign_in(door.reception, paul)
 
 
-async def test_only_an_admin_ends_a_users_sessions(reception: Reception) -> None:
+async def test_only_an_admin_ends_a_users_sessions(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     paul = await join(
         reception, a_new_user("paul@example.org", name="Paul", place=UserRoles(Role.OPERATOR))

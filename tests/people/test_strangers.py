@@ -24,7 +24,7 @@ from dunwell.accounts.users.own_account import (
     end_own_session,
     read_account,
 )
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.sessions import sweep_people
 from dunwell.accounts.users.sign_in.limits import MOST_ASKED, MOST_WRONG
@@ -35,7 +35,7 @@ from dunwell.accounts.users.sign_in.sign_in import (
     TooOften,
     WrongSignIn,
     check_password,
-    give_code,
+    check_totp_code,
 )
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.clock import MovableClock
@@ -69,20 +69,20 @@ def elsewhere(number: int, device: str = "") -> Visitor:
 
 
 async def try_password(
-    reception: Reception, visitor: Visitor, password: str = PASSWORD,
+    reception: SignInServices, visitor: Visitor, password: str = PASSWORD,
     email: str = "erika@example.org",
 ) -> SignInEntry | WrongSignIn | TooOften | SecondFactorLocked:  # fmt: skip
     return await check_password(reception, email, password, visitor, randomness())
 
 
-async def lock(reception: Reception) -> None:
+async def lock(reception: SignInServices) -> None:
     """As anybody can who knows the address."""
     for number in range(MOST_WRONG):
         assert await try_password(reception, elsewhere(number), "no") == WrongSignIn()
 
 
 async def test_strangers_do_not_lock_out_a_browser_that_signed_in_before(
-    reception: Reception, clock: MovableClock
+    reception: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(reception, a_new_user())
     await lock(reception)
@@ -92,10 +92,10 @@ async def test_strangers_do_not_lock_out_a_browser_that_signed_in_before(
     assert isinstance(entry, SignInEntry)
     clock.advance(timedelta(seconds=30))
     code = given(entry.secret, erika.code(clock.now()), at_home)
-    assert isinstance(await give_code(reception, code), OpenedSession)
+    assert isinstance(await check_totp_code(reception, code), OpenedSession)
 
 
-async def test_strangers_in_the_same_network_do_not_either(reception: Reception) -> None:
+async def test_strangers_in_the_same_network_do_not_either(reception: SignInServices) -> None:
     erika = await join(reception, a_new_user())
     for _ in range(MOST_WRONG):
         await try_password(reception, HOME, "no")
@@ -105,7 +105,7 @@ async def test_strangers_in_the_same_network_do_not_either(reception: Reception)
 
 
 async def test_strangers_do_not_keep_who_is_signed_in_from_what_is_theirs(
-    reception: Reception,
+    reception: SignInServices,
 ) -> None:
     erika = await join(reception, a_new_user())
     await lock(reception)
@@ -114,7 +114,7 @@ async def test_strangers_do_not_keep_who_is_signed_in_from_what_is_theirs(
 
 
 async def test_a_known_browser_has_ten_tries_of_its_own(
-    reception: Reception, clock: MovableClock
+    reception: SignInServices, clock: MovableClock
 ) -> None:
     erika = await join(reception, a_new_user())
     for number in range(MOST_WRONG):
@@ -127,7 +127,7 @@ async def test_a_known_browser_has_ten_tries_of_its_own(
     assert isinstance(await try_password(reception, known), SignInEntry)
 
 
-async def test_a_browser_is_known_for_its_own_user_alone(reception: Reception) -> None:
+async def test_a_browser_is_known_for_its_own_user_alone(reception: SignInServices) -> None:
     await join(reception, a_new_user())
     mallory = await join(reception, a_new_user("mallory@example.org", name="Mallory"))
     await lock(reception)
@@ -136,7 +136,9 @@ async def test_a_browser_is_known_for_its_own_user_alone(reception: Reception) -
 
 
 @pytest.mark.parametrize("device", ["", "x", "A" * 43, "\u20ac" * 43, "a" * 5000])
-async def test_what_is_no_browsers_secret_is_a_strangers(reception: Reception, device: str) -> None:
+async def test_what_is_no_browsers_secret_is_a_strangers(
+    reception: SignInServices, device: str
+) -> None:
     await join(reception, a_new_user())
     await lock(reception)
     assert isinstance(await try_password(reception, elsewhere(99, device)), TooOften)
@@ -144,7 +146,7 @@ async def test_what_is_no_browsers_secret_is_a_strangers(reception: Reception, d
 
 @pytest.mark.parametrize(("after", "is_known"), [(90 * DAY - SECOND, True), (90 * DAY, False)])
 async def test_a_browser_is_known_for_ninety_days(
-    reception: Reception, clock: MovableClock, after: timedelta, is_known: bool
+    reception: SignInServices, clock: MovableClock, after: timedelta, is_known: bool
 ) -> None:
     erika = await join(reception, a_new_user())
     clock.advance(after)
@@ -153,18 +155,18 @@ async def test_a_browser_is_known_for_ninety_days(
     assert isinstance(outcome, SignInEntry if is_known else TooOften)
 
 
-async def _change(reception: Reception, erika: Person) -> None:
+async def _change(reception: SignInServices, erika: Person) -> None:
     asking = SignInChange(await require(reception, erika.session), PASSWORD, HOME)
     new = await change_password(reception, asking, "another lantern 72", randomness())
     assert isinstance(new, OpenedSession)
 
 
-async def _reset(reception: Reception, erika: Person) -> None:
+async def _reset(reception: SignInServices, erika: Person) -> None:
     async with reception.work(OPERATOR) as work:
         await reset_user(work, erika.user_id, randomness(RANDOM_BYTES))
 
 
-async def _end_it(reception: Reception, erika: Person) -> None:
+async def _end_it(reception: SignInServices, erika: Person) -> None:
     person = await require(reception, await sign_in(reception, erika))
     async with reception.work(person.actor) as work:
         await end_own_session(work, person, erika.session.session_id)
@@ -172,7 +174,7 @@ async def _end_it(reception: Reception, erika: Person) -> None:
 
 @pytest.mark.parametrize("end", [_change, _reset, _end_it])
 async def test_a_browser_whose_session_was_ended_on_purpose_is_a_strangers(
-    reception: Reception, end: object
+    reception: SignInServices, end: object
 ) -> None:
     erika = await join(reception, a_new_user())
     await end(reception, erika)  # type: ignore[operator]
@@ -182,7 +184,7 @@ async def test_a_browser_whose_session_was_ended_on_purpose_is_a_strangers(
 
 
 async def test_a_sign_in_from_a_new_place_stays_on_the_account_page(
-    reception: Reception,
+    reception: SignInServices,
 ) -> None:
     """Also when its session has ended; whoever it was is asked at once, and ends it."""
     erika = await join(reception, a_new_user())
@@ -196,7 +198,7 @@ async def test_a_sign_in_from_a_new_place_stays_on_the_account_page(
 
 
 @pytest.fixture
-def with_passkeys(resources: Resources) -> Reception:
+def with_passkeys(resources: Resources) -> SignInServices:
     settings = replace(resources.settings, public_url=ORIGIN)
     return a_reception(replace(resources, settings=settings))
 
@@ -208,7 +210,7 @@ async def count_challenges(database: Database) -> int:
 
 
 async def test_a_visitor_asks_for_so_many_passkeys_and_no_more(
-    with_passkeys: Reception, database: Database, clock: MovableClock
+    with_passkeys: SignInServices, database: Database, clock: MovableClock
 ) -> None:
     asked = [await ask_passkey(with_passkeys, AWAY, randomness()) for _ in range(MOST_ASKED + 3)]
     assert [isinstance(each, str) for each in asked] == [True] * MOST_ASKED + [False] * 3
@@ -223,7 +225,7 @@ async def test_a_visitor_asks_for_so_many_passkeys_and_no_more(
 
 
 async def test_challenges_of_all_strangers_together_are_bounded(
-    with_passkeys: Reception, database: Database, monkeypatch: pytest.MonkeyPatch,
+    with_passkeys: SignInServices, database: Database, monkeypatch: pytest.MonkeyPatch,
     clock: MovableClock,
 ) -> None:  # fmt: skip
     """The oldest goes: whoever asks at this moment has an answer to give."""
@@ -239,7 +241,7 @@ async def test_challenges_of_all_strangers_together_are_bounded(
 
 
 async def test_challenges_of_one_link_are_bounded(
-    with_passkeys: Reception, database: Database
+    with_passkeys: SignInServices, database: Database
 ) -> None:
     link = (await invite(with_passkeys, a_new_user())).secret
     await asyncio.gather(
@@ -252,7 +254,7 @@ async def test_challenges_of_one_link_are_bounded(
 
 
 async def test_each_browser_that_opens_a_link_is_shown_an_app_of_its_own(
-    reception: Reception, database: Database
+    reception: SignInServices, database: Database
 ) -> None:
     link = (await invite(reception, a_new_user())).secret
     mine = await find_invitation(reception, link, OPENER)
@@ -269,7 +271,9 @@ async def test_each_browser_that_opens_a_link_is_shown_an_app_of_its_own(
         assert await connection.fetchval("SELECT count(*) FROM factors") == 0
 
 
-async def test_who_saw_the_link_does_not_know_the_app_of_who_joined(reception: Reception) -> None:
+async def test_who_saw_the_link_does_not_know_the_app_of_who_joined(
+    reception: SignInServices,
+) -> None:
     link = (await invite(reception, a_new_user())).secret
     seen = await find_invitation(reception, link, "p" * 43)
     mine = await find_invitation(reception, link, OPENER)
@@ -281,7 +285,7 @@ async def test_who_saw_the_link_does_not_know_the_app_of_who_joined(reception: R
     entry = await try_password(reception, AWAY)
     assert isinstance(entry, SignInEntry)
     guessed = pyotp.TOTP(seen.app_secret).at(reception.now() + timedelta(seconds=30))
-    assert await give_code(reception, given(entry.secret, guessed, AWAY)) == WrongSignIn()
+    assert await check_totp_code(reception, given(entry.secret, guessed, AWAY)) == WrongSignIn()
 
 
 async def test_a_link_in_two_browsers_shows_two_secrets(resources: Resources) -> None:

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.contact.escalation.reports.join_reports import join_reports
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.operations.alerts.look import look_for_alarms
+from dunwell.operations.alerts.look import check_for_alerts
 from dunwell.operations.alerts.mail_words import PLACES
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -106,7 +106,7 @@ async def test_alarms_stand_on_the_page_with_where_they_are_mended(
     )
     assert nobody[language] in start
     clock.advance(timedelta(days=1))
-    await look_for_alarms(resources, house.lines.get, "")
+    await check_for_alerts(resources, house.lines.get, "")
     clerk = await sign_in(resources, an_application(resources).app, house)
     await clerk.get(f"?lang={language}")
     start = (await clerk.get("")).text

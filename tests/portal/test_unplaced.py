@@ -10,7 +10,7 @@ from dunwell.contact.escalation.reports.join_reports import join_reports
 from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import save_report
-from dunwell.contact.sending.take_incoming_sms import take_incoming_sms
+from dunwell.contact.sending.take_incoming_sms import receive_sms
 from dunwell.interfaces.portal.web.paging import PAGE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -29,7 +29,7 @@ async def a_world(resources: Resources, clock: MovableClock, *texts: str) -> Hou
     house = await a_house(resources, clock)
     for number, text in enumerate(texts):
         incoming = Incoming("sms-a", str(number), "+4915112345678", "+4930123", text)
-        await take_incoming_sms(resources, incoming)
+        await receive_sms(resources, incoming)
     return house
 
 

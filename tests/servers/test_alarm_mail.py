@@ -8,7 +8,7 @@ from typing import Any
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.operations.alerts.look import look_for_alarms
+from dunwell.operations.alerts.look import check_for_alerts
 from dunwell.operations.alerts.send_mails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -31,7 +31,7 @@ async def test_an_alarm_arrives_where_the_installation_file_says(
     await apply_installation(resources, check_installation(document))
     channel = SmtpChannel("post", read_line(postfix), {}, resources.keys)
     # The line cannot be used at this moment, and can when it is to tell so.
-    assert await look_for_alarms(resources, lambda _: None, "") == 1
+    assert await check_for_alerts(resources, lambda _: None, "") == 1
     for _ in range(2):
         await send_alarm_mails(resources, lambda _: channel)
         clock.advance(timedelta(minutes=10))

@@ -10,7 +10,7 @@ import pytest
 from dunwell.accounts.installation.delivery_providers import Mailbox
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.imap import MOST_BYTES, MailboxAway
-from dunwell.adapters.mail.mailboxes import look_into
+from dunwell.adapters.mail.mailboxes import fetch_new_mail
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.dovecot import Dovecot
@@ -51,11 +51,11 @@ async def saved(resources: Resources) -> list[tuple[object, ...]]:
 async def test_what_is_new_is_taken_once(resources: Resources, dovecot: Dovecot, user: str) -> None:
     mailbox = a_mailbox(dovecot, user)
     dovecot.deliver(user, _REPORT, bounce(resources))
-    assert await look_into(resources, MAIL_READER, "post", mailbox, "right") == 1
-    assert await look_into(resources, MAIL_READER, "post", mailbox, "right") == 0
+    assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 1
+    assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 0
     assert await saved(resources) == [("FAILED", "5.1.1", _MESSAGE)]
     dovecot.deliver(user, a_plain_mail("x@y.example", "Hello", "Nothing of yours."), "x@y.example")
-    assert await look_into(resources, MAIL_READER, "post", mailbox, "right") == 1
+    assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 1
     assert (await saved(resources))[1:] == [("DELAYED", "unreadable", None)]
 
 
@@ -67,7 +67,7 @@ async def test_a_quiet_mailbox_is_known_to_be_read(
     dovecot.deliver(user, _REPORT, bounce(resources))
     for taken in (1, 0, 0):
         clock.advance(timedelta(hours=1))
-        assert await look_into(resources, MAIL_READER, "post", mailbox, "right") == taken
+        assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == taken
         async with resources.database.connection() as connection:
             [row] = await connection.fetch("SELECT read_at, last_uid FROM mailbox_places")
         assert tuple(row) == (clock.now(), 1)
@@ -79,7 +79,7 @@ async def test_what_no_reader_gets_through_holds_up_nothing(
     mailbox = a_mailbox(dovecot, user)
     dovecot.deliver(user, b"Content-Type: message/rfc822\r\n\r\n" * 3_000, bounce(resources))
     dovecot.deliver(user, _REPORT, bounce(resources))
-    assert await look_into(resources, MAIL_READER, "post", mailbox, "right") == 2
+    assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 2
     assert ("FAILED", "5.1.1", _MESSAGE) in await saved(resources)
 
 
@@ -91,11 +91,11 @@ async def test_a_mail_that_kills_its_reader_is_kept_as_unreadable_and_holds_up_n
     nested = ("(" * 60 + "\r\n ") * 100
     dovecot.deliver(user, b"Subject: x\r\n\r\nx", f"{nested}x")
     dovecot.deliver(user, _REPORT, bounce(resources))
-    assert await look_into(resources, MAIL_READER, "post", mailbox, "right") == 2
+    assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 2
     assert ("FAILED", "5.1.1", _MESSAGE) in await saved(resources)
     assert ("DELAYED", "unreadable", None) in await saved(resources)
     assert "mail not taken, kept as unreadable" in capsys.readouterr().out
-    assert await look_into(resources, MAIL_READER, "post", mailbox, "right") == 0
+    assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 0
 
 
 async def test_a_mail_that_is_too_large_is_kept_as_unreadable_with_its_beginning(
@@ -105,7 +105,7 @@ async def test_a_mail_that_is_too_large_is_kept_as_unreadable_with_its_beginning
     large = b"Subject: x\r\n\r\n" + (b"z" * 76 + b"\r\n") * (MOST_BYTES // 78 + 1)
     dovecot.deliver(user, large, bounce(resources))
     dovecot.deliver(user, _REPORT, bounce(resources))
-    assert await look_into(resources, MAIL_READER, "post", mailbox, "right") == 2
+    assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 2
     assert ("DELAYED", "unreadable", _MESSAGE) in await saved(resources)
     assert ("FAILED", "5.1.1", _MESSAGE) in await saved(resources)
 
@@ -117,10 +117,10 @@ async def test_a_mailbox_made_anew_is_read_from_its_beginning(
     for number in range(3):
         content = _REPORT.replace(b"report-1", b"report-%d" % number)
         dovecot.deliver(user, content, bounce(resources))
-    assert await look_into(resources, MAIL_READER, "post", mailbox, "right") == 3
+    assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 3
     dovecot.forget(user)
     dovecot.deliver(user, _REPORT.replace(b"report-1", b"report-9"), bounce(resources))
-    assert await look_into(resources, MAIL_READER, "post", mailbox, "right") == 1
+    assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == 1
     assert len(await saved(resources)) == 4
 
 
@@ -128,8 +128,8 @@ async def test_a_wrong_password_takes_nothing_and_tells_no_secret(
     resources: Resources, dovecot: Dovecot, user: str
 ) -> None:
     with pytest.raises(MailboxAway) as away:
-        await look_into(resources, MAIL_READER, "post", a_mailbox(dovecot, user), "wrong")
+        await fetch_new_mail(resources, MAIL_READER, "post", a_mailbox(dovecot, user), "wrong")
     assert "wrong" not in str(away.value)
     mailbox = a_mailbox(dovecot, user, server="127.0.0.1:1")
     with pytest.raises(MailboxAway):
-        await look_into(resources, MAIL_READER, "post", mailbox, "right")
+        await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right")

@@ -14,10 +14,15 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.accept_invitation import Joining, find_invitation, join_with_app
 from dunwell.accounts.users.factors.recovery_codes import find_made_codes
 from dunwell.accounts.users.invite_user import RANDOM_BYTES, Invitation, invite_user
-from dunwell.accounts.users.passwords import Passwords, Reception
+from dunwell.accounts.users.passwords import Passwords, SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
-from dunwell.accounts.users.sign_in.sign_in import GivenCode, SignInEntry, check_password, give_code
+from dunwell.accounts.users.sign_in.sign_in import (
+    GivenCode,
+    SignInEntry,
+    check_password,
+    check_totp_code,
+)
 from dunwell.accounts.users.user import NewUser, UserRoles
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.clock import MovableClock
@@ -85,8 +90,8 @@ def randomness(length: int = SECRET_BYTES) -> bytes:
     return hashlib.shake_256(next(_drawn).to_bytes(8)).digest(length)
 
 
-def a_reception(resources: Resources, hasher: CountingHasher | None = None) -> Reception:
-    return Reception(resources, Passwords(hasher or CountingHasher()))
+def a_reception(resources: Resources, hasher: CountingHasher | None = None) -> SignInServices:
+    return SignInServices(resources, Passwords(hasher or CountingHasher()))
 
 
 def a_new_user(email: str = "erika@example.org", **more: object) -> NewUser:
@@ -94,13 +99,13 @@ def a_new_user(email: str = "erika@example.org", **more: object) -> NewUser:
     return NewUser(email=email, **values)  # type: ignore[arg-type]
 
 
-async def invite(reception: Reception, new: NewUser) -> Invitation:
+async def invite(reception: SignInServices, new: NewUser) -> Invitation:
     async with reception.work(OPERATOR) as work:
         return await invite_user(work, new, randomness(RANDOM_BYTES))
 
 
 async def join(
-    reception: Reception, new: NewUser, *, password: str = PASSWORD, visitor: Visitor = HOME
+    reception: SignInServices, new: NewUser, *, password: str = PASSWORD, visitor: Visitor = HOME
 ) -> Person:
     """Invited, and joined with a password and an app."""
     link = (await invite(reception, new)).secret
@@ -114,7 +119,7 @@ async def join(
 
 
 async def enter(
-    reception: Reception, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
+    reception: SignInServices, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
 ) -> str:
     """The secret of an entry that waits for the second factor."""
     entry = await check_password(reception, person.email, password, visitor, randomness())
@@ -127,7 +132,7 @@ def given(entry: str, code: str, visitor: Visitor = HOME) -> GivenCode:
 
 
 async def sign_in(
-    reception: Reception, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
+    reception: SignInServices, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
 ) -> OpenedSession:
     """With the next code of the app: the clock goes on by one."""
     clock = reception.resources.clock
@@ -135,12 +140,12 @@ async def sign_in(
     clock.advance(timedelta(seconds=30))
     entry = await enter(reception, person, password=password, visitor=visitor)
     code = person.code(reception.now())
-    opened = await give_code(reception, given(entry, code, visitor))
+    opened = await check_totp_code(reception, given(entry, code, visitor))
     assert isinstance(opened, OpenedSession), opened
     return opened
 
 
-async def read_codes(reception: Reception, person: Person) -> list[str]:
+async def read_codes(reception: SignInServices, person: Person) -> list[str]:
     """Those that were made in the session that joined."""
     async with reception.work(OPERATOR) as work:
         found = await find_made_codes(work, person.user_id, person.session.secret)

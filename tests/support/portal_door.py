@@ -12,7 +12,7 @@ from functools import lru_cache
 import httpx
 from starlette.applications import Starlette
 
-from dunwell.accounts.users.passwords import Passwords, Reception
+from dunwell.accounts.users.passwords import Passwords, SignInServices
 from dunwell.interfaces.api.app import build_app
 from dunwell.interfaces.landing.application import build_site
 from dunwell.interfaces.portal.application import build_portal_routes
@@ -31,7 +31,7 @@ _FIELD = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 @dataclass(frozen=True)
 class Door:
     app: Starlette
-    reception: Reception
+    reception: SignInServices
 
     def visitor(self, address: str = "203.0.113.7") -> "AtDoor":
         transport = httpx.ASGITransport(self.app, client=(address, 40000))
@@ -54,13 +54,13 @@ def a_door(resources: Resources, origin: str = ORIGIN) -> Door:
         )
     ]
     app = build_app(there, [], INSPECTOR, routes)
-    return Door(app, Reception(there, passwords))
+    return Door(app, SignInServices(there, passwords))
 
 
 @dataclass
 class AtDoor:
     http: httpx.AsyncClient
-    reception: Reception
+    reception: SignInServices
     page: httpx.Response | None = None
 
     async def get(self, path: str, **headers: str) -> httpx.Response:

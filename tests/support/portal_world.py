@@ -10,7 +10,7 @@ from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.cases.modalities.modality import ModalityType
 from dunwell.cases.payments.record_payment import NewPayment, record_payment
 from dunwell.cases.replies.reply import NewReply
-from dunwell.cases.replies.take_reply import TakenReply, take_reply
+from dunwell.cases.replies.take_reply import TakenReply, receive_reply
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.sending.report import Reference
 from dunwell.core.claims.claim_holds import pause_claim
@@ -92,7 +92,7 @@ async def _answer(house: House, claim_id: int) -> None:
         raw=b"as it came",
     )
     async with house.work(SYSTEM) as work:
-        assert await take_reply(work, house.resources.keys, reply) is TakenReply.NEW
+        assert await receive_reply(work, house.resources.keys, reply) is TakenReply.NEW
 
 
 async def _ask_for_plan(house: House, claim_id: int) -> UUID:

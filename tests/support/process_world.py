@@ -14,7 +14,7 @@ from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.join_reports import report_failure
 from dunwell.core.claims.claim_holds import expire_holds, lift_hold, open_hold
@@ -165,7 +165,7 @@ class World:
             if not was_sent:
                 self.post.left.discard(key)
             async with self.house.work() as work:
-                await settle_unknown(work, key, was_sent=was_sent)
+                await resolve_unknown_contact(work, key, was_sent=was_sent)
 
     async def list_contacts(self, state: str) -> list[UUID]:
         rows = await self.house.rows(

@@ -12,7 +12,7 @@ import msgspec
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider, SignIn
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.single_sign_on.finish_attempt import (
     CameIn,
@@ -53,7 +53,7 @@ async def apply_sign_in(resources: Resources, sign_in: SignIn) -> None:
 class House:
     """Dunwell beside one provider."""
 
-    reception: Reception
+    reception: SignInServices
     scripted: ScriptedProvider
     adapter: OidcProvider
     sign_in: SignIn
@@ -137,7 +137,7 @@ def change_returned(returned: Returned, **changed: Any) -> Returned:
 
 
 @asynccontextmanager
-async def a_house(reception: Reception, **more: Any) -> AsyncIterator[House]:
+async def a_house(reception: SignInServices, **more: Any) -> AsyncIterator[House]:
     """more: of its signIn."""
     async with a_scripted_provider(reception.resources.clock) as scripted:
         provider = a_provider(scripted.issuer)

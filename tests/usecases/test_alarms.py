@@ -11,7 +11,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.operations.alerts.look import look_for_alarms, read_alarms
+from dunwell.operations.alerts.look import check_for_alerts, read_alarms
 from dunwell.operations.alerts.send_mails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError
@@ -36,7 +36,7 @@ class World:
 
     async def look(self, later: timedelta = MINUTE) -> int:
         self.house.clock.advance(later)
-        return await look_for_alarms(self.house.resources, self.lines.get, "")
+        return await check_for_alerts(self.house.resources, self.lines.get, "")
 
     async def send(self) -> list[str]:
         """The subjects of what the line was given."""
@@ -117,7 +117,7 @@ async def test_one_worker_of_many_looks_in_a_minute(world: World) -> None:
     await world.look()
     world.lines.clear()
     resources = world.house.resources
-    assert await look_for_alarms(resources, world.lines.get, "") == 0
+    assert await check_for_alerts(resources, world.lines.get, "") == 0
     assert await world.standing() == []
     assert await world.look(timedelta(seconds=45) - JUST) == 0
     assert await world.look(JUST) == 1

@@ -19,7 +19,7 @@ from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.core.events.webhooks.endpoints import switch_on_endpoint
 from dunwell.operations.alerts.failing_endpoints import EndpointWatch
-from dunwell.operations.alerts.look import look_for_alarms
+from dunwell.operations.alerts.look import check_for_alerts
 from dunwell.operations.alerts.send_mails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.metrics import REGISTRY
@@ -213,7 +213,7 @@ async def test_it_is_logged_once_an_hour_by_all_workers_together(world: World) -
 async def test_the_operator_has_an_alarm_until_it_works(world: World) -> None:
     async def look(later: timedelta) -> list[tuple[str, str]]:
         world.clock.advance(later)
-        await look_for_alarms(world.outbox.resources, {"post": world.line}.get, "")
+        await check_for_alerts(world.outbox.resources, {"post": world.line}.get, "")
         rows = await world.outbox.rows(
             "SELECT kind, subject FROM alarms WHERE over_at IS NULL AND $1 > 0"
         )

@@ -14,7 +14,7 @@ from dunwell.core.claims.searching import store as searching_store
 from dunwell.core.claims.searching.search_claims import fill_search, search_claims
 from dunwell.core.claims.searching.terms import list_terms
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.database.database import settle_epoch_at
+from dunwell.platform.database.database import check_epoch_at
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.house import ERP, House, a_house
@@ -122,7 +122,7 @@ async def a_restore(house: House) -> AsyncIterator[None]:
     assert url is not None
     known = await house.rows(_EPOCHS)
     await house.rows(_ANOTHER_SERVER)
-    await settle_epoch_at(url)
+    await check_epoch_at(url)
     assert len(await house.rows(_EPOCHS)) == len(known) + 1
     try:
         yield
@@ -178,7 +178,7 @@ async def test_a_change_waits_for_the_terms_that_it_replaces(house: House) -> No
             pass
 
     async with house.resources.database.transaction() as tx:
-        queued = await searching_store.take_queued(tx, 10)
+        queued = await searching_store.remove_queued(tx, 10)
         [(_, claim)] = await searching_store.load_without_terms(tx, queued, 10)
         changing = asyncio.create_task(change())
         await until_held_back(house.resources.database, changing)
@@ -193,7 +193,7 @@ async def test_what_another_worker_has_taken_is_left_to_it(house: House) -> None
     await house.create("A-1")
     with suppress(UndoneError):
         async with house.resources.database.transaction() as other:
-            assert len(await searching_store.take_queued(other, 10)) == 1
+            assert len(await searching_store.remove_queued(other, 10)) == 1
             await house.create("A-2")
             assert await run_round(house) == 1
             assert await search(house, "a-") == ["A-2"]

@@ -13,7 +13,7 @@ from dunwell.core.files.storage import Storage
 from dunwell.operations.keys.reseal import Resealer
 from dunwell.operations.keys.sealed import SealedValues
 from dunwell.operations.keys.sealed_files import SealedLetters
-from dunwell.operations.keys.standing import Moment, give_up_version, load_standing, retire_version
+from dunwell.operations.keys.standing import Moment, abandon_version, load_standing, retire_version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
@@ -249,8 +249,8 @@ async def test_only_a_missing_version_can_be_given_up(resources: Resources) -> N
     both, second = with_versions(resources, 2, 1), with_versions(resources, 2)
     async with resources.database.transaction() as tx:
         with pytest.raises(InvalidState, match="is there"):
-            await give_up_version(tx, both.keys, kinds(resources), 1, moment(both))
-        await give_up_version(tx, second.keys, kinds(resources), 1, moment(second))
+            await abandon_version(tx, both.keys, kinds(resources), 1, moment(both))
+        await abandon_version(tx, second.keys, kinds(resources), 1, moment(second))
         told = await list_installation_audit(tx, COMMAND_LINE, limit=10)
     assert [(each.action, each.subject) for each in told.items] == [("key.give-up", "key:1")]
     await admit(second)

@@ -12,7 +12,7 @@ import pytest
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.upload import NewUpload
-from dunwell.core.files.uploads import check_upload, put_away, throw_away
+from dunwell.core.files.uploads import check_upload, store_unused_file, throw_away
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import Unavailable
@@ -87,7 +87,7 @@ async def _keep(
     upload = NewUpload("a.pdf", "a.pdf", a_pdf())
     checked = await check_upload(inspector, merchant_id, _TICKET, upload)
     now = resources.clock.now()
-    await put_away(
+    await store_unused_file(
         resources.database, storage, checked, now, expires_at=now + _HOUR, limit_bytes=1024**3
     )
 

@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.files.storage import SealedFiles, upload_key
 from dunwell.core.files.store import list_near_limit, load_storage_use
 from dunwell.core.files.upload import PreparedUpload, StorageFull, StorageUse
-from dunwell.core.files.uploads import CheckedUpload, accept_upload, put_away, throw_away
+from dunwell.core.files.uploads import CheckedUpload, accept_upload, store_unused_file, throw_away
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import PayloadTooLarge, Unavailable
@@ -32,7 +32,7 @@ class _Shelf:
 
     async def put(self, number: int, size_bytes: int, limit_bytes: int = _LIMIT) -> None:
         now = self._resources.clock.now()
-        await put_away(
+        await store_unused_file(
             self._resources.database, self.storage, self.make(number, size_bytes), now,
             expires_at=now + _UNUSED, limit_bytes=limit_bytes,
         )  # fmt: skip

@@ -15,7 +15,7 @@ from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.notices.settled import sweep_notices
 from dunwell.contact.sending.adapters import find_no_line
 from dunwell.contact.sending.incoming_sms import Incoming, is_stop, read_number
-from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming, take_incoming_sms
+from dunwell.contact.sending.take_incoming_sms import receive_sms, sweep_old_incoming
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.sms_world import a_sending_house
@@ -98,10 +98,10 @@ async def test_stop_ends_it_for_all_that_wrote_by_this_line(
     two, _ = await a_house(resources, clock, "two")
     other, _ = await a_house(resources, clock, "other", line="sms-b")
     real = one.resources
-    assert await take_incoming_sms(real, an_sms("STOP", sender="004915112345678"))
+    assert await receive_sms(real, an_sms("STOP", sender="004915112345678"))
     assert await suppressed(one) == await suppressed(two) == [("SMS", "DEBTOR")]
     assert await suppressed(other) == []
-    assert not await take_incoming_sms(real, an_sms("STOP", provider_id="2"))
+    assert not await receive_sms(real, an_sms("STOP", provider_id="2"))
 
 
 async def test_stop_in_answer_to_a_notice_is_heeded_too(
@@ -113,7 +113,7 @@ async def test_stop_in_answer_to_a_notice_is_heeded_too(
         await an_asker_by_a_line(resources, clock, line, key=key) for key, line in lines
     ]
     real = typed.house.resources
-    assert await take_incoming_sms(real, an_sms("STOP", sender="+4915100000009"))
+    assert await receive_sms(real, an_sms("STOP", sender="+4915100000009"))
     assert await suppressed(typed.house) == await suppressed(later.house) == [("SMS", "DEBTOR")]
     assert await suppressed(other.house) == []
     for asker in (typed, later):
@@ -121,8 +121,8 @@ async def test_stop_in_answer_to_a_notice_is_heeded_too(
             await lift_suppression(work, real.keys, "SMS", "+4915100000009")
     clock.advance(timedelta(days=8))
     await sweep_notices(real)
-    assert not await take_incoming_sms(real, an_sms("STOP", "2", sender="+4915100000009"))
-    assert await take_incoming_sms(real, an_sms("STOP", "3", sender="+4915100000008"))
+    assert not await receive_sms(real, an_sms("STOP", "2", sender="+4915100000009"))
+    assert await receive_sms(real, an_sms("STOP", "3", sender="+4915100000008"))
     assert await suppressed(typed.house) == await suppressed(later.house) == [("SMS", "DEBTOR")]
     assert await suppressed(other.house) == []
 
@@ -132,8 +132,8 @@ async def test_an_answer_to_a_notice_lands_on_its_claim(
 ) -> None:
     asker = await an_asker_by_a_line(resources, clock)
     real = asker.house.resources
-    await take_incoming_sms(real, an_sms("Danke", sender="+4915100000009"))
-    await take_incoming_sms(real, an_sms("Wer?", "2", sender="+4915100000009", line="sms-b"))
+    await receive_sms(real, an_sms("Danke", sender="+4915100000009"))
+    await receive_sms(real, an_sms("Wer?", "2", sender="+4915100000009", line="sms-b"))
     assert await kinds(asker.house) == [("REPLY", asker.claim_id), ("UNMATCHED", None)]
 
 
@@ -141,7 +141,7 @@ async def test_a_notice_that_never_left_is_none_that_was_written(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker_by_a_line(resources, clock, is_sent=False)
-    await take_incoming_sms(asker.house.resources, an_sms("STOP", sender="+4915100000009"))
+    await receive_sms(asker.house.resources, an_sms("STOP", sender="+4915100000009"))
     assert await suppressed(asker.house) == []
 
 
@@ -155,7 +155,7 @@ async def test_stop_reaches_all_who_wrote_however_many_claims_there_are(
             of = {"merchant_id": houses[0].merchant.merchant_id, "claim_id": number}
             await insert_row(tx, "debtors", number, mobile_number=NUMBER, **of)
             await insert_row(tx, "communications", number, **of, **left)
-    assert await take_incoming_sms(houses[0].resources, an_sms("STOP"), set_size=1)
+    assert await receive_sms(houses[0].resources, an_sms("STOP"), set_size=1)
     for house in houses:
         assert await suppressed(house) == [("SMS", "DEBTOR")]
     assert await kinds(houses[0]) == [("STOP", None)]
@@ -167,14 +167,14 @@ async def test_a_stop_that_was_broken_off_is_brought_to_its_end_when_it_comes_ag
     one, two = [(await a_house(resources, clock, key))[0] for key in ("one", "two")]
     broken = replace(one.resources, clock=BreakingClock(clock.now(), calls=1))
     with pytest.raises(RuntimeError):
-        await take_incoming_sms(broken, an_sms("STOP"), set_size=1)
+        await receive_sms(broken, an_sms("STOP"), set_size=1)
     assert [await suppressed(one), await suppressed(two)] == [[("SMS", "DEBTOR")], []]
-    assert await take_incoming_sms(one.resources, an_sms("STOP"), set_size=1)
+    assert await receive_sms(one.resources, an_sms("STOP"), set_size=1)
     assert [await suppressed(each) for each in (one, two)] == [[("SMS", "DEBTOR")]] * 2
     # Who has agreed since is not ended by the same message once more.
     async with two.work() as work:
         await lift_suppression(work, one.resources.keys, "SMS", NUMBER)
-    assert not await take_incoming_sms(one.resources, an_sms("STOP"))
+    assert not await receive_sms(one.resources, an_sms("STOP"))
     assert await suppressed(two) == []
 
 
@@ -183,7 +183,7 @@ async def test_a_reply_lands_on_the_only_claim_it_can_be_about(
 ) -> None:
     house, claim_id = await a_house(resources, clock, "one")
     for _ in range(2):
-        await take_incoming_sms(house.resources, an_sms("Ich zahle am Freitag"))
+        await receive_sms(house.resources, an_sms("Ich zahle am Freitag"))
     assert await kinds(house) == [("REPLY", claim_id)]
     assert [tuple(row) for row in await house.rows(_NOTES)] == [
         (claim_id, "SMS: Ich zahle am Freitag")
@@ -194,8 +194,8 @@ async def test_a_stop_without_an_id_is_none_that_came_before(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, _ = await a_house(resources, clock, "one")
-    await take_incoming_sms(house.resources, an_sms("Hello", provider_id="", sender="+4915100000"))
-    assert await take_incoming_sms(house.resources, an_sms("STOP", provider_id=""))
+    await receive_sms(house.resources, an_sms("Hello", provider_id="", sender="+4915100000"))
+    assert await receive_sms(house.resources, an_sms("STOP", provider_id=""))
     assert await suppressed(house) == [("SMS", "DEBTOR")]
 
 
@@ -204,9 +204,9 @@ async def test_what_may_be_about_two_claims_waits_for_a_person(
 ) -> None:
     one, _ = await a_house(resources, clock, "one")
     two, _ = await a_house(resources, clock, "two")
-    await take_incoming_sms(one.resources, an_sms("Ich zahle am Freitag"))
-    await take_incoming_sms(one.resources, an_sms("Hallo", "2", sender="Nordwind"))
-    await take_incoming_sms(one.resources, an_sms("STOP", "3", sender="+4915100000000"))
+    await receive_sms(one.resources, an_sms("Ich zahle am Freitag"))
+    await receive_sms(one.resources, an_sms("Hallo", "2", sender="Nordwind"))
+    await receive_sms(one.resources, an_sms("STOP", "3", sender="+4915100000000"))
     assert await kinds(one) == [("UNMATCHED", None)] * 3
     assert await one.rows(_NOTES) == await two.rows(_NOTES) == []
     assert await suppressed(one) == await suppressed(two) == []
@@ -214,7 +214,7 @@ async def test_what_may_be_about_two_claims_waits_for_a_person(
 
 async def test_old_ones_are_taken_out(resources: Resources, clock: MovableClock) -> None:
     house, _ = await a_house(resources, clock, "one")
-    await take_incoming_sms(house.resources, an_sms("Hallo"))
+    await receive_sms(house.resources, an_sms("Hallo"))
     clock.move_to(clock.now() + timedelta(days=90))
     assert await sweep_old_incoming(house.resources) == 0
     clock.move_to(clock.now() + timedelta(seconds=1))

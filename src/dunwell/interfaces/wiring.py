@@ -59,9 +59,12 @@ from dunwell.interfaces.api.edge import build_outside_answer
 from dunwell.interfaces.api.metrics import RequestMetrics
 from dunwell.interfaces.landing.application import build_site, list_routes
 from dunwell.interfaces.landing.entering.asked_links import ASKED_SECONDS, send_asked_links
-from dunwell.interfaces.landing.objecting.tell_overdue import OVERDUE_SECONDS, tell_overdue
+from dunwell.interfaces.landing.objecting.tell_overdue import (
+    OVERDUE_SECONDS,
+    notify_of_overdue_disputes,
+)
 from dunwell.interfaces.landing.sweep_landing import sweep_landing
-from dunwell.interfaces.landing.telling.tell_occasions import TELL_SECONDS, tell_occasions
+from dunwell.interfaces.landing.telling.tell_occasions import TELL_SECONDS, plan_occasions
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.portal.application import build_portal_routes
 from dunwell.interfaces.portal.texts.routes_preview import PreviewPrinter
@@ -70,9 +73,9 @@ from dunwell.interfaces.worker.housekeeping import HOUSEKEEPING_SECONDS, Houseke
 from dunwell.interfaces.worker.loops import Loop, note_success
 from dunwell.operations.alerts.backlog_figures import BACKLOG_SECONDS, BacklogFigures
 from dunwell.operations.alerts.failing_endpoints import WATCH_SECONDS, EndpointWatch
-from dunwell.operations.alerts.look import LOOK_SECONDS, look_for_alarms
+from dunwell.operations.alerts.look import LOOK_SECONDS, check_for_alerts
 from dunwell.operations.alerts.send_mails import MAIL_SECONDS, send_alarm_mails
-from dunwell.operations.alerts.tell_clocks import telling_clocks
+from dunwell.operations.alerts.tell_clocks import raising_clock_alerts
 from dunwell.operations.jobs.previews.run_previews import run_previews
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.operations.jobs.run_jobs import JOB_SECONDS, run_jobs
@@ -130,7 +133,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         closing.push_async_callback(preview_press.close)
         closing.push_async_callback(painter.close)
         closing.push_async_callback(documents.close)
-        await closing.enter_async_context(telling_clocks(resources, socket.gethostname()))
+        await closing.enter_async_context(raising_clock_alerts(resources, socket.gethostname()))
         installation = await closing.enter_async_context(open_installation(resources))
         identities = await closing.enter_async_context(open_providers(installation))
         lines = await closing.enter_async_context(open_lines(resources, installation))
@@ -164,7 +167,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
     """The loops one worker runs until `stop`."""
     settings = resources.settings
     async with AsyncExitStack() as closing:
-        await closing.enter_async_context(telling_clocks(resources, socket.gethostname()))
+        await closing.enter_async_context(raising_clock_alerts(resources, socket.gethostname()))
         sender = await closing.enter_async_context(
             open_webhook_sender(allow_loopback=settings.is_development, authorities=settings.ca)
         )
@@ -249,7 +252,7 @@ def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
     return [
         Loop(
             "alarms",
-            lambda: look_for_alarms(resources, lines.find, url),
+            lambda: check_for_alerts(resources, lines.find, url),
             idle_seconds=LOOK_SECONDS,
             runs_by_database_time=True,
         ),
@@ -268,9 +271,11 @@ def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[
     """What tells debtors what they are to know, and sends the links they asked for."""
     return [
         Loop(
-            "overdue answers", lambda: tell_overdue(resources, writer), idle_seconds=OVERDUE_SECONDS
+            "overdue answers",
+            lambda: notify_of_overdue_disputes(resources, writer),
+            idle_seconds=OVERDUE_SECONDS,
         ),
-        Loop("telling", lambda: tell_occasions(resources, writer), idle_seconds=TELL_SECONDS),
+        Loop("telling", lambda: plan_occasions(resources, writer), idle_seconds=TELL_SECONDS),
         Loop(
             "asked links", lambda: send_asked_links(resources, writer), idle_seconds=ASKED_SECONDS
         ),

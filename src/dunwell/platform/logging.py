@@ -113,11 +113,11 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         event = dict(record.msg) if isinstance(record.msg, dict) else _describe_record(record)
         event["process"] = self._process
-        kept = keep_allowed(event)
+        kept = filter_allowed_fields(event)
         return str(self._render(None, "", kept))
 
 
-def keep_allowed(event: _Event) -> _Event:
+def filter_allowed_fields(event: _Event) -> _Event:
     """The event's allow-listed fields, what every line has first, texts cut short."""
     first = ("at", "level", "process", "event")
     names = [*first, *sorted(event.keys() - set(first))]

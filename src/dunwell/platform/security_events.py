@@ -46,7 +46,7 @@ _EVENTS = Counter(
 _log = structlog.get_logger("dunwell.security")
 
 
-def tell_security_event(event: SecurityEvent, **fields: object) -> None:
+def log_security_event(event: SecurityEvent, **fields: object) -> None:
     """fields: such as logs take (`kit.logging`)."""
     _EVENTS.labels(event).inc()
     _log.warning("security event", type=event, **fields)

@@ -16,7 +16,7 @@ from dunwell.accounts.installation.installation_file import (
     list_secret_files,
     merge,
 )
-from dunwell.accounts.installation.secrets import keep_secrets_of, load_secrets, save_secrets
+from dunwell.accounts.installation.secrets import delete_other_secrets, load_secrets, save_secrets
 from dunwell.accounts.installation.store import (
     Revision,
     find_lines_with_letters,
@@ -105,7 +105,7 @@ async def apply_installation(
                 "Another installation file was applied meanwhile. Look, and apply yours again."
             )
         await save_secrets(tx, resources.keys, secrets, resources.clock.now())
-        await keep_secrets_of(tx, list(list_secret_files(after)))
+        await delete_other_secrets(tx, list(list_secret_files(after)))
         act = _describe(present.installation, revision)
         await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
     return AppliedInstallation(revision.number, changes)

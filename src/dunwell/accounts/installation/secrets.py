@@ -38,6 +38,6 @@ async def save_secrets(
     await tx.execute(_SAVE, list(secrets), sealed, set_at)
 
 
-async def keep_secrets_of(tx: Connection, names: list[str]) -> None:
+async def delete_other_secrets(tx: Connection, names: list[str]) -> None:
     """The others are taken out."""
     await tx.execute(_REMOVE, names)

@@ -88,7 +88,7 @@ def mask(values: Mapping[str, Any]) -> dict[str, Any]:
     return {name: None if value is None else MASKED for name, value in values.items()}
 
 
-def keep_changed(
+def select_changed_fields(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of both, the fields that differ; one that is missing is None."""

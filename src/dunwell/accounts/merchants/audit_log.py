@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit_fields import MASKED, keep_changed, mask
+from dunwell.accounts.merchants.audit_fields import MASKED, mask, select_changed_fields
 
-__all__ = ["MASKED", "keep_changed", "mask", "save_audit"]
+__all__ = ["MASKED", "mask", "save_audit", "select_changed_fields"]
 
 _INSERT = """
 INSERT INTO audit_log

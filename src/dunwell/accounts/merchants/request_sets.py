@@ -27,7 +27,7 @@ class WaitingRequest(Generic[Question]):
 Member = TypeVar("Member", bound=WaitingRequest)  # type: ignore[type-arg]
 
 
-def take_set(line: Sequence[Member], room: int) -> tuple[list[Member], list[Member]]:
+def split_next_set(line: Sequence[Member], room: int) -> tuple[list[Member], list[Member]]:
     """The next set, and those who go on waiting, both in the order in which they came.
 
     The first is always taken, so that nobody waits for ever; who names what somebody before them
@@ -104,7 +104,7 @@ class Gathering(Generic[Question, Answer]):
         try:
             while True:
                 waiting = [each for each in self._lines[line] if not each.answer.done()]
-                members, self._lines[line] = take_set(waiting, self._room)
+                members, self._lines[line] = split_next_set(waiting, self._room)
                 if not members:
                     break
                 await self._answer_members(members)

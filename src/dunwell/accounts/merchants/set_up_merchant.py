@@ -7,7 +7,7 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor
-from dunwell.accounts.merchants.audit_log import keep_changed, save_audit
+from dunwell.accounts.merchants.audit_log import save_audit, select_changed_fields
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.merchant import Merchant, NewMerchant
 from dunwell.accounts.merchants.rights import Right
@@ -51,7 +51,7 @@ async def create_merchant(
 async def change_configuration(work: Work, name: str, configuration: Configuration) -> None:
     """Store both, which have been checked; the audit row names the parts that differ."""
     work.need(Right.CONFIGURE)
-    before, after = keep_changed(
+    before, after = select_changed_fields(
         _list_values(work.merchant.name, work.merchant.configuration),
         _list_values(name, configuration),
     )

@@ -211,7 +211,9 @@ async def save_token(
     await tx.execute(_ISSUE, key.owner_id, token_hash, key.credential_id, issued_at, expires_at)
 
 
-async def draw_requests(tx: Connection, access: Access, minute: datetime, block: int) -> int | None:
+async def reserve_requests(
+    tx: Connection, access: Access, minute: datetime, block: int
+) -> int | None:
     """Draw a block from the minute; answers all that is drawn now, None when nothing is left."""
     drawn: int | None = await tx.fetchval(
         _DRAW_REQUESTS, access.owner_id, access.credential_id, minute, block,

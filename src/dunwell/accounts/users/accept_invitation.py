@@ -25,18 +25,18 @@ from dunwell.accounts.users.factors.store import (
     save_confirmed_app,
     save_new_app,
     save_new_passkey,
-    take_challenge,
+    use_challenge,
 )
 from dunwell.accounts.users.factors.totp import derive_secret, encode_secret, find_step, seal_secret
-from dunwell.accounts.users.passwords import PasswordFault, Reception
+from dunwell.accounts.users.passwords import PasswordFault, SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.accounts.users.sessions.session_rules import hash_secret
 from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
 from dunwell.accounts.users.sign_in.passkey_sign_in import CHALLENGE_LASTS, ENROL, require_party
-from dunwell.accounts.users.sign_in.store import find_invited, take_invitation
+from dunwell.accounts.users.sign_in.store import find_invited, use_invitation
 from dunwell.accounts.users.store import load_user, lock_user, save_joined, save_password
 from dunwell.accounts.users.user import User
-from dunwell.accounts.users.user_work import PeopleWork, Visitor
+from dunwell.accounts.users.user_work import UserWork, Visitor
 
 
 class LinkFault(StrEnum):
@@ -71,7 +71,7 @@ class Joining:
     passkey: bytes = b""
 
 
-async def find_invitation(reception: Reception, link: str, opener: str) -> Invited | None:
+async def find_invitation(reception: SignInServices, link: str, opener: str) -> Invited | None:
     """opener: the secret of the browser's cookie. Looking changes nothing: mail programs look too.
     None: it was used, or ran out."""
     async with reception.work(visiting(None, "")) as work:
@@ -83,7 +83,7 @@ async def find_invitation(reception: Reception, link: str, opener: str) -> Invit
 
 
 async def find_joining_faults(
-    reception: Reception, invited: Invited, joining: Joining
+    reception: SignInServices, invited: Invited, joining: Joining
 ) -> Mapping[str, LinkFault | PasswordFault]:
     """Return what is wrong with what was typed, by field. A password is judged only after the right
     code, because judging takes processor time."""
@@ -95,7 +95,7 @@ async def find_joining_faults(
 
 
 async def join_with_app(
-    reception: Reception, joining: Joining
+    reception: SignInServices, joining: Joining
 ) -> OpenedSession | LinkFault | Mapping[str, LinkFault | PasswordFault]:
     """The password is hashed between a look and the transaction that takes the link."""
     invited = await find_invitation(reception, joining.link, joining.opener)
@@ -123,7 +123,7 @@ async def join_with_app(
         return await _begin(work, user.user_id, joining, "TOTP")
 
 
-async def ask_for_passkey(reception: Reception, link: str, challenge: bytes) -> str | None:
+async def ask_for_passkey(reception: SignInServices, link: str, challenge: bytes) -> str | None:
     """What a browser is to make for whom the link is. None: it was used, or ran out. Raises
     NotFound where there are no passkeys."""
     party = require_party(reception)
@@ -141,7 +141,9 @@ async def ask_for_passkey(reception: Reception, link: str, challenge: bytes) -> 
     )
 
 
-async def join_with_passkey(reception: Reception, joining: Joining) -> OpenedSession | LinkFault:
+async def join_with_passkey(
+    reception: SignInServices, joining: Joining
+) -> OpenedSession | LinkFault:
     """One transaction, which is kept whatever it answers: the challenge is used up."""
     async with reception.work(visiting(None, joining.visitor.host)) as work:
         user_id = await _lock_invited(work, joining.link)
@@ -155,14 +157,14 @@ async def join_with_passkey(reception: Reception, joining: Joining) -> OpenedSes
 
 
 async def enrol_passkey(
-    reception: Reception, work: PeopleWork, user_id: UUID, body: bytes, *, name: str
+    reception: SignInServices, work: UserWork, user_id: UUID, body: bytes, *, name: str
 ) -> bool:
     """Of a locked user who was asked for it. False: it is no right answer, or somebody's already;
     the challenge is used up all the same. Raises NotFound where there are no passkeys."""
     party = require_party(reception)
     try:
         answer = read_answer(body)
-        asked = await take_challenge(work.tx, answer.challenge, work.now)
+        asked = await use_challenge(work.tx, answer.challenge, work.now)
         if asked is None or not asked.is_live or (asked.purpose, asked.user_id) != (ENROL, user_id):
             return False
         made = check_registration(party, answer, answer.challenge)
@@ -178,7 +180,7 @@ async def enrol_passkey(
     return await save_new_passkey(work.tx, work.ids.new(work.now), passkey, work.now)
 
 
-async def _begin(work: PeopleWork, user_id: UUID, joining: Joining, factor: str) -> OpenedSession:
+async def _begin(work: UserWork, user_id: UUID, joining: Joining, factor: str) -> OpenedSession:
     work = replace(work, actor=visiting(user_id, joining.visitor.host))
     await save_people_audit(work, "user.join", user_id, after={"factor": factor})
     opened = await open_session(
@@ -192,7 +194,7 @@ async def _begin(work: PeopleWork, user_id: UUID, joining: Joining, factor: str)
     return opened
 
 
-async def _find_invited(work: PeopleWork, link: str) -> UUID | None:
+async def _find_invited(work: UserWork, link: str) -> UUID | None:
     """None too for whoever is to come by single sign-on."""
     link_hash = hash_secret(link)
     user_id = None if link_hash is None else await find_invited(work.tx, link_hash, work.now)
@@ -202,7 +204,7 @@ async def _find_invited(work: PeopleWork, link: str) -> UUID | None:
     return user.user_id
 
 
-async def _lock_invited(work: PeopleWork, link: str) -> UUID | None:
+async def _lock_invited(work: UserWork, link: str) -> UUID | None:
     """Of two that bring one link at once, the second finds it used."""
     user_id = await _find_invited(work, link)
     if user_id is None:
@@ -211,9 +213,9 @@ async def _lock_invited(work: PeopleWork, link: str) -> UUID | None:
     return await _find_invited(work, link)
 
 
-async def _take(work: PeopleWork, link: str) -> None:
+async def _take(work: UserWork, link: str) -> None:
     """Of a locked user: it is good no more."""
     link_hash = hash_secret(link)
     assert link_hash is not None
-    taken = await take_invitation(work.tx, link_hash, work.now)
+    taken = await use_invitation(work.tx, link_hash, work.now)
     assert taken is not None, "found under this lock"

@@ -6,14 +6,14 @@ from uuid import UUID
 
 from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
 from dunwell.accounts.merchants.actor import Actor, ActorKind, Interface, Origin
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.platform.http.addresses import name_network
 
 _VISITOR = "VISITOR"
 
 
 async def save_people_audit(
-    work: PeopleWork, action: str, user_id: UUID, *,
+    work: UserWork, action: str, user_id: UUID, *,
     before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
     """The work's actor did `action` to the user. Ids, roles and states; no names, no addresses."""
@@ -30,7 +30,7 @@ async def save_people_audit(
 
 
 async def save_refused_sign_in(
-    work: PeopleWork, user_id: UUID | None, host: str, *, after: Mapping[str, str] | None = None
+    work: UserWork, user_id: UUID | None, host: str, *, after: Mapping[str, str] | None = None
 ) -> None:
     """Somebody brought a wrong password, code or passkey, or was refused after a provider's word.
     None: for nobody we know. after: why, where there is more than one reason."""

@@ -19,12 +19,12 @@ from dunwell.accounts.users.sessions.sessions import end_all_sessions
 from dunwell.accounts.users.sign_in.store import remove_entries_of, remove_invitations
 from dunwell.accounts.users.store import lock_admins, save_place, save_user_end
 from dunwell.accounts.users.user import UserRoles
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.platform.errors import EditConflict, InvalidState
 from dunwell.platform.text.lazy_text import LazyText
 
 
-async def change_place(work: PeopleWork, user_id: UUID, place: UserRoles, revision: int) -> None:
+async def change_place(work: UserWork, user_id: UUID, place: UserRoles, revision: int) -> None:
     """It counts from their next request on. revision: of the user as it was looked at.
 
     Raises InsufficientScope, NotFound, ValidationError, InvalidState: it was changed meanwhile, or
@@ -63,7 +63,7 @@ async def change_place(work: PeopleWork, user_id: UUID, place: UserRoles, revisi
     )  # fmt: skip
 
 
-async def end_user(work: PeopleWork, user_id: UUID) -> None:
+async def end_user(work: UserWork, user_id: UUID) -> None:
     """At once, with all sessions. What the user did stays in the audit log.
 
     Raises InsufficientScope, NotFound, InvalidState: is the last admin, or was ended.
@@ -79,7 +79,7 @@ async def end_user(work: PeopleWork, user_id: UUID) -> None:
     await save_people_audit(work, "user.end", user_id, after={"sessionsEnded": ended})
 
 
-async def end_sessions(work: PeopleWork, user_id: UUID) -> int:
+async def end_sessions(work: UserWork, user_id: UUID) -> int:
     """Sign the user out everywhere, and return how many sessions ended. The user can sign in again;
     their browsers are no longer known.
 
@@ -93,7 +93,7 @@ async def end_sessions(work: PeopleWork, user_id: UUID) -> int:
     return ended
 
 
-async def reset_other(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invitation:
+async def reset_other(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
     """As `reset_user`, by one admin for another; at the server the last one can be reset too.
 
     Raises InsufficientScope, NotFound, InvalidState: is the last admin, or was ended.
@@ -103,7 +103,7 @@ async def reset_other(work: PeopleWork, user_id: UUID, randomness: bytes) -> Inv
     return await reset_user(work, user_id, randomness)
 
 
-async def _check_others(work: PeopleWork, user_id: UUID) -> None:
+async def _check_others(work: UserWork, user_id: UUID) -> None:
     """That there is an admin beside the user, who has joined if the user has: all of them are
     locked, so that two who end one another take turns. Raises InvalidState."""
     admins = {each.user_id: each.has_joined for each in await lock_admins(work.tx)}

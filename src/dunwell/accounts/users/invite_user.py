@@ -32,7 +32,7 @@ from dunwell.accounts.users.user import (
     find_place_faults,
     find_user_faults,
 )
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
 
@@ -52,7 +52,7 @@ class Invitation:
     expires_at: datetime
 
 
-async def invite_user(work: PeopleWork, new: NewUser, randomness: bytes) -> Invitation:
+async def invite_user(work: UserWork, new: NewUser, randomness: bytes) -> Invitation:
     """randomness: RANDOM_BYTES. Raises InsufficientScope, ValidationError."""
     work.need(Right.PEOPLE)
     faults = [*find_user_faults(new)]
@@ -68,7 +68,7 @@ async def invite_user(work: PeopleWork, new: NewUser, randomness: bytes) -> Invi
     return await _make_link(work, user_id, randomness)
 
 
-async def reset_user(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invitation:
+async def reset_user(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
     """Password, second factors, recovery codes and sessions end at once; the link leads to new
     ones. Raises InsufficientScope, NotFound, InvalidState."""
     work.need(Right.PEOPLE)
@@ -81,7 +81,7 @@ async def reset_user(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invi
     return await _make_link(work, user_id, randomness)
 
 
-async def invite_first_admin(work: PeopleWork, randomness: bytes) -> Invitation | None:
+async def invite_first_admin(work: UserWork, randomness: bytes) -> Invitation | None:
     """None: somebody has joined already, or is to by single sign-on. Before that the link is made
     anew each time."""
     work.need(Right.PEOPLE)
@@ -93,7 +93,7 @@ async def invite_first_admin(work: PeopleWork, randomness: bytes) -> Invitation 
     return await reset_user(work, known.user_id, randomness)
 
 
-async def require_user(work: PeopleWork, user_id: UUID) -> User:
+async def require_user(work: UserWork, user_id: UUID) -> User:
     """Locked, and not ended. Raises NotFound, InvalidState."""
     user = await lock_user(work.tx, user_id)
     if user is None:
@@ -103,7 +103,7 @@ async def require_user(work: PeopleWork, user_id: UUID) -> User:
     return user
 
 
-async def _require_local(work: PeopleWork, user_id: UUID) -> None:
+async def _require_local(work: UserWork, user_id: UUID) -> None:
     """As `require_user`: somebody whom a link would let in. Raises InvalidState too for others."""
     user = await require_user(work, user_id)
     if user.provider is not None:
@@ -123,7 +123,7 @@ async def _require_local(work: PeopleWork, user_id: UUID) -> None:
         )
 
 
-async def check_merchants(work: PeopleWork, place: UserRoles) -> None:
+async def check_merchants(work: UserWork, place: UserRoles) -> None:
     """That there are those it names. Raises ValidationError."""
     faults = [*find_place_faults(place)]
     known = {each.merchant_id for each in await list_named_merchants(work.tx)}
@@ -139,7 +139,7 @@ def describe_place(place: UserRoles) -> dict[str, object]:
     return {"everywhere": place.everywhere, "memberships": memberships}
 
 
-async def _make_link(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invitation:
+async def _make_link(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
     secret, expires_at = render_secret(randomness), work.now + LINK_LASTS
     invitation_hash = hash_secret(secret)
     assert invitation_hash is not None
@@ -149,7 +149,7 @@ async def _make_link(work: PeopleWork, user_id: UUID, randomness: bytes) -> Invi
     return Invitation(user_id, secret, expires_at)
 
 
-async def set_break_glass(work: PeopleWork, user_id: UUID, *, is_on: bool) -> None:
+async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None:
     """Raises InsufficientScope, NotFound, InvalidState."""
     work.need(Right.PEOPLE)
     user = await require_user(work, user_id)

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in
 from dunwell.accounts.users.factors.store import Factor, count_codes, load_factors, remove_factor
-from dunwell.accounts.users.passwords import PasswordFault, Reception
+from dunwell.accounts.users.passwords import PasswordFault, SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.accounts.users.sessions.session_rules import is_just_opened
 from dunwell.accounts.users.sessions.sessions import (
@@ -23,7 +23,11 @@ from dunwell.accounts.users.sessions.store import (
     load_new_places,
     load_opening,
 )
-from dunwell.accounts.users.sign_in.limits import give_back_try, list_own_subjects, take_try
+from dunwell.accounts.users.sign_in.limits import (
+    count_sign_in_attempt,
+    list_own_subjects,
+    uncount_sign_in_attempt,
+)
 from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.sign_in.store import remove_entries_of
 from dunwell.accounts.users.store import (
@@ -34,9 +38,9 @@ from dunwell.accounts.users.store import (
     save_profile,
 )
 from dunwell.accounts.users.user import NewUser, SignedIn, User, find_user_faults
-from dunwell.accounts.users.user_work import PeopleWork, Visitor
+from dunwell.accounts.users.user_work import UserWork, Visitor
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 from dunwell.platform.text.lazy_text import LazyText
 
 
@@ -66,7 +70,7 @@ class TooLongAgo:
     """There is no password, and the passkey was shown too long ago."""
 
 
-async def read_account(work: PeopleWork, signed_in: SignedIn) -> UserAccount:
+async def read_account(work: UserWork, signed_in: SignedIn) -> UserAccount:
     user = await load_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"
     return UserAccount(
@@ -79,7 +83,7 @@ async def read_account(work: PeopleWork, signed_in: SignedIn) -> UserAccount:
 
 
 async def check_own_password(
-    reception: Reception, asking: SignInChange
+    reception: SignInServices, asking: SignInChange
 ) -> WrongSignIn | TooOften | TooLongAgo | None:
     """None: it is right; or there is none, as for whoever has passkeys alone, and the session was
     opened just now."""
@@ -92,21 +96,21 @@ async def check_own_password(
                 return None
             return TooLongAgo()
         subjects = list_own_subjects(reception.resources.keys, person.user_id)
-        wait = await take_try(tx, subjects, now)
+        wait = await count_sign_in_attempt(tx, subjects, now)
     if wait is not None:
-        tell_security_event("PORTAL_LOCKED")
+        log_security_event("PORTAL_LOCKED")
         return TooOften(wait)
     if not await reception.passwords.verify(stored, asking.password):
         async with reception.work(person.actor) as work:
             await save_refused_sign_in(work, person.user_id, asking.visitor.host)
-        tell_security_event("PORTAL_SIGN_IN_FAILED")
+        log_security_event("PORTAL_SIGN_IN_FAILED")
         return WrongSignIn()
     async with reception.resources.database.transaction() as tx:
-        await give_back_try(tx, subjects)
+        await uncount_sign_in_attempt(tx, subjects)
     return None
 
 
-async def change_profile(work: PeopleWork, signed_in: SignedIn, name: str, language: str) -> None:
+async def change_profile(work: UserWork, signed_in: SignedIn, name: str, language: str) -> None:
     """Raises ValidationError."""
     user = await load_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"
@@ -120,7 +124,7 @@ async def change_profile(work: PeopleWork, signed_in: SignedIn, name: str, langu
     await save_people_audit(work, "user.change_profile", user.user_id)
 
 
-async def end_own_session(work: PeopleWork, signed_in: SignedIn, session_id: UUID) -> None:
+async def end_own_session(work: UserWork, signed_in: SignedIn, session_id: UUID) -> None:
     """Raises NotFound, also for somebody else's."""
     if not await end_session(work.tx, signed_in, session_id, work.now):
         raise NotFound("This session has ended already.")
@@ -130,7 +134,7 @@ async def end_own_session(work: PeopleWork, signed_in: SignedIn, session_id: UUI
     await save_people_audit(work, "session.end", signed_in.user_id, after=after)
 
 
-async def remove_own_factor(work: PeopleWork, signed_in: SignedIn, factor_id: UUID) -> None:
+async def remove_own_factor(work: UserWork, signed_in: SignedIn, factor_id: UUID) -> None:
     """Raises NotFound; InvalidState when nobody could sign in without it."""
     user = await lock_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"
@@ -156,13 +160,13 @@ def can_sign_in(factors: Sequence[Factor], *, has_password: bool) -> bool:
 
 
 async def find_new_password_fault(
-    reception: Reception, person: SignedIn, new: str
+    reception: SignInServices, person: SignedIn, new: str
 ) -> PasswordFault | None:
     return await reception.passwords.find_fault(new, name=person.name, email=person.email)
 
 
 async def change_password(
-    reception: Reception, asking: SignInChange, new: str, randomness: bytes
+    reception: SignInServices, asking: SignInChange, new: str, randomness: bytes
 ) -> OpenedSession | WrongSignIn | TooOften | TooLongAgo | PasswordFault:
     """randomness: SECRET_BYTES, for the new session."""
     person = asking.signed_in

@@ -20,7 +20,7 @@ from zxcvbn import zxcvbn
 from zxcvbn.matching import L33T_TABLE
 
 from dunwell.accounts.merchants.actor import Actor
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
@@ -153,7 +153,7 @@ def _normalise(password: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Reception:
+class SignInServices:
     resources: Resources
     passwords: Passwords
 
@@ -161,8 +161,8 @@ class Reception:
         return self.resources.clock.now()
 
     @asynccontextmanager
-    async def work(self, actor: Actor) -> AsyncIterator[PeopleWork]:
+    async def work(self, actor: Actor) -> AsyncIterator[UserWork]:
         """A transaction of its own: hashing a password stands between two of them, so that no
         connection waits for it."""
         async with self.resources.database.transaction() as tx:
-            yield PeopleWork.open(self.resources, tx, actor)
+            yield UserWork.open(self.resources, tx, actor)

@@ -10,7 +10,7 @@ from enum import StrEnum
 from dunwell.accounts.installation.alerts.store import NewMail, save_mails
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.users.user import User
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.translation import find_staff_language
 
@@ -74,7 +74,7 @@ def write_user_mail(mail: UserMail, user: User, at: datetime, public_url: str) -
     return translate(subject), translate(body, name=user.name, at=day, url=public_url)
 
 
-async def mail_user(work: PeopleWork, user: User, mail: UserMail) -> None:
+async def mail_user(work: UserWork, user: User, mail: UserMail) -> None:
     """Plan it in the work's transaction.
 
     Nothing is planned while the installation file names no delivery provider for e-mail: an

@@ -18,7 +18,7 @@ from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)
-class PeopleWork:
+class UserWork:
     """An open transaction, who acts, and when, in real time."""
 
     tx: Connection

@@ -23,12 +23,12 @@ from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.references import read_reference
 from dunwell.contact.sending.report import Reference, Report
 from dunwell.contact.sending.store import count_reports, save_reports
-from dunwell.contact.sending.take_incoming_sms import take_incoming_sms
+from dunwell.contact.sending.take_incoming_sms import receive_sms
 from dunwell.platform.errors import NotFound, RateLimited
 from dunwell.platform.http.addresses import find_network
 from dunwell.platform.http.requests import read_body, request_id_of
 from dunwell.platform.resources import Resources
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 _MOST_VALUES = 60
 
@@ -187,7 +187,7 @@ def channel_callback_routes(resources: Resources, installation: KnownLines) -> l
             except Forged:
                 forgeries.count(visitor)
                 request_id = request_id_of(request.scope, resources)
-                tell_security_event("CALLBACK_FORGED", line=name, request_id=request_id)
+                log_security_event("CALLBACK_FORGED", line=name, request_id=request_id)
                 raise
 
         return answer
@@ -217,7 +217,7 @@ async def _read_call(request: Request, resources: Resources, installation: Known
 
 async def _take_incoming(resources: Resources, call: Call, _request: Request) -> Response:
     incoming = call.read_incoming()
-    is_suppressed = await take_incoming_sms(resources, incoming)
+    is_suppressed = await receive_sms(resources, incoming)
     content, media_type = call.write_answer(is_suppressed=is_suppressed)
     return Response(content, 200, media_type=media_type)
 

@@ -59,7 +59,7 @@ def fetch_mail(mailbox: Mailbox, password: str, *, validity: int, behind_uid: in
         raise MailboxAway(type(error).__name__) from error
 
 
-def look_at_mailbox(mailbox: Mailbox, password: str) -> None:
+def check_mailbox(mailbox: Mailbox, password: str) -> None:
     """Whether it lets us in, and has the folder. Blocks. Raises MailboxAway, as MailboxRefused for
     a wrong user or password."""
     try:

@@ -95,7 +95,7 @@ def is_readable(content: bytes) -> bool:
     return content.count(b"\n") <= MAX_LINES and content.count(b"\n--") <= MAX_PART_LINES
 
 
-def keep_unread(envelope: Envelope, address: ReturnAddress | None) -> Report | NewReply:
+def wrap_unreadable_mail(envelope: Envelope, address: ReturnAddress | None) -> Report | NewReply:
     """What no reader gets through: as it came, for a person to look at."""
     provider_id = _find_id(envelope, "")
     if address is not None and envelope.sender:

@@ -14,8 +14,8 @@ from dunwell.adapters.mail.incoming import (
     WantedMail,
     find_return_address,
     is_readable,
-    keep_unread,
     make_mail,
+    wrap_unreadable_mail,
 )
 from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Report
@@ -47,15 +47,17 @@ class MailReader:
         """Raises Unavailable: bring it again later."""
         address = await asyncio.to_thread(find_return_address, keys, envelope)
         if envelope.is_cut or not is_readable(envelope.content):
-            return keep_unread(envelope, address)
+            return wrap_unreadable_mail(envelope, address)
         try:
             read = await self._ask(envelope, address)
         except (ChildLost, msgspec.MsgspecError):
-            return keep_unread(envelope, address)
+            return wrap_unreadable_mail(envelope, address)
         except (OSError, RateLimited) as error:
             raise Unavailable("Mail cannot be read just now. Bring it again later.") from error
         return (
-            make_mail(envelope, address, read) if read.is_read else keep_unread(envelope, address)
+            make_mail(envelope, address, read)
+            if read.is_read
+            else wrap_unreadable_mail(envelope, address)
         )
 
     async def close(self) -> None:

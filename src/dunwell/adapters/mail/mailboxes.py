@@ -52,7 +52,7 @@ class Mailboxes:
         )
         try:
             found = password.decode().strip("\r\n")
-            return await look_into(
+            return await fetch_new_mail(
                 self._resources, self._reader, line, mailbox=mailbox, password=found
             )
         except (MailboxAway, UnicodeDecodeError) as error:
@@ -60,7 +60,7 @@ class Mailboxes:
             return 0
 
 
-async def look_into(
+async def fetch_new_mail(
     resources: Resources, reader: MailReader, line: str, mailbox: Mailbox, password: str
 ) -> int:
     """How many messages were taken. Raises MailboxAway, Unavailable."""

@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.cases.replies.reply import NewReply
-from dunwell.cases.replies.take_reply import TakenReply, take_reply
+from dunwell.cases.replies.take_reply import TakenReply, receive_reply
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import count_reports, count_strange, save_report
 from dunwell.platform.database.database import Connection
@@ -68,4 +68,4 @@ async def _take(resources: Resources, reply: NewReply) -> TakenReply:
         if merchant is None:
             return TakenReply.GONE
         work = Work.open(resources, tx, merchant, SYSTEM)
-        return await take_reply(work, resources.keys, reply)
+        return await receive_reply(work, resources.keys, reply)

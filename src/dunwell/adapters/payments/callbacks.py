@@ -14,7 +14,7 @@ from dunwell.cases.payments.requests.store import find_request_id
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body, request_id_of
 from dunwell.platform.resources import Resources
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 _MAX_BYTES = 64 * 1024
 _DONE = b'{"error":null,"result":null}'
@@ -49,5 +49,5 @@ async def _read_notice(
         return provider.read_notice(request.headers, body)
     except NoticeRefused:
         request_id = request_id_of(request.scope, resources)
-        tell_security_event("CALLBACK_FORGED", provider=name, request_id=request_id)
+        log_security_event("CALLBACK_FORGED", provider=name, request_id=request_id)
         raise

@@ -20,7 +20,7 @@ from dunwell.cases.assignment.editing import (
 )
 from dunwell.cases.assignment.overlaps import Overlap, find_overlaps_of
 from dunwell.cases.assignment.rules import MAX_RULES, Rule, RuleSet, resolve_names, write_rules
-from dunwell.cases.assignment.rules_draft import DRAFT_CHANGED, keep_draft, lock_standing
+from dunwell.cases.assignment.rules_draft import DRAFT_CHANGED, lock_standing, replace_draft
 from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
 from dunwell.cases.assignment.targets import make_rulebook
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
@@ -59,7 +59,7 @@ async def edit_rules_draft(work: Work, edit: Edit, *, known: str = "") -> None:
         raise ValidationError([Fault("/name", message, "TOO_MANY")])
     if len({rule.name for rule in rules.rules}) < len(rules.rules):
         raise ValidationError([_REPEATED])
-    await keep_draft(work, standing, rules)
+    await replace_draft(work, standing, rules)
 
 
 async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> CheckedRule:

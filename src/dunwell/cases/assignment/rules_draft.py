@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit_log import keep_changed, save_audit
+from dunwell.accounts.merchants.audit_log import save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import lock_merchant, raise_revision
 from dunwell.cases.assignment.checking import find_unknown_names
@@ -184,7 +184,7 @@ async def save_rules_draft(
     if faults:
         raise ValidationError(faults)
     rules = resolve_names(document, ids)
-    await keep_draft(work, standing, rules)
+    await replace_draft(work, standing, rules)
     return await review_rules(work, rules)
 
 
@@ -244,7 +244,7 @@ async def lock_standing(work: Work) -> RulesState:
     return RulesState(ruling, await load_rules_draft(work.tx, work.merchant_id))
 
 
-async def keep_draft(work: Work, standing: RulesState, rules: RuleSet) -> None:
+async def replace_draft(work: Work, standing: RulesState, rules: RuleSet) -> None:
     """The rules become the draft, with who has changed what; as they stand they are left alone."""
     work.need(Right.CONFIGURE)
     compared = compare_rules(write_rules(standing.rules, {}), write_rules(rules, {}))
@@ -282,4 +282,4 @@ def _find_comment_faults(comment: str) -> Iterator[Fault]:
 
 
 def _keep_changed(before: RuleSet, after: RuleSet) -> tuple[dict[str, Any], dict[str, Any]]:
-    return keep_changed(list_values(before), list_values(after))
+    return select_changed_fields(list_values(before), list_values(after))

@@ -36,9 +36,9 @@ from dunwell.cases.disputes.store import (
 from dunwell.cases.disputes.withheld import release_claim
 from dunwell.contact.escalation.end_claim import end_claim
 from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, ToldOccasion
-from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.claim_holds import let_stand, lift_hold
+from dunwell.core.claims.claim_holds import ensure_hold, lift_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE, ClaimTransition
 from dunwell.core.claims.store import LockedClaim, end_hold_at
@@ -182,7 +182,7 @@ async def _tell(
         reason=answered.resolution,
         quiet_days=work.merchant.configuration.disputes.quiet_days_after_answer,
     )
-    await tell_debtor(work, answered.claim_id, str(answered.dispute_id), facts)
+    await notify_debtor(work, answered.claim_id, str(answered.dispute_id), facts)
 
 
 def _ends_claim(claim: LockedClaim, resolution: Resolution) -> bool:
@@ -286,7 +286,7 @@ async def rest_after_answer(work: Work, claim_id: int, subject: str, told: ToldO
 
 async def _stand_still(work: Work, dispute: ClaimDispute) -> None:
     """By the dispute's hold, or by one in its place; what has ended needs none."""
-    hold_id = await let_stand(
+    hold_id = await ensure_hold(
         work, dispute.claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id, reason=_WHY
     )
     if hold_id not in (None, dispute.hold_id):

@@ -24,7 +24,7 @@ from dunwell.cases.disputes.reasons import OfferedReason
 from dunwell.cases.disputes.store import load_recent_disputes, save_dispute
 from dunwell.cases.disputes.withheld import ReachedAddress, withhold_claim
 from dunwell.contact.notices.occasions.facts import ObjectionFacts
-from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
@@ -88,7 +88,7 @@ async def _confirm(work: Work, reference_number: str, dispute: ClaimDispute) -> 
         case_number=render_case_number(dispute.dispute_id),
         answer_on=find_answer_day(dispute.opened_at, within, configuration.timezone),
     )
-    await tell_debtor(work, dispute.claim_id, str(dispute.dispute_id), facts)
+    await notify_debtor(work, dispute.claim_id, str(dispute.dispute_id), facts)
 
 
 def _compose(

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit_log import keep_changed, mask, save_audit
+from dunwell.accounts.merchants.audit_log import mask, save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import find_faulty_debtor
 from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
@@ -135,7 +135,7 @@ async def change_contact_data(
         return
     await work.tx.execute(_SAVE, work.merchant_id, claim_id, work.now, make_row(changed))
     await replace_terms(work, claim_id)
-    before, after = keep_changed(_list_values(present), _list_values(changed))
+    before, after = select_changed_fields(_list_values(present), _list_values(changed))
     await save_audit(
         work, "claim.change", f"claim:{claim_id}",
         before=mask(before), after=mask(after), fields=names,

@@ -46,7 +46,7 @@ FROM generate_series(1, $1)
 _BLOCK = 100
 
 
-async def draw_claim_ids(tx: Connection, count: int) -> list[int]:
+async def reserve_claim_ids(tx: Connection, count: int) -> list[int]:
     return [row["claim_id"] for row in await tx.fetch(_DRAW, count)]
 
 
@@ -59,7 +59,7 @@ class ClaimIds:
     async def take(self, tx: Connection, count: int) -> Sequence[int]:
         """So many that nobody else has or gets."""
         while len(self._left) < count:
-            self._left += await draw_claim_ids(tx, max(_BLOCK, count))
+            self._left += await reserve_claim_ids(tx, max(_BLOCK, count))
         return [self._left.popleft() for _ in range(count)]
 
     def forget(self) -> None:
@@ -185,7 +185,7 @@ def _number(requests: Sequence[CreationRequest]) -> Iterator[tuple[int, Submitte
 async def _give_ids(work: Work, chosen: Mapping[int, Submitted]) -> dict[int, Submitted]:
     """Splits ask for the id."""
     without = [n for n, each in chosen.items() if each.claim_id is None]
-    drawn = await draw_claim_ids(work.tx, len(without)) if without else []
+    drawn = await reserve_claim_ids(work.tx, len(without)) if without else []
     given = dict(zip(without, drawn, strict=True))
     return {n: each._replace(claim_id=given.get(n, each.claim_id)) for n, each in chosen.items()}
 

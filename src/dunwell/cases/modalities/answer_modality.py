@@ -8,7 +8,7 @@ from uuid import UUID
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit_log import MASKED, keep_changed, save_audit
+from dunwell.accounts.merchants.audit_log import MASKED, save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.modalities.bounds import (
     Terms,
@@ -42,7 +42,7 @@ from dunwell.cases.modalities.store import (
     save_rejection,
 )
 from dunwell.contact.notices.occasions.facts import DefermentFacts, PlanFacts, RejectionFacts
-from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
@@ -61,7 +61,7 @@ def is_agreed(modality: Modality) -> bool:
     return modality.state is ModalityState.APPROVED and is_kept
 
 
-def tell_answer(
+def notify_of_answer(
     modality: Modality, reference_number: str, answer_on: date | None = None
 ) -> PlanFacts | DefermentFacts | RejectionFacts:
     """answer_on: by when a request is answered."""
@@ -91,15 +91,15 @@ def tell_answer(
     )
 
 
-async def tell_modality(work: Work, claim: LockedClaim, modality: Modality) -> None:
+async def notify_of_modality(work: Work, claim: LockedClaim, modality: Modality) -> None:
     """That it was asked for, or how that was answered; of each state once."""
     subject = f"{modality.modality_id} {modality.state}"
     configuration, answer_on = work.merchant.configuration, None
     if modality.state is ModalityState.REQUESTED:
         within = configuration.modalities.answer_within_days
         answer_on = find_request_answer_day(modality, within, configuration.timezone)
-    facts = tell_answer(modality, claim.reference_number, answer_on)
-    await tell_debtor(work, claim.claim_id, subject, facts)
+    facts = notify_of_answer(modality, claim.reference_number, answer_on)
+    await notify_debtor(work, claim.claim_id, subject, facts)
 
 
 # Of a claim's earlier modalities; more than anybody can have asked for in the interval that counts.
@@ -135,7 +135,7 @@ async def request_modality(
     await announce(work, replace(modality, state=ModalityState.REQUESTED))
     if is_approved:
         await announce(work, modality)
-    await tell_modality(work, claim, modality)
+    await notify_of_modality(work, claim, modality)
     await save_audit(
         work, "modality.request", f"claim:{claim_id}",
         after={"state": modality.state, "type": modality.type},
@@ -215,7 +215,7 @@ async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Moda
     await open_modality_hold(work, approved)
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await announce(work, approved)
-    await tell_modality(work, claim, approved)
+    await notify_of_modality(work, claim, approved)
     await _save_answer(work, "modality.approve", requested, approved)
     return approved
 
@@ -247,7 +247,7 @@ async def reject_modality(
     )
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await announce(work, rejected)
-    await tell_modality(work, claim, rejected)
+    await notify_of_modality(work, claim, rejected)
     await _save_answer(work, "modality.reject", requested, rejected)
     return rejected
 
@@ -276,7 +276,7 @@ async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Mod
 
 
 async def _save_answer(work: Work, action: str, before: Modality, after: Modality) -> None:
-    was, now = keep_changed(_list_values(before), _list_values(after))
+    was, now = select_changed_fields(_list_values(before), _list_values(after))
     await save_audit(
         work, action, f"claim:{after.claim_id}",
         before=was, after=now, modalityId=str(after.modality_id),

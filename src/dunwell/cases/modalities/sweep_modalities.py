@@ -120,7 +120,7 @@ class PlanStanding:
     ended: EndReason | None = None
 
 
-async def tell_plans(work: Work, looked_at: Sequence[PlanStanding]) -> None:
+async def notify_of_plans(work: Work, looked_at: Sequence[PlanStanding]) -> None:
     """Of a set whose claims are locked, in one statement; what was told is not told again."""
     told = [each for standing in looked_at for each in _list_told(work, standing)]
     await save_occasions(work.tx, work.merchant_id, told)
@@ -260,7 +260,7 @@ async def _apply(work: Work, found: Sequence[PlanStanding]) -> None:
             following[each.modality.modality_id] = min(look_at, next_notice or look_at)
     await postpone_checks(work.tx, work.merchant_id, following)
     await _end(work, [each for each in looked_at if each.ended])
-    await tell_plans(work, looked_at)
+    await notify_of_plans(work, looked_at)
 
 
 async def _end(work: Work, ended: Sequence[PlanStanding]) -> None:

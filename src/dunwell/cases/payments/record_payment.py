@@ -17,7 +17,7 @@ from dunwell.cases.payments.requests.request_states import BANK_TRANSFER
 from dunwell.cases.payments.store import StoredPayment, find_payment, save_payment
 from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.contact.notices.occasions.facts import ReceiptFacts
-from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import Balance, allocate, sum_balance
 from dunwell.core.claims.states import ClaimTransition, Status, decide_status
@@ -31,7 +31,7 @@ def label_provider(name: str) -> str:
     return name[:1].upper() + name[1:]
 
 
-async def tell_payment(
+async def send_receipt(
     work: Work, claim: LockedClaim, payment: StoredPayment, outstanding_cents: int | None
 ) -> None:
     """outstanding_cents: none, if the claim is closed and nothing is said of it."""
@@ -44,7 +44,7 @@ async def tell_payment(
         method=_describe_method(payment),
         outstanding_cents=outstanding_cents,
     )
-    await tell_debtor(work, claim.claim_id, str(payment.payment_id), facts)
+    await notify_debtor(work, claim.claim_id, str(payment.payment_id), facts)
 
 
 def _describe_method(payment: StoredPayment) -> str | None:
@@ -137,7 +137,7 @@ async def enter_payment(
         await cancel_contacts(work.tx, work.merchant_id, [payment.claim_id], work.now, reason=_PAID)
     await hasten_check(work.tx, work.merchant_id, payment.claim_id, work.now)
     is_closed = statuses[0] in (Status.ARCHIVED, Status.WITHDRAWN)
-    await tell_payment(work, claim, payment, None if is_closed else balance.outstanding_cents)
+    await send_receipt(work, claim, payment, None if is_closed else balance.outstanding_cents)
     await save_audit(
         work, "payment.record", f"claim:{payment.claim_id}",
         before={"status": claim.status, "outstanding": before.outstanding_cents},

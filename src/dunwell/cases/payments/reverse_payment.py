@@ -93,12 +93,12 @@ async def foresee_reversal(work: Work, claim_id: int, payment_id: UUID) -> Fores
             raise NotFound(f"There is no payment {payment_id}.")
         before = await load_balance(work, claim_id)
     taken = 0 if payment.reversed_at is not None else payment.amount_cents
-    after = take_away(before, taken)
+    after = subtract_payment(before, taken)
     reopens = claim.status is Status.COLLECTED and after.outstanding_cents > 0
     return ForeseenReversal(before, after, reopens)
 
 
-def take_away(balance: Balance, cents: int) -> Balance:
+def subtract_payment(balance: Balance, cents: int) -> Balance:
     """What was paid too much steps in first."""
     from_surplus = min(cents, balance.overpaid_cents)
     outstanding = balance.outstanding_cents + cents - from_surplus

@@ -40,7 +40,7 @@ class TakenReply(Enum):
     TOO_MANY = "TOO_MANY"
 
 
-async def take_reply(work: Work, keys: KeyRing, reply: NewReply) -> TakenReply:
+async def receive_reply(work: Work, keys: KeyRing, reply: NewReply) -> TakenReply:
     """The merchant is the one the answer's reference names. Once this is committed, the answer may
     be confirmed to whoever brought it."""
     work.need(Right.CHANGE_CLAIMS)

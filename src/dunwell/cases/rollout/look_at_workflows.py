@@ -63,7 +63,7 @@ class LookedAtDraft:
     warnings: list[Fault]
 
 
-async def look_at_draft(
+async def load_draft_for_editor(
     work: Work, workflow_id: UUID, typed: Mapping[str, Any] | None = None
 ) -> LookedAtDraft:
     """typed: parts as they are typed and not saved, in the place of the draft's; those that have
@@ -151,7 +151,7 @@ class LookedAtWorkflow:
         return [each for each in self.running if each.version != self.version]
 
 
-async def look_at_workflows(work: Work) -> list[LookedAtWorkflow]:
+async def load_workflow_overviews(work: Work) -> list[LookedAtWorkflow]:
     """In order of creation. Raises InvalidState: the merchant has scenarios."""
     work.need(Right.READ_CLAIMS)
     check_switched(work.merchant)
@@ -164,7 +164,7 @@ async def has_published_workflow(work: Work) -> bool:
     return any(each.major is not None for each in workflows)
 
 
-async def look_at_workflow(work: Work, workflow_id: UUID) -> LookedAtWorkflow:
+async def load_workflow_overview(work: Work, workflow_id: UUID) -> LookedAtWorkflow:
     """Raises NotFound, and InvalidState: the merchant has scenarios."""
     work.need(Right.READ_CLAIMS)
     check_switched(work.merchant)

@@ -227,7 +227,7 @@ async def list_versions(work: Work, workflow_id: UUID) -> list[VersionRow]:
     return await load_versions(work.tx, work.merchant_id, workflow_id)
 
 
-async def look_at_version(work: Work, workflow_id: UUID, name: str) -> LookedAtVersion:
+async def load_version_for_reader(work: Work, workflow_id: UUID, name: str) -> LookedAtVersion:
     """name: v1.2, draft or latest. Raises NotFound, and what `list_versions` raises."""
     work.need(Right.READ_CLAIMS)
     row = choose_version(await list_versions(work, workflow_id), name)

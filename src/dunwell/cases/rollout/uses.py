@@ -4,11 +4,11 @@ from collections.abc import Iterator, Mapping
 from uuid import UUID
 
 from dunwell.cases.assignment.rules import RuleSet, list_shares
-from dunwell.platform.text.texts import say_count
+from dunwell.platform.text.texts import render_count
 
 
 def describe_count(claims: int) -> str:
-    return say_count(claims, "claim")
+    return render_count(claims, "claim")
 
 
 def describe_claims(active: Mapping[int, int]) -> Iterator[str]:

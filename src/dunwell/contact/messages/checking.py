@@ -29,8 +29,8 @@ from dunwell.contact.messages.placeholders import (
     find_unknown,
     find_used,
     has_stray_braces,
-    leave_out,
     measure_expanded,
+    remove_sentences,
 )
 from dunwell.contact.messages.rendering import MAX_PARTS
 from dunwell.core.workflows.definition import Definition, Template, Texts
@@ -192,7 +192,7 @@ def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) 
         unknown = list(_check_snippets_known(text, definition, pointer))
         whole = _expand(text, definition, language)
         yield from unknown or check(whole, language, pointer)
-        if whole.strip() and not leave_out(whole, {PAY_BY}).strip():
+        if whole.strip() and not remove_sentences(whole, {PAY_BY}).strip():
             message = LazyText(
                 "Without a pay-by date nothing of it is left: sentences with {{ payBy }} are left "
                 "out then. Add a sentence without it."
@@ -204,7 +204,7 @@ def _check_parts(definition: Definition, message: _Message, path: str) -> Iterat
     """The mandatory parts of one channel's message in each language, subject and body together."""
     for language, body in message.body.items():
         # What every message has: sentences about the pay-by date may be left out.
-        whole = leave_out(_expand(body, definition, language), {PAY_BY})
+        whole = remove_sentences(_expand(body, definition, language), {PAY_BY})
         if not whole.strip():
             continue
         used = find_used(whole)

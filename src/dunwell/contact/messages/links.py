@@ -54,7 +54,7 @@ ON CONFLICT DO NOTHING
 """
 
 
-async def give_claim_token(
+async def activate_claim_token(
     tx: Connection, keys: KeyRing, merchant_id: int, claim_id: int, now: datetime
 ) -> str:
     """The token of the claim's link, which works from now on; the claim must exist."""

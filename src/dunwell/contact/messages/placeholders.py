@@ -185,7 +185,7 @@ def _expand(found: re.Match[str], snippets: Mapping[str, str]) -> str:
     return snippets.get(name.removeprefix(SNIPPET_PREFIX), default)
 
 
-def leave_out(text: str, names: Collection[str]) -> str:
+def remove_sentences(text: str, names: Collection[str]) -> str:
     """The text without the sentences that use one of these placeholders. A sentence ends with its
     line at the latest; a line of which nothing is left goes too."""
     if not any(name in names for name in find_used(text)):

@@ -27,7 +27,7 @@ from dunwell.contact.messages.placeholders import (
     MAX_TEXT_CHARACTERS,
     PAY_BY,
     expand_snippets,
-    leave_out,
+    remove_sentences,
 )
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
@@ -77,7 +77,7 @@ def render_email(
     words = choose_words(snippets, language)
     values = Values(facts, language)
     subject = fill_line(template.subject, words, values, "EMAIL")
-    body = parse_markdown(put_together(template.body, words, values, "EMAIL"))
+    body = parse_markdown(assemble_text(template.body, words, values, "EMAIL"))
     return frame_email(
         subject, body, values=values, language=language, creditor=facts.creditor,
         check_at=name_check_page(facts.landing.domain),
@@ -151,7 +151,7 @@ def render_sms(
     MAX_PARTS of them. Masks are as long as what they stand for, so the parts are those of the text
     that is sent. Raises MessageTooLarge."""
     values = Values(facts, language)
-    text = put_together(template.body, choose_words(snippets, language), values, "SMS")
+    text = assemble_text(template.body, choose_words(snippets, language), values, "SMS")
     limit = MAX_MESSAGE_CHARACTERS["SMS"]
     filled = write_plainly(fill_within(parse_lines(text), values, limit))
     sms = add_check(filled, language, name_check_page(facts.landing.domain))
@@ -176,16 +176,16 @@ def add_check(sms: str, language: str, check_at: str | None) -> str:
 
 def fill_line(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
     """A subject with every value in its place. Raises MessageTooLarge."""
-    line = parse_line(put_together(texts, words, values, channel))
+    line = parse_line(assemble_text(texts, words, values, channel))
     return fill_within(line, values, MAX_MESSAGE_CHARACTERS[channel])
 
 
-def put_together(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
+def assemble_text(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
     """A text in the values' language with its snippets, without the sentences that would name a
     pay-by date where there is none. Raises MessageTooLarge."""
     text = choose_text(texts, values.language)
     text = expand_snippets(text, words, MAX_TEXT_CHARACTERS[channel])
-    return leave_out(text, set() if values.facts.pay_by else {PAY_BY})
+    return remove_sentences(text, set() if values.facts.pay_by else {PAY_BY})
 
 
 def choose_text(texts: Texts, language: str) -> str:

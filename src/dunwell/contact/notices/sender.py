@@ -23,7 +23,7 @@ from dunwell.contact.messages.letters.printer import (
     Unprintable,
     describe_missing,
 )
-from dunwell.contact.messages.letters.rendering import put_on
+from dunwell.contact.messages.letters.rendering import add_brand
 from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.contact.messages.suppression import ClaimKey, find_stopped_claims, load_reasons_of_many
 from dunwell.contact.notices.notice import (
@@ -41,8 +41,8 @@ from dunwell.contact.notices.store import (
     LeasedNotice,
     lease_notices,
     renew_notice,
-    settle_notice,
-    take_back_notices,
+    replan_uncalled_notices,
+    save_notice_outcome,
 )
 from dunwell.contact.sending.adapters import Adapters, FindLine, find_no_line
 from dunwell.contact.sending.batches.depot import choose_layout
@@ -56,7 +56,7 @@ from dunwell.contact.sending.channel import (
     Uncalled,
     find_logo,
 )
-from dunwell.contact.sending.heed_refusals import heed_refusals
+from dunwell.contact.sending.heed_refusals import suppress_refused_addresses
 from dunwell.contact.sending.references import write_reference
 from dunwell.contact.sending.sender import Begun, RunningSet, Sender, persist_for_a_moment
 from dunwell.core.files.upload import PDF
@@ -144,7 +144,7 @@ class HandedOverNotice:
         notice, brand = item.notice, self.merchant.configuration.brand
         if notice.sheet is None:
             return None
-        sheet = write_sheet(put_on(notice.sheet, brand, self._layout)).decode()
+        sheet = write_sheet(add_brand(notice.sheet, brand, self._layout)).decode()
         shown = unmask(
             self._resources.keys,
             notice.kind,
@@ -164,7 +164,7 @@ class HandedOverNotice:
         now = self._resources.clock.now()
         if isinstance(answer, Uncalled):
             # One that was handed over before is taken up again when its lease runs out.
-            await take_back_notices(tx, [leased], self.lease.lease_id, now)
+            await replan_uncalled_notices(tx, [leased], self.lease.lease_id, now)
             return 0
         settlement = decide_settlement(
             answer, tries=leased.tries, expires_at=leased.expires_at, now=now
@@ -184,7 +184,7 @@ class HandedOverNotice:
             addressee = leased.notice.addressee
             work = Work.open(self._resources, tx, self.merchant, SYSTEM)
             refusal = (addressee.channel, addressee.recipient, answer)
-            await heed_refusals(work, self._resources.keys, [refusal])
+            await suppress_refused_addresses(work, self._resources.keys, [refusal])
         return settled
 
 
@@ -192,7 +192,7 @@ async def record_notice(
     tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: Settlement,
     *, line: str | None, now: datetime,
 ) -> int:  # fmt: skip
-    is_saved = await settle_notice(
+    is_saved = await save_notice_outcome(
         tx, each, lease_id=lease_id, settlement=settlement, line=line, now=now
     )
     state, notice = settlement.state, each.notice
@@ -288,7 +288,7 @@ class _NoticeQueue:
     async def _take_back(self, leased: Sequence[LeasedNotice], lease: Lease) -> None:
         async with self._resources.database.transaction() as tx:
             now = self._resources.clock.now()
-            await take_back_notices(tx, leased, lease.lease_id, now)
+            await replan_uncalled_notices(tx, leased, lease.lease_id, now)
 
     async def hand_over(self, key: HandedOverNotice) -> AsyncIterator[HandedOverNotice]:
         yield key

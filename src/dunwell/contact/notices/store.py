@@ -325,7 +325,7 @@ async def renew_notice(
     return renewed is not None
 
 
-async def settle_notice(
+async def save_notice_outcome(
     tx: Connection, leased: LeasedNotice, lease_id: UUID, settlement: Settlement,
     *, line: str | None, now: datetime,
 ) -> bool:  # fmt: skip
@@ -338,7 +338,7 @@ async def settle_notice(
     return saved is not None
 
 
-async def take_back_notices(
+async def replan_uncalled_notices(
     tx: Connection, leased: Collection[LeasedNotice], lease_id: UUID, now: datetime
 ) -> None:
     """Plan those again whose channel was never called, if they are still held under the lease. One

@@ -18,7 +18,7 @@ from dunwell.platform.errors import ValidationError
 log = structlog.get_logger(__name__)
 
 
-async def heed_refusals(
+async def suppress_refused_addresses(
     work: Work, keys: KeyRing, refused: Iterable[tuple[Channel, str, Permanent]]
 ) -> None:
     """refused: channel, recipient and answer. The claims are locked before."""

@@ -153,7 +153,7 @@ async def lock_due_reports(
     ]
 
 
-async def settle_report(
+async def save_report_outcome(
     tx: Connection, report_id: UUID, outcome: str, *, real_now: datetime, due_at: datetime | None
 ) -> None:
     """due_at: when it is looked at again; none: it is settled."""
@@ -161,7 +161,7 @@ async def settle_report(
     await tx.execute(_SETTLE, report_id, due_at, outcome, handled_at)
 
 
-async def settle_reports(
+async def save_report_outcomes(
     tx: Connection, settled: Sequence[tuple[WaitingReport, str]], *, real_now: datetime,
     due_at: datetime | None = None,
 ) -> None:  # fmt: skip
@@ -355,6 +355,6 @@ async def lock_room(tx: Connection, line: str, per_second: float, real_now: date
     return room
 
 
-async def take_room(tx: Connection, line: str, per_second: float, messages: int) -> None:
+async def save_used_room(tx: Connection, line: str, per_second: float, messages: int) -> None:
     """Of a line that is locked."""
     await tx.execute(_TAKE, line, messages / per_second)

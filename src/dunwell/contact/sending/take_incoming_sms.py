@@ -32,7 +32,7 @@ _SET_SIZE = 500
 _MERCHANTS_AT_ONCE = 50
 
 
-async def take_incoming_sms(
+async def receive_sms(
     resources: Resources, incoming: Incoming, *, set_size: int = _MERCHANTS_AT_ONCE
 ) -> bool:
     """Whether a number was suppressed by it that was not before. Once this returns, it is kept."""

@@ -64,7 +64,7 @@ async def list_unplaced(
     return await list_page(ListScope(tx), _LISTS[kind], NoFilter(), limit=limit, cursor=cursor)
 
 
-async def look_at_unplaced(
+async def mark_unmatched_as_seen(
     tx: Connection, actor: Actor, kind: UnplacedKind, key: UUID, *, real_now: datetime, ids: Ids
 ) -> bool:
     """A person has looked at it. False: it is gone, or somebody has looked at it before."""

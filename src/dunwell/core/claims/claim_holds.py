@@ -67,7 +67,7 @@ async def lift_hold(
     await save_audit(work, "hold.lift", f"claim:{claim_id}", before={"kind": kind}, kind=kind)
 
 
-async def let_stand(
+async def ensure_hold(
     work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID, reason: str
 ) -> UUID | None:
     """By which hold it stands: this one, unless it has fallen, else a new one for this reason.

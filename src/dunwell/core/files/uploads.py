@@ -43,7 +43,7 @@ async def read_storage_use(work: Work, limit_bytes: int) -> StorageUse:
 async def check_storage_room(
     database: Database, merchant_id: int, size_bytes: int, limit_bytes: int
 ) -> None:
-    """Refuse early what would not fit; what passes may still be refused by `put_away`.
+    """Refuse early what would not fit; what passes may still be refused by `store_unused_file`.
 
     Raises StorageFull.
     """
@@ -70,7 +70,7 @@ async def check_upload(
 ) -> CheckedUpload:  # fmt: skip
     """Raises ValidationError, PayloadTooLarge, UnsupportedMediaType, RateLimited, Unavailable.
 
-    Nothing is kept yet: `put_away` does that. `ticket_id` is a fresh id, the ticket that
+    Nothing is kept yet: `store_unused_file` does that. `ticket_id` is a fresh id, the ticket that
     `accept_upload` gives out. sender: whose files are checked one after the other; the merchant,
     when nothing else is given.
     """
@@ -118,7 +118,7 @@ def _check_form(upload: NewUpload) -> None:
         )
 
 
-async def put_away(
+async def store_unused_file(
     database: Database, storage: SealedFiles, checked: CheckedUpload, now: datetime,
     *, expires_at: datetime, limit_bytes: int,
 ) -> None:  # fmt: skip

@@ -85,14 +85,14 @@ def read_given_text(text: str, file_name: str) -> GivenDefinition:
         document = parse_yaml(text)
     except DocumentFaulty as error:
         raise unreadable_file(file_name, error) from error
-    return take_given(document, text, file_name)
+    return get_given_definition(document, text, file_name)
 
 
 def unreadable_file(file_name: str, error: DocumentFaulty) -> InvalidRequest:
     return InvalidRequest(f"{file_name} cannot be read. {error}")
 
 
-def take_given(document: Any, text: str, file_name: str) -> GivenDefinition:
+def get_given_definition(document: Any, text: str, file_name: str) -> GivenDefinition:
     """Return the definition in a document's value."""
     if isinstance(document, dict) and "definition" in document:
         inner, version_id = document["definition"], _read_id(document.get("versionId"))

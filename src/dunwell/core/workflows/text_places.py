@@ -86,7 +86,7 @@ def read_text(definition: Definition, place: TextPlace) -> Written | None:
     return Written(body, subject) if subject or body else None
 
 
-def put_text(definition: Definition, place: TextPlace, written: Written | None) -> Definition:
+def replace_text(definition: Definition, place: TextPlace, written: Written | None) -> Definition:
     """None, or an empty one: nothing stands there any more. A channel that has no text left, and
     then a template or a snippet, goes with its last one."""
     if place.channel is None:

@@ -16,7 +16,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES, NewCredential
-from dunwell.accounts.merchants.credentials.tokens import digest_visitor, sign_in, tell_refusal
+from dunwell.accounts.merchants.credentials.tokens import (
+    digest_visitor,
+    log_refused_sign_in,
+    sign_in,
+)
 from dunwell.interfaces.api.answer import JSON, answer_crash
 from dunwell.interfaces.api.call import Tools
 from dunwell.interfaces.api.metrics import RequestMetrics
@@ -102,7 +106,7 @@ async def _issue(tools: Tools, request: Request) -> Response:
             randomness=secrets.token_bytes(SECRET_RANDOM_BYTES), ids=resources.ids,
         )  # fmt: skip
     if isinstance(issued, Refusal):
-        tell_refusal(issued, request_id)
+        log_refused_sign_in(issued, request_id)
         raise issued
     token = Token(issued.access_token, "bearer", issued.expires_in)
     return Response(msgspec.json.encode(token), headers={"Pragma": "no-cache"}, media_type=JSON)

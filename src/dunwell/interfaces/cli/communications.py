@@ -9,7 +9,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
 from dunwell.contact.messages.communications.read_communications import (
     FIRST,
     ContactView,
@@ -78,14 +78,14 @@ def show(data_dir: str | None, merchant: str, reference: UUID, is_json: bool) ->
 @click.argument("merchant")
 @click.argument("reference", type=click.UUID)
 @click.argument("outcome", type=click.Choice(["sent", "not-sent"]))
-def settle(data_dir: str | None, merchant: str, reference: UUID, outcome: str) -> None:
+def resolve(data_dir: str | None, merchant: str, reference: UUID, outcome: str) -> None:
     """Say of the contact REFERENCE of MERCHANT whether it was sent. This cannot be taken back.
 
     Sent: its claim goes on. Not sent: it is sent again, unless its claim has ended meanwhile.
     """
 
     async def change(work: Work, _: Resources) -> str:
-        return await settle_unknown(work, reference, was_sent=outcome == "sent")
+        return await resolve_unknown_contact(work, reference, was_sent=outcome == "sent")
 
     state = run_change(data_dir, _WORD, merchant_of_key(merchant), change)
     words = {

@@ -28,7 +28,7 @@ from dunwell.interfaces.cli.findings.merchants import (
     check_workflows,
 )
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
-from dunwell.operations.recovery.archive_health import look_at_archive
+from dunwell.operations.recovery.archive_health import check_archive
 from dunwell.operations.recovery.hold import Restored, load_hold
 from dunwell.platform.children.confinement import Confinement, find_confinement
 from dunwell.platform.config import Settings
@@ -82,7 +82,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
                 # Everything else is about tables that are not there yet.
                 return [*server, check_revision(revision, newest)]
             restored = asyncio.run(_ask_restored(url))
-            archive = asyncio.run(look_at_archive(settings.archive_dir, url))
+            archive = asyncio.run(check_archive(settings.archive_dir, url))
             proxies = asyncio.run(check_proxies(url))
             others = [
                 *asyncio.run(check_identities(url)),

@@ -14,7 +14,7 @@ from dunwell.operations.explanation.views import ClaimExplanation, write_plain
 from dunwell.platform.resources import Resources
 
 
-def tell_explanation(data_dir: str | None, merchant: str, claim: int, *, is_json: bool) -> None:
+def print_explanation(data_dir: str | None, merchant: str, claim: int, *, is_json: bool) -> None:
     """Say it of the claim with this id of the merchant with this key."""
 
     async def change(work: Work, resources: Resources) -> tuple[ClaimExplanation, str]:

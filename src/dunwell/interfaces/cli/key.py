@@ -15,14 +15,19 @@ from dunwell.operations.keys.reseal import list_sealed_values
 from dunwell.operations.keys.standing import (
     Moment,
     VersionStanding,
+    abandon_version,
     find_next_version,
-    give_up_version,
     load_standing,
     retire_version,
 )
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import Settings
-from dunwell.platform.config.secret_key import FILE_NAME, draw_key, render_version, save_versions
+from dunwell.platform.config.secret_key import (
+    FILE_NAME,
+    generate_key,
+    render_version,
+    save_versions,
+)
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Database
 from dunwell.platform.embedded.folder_lock import FolderLock
@@ -56,7 +61,7 @@ def rotate(data_dir: str | None) -> None:
     it is printed, one line to put there; what to do with it is told beside, on standard error.
     """
     settings = read_settings(_WORD, data_dir=data_dir)
-    version, key = _run(settings, _find_next), draw_key()
+    version, key = _run(settings, _find_next), generate_key()
     if "DUNWELL_SECRET_KEY" in os.environ or "DUNWELL_SECRET_KEY_FILE" in os.environ:
         click.echo(render_version(version, key))
         click.echo(_NEXT.format(version=version), err=True)
@@ -96,7 +101,7 @@ def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) 
     settings = read_settings(_WORD, data_dir=data_dir)
     if is_lost:
         confirm(f"Give up all that version {version} was used for?", is_sure=is_sure)
-    end = give_up_version if is_lost else retire_version
+    end = abandon_version if is_lost else retire_version
 
     async def use(tx: Connection, keys: KeyRing) -> None:
         moment = Moment(SystemClock().now(), RandomIds())

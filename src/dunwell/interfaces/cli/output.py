@@ -10,7 +10,7 @@ from typing import Any
 import click
 import msgspec
 
-from dunwell.platform.text.texts import say_count
+from dunwell.platform.text.texts import render_count
 
 _CLEAR_LINE = "\r\x1b[K"
 
@@ -54,7 +54,7 @@ def show_progress() -> Iterator[Callable[[int, int], None] | None]:
         return
 
     def tell(done: int, total: int) -> None:
-        click.echo(f"\r{done:,} of {say_count(total, 'claim')}", err=True, nl=False)
+        click.echo(f"\r{done:,} of {render_count(total, 'claim')}", err=True, nl=False)
 
     try:
         yield tell

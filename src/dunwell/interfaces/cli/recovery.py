@@ -15,7 +15,7 @@ from dunwell.operations.recovery.back_up import back_up, check_restorable
 from dunwell.operations.recovery.back_up import restore as restore_backup
 from dunwell.operations.recovery.backup_set import DUMP, BackupManifest
 from dunwell.operations.recovery.hold import hold, resume
-from dunwell.operations.recovery.point_in_time import go_back
+from dunwell.operations.recovery.point_in_time import restore_to_moment
 from dunwell.operations.recovery.verify_backup import verify_backup
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock
@@ -142,7 +142,7 @@ def _restore_until(data_dir: str | None, folder: Path | None, until: datetime) -
     place = folder or settings.archive_dir
     if place is None:
         raise click.UsageError("Name the archive, or set DUNWELL_ARCHIVE_DIR.")
-    go_back(settings, WalArchive(place.resolve()), until)
+    restore_to_moment(settings, WalArchive(place.resolve()), until)
     click.echo(_HELD.format(taken_at=until.isoformat()))
 
 

@@ -20,7 +20,7 @@ from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import merchant_of_key, open_changing_work, run_change, run_reading
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.texts import say_count
+from dunwell.platform.text.texts import render_count
 
 _INSTANT = click.DateTime(["%Y-%m-%d", "%Y-%m-%dT%H:%M:%SZ"])
 
@@ -165,7 +165,7 @@ def replay(
         return await replay_events(work, wanted)
 
     count = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
-    click.echo(f"{say_count(count, 'delivery')} {'is' if count == 1 else 'are'} due again")
+    click.echo(f"{render_count(count, 'delivery')} {'is' if count == 1 else 'are'} due again")
 
 
 def _describe_proof(proven: Proof) -> dict[str, object]:

@@ -43,7 +43,7 @@ from dunwell.interfaces.cli.output import echo_json, render_table, show_progress
 from dunwell.interfaces.cli.work import merchant_of_key, open_reading_work, run_reading
 from dunwell.interfaces.cli.workflow_reading import render_differences
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.texts import say_count
+from dunwell.platform.text.texts import render_count
 
 _HELD_WORDS = {
     HeldBy.GUARD_DAY.value: "by the limit for a day",
@@ -186,16 +186,16 @@ def _render_sums(outlook: OutlookView, currency: str) -> Iterator[str]:
 
 
 def _render_fees(fees: FeeFigures, currency: str) -> Iterator[str]:
-    told = say_count(fees.debtors, "debtor")
+    told = render_count(fees.debtors, "debtor")
     yield f"Fees: {fees.fees:,} for {told}, {_money(fees.cents, currency)} together"
     for each in fees.sums:
-        yield f"  {_money(each.cents, currency)} for {say_count(each.debtors, 'debtor')}"
+        yield f"  {_money(each.cents, currency)} for {render_count(each.debtors, 'debtor')}"
     if fees.more_debtors:
-        yield f"  more than that for {say_count(fees.more_debtors, 'debtor')}"
+        yield f"  more than that for {render_count(fees.more_debtors, 'debtor')}"
     if fees.highest is not None:
         yield (
             f"  the most: {_money(fees.highest.cents, currency)}, "
-            f"{say_count(fees.highest.fees, 'fee')} on {describe_count(fees.highest.claims)} "
+            f"{render_count(fees.highest.fees, 'fee')} on {describe_count(fees.highest.claims)} "
             f"(one is {fees.highest.reference_number})"
         )
 
@@ -287,7 +287,9 @@ def command(
     else:
         click.echo(render_preview(name, preview, costs))
     if list_to is not None:
-        click.echo(f"{say_count(preview.effects.claims, 'claim')} written to {list_to}", err=True)
+        click.echo(
+            f"{render_count(preview.effects.claims, 'claim')} written to {list_to}", err=True
+        )
 
 
 @contextmanager

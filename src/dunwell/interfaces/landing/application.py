@@ -37,7 +37,7 @@ from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.landing.web import assets
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import Run
-from dunwell.interfaces.landing.web.leading import lead_on
+from dunwell.interfaces.landing.web.leading import redirect_to_latest
 from dunwell.interfaces.landing.web.problems import answer_failure
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.application import PageApplication, ScopeRoute
@@ -60,7 +60,7 @@ ROUTES: Mapping[str, Mapping[str, Run]] = {
 }
 # What stands in a claim alone, as messages and bookmarks from before there were handles name it.
 LEADING: Mapping[str, Run] = {
-    strip_handle(path): lead_on(_PAGES[page]["GET"])
+    strip_handle(path): redirect_to_latest(_PAGES[page]["GET"])
     for page, path in PATHS.items()
     if strip_handle(path) != path
 }

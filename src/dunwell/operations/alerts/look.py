@@ -24,13 +24,18 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.sending.adapters import FindLine
 from dunwell.operations.alerts.mail_words import Telling, write_mail
 from dunwell.operations.alerts.signs import LineFigures, Outside, find_signs
-from dunwell.operations.alerts.store import load_looked_at, load_seen, save_tellings, take_turn
+from dunwell.operations.alerts.store import (
+    load_looked_at,
+    load_seen,
+    lock_alert_check,
+    save_tellings,
+)
 from dunwell.operations.explanation.deliveries.store import (
     LookedAtContacts,
     load_deliveries,
     load_sent,
 )
-from dunwell.operations.recovery.archive_health import look_at_archive
+from dunwell.operations.recovery.archive_health import check_archive
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
@@ -42,12 +47,12 @@ KEPT_FOR = timedelta(days=90)
 _MOST_SENT, _MOST_DELIVERIES, _MOST_TOLD, _SWEPT_AT_ONCE = 10_001, 100, 100, 500
 
 
-async def look_for_alarms(resources: Resources, find_line: FindLine, database_url: str) -> int:
+async def check_for_alerts(resources: Resources, find_line: FindLine, database_url: str) -> int:
     """How many alarms are told of; 0 also where another worker has just looked."""
     is_behind = await _is_archive_behind(resources, database_url)
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        if not await take_turn(tx, now, now - _EVERY):
+        if not await lock_alert_check(tx, now, now - _EVERY):
             return 0
         installation = (await load_installation(tx)).installation
         alarms, lines = installation.alarms or Alarms(), installation.lines or {}
@@ -101,7 +106,7 @@ def _list_unusable(lines: Mapping[str, Line], find_line: FindLine) -> Collection
 
 
 async def _is_archive_behind(resources: Resources, database_url: str) -> bool:
-    found = await look_at_archive(resources.settings.archive_dir, database_url)
+    found = await check_archive(resources.settings.archive_dir, database_url)
     return found is not None and found[1] is not None
 
 

@@ -13,7 +13,12 @@ import structlog
 
 from dunwell.accounts.installation.alerts.alert import AlertKind
 from dunwell.accounts.installation.alerts.alert_settings import Alarms
-from dunwell.accounts.installation.alerts.store import DueMail, hand_over, load_standing, settle
+from dunwell.accounts.installation.alerts.store import (
+    DueMail,
+    hand_over,
+    load_standing,
+    save_mail_outcome,
+)
 from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import load_installation
@@ -110,7 +115,7 @@ async def _record(resources: Resources, mail: DueMail, outcome: Outcome | None) 
     if state == "FAILED":
         log.error("alarm not sent", mail_id=str(mail.mail_id), tries=mail.tries)
     async with resources.database.transaction() as tx:
-        await settle(tx, mail, state, again_at)
+        await save_mail_outcome(tx, mail, state, again_at)
 
 
 def _decide(mail: DueMail, outcome: Outcome | None, now: datetime) -> tuple[str, datetime | None]:

@@ -222,7 +222,7 @@ async def load_seen(
     )
 
 
-async def take_turn(tx: Connection, now: datetime, last_before: datetime) -> bool:
+async def lock_alert_check(tx: Connection, now: datetime, last_before: datetime) -> bool:
     """False: somebody has looked since then."""
     return bool(await tx.fetchval(_TAKE_TURN, now, last_before))
 

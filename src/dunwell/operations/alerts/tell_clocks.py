@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 import structlog
 
 from dunwell.accounts.installation.alerts.alert import AlertFigures, AlertKind, Sign
-from dunwell.accounts.installation.alerts.store import keep_alarm
+from dunwell.accounts.installation.alerts.store import save_alert
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import WatchedClock
 
@@ -22,7 +22,7 @@ _TELL_SECONDS = 30.0
 log = structlog.get_logger(__name__)
 
 
-async def tell_clocks(resources: Resources, host: str) -> bool:
+async def raise_clock_alert(resources: Resources, host: str) -> bool:
     """Begin or keep the alarm, if the clocks differed when they were last compared; whether they
     did. host: the name of this machine."""
     clock = resources.clock
@@ -32,12 +32,12 @@ async def tell_clocks(resources: Resources, host: str) -> bool:
     figures = AlertFigures(host_clock=comparison.host, database_clock=comparison.database)
     async with resources.database.transaction() as tx:
         now = await tx.fetchval("SELECT clock_timestamp()")
-        await keep_alarm(tx, Sign(AlertKind.CLOCKS_APART, host, figures), now, resources.ids)
+        await save_alert(tx, Sign(AlertKind.CLOCKS_APART, host, figures), now, resources.ids)
     return True
 
 
 @asynccontextmanager
-async def telling_clocks(resources: Resources, host: str) -> AsyncIterator[None]:
+async def raising_clock_alerts(resources: Resources, host: str) -> AsyncIterator[None]:
     """Do so again and again until the block ends."""
     task = asyncio.create_task(_keep_telling(resources, host))
     try:
@@ -50,7 +50,7 @@ async def telling_clocks(resources: Resources, host: str) -> AsyncIterator[None]
 async def _keep_telling(resources: Resources, host: str) -> None:
     while True:
         try:
-            await tell_clocks(resources, host)
+            await raise_clock_alert(resources, host)
         except Exception:  # the next round tries again, whatever it was
             log.exception("clocks not reported", once_a_minute=True)
         await asyncio.sleep(_TELL_SECONDS)

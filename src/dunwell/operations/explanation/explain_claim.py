@@ -37,12 +37,12 @@ from dunwell.core.workflows.definition import WaitStep
 from dunwell.core.workflows.store import load_newest
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.operations.explanation.reasons import (
-    say_contact,
-    say_hold,
-    say_past,
-    say_standstill,
-    say_why_none,
-    say_why_then,
+    explain_contact,
+    explain_due_time,
+    explain_hold,
+    explain_no_next_step,
+    explain_past_step,
+    explain_standstill,
 )
 from dunwell.operations.explanation.store import load_history, load_open_contact, load_standing
 from dunwell.operations.explanation.views import (
@@ -151,7 +151,7 @@ async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplan
         rules=rules,
         history=_describe_history(case) if case else (),
         next_step=_describe_next(case) if case else None,
-        reason=say_why_none(standing),
+        reason=explain_no_next_step(standing),
         holds=tuple(_describe_hold(hold, zone) for hold in holds),
         contact=_describe_contact(case) if case else None,
         next_contacts=contacts,
@@ -244,7 +244,7 @@ def _describe_history(case: _Case) -> tuple[ExplainedStep, ...]:
             outcome=each.outcome,
             at=write_instant(each.at),
             version=each.version if case.is_switched else None,
-            reason=say_past(each, is_wait=each.step_id in waits),
+            reason=explain_past_step(each, is_wait=each.step_id in waits),
         )
         for each in ordered
     )
@@ -256,7 +256,7 @@ def _describe_hold(hold: Hold, zone: str) -> ExplainedHold:
         since=write_instant(hold.since),
         until=write_instant(hold.until),
         by=hold.actor_kind.value,
-        reason=say_hold(hold, zone),
+        reason=explain_hold(hold, zone),
     )
 
 
@@ -274,14 +274,14 @@ def _describe_next(case: _Case) -> ExplainedNextStep | None:
     at = None if standing.held else standing.due_at
     reason: str
     if case.contact:
-        reason = say_contact(case.contact, standing, case.zone)
+        reason = explain_contact(case.contact, standing, case.zone)
         waits = case.contact.state == "PLANNED" and not standing.held
         at = case.contact.not_before if waits else None
     elif standing.held:
-        reason = say_standstill()
+        reason = explain_standstill()
     else:
         ordered = sorted(case.history, key=lambda each: each.at)
-        reason = say_why_then(standing, case.version.definition, step, ordered)
+        reason = explain_due_time(standing, case.version.definition, step, ordered)
     return ExplainedNextStep(
         step_id=None if step is None else step.id,
         name=_ARCHIVING if step is None else step.name,
@@ -305,5 +305,5 @@ def _describe_contact(case: _Case) -> ExplainedContact | None:
         state=contact.state,
         held_by=contact.held_by,
         until=write_instant(contact.not_before) if waits else None,
-        reason=say_contact(contact, case.standing, case.zone),
+        reason=explain_contact(contact, case.standing, case.zone),
     )

@@ -40,7 +40,7 @@ STEP_REASONS: Mapping[str, LazyText] = {
 }
 
 
-def say_instant(instant: datetime, zone: str) -> InstantText:
+def render_instant(instant: datetime, zone: str) -> InstantText:
     """2026-03-09 10:00 Europe/Berlin."""
     text = f"{instant.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
     return InstantText(text, instant)
@@ -55,7 +55,7 @@ def say_step_reason(recorded: str) -> LazyText | str:
     return LazyText("%(reason)s (%(names)s)", reason=reason, names=", ".join(names.split()))
 
 
-def say_past(step: PastStep, *, is_wait: bool = False) -> LazyText:
+def explain_past_step(step: PastStep, *, is_wait: bool = False) -> LazyText:
     """What became of a step, and why. A wait is recorded when it starts."""
     if is_wait and step.outcome == "DONE":
         return LazyText("started")
@@ -70,12 +70,12 @@ def say_past(step: PastStep, *, is_wait: bool = False) -> LazyText:
     return LazyText("failed: %(reason)s", reason=reason)
 
 
-def say_hold(hold: Hold, zone: str) -> str:
-    until = f", until {say_instant(hold.until, zone)}" if hold.until else ""
-    return f"{_HOLDS[hold.kind]}, since {say_instant(hold.since, zone)}{until}"
+def explain_hold(hold: Hold, zone: str) -> str:
+    until = f", until {render_instant(hold.until, zone)}" if hold.until else ""
+    return f"{_HOLDS[hold.kind]}, since {render_instant(hold.since, zone)}{until}"
 
 
-def say_contact(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
+def explain_contact(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
     """What a contact that is under way waits for."""
     if contact.state == "UNKNOWN":
         return LazyText("it may have left the house: a person has to say whether it was sent")
@@ -87,7 +87,7 @@ def say_contact(contact: StoredOpenContact, standing: ClaimState, zone: str) -> 
 def _say_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
     """Of one that was not handed over yet. It is looked at once more before, so that a
     hold that came meanwhile keeps it."""
-    until = say_instant(contact.not_before, zone)
+    until = render_instant(contact.not_before, zone)
     if standing.held:
         return LazyText("it is not sent while a hold stands; it goes on when the last falls")
     if contact.state == "ATTACHMENT_MISSING":
@@ -98,7 +98,7 @@ def _say_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) ->
     return LazyText("held back until %(until)s: %(reason)s", until=until, reason=reason)
 
 
-def say_why_none(standing: ClaimState) -> str:
+def explain_no_next_step(standing: ClaimState) -> str:
     """Why no step comes next; empty: one does."""
     if standing.status == "COLLECTED":
         return LazyText("The claim is collected; nobody is contacted any more.")
@@ -109,11 +109,11 @@ def say_why_none(standing: ClaimState) -> str:
     return ""
 
 
-def say_standstill() -> LazyText:
+def explain_standstill() -> LazyText:
     return LazyText("The process stands still under a hold; it goes on when the last falls.")
 
 
-def say_why_then(
+def explain_due_time(
     standing: ClaimState, definition: Definition, step: Step | None, history: Sequence[PastStep]
 ) -> str:
     """Why the next step runs at the claim's due time."""

@@ -12,8 +12,8 @@ from dunwell.operations.keys.store import (
     load_sealed,
     load_seals,
     load_unsealed,
+    lock_sealing,
     save_seal,
-    take_turn,
 )
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.resources import Resources
@@ -27,7 +27,7 @@ async def seal_installation(resources: Resources) -> int:
     """One batch; how many rows it took, 0 when there was nothing or somebody else is at it."""
     keys = resources.keys
     async with resources.database.transaction() as tx:
-        if not await take_turn(tx):
+        if not await lock_sealing(tx):
             return 0
         head = await load_head(tx) or SealHead(0, BEGINNING)
         version, number = max(head.key_version, keys.version), head.seal + 1

@@ -102,7 +102,7 @@ async def retire_version(
     await _retire(tx, version, "key.retire", moment)
 
 
-async def give_up_version(
+async def abandon_version(
     tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int, moment: Moment
 ) -> None:
     """It is lost: go on without what needs it. Raises NotFound, InvalidState: it is there."""

@@ -62,7 +62,7 @@ _COUNT_UNSEALED = "SELECT count(*) FROM installation_audit WHERE seal IS NULL"
 _ROWS_AT_ONCE = 1000
 
 
-async def take_turn(tx: Connection) -> bool:
+async def lock_sealing(tx: Connection) -> bool:
     """Whether this transaction may seal; another one may be at it."""
     is_mine: bool = await tx.fetchval(_TAKE_TURN)
     return is_mine

@@ -53,7 +53,7 @@ from dunwell.operations.onboarding.file import CredentialPart, MerchantFile
 from dunwell.operations.onboarding.rules import to_wanted
 from dunwell.operations.onboarding.standing import MerchantState, StandingScenario, StandingWorkflow
 from dunwell.platform.text.differences import compare_values
-from dunwell.platform.text.texts import say_count
+from dunwell.platform.text.texts import render_count
 
 
 def decide_scenario(
@@ -139,8 +139,8 @@ def _describe_reach(standing: StandingWorkflow, major: int, verdict: VersionVerd
     reached = standing.active_claims.get(major, 0) if verdict is VersionVerdict.MINOR else 0
     staying = sum(standing.active_claims.values()) - reached
     return (
-        f"{say_count(reached, 'claim')} in process {_takes(reached)} it over, "
-        f"{say_count(staying, 'claim')} {_stays(staying)} on the version of before"
+        f"{render_count(reached, 'claim')} in process {_takes(reached)} it over, "
+        f"{render_count(staying, 'claim')} {_stays(staying)} on the version of before"
     )
 
 

@@ -80,7 +80,7 @@ class WalArchive:
         for folder in (self.folder, self.log, self.bases, self.files):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         for folder in (self.folder, self.log):
-            give_to_server(folder)
+            chown_to_server(folder)
         if owner is None:
             write_whole(self.folder / _MARKER, identifier.encode())
         if known != str(self.folder):
@@ -205,7 +205,7 @@ def write_whole(path: Path, content: bytes) -> None:
     sync_folder(path.parent)
 
 
-def give_to_server(path: Path) -> None:
+def chown_to_server(path: Path) -> None:
     """As root, to the user that the server runs as."""
     if os.geteuid() == 0:
         user = find_server_user()

@@ -36,7 +36,7 @@ async def ask_log(url: str) -> ServerLog:
         await connection.close()
 
 
-async def look_at_archive(folder: Path | None, url: str) -> tuple[str, str | None] | None:
+async def check_archive(folder: Path | None, url: str) -> tuple[str, str | None] | None:
     """Words on it, and what to do if something is wrong; none where nothing is archived."""
     if folder is None:
         return None

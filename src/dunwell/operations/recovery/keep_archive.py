@@ -26,8 +26,8 @@ from dunwell.operations.recovery.archive import (
     Base,
     Reach,
     WalArchive,
+    chown_to_server,
     extend_bases,
-    give_to_server,
     load_standing,
     write_whole,
 )
@@ -152,7 +152,7 @@ class Keeper:
         self._archive.begin(self._postgres, server.identifier)
         for history in (self._postgres.folder / "data" / "pg_wal").glob("*.history"):
             put(self._archive.log, history)
-            give_to_server(self._archive.log / f"{history.name}{ENDING}")
+            chown_to_server(self._archive.log / f"{history.name}{ENDING}")
 
     def _copy_new_files(self) -> None:
         for name, path in _walk_files(self._settings):

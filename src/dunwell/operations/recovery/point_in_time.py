@@ -20,8 +20,8 @@ from dunwell.operations.recovery.archive import (
     ArchiveUnusable,
     Base,
     WalArchive,
+    chown_to_server,
     find_missing,
-    give_to_server,
     load_reach,
 )
 from dunwell.operations.recovery.back_up import check_fits
@@ -34,7 +34,7 @@ from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_embedded, 
 from dunwell.platform.errors import InvalidState
 
 
-def go_back(settings: Settings, archive: WalArchive, until: datetime) -> None:
+def restore_to_moment(settings: Settings, archive: WalArchive, until: datetime) -> None:
     """All of it or nothing; the installation is held afterwards. Raises ArchiveUnusable,
     BackupUnusable, InvalidState, FolderTaken, PostgresFailed and OSError."""
     lock = FolderLock.acquire(settings.data_dir, "restore")
@@ -116,7 +116,7 @@ def _unpack(base: Path, data: Path) -> None:
             packed.extractall(folder, filter="data")
     (data / "recovery.signal").touch()
     for path in (data.parent, data, *data.rglob("*")):
-        give_to_server(path)
+        chown_to_server(path)
 
 
 async def _note(url: str, until: datetime) -> None:

@@ -17,7 +17,7 @@ from math import ceil
 from typing import BinaryIO
 
 from dunwell.platform.children.child_pool import LENGTH
-from dunwell.platform.children.confinement import filter_calls, take_files
+from dunwell.platform.children.confinement import drop_file_access, filter_calls
 
 
 def shut_in(memory_bytes: int, cpu_seconds: int) -> None:
@@ -32,7 +32,7 @@ def shut_in(memory_bytes: int, cpu_seconds: int) -> None:
     _limit(resource.RLIMIT_AS, memory_bytes)
     _limit(resource.RLIMIT_CPU, ceil(_measure_cpu()) + 2 * cpu_seconds)
     lowest_free = _find_free_number()
-    take_files()
+    drop_file_access()
     # No file, pipe or socket can be opened from now on: there is no number left for one.
     _limit(resource.RLIMIT_NOFILE, lowest_free)
     filter_calls()

@@ -75,7 +75,7 @@ def find_confinement() -> Confinement:
     return Confinement(max(version, 0), _has_seccomp())
 
 
-def take_files() -> None:
+def drop_file_access() -> None:
     """Take the file system and the network from this thread for good, as far as the kernel can.
 
     Also gives up the privileges of root, with which a process could raise its hard limits.

@@ -48,7 +48,7 @@ def render_version(version: int, key: bytes) -> str:
     return f"{version}:{base64.b64encode(key).decode()}"
 
 
-def draw_key() -> bytes:
+def generate_key() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
@@ -57,7 +57,7 @@ def load_or_make(path: Path) -> str:
     only; of two processes that start at once the first one's stays. Raises OSError."""
     if not path.exists():
         make_private_folder(path.parent)
-        draft = _write_draft(path, base64.b64encode(draw_key()).decode())
+        draft = _write_draft(path, base64.b64encode(generate_key()).decode())
         with contextlib.suppress(FileExistsError):
             path.hardlink_to(draft)
         draft.unlink()

@@ -58,7 +58,7 @@ async def count_attempt(
     return attempts
 
 
-async def give_back_attempt(tx: Connection, subject: bytes) -> None:
+async def uncount_attempt(tx: Connection, subject: bytes) -> None:
     """One that was counted turned out not to count."""
     await tx.execute(_GIVE_BACK, subject)
 

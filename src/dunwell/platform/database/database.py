@@ -16,7 +16,7 @@ import msgspec
 import structlog
 
 from dunwell.platform.config.database_address import read_address
-from dunwell.platform.database.epochs import settle_epoch
+from dunwell.platform.database.epochs import check_epoch
 from dunwell.platform.database.pool import (
     ConnectionPool,
     OpenConnection,
@@ -176,12 +176,12 @@ async def snapshot(connection: Connection) -> AsyncIterator[None]:
         yield
 
 
-async def settle_epoch_at(url: str) -> None:
+async def check_epoch_at(url: str) -> None:
     """Compare the server with the one its order was begun on, as every new connection does; a
     database that was restored before anybody compared is mended by it."""
     connection = await connect(url, OpenConnection)
     try:
-        await settle_epoch(connection)
+        await check_epoch(connection)
     finally:
         await connection.close()
 
@@ -200,7 +200,7 @@ async def _connect(
         await connection.set_type_codec(
             "date", schema="pg_catalog", encoder=_encode_day, decoder=_decode_day, format="tuple"
         )
-        await settle_epoch(connection)
+        await check_epoch(connection)
         if greet is not None:
             await greet(connection)
     except BaseException:

@@ -134,7 +134,7 @@ class EpochOutcome(Enum):
     RAISED = auto()
 
 
-async def settle_epoch(connection: asyncpg.Connection) -> EpochOutcome:
+async def check_epoch(connection: asyncpg.Connection) -> EpochOutcome:
     """Compare the server with the epoch's, and begin a new one where it is another. A schema that
     has no epochs yet is left alone. Raises CannotConnectNowError for a standby: what is open to
     one stays open when it is promoted, and would not be compared again."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import asyncpg
 
-from dunwell.platform.database.database import settle_epoch_at
+from dunwell.platform.database.database import check_epoch_at
 from dunwell.platform.database.migrations import (
     MIGRATIONS,
     REVISION_TABLE,
@@ -164,7 +164,7 @@ async def _migrate(
     finally:
         await turn.close()
         await connection.close()
-    await settle_epoch_at(url)
+    await check_epoch_at(url)
 
 
 async def _migrate_in_turn(

@@ -20,7 +20,7 @@ import aiohttp
 from aiohttp.abc import AbstractResolver, ResolveResult
 
 from dunwell.platform.http.addresses import Network, is_forbidden, is_within
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 _KEPT_BYTES = 4096
 # A connection the other side closed while it was idle shows at once; later is another failure.
@@ -204,7 +204,7 @@ def _open_checked_socket(
         else not is_forbidden(host, allow_loopback=allow_loopback)
     )
     if not is_allowed:
-        tell_security_event("ADDRESS_REFUSED")
+        log_security_event("ADDRESS_REFUSED")
         raise AddressRefused("The address lies in a range that is not connected to.")
     return socket.socket(family, kind, protocol)
 

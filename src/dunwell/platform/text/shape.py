@@ -51,7 +51,7 @@ LIMITS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def tell_wrong_type(value: object, wanted: Sequence[str]) -> str:
+def describe_wrong_type(value: object, wanted: Sequence[str]) -> str:
     """`wanted`: names of JSON types."""
     known = [_TYPES_IN_WORDS[each] for each in dict.fromkeys(wanted) if each != "null"]
     given = name_type(value)
@@ -181,7 +181,7 @@ def _walk(value: object, kind: inspect.Type, path: _Path, words: str = "") -> It
     elif not isinstance(kind, inspect.AnyType):
         wanted = JSON_TYPES[type(kind)]
         if name_type(value) != wanted and (name_type(value), wanted) != ("integer", "number"):
-            yield Fault(render_pointer(path), tell_wrong_type(value, [wanted]), "WRONG_TYPE")
+            yield Fault(render_pointer(path), describe_wrong_type(value, [wanted]), "WRONG_TYPE")
         elif check := _CHECKS.get(type(kind)):
             yield from check(value, kind, path, words)
 
@@ -198,7 +198,7 @@ def _walk_union(value: object, kind: inspect.UnionType, path: _Path) -> Iterator
     ]
     if not branches:
         wanted = [_name_branch(each) for each in kind.types]
-        yield Fault(render_pointer(path), tell_wrong_type(value, wanted), "WRONG_TYPE")
+        yield Fault(render_pointer(path), describe_wrong_type(value, wanted), "WRONG_TYPE")
     elif len(branches) == 1:
         yield from _walk(value, branches[0], path)
     else:

@@ -58,7 +58,7 @@ def is_email_address(text: str) -> bool:
     return bool(address.username) and "." in address.domain.strip(".")
 
 
-def say_count(count: int, thing: str) -> str:
+def render_count(count: int, thing: str) -> str:
     """1 fee, 2,345 fees, 2 deliveries."""
     things = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
     return f"{count:,} {thing if count == 1 else things}"

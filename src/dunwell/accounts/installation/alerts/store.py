@@ -106,7 +106,7 @@ async def save_changes(tx: Connection, changes: Changes, now: datetime, ids: Ids
         await tx.execute(_END, list(changes.over), now)
 
 
-async def keep_alarm(tx: Connection, sign: Sign, now: datetime, ids: Ids) -> None:
+async def save_alert(tx: Connection, sign: Sign, now: datetime, ids: Ids) -> None:
     """Begin the alarm of a sign that only one process can find, or keep it; it is over when it was
     kept no more for a while, as any other is. now: real time."""
     await tx.execute(_KEEP, ids.new(now), sign.kind, sign.subject, _render([sign])[0], now)
@@ -219,7 +219,9 @@ async def hand_over(
     return [DueMail(*row) for row in await tx.fetch(_HAND_OVER, now, answered_by, limit)]
 
 
-async def settle(tx: Connection, mail: DueMail, state: str, again_at: datetime | None) -> None:
+async def save_mail_outcome(
+    tx: Connection, mail: DueMail, state: str, again_at: datetime | None
+) -> None:
     """again_at: of one that was surely not taken."""
     await tx.execute(_SETTLE, mail.mail_id, state, again_at, mail.due_at)
 

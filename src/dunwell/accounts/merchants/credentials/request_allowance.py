@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.credentials.quotas import (
     minute_of,
     seconds_to_next_minute,
 )
-from dunwell.accounts.merchants.store import draw_requests
+from dunwell.accounts.merchants.store import reserve_requests
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import RateLimited
 
@@ -70,7 +70,7 @@ class RequestAllowance:
         limit = access.requests_per_minute
         wanted = decide_block(limit, block.drawn)
         async with database.connection() as connection:
-            drawn = await draw_requests(connection, access, block.minute, wanted)
+            drawn = await reserve_requests(connection, access, block.minute, wanted)
         granted = 0 if drawn is None else decide_granted(limit, wanted, drawn)
         block.drawn = limit if drawn is None else drawn
         block.left = granted

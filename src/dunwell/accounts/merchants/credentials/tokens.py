@@ -22,7 +22,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import AuthenticationError, NotFound, RateLimited
 from dunwell.platform.http.addresses import find_network
 from dunwell.platform.ids import Ids
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 TOKEN_LIVES = timedelta(seconds=3600)
 
@@ -103,7 +103,7 @@ async def sign_in(
         return refusal
 
 
-def tell_refusal(refusal: AuthenticationError | RateLimited, request_id: str) -> None:
+def log_refused_sign_in(refusal: AuthenticationError | RateLimited, request_id: str) -> None:
     """By the request alone: whose client id it is nobody knows."""
     is_locked = isinstance(refusal, RateLimited)
-    tell_security_event("SIGN_IN_LOCKED" if is_locked else "SIGN_IN_FAILED", request_id=request_id)
+    log_security_event("SIGN_IN_LOCKED" if is_locked else "SIGN_IN_FAILED", request_id=request_id)

@@ -9,7 +9,7 @@ from dunwell.accounts.users.audit import save_people_audit
 from dunwell.accounts.users.factors.store import load_code_hashes, replace_codes
 from dunwell.accounts.users.sessions.session_rules import hash_secret
 from dunwell.accounts.users.sessions.store import find_shown_codes, save_shown_codes
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.platform.crypto import KeyRing
 
 HOW_MANY = 10
@@ -54,7 +54,7 @@ def _write(digest: bytes) -> str:
     return "".join(_ALPHABET[value >> place & 31] for place in places)
 
 
-async def make_codes(work: PeopleWork, user_id: UUID, session_secret: str) -> None:
+async def make_codes(work: UserWork, user_id: UUID, session_secret: str) -> None:
     """Those before are good no more."""
     session_hash, codes_id = hash_secret(session_secret), work.ids.new(work.now)
     assert session_hash is not None
@@ -65,7 +65,7 @@ async def make_codes(work: PeopleWork, user_id: UUID, session_secret: str) -> No
     await save_people_audit(work, "recovery_codes.make", user_id)
 
 
-async def find_made_codes(work: PeopleWork, user_id: UUID, session_secret: str) -> Sequence[str]:
+async def find_made_codes(work: UserWork, user_id: UUID, session_secret: str) -> Sequence[str]:
     """As they are printed; none: they were put away, or were not made in this session lately."""
     session_hash = hash_secret(session_secret)
     assert session_hash is not None
@@ -80,7 +80,7 @@ async def find_made_codes(work: PeopleWork, user_id: UUID, session_secret: str) 
     return []
 
 
-async def put_codes_away(work: PeopleWork, session_secret: str) -> None:
+async def delete_shown_codes(work: UserWork, session_secret: str) -> None:
     """They were printed or written down; nobody sees them again."""
     session_hash = hash_secret(session_secret)
     assert session_hash is not None

@@ -20,14 +20,14 @@ from dunwell.accounts.users.factors.store import (
     save_new_app,
 )
 from dunwell.accounts.users.factors.totp import find_step, open_secret, seal_secret
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.sessions import end_all_sessions
 from dunwell.accounts.users.sign_in.passkey_sign_in import CHALLENGE_LASTS, ENROL, require_party
 from dunwell.accounts.users.sign_in.store import remove_entries_of
 from dunwell.accounts.users.store import load_user, lock_user
 from dunwell.accounts.users.user import SignedIn
 from dunwell.accounts.users.user_mails import UserMail, mail_user
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.platform.text.texts import check_printable
 
 LONGEST_NAME = 60
@@ -36,7 +36,7 @@ STARTED_LASTS = timedelta(minutes=10)
 MOST_PASSKEYS = 10
 
 
-async def start_app(work: PeopleWork, user_id: UUID, randomness: bytes) -> None:
+async def start_app(work: UserWork, user_id: UUID, randomness: bytes) -> None:
     """randomness: totp.SECRET_BYTES. Another one that waits for its first code is dropped."""
     sealed = seal_secret(work.keys, user_id, randomness)
     await save_new_app(
@@ -44,14 +44,14 @@ async def start_app(work: PeopleWork, user_id: UUID, randomness: bytes) -> None:
     )
 
 
-async def find_started_app(work: PeopleWork, user_id: UUID) -> str | None:
+async def find_started_app(work: UserWork, user_id: UUID) -> str | None:
     """The secret that the app is to be given, in base32; None: none was started, or
     too long ago."""
     app = await _find_started(work, user_id)
     return None if app is None else open_secret(work.keys, user_id, app.secret_sealed)
 
 
-async def confirm_app(work: PeopleWork, person: SignedIn, code: str) -> bool:
+async def confirm_app(work: UserWork, person: SignedIn, code: str) -> bool:
     """False: it is not the code that the app shows now; or none was started, or too long ago."""
     user_id = person.user_id
     await lock_user(work.tx, user_id)
@@ -67,7 +67,7 @@ async def confirm_app(work: PeopleWork, person: SignedIn, code: str) -> bool:
 
 
 async def start_passkey(
-    reception: Reception, work: PeopleWork, person: SignedIn, challenge: bytes
+    reception: SignInServices, work: UserWork, person: SignedIn, challenge: bytes
 ) -> str:
     """What a browser is to make. Raises NotFound where there are no passkeys."""
     party = require_party(reception)
@@ -83,7 +83,7 @@ async def start_passkey(
 
 
 async def add_passkey(
-    reception: Reception, work: PeopleWork, person: SignedIn, body: bytes, name: str
+    reception: SignInServices, work: UserWork, person: SignedIn, body: bytes, name: str
 ) -> bool:
     """False: it is no right answer to what was asked, or there are as many as there may be. Raises
     ValidationError for a name with control characters."""
@@ -100,7 +100,7 @@ async def add_passkey(
 
 
 async def _sign_out_elsewhere(
-    work: PeopleWork, person: SignedIn, factor: str, mail: UserMail
+    work: UserWork, person: SignedIn, factor: str, mail: UserMail
 ) -> None:
     """Also sign-ins that wait for their second factor end, and known browsers are forgotten."""
     await remove_entries_of(work.tx, person.user_id)
@@ -112,6 +112,6 @@ async def _sign_out_elsewhere(
     await mail_user(work, user, mail)
 
 
-async def _find_started(work: PeopleWork, user_id: UUID) -> App | None:
+async def _find_started(work: UserWork, user_id: UUID) -> App | None:
     app = await find_app(work.tx, user_id, is_confirmed=False)
     return app if app is not None and work.now < app.created_at + STARTED_LASTS else None

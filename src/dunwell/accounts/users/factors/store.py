@@ -182,7 +182,7 @@ async def save_confirmed_app(
     return await tx.fetchval(_CONFIRM_APP, factor_id, user_id, now, step) is not None
 
 
-async def take_step(
+async def use_totp_step(
     tx: Connection, user_id: UUID, factor_id: UUID, step: int, now: datetime
 ) -> bool:
     """False: a code of it, or of a later one, was taken before."""
@@ -206,7 +206,9 @@ async def find_passkey(tx: Connection, credential_id: bytes) -> Passkey | None:
     return None if row is None else Passkey(**row)
 
 
-async def take_count(tx: Connection, factor_id: UUID, sign_count: int, now: datetime) -> bool:
+async def use_passkey_count(
+    tx: Connection, factor_id: UUID, sign_count: int, now: datetime
+) -> bool:
     """False: the key has counted further already."""
     return await tx.fetchval(_TAKE_COUNT, factor_id, sign_count, now) is not None
 
@@ -228,7 +230,7 @@ async def replace_codes(tx: Connection, user_id: UUID, hashes: Sequence[bytes]) 
     await tx.execute(_INSERT_CODES, user_id, hashes)
 
 
-async def take_code(tx: Connection, user_id: UUID, code_hash: bytes, now: datetime) -> bool:
+async def use_recovery_code(tx: Connection, user_id: UUID, code_hash: bytes, now: datetime) -> bool:
     """False: it is none of the user's, or was taken before."""
     return await tx.fetchval(_TAKE_CODE, user_id, code_hash, now) is not None
 
@@ -255,7 +257,7 @@ async def save_challenge(
         await tx.execute(_TRIM_CHALLENGES_OF, user_id, MOST_CHALLENGES_OF_USER)
 
 
-async def take_challenge(tx: Connection, challenge: bytes, now: datetime) -> Challenge | None:
+async def use_challenge(tx: Connection, challenge: bytes, now: datetime) -> Challenge | None:
     row = await tx.fetchrow(_TAKE_CHALLENGE, challenge, now)
     return None if row is None else Challenge(**row)
 

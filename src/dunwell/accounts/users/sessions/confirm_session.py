@@ -13,9 +13,13 @@ from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in
 from dunwell.accounts.users.factors.passkeys import render_request
 from dunwell.accounts.users.factors.store import load_factors, save_challenge
 from dunwell.accounts.users.own_account import SignInChange, TooLongAgo, check_own_password
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.store import save_confirmation
-from dunwell.accounts.users.sign_in.limits import give_back_try, list_own_subjects, take_try
+from dunwell.accounts.users.sign_in.limits import (
+    count_sign_in_attempt,
+    list_own_subjects,
+    uncount_sign_in_attempt,
+)
 from dunwell.accounts.users.sign_in.passkey_sign_in import (
     CHALLENGE_LASTS,
     find_passkey_user,
@@ -24,8 +28,8 @@ from dunwell.accounts.users.sign_in.passkey_sign_in import (
 from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import SignedIn
-from dunwell.accounts.users.user_work import PeopleWork, Visitor
-from dunwell.platform.security_events import tell_security_event
+from dunwell.accounts.users.user_work import UserWork, Visitor
+from dunwell.platform.security_events import log_security_event
 
 CONFIRMED_FOR = timedelta(minutes=10)
 CONFIRM = "CONFIRM"
@@ -44,7 +48,7 @@ def is_confirmed(person: SignedIn, now: datetime) -> bool:
     return person.confirmed_at is not None and now < person.confirmed_at + CONFIRMED_FOR
 
 
-async def find_confirmation_ways(work: PeopleWork, person: SignedIn) -> ConfirmationWays:
+async def find_confirmation_ways(work: UserWork, person: SignedIn) -> ConfirmationWays:
     user = await load_user(work.tx, person.user_id)
     assert user is not None, "users are never deleted"
     factors = await load_factors(work.tx, person.user_id)
@@ -56,7 +60,7 @@ async def find_confirmation_ways(work: PeopleWork, person: SignedIn) -> Confirma
 
 
 async def confirm_by_password(
-    reception: Reception, asking: SignInChange
+    reception: SignInServices, asking: SignInChange
 ) -> WrongSignIn | TooOften | None:
     """Return None if the session is confirmed. Wrong passwords count as those of a sign-in do."""
     person = asking.signed_in
@@ -68,7 +72,9 @@ async def confirm_by_password(
     return None
 
 
-async def ask_passkey_to_confirm(reception: Reception, person: SignedIn, challenge: bytes) -> str:
+async def ask_passkey_to_confirm(
+    reception: SignInServices, person: SignedIn, challenge: bytes
+) -> str:
     """Return what the browser is to ask. Raises NotFound where there are no passkeys."""
     party = require_party(reception)
     async with reception.work(person.actor) as work:
@@ -80,7 +86,7 @@ async def ask_passkey_to_confirm(reception: Reception, person: SignedIn, challen
 
 
 async def confirm_by_passkey(
-    reception: Reception, person: SignedIn, body: bytes, visitor: Visitor
+    reception: SignInServices, person: SignedIn, body: bytes, visitor: Visitor
 ) -> WrongSignIn | TooOften | None:
     """Return None if the session is confirmed. body: what the browser sent.
 
@@ -89,21 +95,21 @@ async def confirm_by_passkey(
     party = require_party(reception)
     async with reception.work(person.actor) as work:
         subjects = list_own_subjects(work.keys, person.user_id)
-        wait = await take_try(work.tx, subjects, work.now)
+        wait = await count_sign_in_attempt(work.tx, subjects, work.now)
         if wait is not None:
-            tell_security_event("PORTAL_LOCKED")
+            log_security_event("PORTAL_LOCKED")
             return TooOften(wait)
         found = await find_passkey_user(work, party, body, purpose=CONFIRM, asked=person.user_id)
         if found != person.user_id:
             await save_refused_sign_in(work, person.user_id, visitor.host)
-            tell_security_event("PORTAL_SIGN_IN_FAILED")
+            log_security_event("PORTAL_SIGN_IN_FAILED")
             return WrongSignIn()
-        await give_back_try(work.tx, subjects)
+        await uncount_sign_in_attempt(work.tx, subjects)
         await record_confirmation(work, person, by="PASSKEY")
     return None
 
 
-async def record_confirmation(work: PeopleWork, person: SignedIn, by: str) -> None:
+async def record_confirmation(work: UserWork, person: SignedIn, by: str) -> None:
     """The person has just proved who they are."""
     await save_confirmation(work.tx, person.user_id, person.session_id, work.now)
     await save_people_audit(work, "session.confirm", person.user_id, after={"by": by})

@@ -17,9 +17,9 @@ from dunwell.accounts.users.sessions.session_rules import (
     render_secret,
 )
 from dunwell.accounts.users.sessions.store import NewSession, find_device_owner, save_session
-from dunwell.accounts.users.sign_in.local_sign_in import tell_break_glass
+from dunwell.accounts.users.sign_in.local_sign_in import report_break_glass
 from dunwell.accounts.users.store import lock_user
-from dunwell.accounts.users.user_work import PeopleWork, Visitor, describe_browser, digest_place
+from dunwell.accounts.users.user_work import UserWork, Visitor, describe_browser, digest_place
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import name_network
@@ -94,7 +94,7 @@ class OpenedSession:
 
 
 async def open_session(
-    work: PeopleWork, user_id: UUID, by: OpenedBy, visitor: Visitor, randomness: bytes, *,
+    work: UserWork, user_id: UUID, by: OpenedBy, visitor: Visitor, randomness: bytes, *,
     provider_session: bytes | None = None,
 ) -> OpenedSession:  # fmt: skip
     """randomness: SECRET_BYTES. provider_session: a hash of the provider's own."""
@@ -131,5 +131,5 @@ async def open_session(
     after = {"by": str(by), "isNewPlace": is_new_place}
     await save_people_audit(their, "session.begin", user_id, after=after)
     if user is not None and user.is_break_glass and by is not OpenedBy.PASSWORD:
-        await tell_break_glass(their, user, session.session_id, by)
+        await report_break_glass(their, user, session.session_id, by)
     return opened

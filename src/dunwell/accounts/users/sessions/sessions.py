@@ -16,11 +16,11 @@ from dunwell.accounts.users.sessions.store import (
     forget_devices,
     load_session_user,
     load_sessions,
+    load_used_session,
     remove_expired_forms,
     remove_sessions,
     save_end,
     save_end_of_all,
-    take_session,
 )
 from dunwell.accounts.users.sign_in.second_factor_limit import COUNTED_FOR
 from dunwell.accounts.users.sign_in.store import remove_entries
@@ -48,7 +48,7 @@ async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedI
     session_hash = hash_secret(secret)
     if session_hash is None:
         return None
-    found = await take_session(tx, session_hash, now)
+    found = await load_used_session(tx, session_hash, now)
     if found is None:
         return None
     return SignedIn(**found, csrf=derive_form_token(secret, found["user_id"]))

@@ -147,7 +147,9 @@ class SessionRow(msgspec.Struct, frozen=True, gc=False):
     is_new_place: bool
 
 
-async def take_session(tx: Connection, session_hash: bytes, now: datetime) -> dict[str, Any] | None:
+async def load_used_session(
+    tx: Connection, session_hash: bytes, now: datetime
+) -> dict[str, Any] | None:
     """What `SignedIn` takes, beside its token; that it is used is written now and then."""
     row = await tx.fetchrow(_TAKE, session_hash, now, now - IDLE, now - NOTED_EVERY)
     if row is None:

@@ -15,8 +15,8 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import (
     Attempts,
     count_attempt,
-    give_back_attempt,
     load_attempts,
+    uncount_attempt,
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import find_network
@@ -78,7 +78,7 @@ def list_lost_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     return [keys.digest(_LOST, find_network(visitor.host), min(keys.versions))]
 
 
-async def take_try(
+async def count_sign_in_attempt(
     tx: Connection, subjects: Sequence[bytes], now: datetime, most: int = MOST_WRONG
 ) -> int | None:
     """None: it is counted. Else the seconds until there is another one; nothing is counted."""
@@ -98,7 +98,7 @@ async def take_try(
     return None
 
 
-async def give_back_try(tx: Connection, subjects: Sequence[bytes]) -> None:
+async def uncount_sign_in_attempt(tx: Connection, subjects: Sequence[bytes]) -> None:
     """It was right."""
     for subject in subjects:
-        await give_back_attempt(tx, subject)
+        await uncount_attempt(tx, subject)

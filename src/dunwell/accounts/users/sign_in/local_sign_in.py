@@ -10,9 +10,9 @@ from dunwell.accounts.installation.alerts.store import raise_alarm
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.users.audit import save_people_audit
 from dunwell.accounts.users.user import User
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.platform.database.database import Connection
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 
 async def is_single_sign_on_required(tx: Connection) -> bool:
@@ -27,10 +27,10 @@ async def may_sign_in_here(tx: Connection, user: User) -> bool:
     return user.is_break_glass or not await is_single_sign_on_required(tx)
 
 
-async def tell_break_glass(work: PeopleWork, user: User, session_id: UUID, by: str) -> None:
+async def report_break_glass(work: UserWork, user: User, session_id: UUID, by: str) -> None:
     """A break-glass admin has come in: a sealed row, and an alarm."""
     await save_people_audit(work, "break_glass.use", user.user_id, after={"by": by})
     await raise_alarm(
         work.tx, AlertKind.BREAK_GLASS, subject=str(session_id), now=work.now, ids=work.ids
     )
-    tell_security_event("BREAK_GLASS_USED")
+    log_security_event("BREAK_GLASS_USED")

@@ -19,30 +19,30 @@ from dunwell.accounts.users.factors.passkeys import (
 from dunwell.accounts.users.factors.store import (
     find_passkey,
     save_challenge,
-    take_challenge,
-    take_count,
+    use_challenge,
+    use_passkey_count,
 )
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.accounts.users.sign_in.limits import (
     MOST_ASKED,
-    give_back_try,
+    count_sign_in_attempt,
     list_asked_subjects,
     list_subjects,
-    take_try,
+    uncount_sign_in_attempt,
 )
 from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
 from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.store import load_user
-from dunwell.accounts.users.user_work import PeopleWork, Visitor
+from dunwell.accounts.users.user_work import UserWork, Visitor
 from dunwell.platform.errors import NotFound
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 CHALLENGE_LASTS = timedelta(minutes=5)
 SIGN_IN, ENROL = "SIGN_IN", "ENROL"
 
 
-def require_party(reception: Reception) -> RelyingParty:
+def require_party(reception: SignInServices) -> RelyingParty:
     """Raises NotFound where there are no passkeys."""
     party = find_relying_party(reception.resources.settings.public_url)
     if party is None:
@@ -50,14 +50,16 @@ def require_party(reception: Reception) -> RelyingParty:
     return party
 
 
-async def ask_passkey(reception: Reception, visitor: Visitor, challenge: bytes) -> str | TooOften:
+async def ask_passkey(
+    reception: SignInServices, visitor: Visitor, challenge: bytes
+) -> str | TooOften:
     """What a browser is to ask. Raises NotFound."""
     party = require_party(reception)
     async with reception.work(visiting(None, visitor.host)) as work:
         subjects = list_asked_subjects(work.keys, visitor)
-        wait = await take_try(work.tx, subjects, work.now, MOST_ASKED)
+        wait = await count_sign_in_attempt(work.tx, subjects, work.now, MOST_ASKED)
         if wait is not None:
-            tell_security_event("PORTAL_LOCKED")
+            log_security_event("PORTAL_LOCKED")
             return TooOften(wait)
         await save_challenge(
             work.tx, challenge, purpose=SIGN_IN, user_id=None, expires_at=work.now + CHALLENGE_LASTS
@@ -66,29 +68,29 @@ async def ask_passkey(reception: Reception, visitor: Visitor, challenge: bytes) 
 
 
 async def sign_in_with_passkey(
-    reception: Reception, body: bytes, visitor: Visitor, randomness: bytes
+    reception: SignInServices, body: bytes, visitor: Visitor, randomness: bytes
 ) -> OpenedSession | WrongSignIn | TooOften:
     """body: what the browser sent. One transaction, which is kept whatever it answers."""
     party = require_party(reception)
     async with reception.work(visiting(None, visitor.host)) as work:
         subjects = list_subjects(work.keys, visitor, None)
-        wait = await take_try(work.tx, subjects, work.now)
+        wait = await count_sign_in_attempt(work.tx, subjects, work.now)
         if wait is not None:
-            tell_security_event("PORTAL_LOCKED")
+            log_security_event("PORTAL_LOCKED")
             return TooOften(wait)
         user_id = await find_passkey_user(work, party, body, purpose=SIGN_IN, asked=None)
         if user_id is None:
             await save_refused_sign_in(work, None, visitor.host)
-            tell_security_event("PORTAL_SIGN_IN_FAILED")
+            log_security_event("PORTAL_SIGN_IN_FAILED")
             return WrongSignIn()
-        await give_back_try(work.tx, subjects)
+        await uncount_sign_in_attempt(work.tx, subjects)
         return await open_session(
             work, user_id, by=OpenedBy.PASSKEY, visitor=visitor, randomness=randomness
         )
 
 
 async def find_passkey_user(
-    work: PeopleWork, party: RelyingParty, body: bytes, *, purpose: str, asked: UUID | None
+    work: UserWork, party: RelyingParty, body: bytes, *, purpose: str, asked: UUID | None
 ) -> UUID | None:
     """Return the user whose passkey gave a right answer to what it was asked, else None. The
     challenge is used up either way. asked: for whom it was asked; None: for anybody."""
@@ -96,7 +98,7 @@ async def find_passkey_user(
         answer = read_answer(body)
     except PasskeyRefused:
         return None
-    challenge = await take_challenge(work.tx, answer.challenge, work.now)
+    challenge = await use_challenge(work.tx, answer.challenge, work.now)
     passkey = await find_passkey(work.tx, answer.credential_id)
     is_asked = (
         challenge is not None
@@ -115,5 +117,5 @@ async def find_passkey_user(
         )  # fmt: skip
     except PasskeyRefused:
         return None
-    is_next = await take_count(work.tx, passkey.factor_id, count, work.now)
+    is_next = await use_passkey_count(work.tx, passkey.factor_id, count, work.now)
     return passkey.user_id if is_next else None

@@ -22,15 +22,15 @@ from dunwell.accounts.users.factors.store import (
 )
 from dunwell.accounts.users.user import User
 from dunwell.accounts.users.user_mails import UserMail, mail_user
-from dunwell.accounts.users.user_work import PeopleWork
-from dunwell.platform.security_events import tell_security_event
+from dunwell.accounts.users.user_work import UserWork
+from dunwell.platform.security_events import log_security_event
 
 # Ten guesses at a million codes, of which three are valid at a time, succeed once in 33,000 times.
 MAX_WRONG_CODES = 10
 COUNTED_FOR = timedelta(hours=24)
 
 
-async def is_code_accepted(work: PeopleWork, user: User, browser: bytes | None) -> bool:
+async def is_code_accepted(work: UserWork, user: User, browser: bytes | None) -> bool:
     """Return whether a code may be compared. browser: the known browser's hash, if it is one."""
     if user.second_factor_locked_at is None:
         return True
@@ -40,7 +40,7 @@ async def is_code_accepted(work: PeopleWork, user: User, browser: bytes | None) 
     return await count_wrong_codes(work.tx, user.user_id, since, browser) < MAX_WRONG_CODES
 
 
-async def record_wrong_code(work: PeopleWork, user: User, browser: bytes | None) -> None:
+async def record_wrong_code(work: UserWork, user: User, browser: bytes | None) -> None:
     """Count one, and lock the user's second factor if it is the tenth within 24 hours."""
     await save_wrong_code(
         work.tx, work.ids.new(work.now), user.user_id, now=work.now, device_hash=browser
@@ -56,4 +56,4 @@ async def record_wrong_code(work: PeopleWork, user: User, browser: bytes | None)
         work.tx, AlertKind.SECOND_FACTOR_LOCKED, subject=occasion, now=work.now, ids=work.ids
     )
     await mail_user(work, user, UserMail.SECOND_FACTOR_LOCKED)
-    tell_security_event("PORTAL_SECOND_FACTOR_LOCKED")
+    log_security_event("PORTAL_SECOND_FACTOR_LOCKED")

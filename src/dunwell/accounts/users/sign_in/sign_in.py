@@ -8,9 +8,9 @@ from uuid import UUID
 
 from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in, visiting
 from dunwell.accounts.users.factors.recovery_codes import hash_code
-from dunwell.accounts.users.factors.store import find_app, take_code, take_step
+from dunwell.accounts.users.factors.store import find_app, use_recovery_code, use_totp_step
 from dunwell.accounts.users.factors.totp import find_step, open_secret
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import (
     TRUSTED_FOR,
     OpenedBy,
@@ -19,14 +19,18 @@ from dunwell.accounts.users.sessions.open_session import (
     open_session,
 )
 from dunwell.accounts.users.sessions.session_rules import hash_secret, render_secret
-from dunwell.accounts.users.sign_in.limits import choose_subjects, give_back_try, take_try
+from dunwell.accounts.users.sign_in.limits import (
+    choose_subjects,
+    count_sign_in_attempt,
+    uncount_sign_in_attempt,
+)
 from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
 from dunwell.accounts.users.sign_in.second_factor_limit import is_code_accepted, record_wrong_code
-from dunwell.accounts.users.sign_in.store import find_entry, save_entry, take_entry
+from dunwell.accounts.users.sign_in.store import find_entry, save_entry, use_entry
 from dunwell.accounts.users.store import find_password, load_user, lock_user, save_rehashed
 from dunwell.accounts.users.user import User
-from dunwell.accounts.users.user_work import PeopleWork, Visitor
-from dunwell.platform.security_events import tell_security_event
+from dunwell.accounts.users.user_work import UserWork, Visitor
+from dunwell.platform.security_events import log_security_event
 
 ENTRY_LASTS = timedelta(minutes=10)
 
@@ -72,16 +76,16 @@ class GivenCode:
 
 
 async def check_password(
-    reception: Reception, email: str, password: str, visitor: Visitor, randomness: bytes
+    reception: SignInServices, email: str, password: str, visitor: Visitor, randomness: bytes
 ) -> SignInEntry | WrongSignIn | TooOften | SecondFactorLocked:
     """randomness: SECRET_BYTES. The answer and its time tell not whether there is such a user."""
     keys, now = reception.resources.keys, reception.now()
     async with reception.resources.database.transaction() as tx:
         subjects = await choose_subjects(tx, keys, visitor=visitor, email=email, now=now)
-        wait = await take_try(tx, subjects, now)
+        wait = await count_sign_in_attempt(tx, subjects, now)
         known = await find_password(tx, email)
     if wait is not None:
-        tell_security_event("PORTAL_LOCKED")
+        log_security_event("PORTAL_LOCKED")
         return TooOften(wait)
     stored = known.password_hash if known and known.is_live else None
     is_right = await reception.passwords.verify(stored, password)
@@ -93,35 +97,35 @@ async def check_password(
                 work, known.user_id, compared, visitor=visitor, randomness=randomness
             )
             if isinstance(entry, SignInEntry):
-                await give_back_try(work.tx, subjects)
+                await uncount_sign_in_attempt(work.tx, subjects)
             if entry is not None:
                 return entry
     async with reception.work(actor) as work:
         await save_refused_sign_in(work, known.user_id if known else None, visitor.host)
-    tell_security_event("PORTAL_SIGN_IN_FAILED")
+    log_security_event("PORTAL_SIGN_IN_FAILED")
     return WrongSignIn()
 
 
-async def give_code(reception: Reception, given: GivenCode) -> CodeOutcome:
+async def check_totp_code(reception: SignInServices, given: GivenCode) -> CodeOutcome:
     """Of the authenticator app."""
 
-    async def take(work: PeopleWork, user_id: UUID) -> bool:
+    async def take(work: UserWork, user_id: UUID) -> bool:
         app = await find_app(work.tx, user_id, is_confirmed=True)
         if app is None:
             return False
         secret = open_secret(work.keys, user_id, app.secret_sealed)
         step = find_step(secret, given.code, work.now)
-        return step is not None and await take_step(
+        return step is not None and await use_totp_step(
             work.tx, user_id, factor_id=app.factor_id, step=step, now=work.now
         )
 
     return await _give(reception, given, OpenedBy.TOTP, take)
 
 
-async def give_recovery_code(reception: Reception, given: GivenCode) -> CodeOutcome:
-    async def take(work: PeopleWork, user_id: UUID) -> bool:
+async def check_recovery_code(reception: SignInServices, given: GivenCode) -> CodeOutcome:
+    async def take(work: UserWork, user_id: UUID) -> bool:
         code_hash = hash_code(given.code)
-        if code_hash is None or not await take_code(work.tx, user_id, code_hash, work.now):
+        if code_hash is None or not await use_recovery_code(work.tx, user_id, code_hash, work.now):
             return False
         await save_people_audit(work, "recovery_code.use", user_id)
         return True
@@ -130,8 +134,8 @@ async def give_recovery_code(reception: Reception, given: GivenCode) -> CodeOutc
 
 
 async def _give(
-    reception: Reception, given: GivenCode, by: OpenedBy,
-    take: Callable[[PeopleWork, UUID], Awaitable[bool]],
+    reception: SignInServices, given: GivenCode, by: OpenedBy,
+    take: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> CodeOutcome:  # fmt: skip
     """One transaction, which is kept whatever it answers: what was counted counts."""
     entry_hash = hash_secret(given.entry_secret)
@@ -146,15 +150,15 @@ async def _give(
         subjects = await choose_subjects(
             work.tx, work.keys, visitor=given.visitor, email=user.email, now=work.now
         )
-        wait = await take_try(work.tx, subjects, work.now)
+        wait = await count_sign_in_attempt(work.tx, subjects, work.now)
         if wait is not None:
-            tell_security_event("PORTAL_LOCKED")
+            log_security_event("PORTAL_LOCKED")
             return TooOften(wait)
         refusal = await _compare(
             work, user.user_id, entry_hash=entry_hash, visitor=given.visitor, take=take
         )
         if refusal is None or isinstance(refusal, Gone):
-            await give_back_try(work.tx, subjects)
+            await uncount_sign_in_attempt(work.tx, subjects)
         if refusal is not None:
             return refusal
         return await open_session(
@@ -163,8 +167,8 @@ async def _give(
 
 
 async def _compare(
-    work: PeopleWork, user_id: UUID, entry_hash: bytes, visitor: Visitor,
-    take: Callable[[PeopleWork, UUID], Awaitable[bool]],
+    work: UserWork, user_id: UUID, entry_hash: bytes, visitor: Visitor,
+    take: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> WrongSignIn | SecondFactorLocked | Gone | None:  # fmt: skip
     """Return None if the code was right; the entry is used up then.
 
@@ -178,28 +182,28 @@ async def _compare(
     if not await is_code_accepted(work, user, browser):
         return await _refuse_locked(work, user, visitor)
     if await take(work, user_id):
-        return None if await take_entry(work.tx, entry_hash) else Gone()
+        return None if await use_entry(work.tx, entry_hash) else Gone()
     await save_refused_sign_in(work, user_id, visitor.host)
-    tell_security_event("PORTAL_SIGN_IN_FAILED")
+    log_security_event("PORTAL_SIGN_IN_FAILED")
     await record_wrong_code(work, user, browser)
     return WrongSignIn()
 
 
-async def _find_trusted_browser(work: PeopleWork, user: User, visitor: Visitor) -> bytes | None:
+async def _find_trusted_browser(work: UserWork, user: User, visitor: Visitor) -> bytes | None:
     since = work.now - TRUSTED_FOR
     return await find_known_browser(work.tx, work.keys, visitor.device, user.email, since=since)
 
 
-async def _refuse_locked(work: PeopleWork, user: User, visitor: Visitor) -> SecondFactorLocked:
+async def _refuse_locked(work: UserWork, user: User, visitor: Visitor) -> SecondFactorLocked:
     """The try is not given back, which bounds what this adds to the audit log."""
     after = {"reason": "SECOND_FACTOR_LOCKED"}
     await save_refused_sign_in(work, user.user_id, visitor.host, after=after)
-    tell_security_event("PORTAL_SIGN_IN_FAILED")
+    log_security_event("PORTAL_SIGN_IN_FAILED")
     return SecondFactorLocked()
 
 
 async def _open_entry(
-    work: PeopleWork, user_id: UUID, compared: str, *, visitor: Visitor, randomness: bytes
+    work: UserWork, user_id: UUID, compared: str, *, visitor: Visitor, randomness: bytes
 ) -> SignInEntry | SecondFactorLocked | None:
     """compared: the hash that was compared. None: it is no more the user's, or they are to come by
     single sign-on."""
@@ -224,7 +228,7 @@ async def _open_entry(
     return SignInEntry(secret) if is_saved else None
 
 
-async def _rehash(reception: Reception, user_id: UUID, before: str, password: str) -> str:
+async def _rehash(reception: SignInServices, user_id: UUID, before: str, password: str) -> str:
     """The hash, anew with what is usual now, as only now the password is known."""
     if not reception.passwords.is_outdated(before):
         return before

@@ -63,7 +63,7 @@ async def find_invited(tx: Connection, invitation_hash: bytes, now: datetime) ->
     return user_id
 
 
-async def take_invitation(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
+async def use_invitation(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
     """As `find_invited`, once."""
     user_id: UUID | None = await tx.fetchval(_TAKE_INVITATION, invitation_hash, now)
     return user_id
@@ -84,7 +84,7 @@ async def find_entry(tx: Connection, entry_hash: bytes, now: datetime) -> UUID |
     return user_id
 
 
-async def take_entry(tx: Connection, entry_hash: bytes) -> bool:
+async def use_entry(tx: Connection, entry_hash: bytes) -> bool:
     """False: somebody has gone in by it, or a new password has ended it."""
     return await tx.fetchval(_TAKE_ENTRY, entry_hash) is not None
 

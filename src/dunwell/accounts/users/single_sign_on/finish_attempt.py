@@ -7,19 +7,19 @@ from datetime import timedelta
 from enum import StrEnum
 
 from dunwell.accounts.users.audit import save_refused_sign_in, visiting
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.confirm_session import record_confirmation
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.session_rules import hash_secret
 from dunwell.accounts.users.sessions.sessions import find_session
 from dunwell.accounts.users.sign_in.limits import (
     MOST_LOST,
-    give_back_try,
+    count_sign_in_attempt,
     list_lost_subjects,
     list_started_subjects,
-    take_try,
+    uncount_sign_in_attempt,
 )
-from dunwell.accounts.users.single_sign_on.let_in import Unwelcome, is_strong_enough, let_in
+from dunwell.accounts.users.single_sign_on.let_in import Unwelcome, admit_user, is_strong_enough
 from dunwell.accounts.users.single_sign_on.provider import (
     AttemptSecrets,
     Away,
@@ -30,10 +30,10 @@ from dunwell.accounts.users.single_sign_on.provider import (
     NotTaken,
 )
 from dunwell.accounts.users.single_sign_on.start_attempt import build_return_address, derive_secrets
-from dunwell.accounts.users.single_sign_on.store import SignOnAttempt, find_identified, take_attempt
+from dunwell.accounts.users.single_sign_on.store import SignOnAttempt, find_identified, use_attempt
 from dunwell.accounts.users.user import SignedIn
-from dunwell.accounts.users.user_work import PeopleWork, Visitor
-from dunwell.platform.security_events import tell_security_event
+from dunwell.accounts.users.user_work import UserWork, Visitor
+from dunwell.platform.security_events import log_security_event
 
 # By how much the provider's clock may be behind ours.
 CLOCK_LEEWAY = timedelta(seconds=60)
@@ -61,7 +61,8 @@ class ConfirmationEnded:
 
 
 async def confirm_by_provider(
-    reception: Reception, provider: IdentityProvider, attempt: SignOnAttempt, told: IdentityClaims,
+    reception: SignInServices, provider: IdentityProvider, attempt: SignOnAttempt,
+    told: IdentityClaims,
     *,
     person: SignedIn | None, visitor: Visitor,
 ) -> ConfirmationEnded:  # fmt: skip
@@ -71,17 +72,17 @@ async def confirm_by_provider(
     async with reception.work(person.actor) as work:
         failure = await _find_failure(work, provider, attempt=attempt, told=told, person=person)
         if failure is None:
-            await give_back_try(work.tx, list_started_subjects(work.keys, visitor))
+            await uncount_sign_in_attempt(work.tx, list_started_subjects(work.keys, visitor))
             await record_confirmation(work, person, by="PROVIDER")
         else:
             after = {"provider": provider.provider.name, "reason": str(failure)}
             await save_refused_sign_in(work, person.user_id, visitor.host, after=after)
-            tell_security_event("PORTAL_SIGN_IN_FAILED")
+            log_security_event("PORTAL_SIGN_IN_FAILED")
     return ConfirmationEnded(failure)
 
 
 async def _find_failure(
-    work: PeopleWork,
+    work: UserWork,
     provider: IdentityProvider,
     *,
     attempt: SignOnAttempt,
@@ -136,7 +137,7 @@ class CameIn:
 
 
 async def finish_attempt(
-    reception: Reception, provider: IdentityProvider, returned: Returned
+    reception: SignInServices, provider: IdentityProvider, returned: Returned
 ) -> CameIn | Unwelcome | SignOnFailure | ConfirmationEnded:
     resources, name = reception.resources, provider.provider.name
     secrets = derive_secrets(resources.keys, returned.secret)
@@ -156,17 +157,20 @@ async def finish_attempt(
     if isinstance(told, SignOnFailure):
         return told
     async with reception.work(visiting(None, visitor.host)) as work:
-        outcome = await let_in(
+        outcome = await admit_user(
             work, provider.provider, told=told, visitor=visitor, randomness=returned.randomness
         )
         if isinstance(outcome, Unwelcome):
             return outcome
-        await give_back_try(work.tx, list_started_subjects(work.keys, visitor))
+        await uncount_sign_in_attempt(work.tx, list_started_subjects(work.keys, visitor))
         return CameIn(outcome, attempt.next_page)
 
 
 async def _redeem(
-    reception: Reception, provider: IdentityProvider, returned: Returned, secrets: AttemptSecrets
+    reception: SignInServices,
+    provider: IdentityProvider,
+    returned: Returned,
+    secrets: AttemptSecrets,
 ) -> IdentityClaims | SignOnFailure:
     """Ask the provider who it is. Failure: DENIED, DOUBTED or AWAY."""
     resources, name = reception.resources, provider.provider.name
@@ -187,24 +191,26 @@ async def _redeem(
 
 
 async def _take(
-    reception: Reception, provider: str, returned: Returned, secrets: AttemptSecrets
+    reception: SignInServices, provider: str, returned: Returned, secrets: AttemptSecrets
 ) -> SignOnAttempt | None:
     """A state of somebody else's uses nothing up."""
     attempt_hash = hash_secret(returned.secret)
     if attempt_hash is None or not secrets.is_state(returned.state):
         return None
     async with reception.resources.database.transaction() as tx:
-        attempt = await take_attempt(tx, attempt_hash, provider, reception.now())
+        attempt = await use_attempt(tx, attempt_hash, provider, reception.now())
     return attempt if attempt is not None and attempt.is_live else None
 
 
-async def _refuse_lost(reception: Reception, provider: str, returned: Returned) -> SignOnFailure:
+async def _refuse_lost(
+    reception: SignInServices, provider: str, returned: Returned
+) -> SignOnFailure:
     """No attempt stands behind it, so what it leaves in the audit log is counted."""
     async with reception.resources.database.transaction() as tx:
         subjects = list_lost_subjects(reception.resources.keys, returned.visitor)
-        wait = await take_try(tx, subjects, reception.now(), MOST_LOST)
+        wait = await count_sign_in_attempt(tx, subjects, reception.now(), MOST_LOST)
     if wait is not None:
-        tell_security_event("PORTAL_LOCKED")
+        log_security_event("PORTAL_LOCKED")
         return SignOnFailure.GONE
     return await _refuse(
         reception, provider, returned=returned, failure=SignOnFailure.GONE, reason="STATE"
@@ -212,12 +218,16 @@ async def _refuse_lost(reception: Reception, provider: str, returned: Returned) 
 
 
 async def _refuse(
-    reception: Reception, provider: str, returned: Returned, failure: SignOnFailure, reason: str
+    reception: SignInServices,
+    provider: str,
+    returned: Returned,
+    failure: SignOnFailure,
+    reason: str,
 ) -> SignOnFailure:
     host = returned.visitor.host
     async with reception.work(visiting(None, host)) as work:
         after = {"provider": provider, "reason": str(reason)}
         await save_refused_sign_in(work, None, host, after=after)
     if reason in set(Doubt) or failure is SignOnFailure.GONE:
-        tell_security_event("PORTAL_SIGN_IN_FAILED")
+        log_security_event("PORTAL_SIGN_IN_FAILED")
     return failure

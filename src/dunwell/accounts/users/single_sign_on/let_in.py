@@ -20,15 +20,15 @@ from dunwell.accounts.users.single_sign_on.store import (
     find_identified,
     find_merchants,
     is_logged_out,
+    lock_issuer,
     save_email,
     save_identity,
     save_seen,
-    take_turn,
 )
 from dunwell.accounts.users.store import lock_user, save_joined, save_new_user, save_place
 from dunwell.accounts.users.user import Language, NewUser, User, UserRoles
-from dunwell.accounts.users.user_work import PeopleWork, Visitor
-from dunwell.platform.security_events import tell_security_event
+from dunwell.accounts.users.user_work import UserWork, Visitor
+from dunwell.platform.security_events import log_security_event
 from dunwell.platform.text.texts import is_email_address
 
 # Where several apply, the first: over all merchants, and at one.
@@ -100,11 +100,11 @@ class Unwelcome:
     told: IdentityClaims
 
 
-async def let_in(
-    work: PeopleWork, provider: Provider, told: IdentityClaims, visitor: Visitor, randomness: bytes
+async def admit_user(
+    work: UserWork, provider: Provider, told: IdentityClaims, visitor: Visitor, randomness: bytes
 ) -> OpenedSession | Unwelcome:
     """One transaction, which is kept whatever it answers. The rules are those of this moment."""
-    await take_turn(work.tx, told.issuer)
+    await lock_issuer(work.tx, told.issuer)
     user_id = await find_identified(work.tx, told.issuer, told.subject)
     user = None if user_id is None else await lock_user(work.tx, user_id)
     work = replace(work, actor=visiting(user_id, visitor.host))
@@ -138,9 +138,7 @@ def hash_subject(subject: str) -> bytes:
     return sha256(subject.encode()).digest()
 
 
-async def _find_rules(
-    work: PeopleWork, provider: Provider, told: IdentityClaims
-) -> list[GroupRule]:
+async def _find_rules(work: UserWork, provider: Provider, told: IdentityClaims) -> list[GroupRule]:
     """Those that apply; none once the file knows no such provider."""
     sign_in = (await load_installation(work.tx)).installation.sign_in
     known = None if sign_in is None else sign_in.find(provider.name)
@@ -154,7 +152,7 @@ def _list_merchants(rules: list[GroupRule]) -> list[str]:
 
 
 async def _find_reason(
-    work: PeopleWork, provider: Provider, told: IdentityClaims, user: User | None, place: UserRoles
+    work: UserWork, provider: Provider, told: IdentityClaims, user: User | None, place: UserRoles
 ) -> RefusalReason | None:
     session_hash = hash_provider_session(told.issuer, told.session)
     subject_hash = hash_subject(told.subject)
@@ -178,7 +176,7 @@ async def _find_reason(
 
 
 async def _refuse(
-    work: PeopleWork, provider: Provider, told: IdentityClaims, user: User | None,
+    work: UserWork, provider: Provider, told: IdentityClaims, user: User | None,
     reason: RefusalReason,
     visitor: Visitor,
 ) -> Unwelcome:  # fmt: skip
@@ -191,12 +189,12 @@ async def _refuse(
         await save_people_audit(work, "session.end_without_group", user.user_id, after=after)
     told_why = {"provider": provider.name, "reason": str(reason)}
     await save_refused_sign_in(work, user_id, visitor.host, after=told_why)
-    tell_security_event("PORTAL_SIGN_IN_FAILED")
+    log_security_event("PORTAL_SIGN_IN_FAILED")
     return Unwelcome(reason, told)
 
 
 async def _make_user(
-    work: PeopleWork, provider: Provider, told: IdentityClaims, place: UserRoles
+    work: UserWork, provider: Provider, told: IdentityClaims, place: UserRoles
 ) -> UUID | RefusalReason:
     user_id = work.ids.new(work.now)
     language: Language = "de" if told.locale.lower().startswith("de") else "en"
@@ -212,7 +210,7 @@ async def _make_user(
     return user_id
 
 
-async def _change(work: PeopleWork, user: User, told: IdentityClaims, place: UserRoles) -> None:
+async def _change(work: UserWork, user: User, told: IdentityClaims, place: UserRoles) -> None:
     """What they are, and how they are reached, as the provider has it."""
     if is_email_address(told.email):
         await save_email(work.tx, user.user_id, told.email)
@@ -221,7 +219,7 @@ async def _change(work: PeopleWork, user: User, told: IdentityClaims, place: Use
         await save_joined(work.tx, user.user_id, work.now)
 
 
-async def _save_place(work: PeopleWork, user: User, place: UserRoles) -> None:
+async def _save_place(work: UserWork, user: User, place: UserRoles) -> None:
     if place == user.place:
         return
     await save_place(work.tx, user.user_id, place, user.revision)

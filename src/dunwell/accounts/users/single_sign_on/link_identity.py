@@ -11,13 +11,13 @@ from dunwell.accounts.users.factors.store import remove_all_factors
 from dunwell.accounts.users.invite_user import require_user
 from dunwell.accounts.users.sessions.sessions import end_all_sessions
 from dunwell.accounts.users.sign_in.store import remove_entries_of, remove_invitations
-from dunwell.accounts.users.single_sign_on.store import give_identity
+from dunwell.accounts.users.single_sign_on.store import assign_identity
 from dunwell.accounts.users.store import remove_password
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 
-async def link_identity(work: PeopleWork, user_id: UUID, provider: str, subject: str) -> None:
+async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: str) -> None:
     """Password, second factors, links and sessions end at once; what they are stays until they
     sign in. Raises InsufficientScope, NotFound, ValidationError, InvalidState."""
     work.need(Right.PEOPLE)
@@ -32,7 +32,7 @@ async def link_identity(work: PeopleWork, user_id: UUID, provider: str, subject:
             "A break-glass admin signs in without single sign-on. Take that back first.",
             state="BREAK_GLASS",
         )
-    if user.provider is not None or not await give_identity(
+    if user.provider is not None or not await assign_identity(
         work.tx, user_id, who=(known.issuer, subject), provider=provider, now=work.now
     ):
         raise InvalidState(

@@ -12,16 +12,20 @@ from dataclasses import dataclass
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.session_rules import hash_secret, render_secret
-from dunwell.accounts.users.sign_in.limits import MOST_STARTED, list_started_subjects, take_try
+from dunwell.accounts.users.sign_in.limits import (
+    MOST_STARTED,
+    count_sign_in_attempt,
+    list_started_subjects,
+)
 from dunwell.accounts.users.sign_in.sign_in import TooOften
 from dunwell.accounts.users.single_sign_on.provider import AttemptSecrets, Away, IdentityProvider
 from dunwell.accounts.users.single_sign_on.store import NewAttempt, save_attempt
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 # From leaving to coming back.
 ATTEMPT_LASTS = timedelta(minutes=10)
@@ -43,7 +47,7 @@ def build_return_address(resources: Resources, provider: str) -> str:
 
 
 async def start_attempt(
-    reception: Reception, provider: IdentityProvider, next_page: str, *,
+    reception: SignInServices, provider: IdentityProvider, next_page: str, *,
     visitor: Visitor, randomness: bytes, confirms_session: UUID | None = None,
 ) -> StartedSignOn | Away | TooOften:  # fmt: skip
     """next_page: of ours, to come back to. randomness: SECRET_BYTES. confirms_session: the session
@@ -51,9 +55,9 @@ async def start_attempt(
     resources, now, name = reception.resources, reception.now(), provider.provider.name
     async with resources.database.transaction() as tx:
         subjects = list_started_subjects(resources.keys, visitor)
-        wait = await take_try(tx, subjects, now, MOST_STARTED)
+        wait = await count_sign_in_attempt(tx, subjects, now, MOST_STARTED)
     if wait is not None:
-        tell_security_event("PORTAL_LOCKED")
+        log_security_event("PORTAL_LOCKED")
         return TooOften(wait)
     secret = render_secret(randomness)
     secrets = derive_secrets(resources.keys, secret)

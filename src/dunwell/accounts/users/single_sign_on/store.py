@@ -121,7 +121,7 @@ class NewLogout(msgspec.Struct, frozen=True, gc=False):
     expires_at: datetime
 
 
-async def take_turn(tx: Connection, issuer: str) -> None:
+async def lock_issuer(tx: Connection, issuer: str) -> None:
     """Others of this issuer wait until the transaction ends."""
     await tx.execute(_TAKE_TURN, issuer)
 
@@ -139,7 +139,7 @@ async def save_identity(
     await tx.execute(_SAVE, *who, user_id, provider, now)
 
 
-async def give_identity(
+async def assign_identity(
     tx: Connection, user_id: UUID, who: tuple[str, str], provider: str, now: datetime
 ) -> bool:
     """False: somebody has it who was not ended."""
@@ -165,7 +165,7 @@ async def save_attempt(tx: Connection, attempt: NewAttempt) -> None:
     await tx.execute(_INSERT_ATTEMPT, *msgspec.structs.astuple(attempt))
 
 
-async def take_attempt(
+async def use_attempt(
     tx: Connection, attempt_hash: bytes, provider: str, now: datetime
 ) -> SignOnAttempt | None:
     """Once. None: there is none, or it is another provider's."""

@@ -9,25 +9,25 @@ from hashlib import sha256
 
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.users.audit import save_people_audit
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.single_sign_on.let_in import hash_provider_session, hash_subject
 from dunwell.accounts.users.single_sign_on.provider import ToldLogout
 from dunwell.accounts.users.single_sign_on.store import (
     NewLogout,
+    lock_issuer,
     save_logout,
     save_provider_end,
-    take_turn,
 )
 
 # Longer than any token of a logout, and any attempt, is good.
 LOGOUT_KEPT = timedelta(hours=1)
 
 
-async def take_logout(reception: Reception, provider: str, told: ToldLogout) -> bool:
+async def process_logout(reception: SignInServices, provider: str, told: ToldLogout) -> bool:
     """False: this token was taken before."""
     session_hash = hash_provider_session(told.issuer, told.session)
     async with reception.work(SYSTEM) as work:
-        await take_turn(work.tx, told.issuer)
+        await lock_issuer(work.tx, told.issuer)
         logout = NewLogout(
             issuer=told.issuer,
             token_hash=sha256(told.token_id.encode()).digest(),

@@ -32,9 +32,9 @@ from dunwell.contact.sending.batches.store import (
     ItemKey,
     ItemState,
     begin_items,
+    fail_item,
     find_items,
     finish_items,
-    give_up_item,
 )
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 from dunwell.contact.sending.references import write_reference
@@ -147,7 +147,7 @@ class PrintServiceChannel:
         async with self._resources.database.connection() as connection:
             if all(name in listed for name in item.files):
                 return bool(await finish_items(connection, [key], self._resources.clock.now()))
-            return not await give_up_item(connection, key)
+            return not await fail_item(connection, key)
 
     async def _upload(self, files: PrintServiceFiles) -> Outcome | None:
         """None: all of it is there."""

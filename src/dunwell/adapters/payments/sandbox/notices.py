@@ -14,7 +14,7 @@ from dunwell.adapters.payments.sandbox.checkout import render_reference
 from dunwell.adapters.payments.sandbox.signing import render_notice, sign_notice
 from dunwell.adapters.payments.sandbox.store import (
     DueCheckoutNotice,
-    give_up_notice,
+    fail_notice,
     lease_notices,
     note_arrival,
 )
@@ -56,7 +56,7 @@ class CheckoutNoticeSender:
                 await note_arrival(connection, notice, now)
                 return
             if now >= notice.decided_at + _GIVEN_UP_AFTER:
-                await give_up_notice(connection, notice)
+                await fail_notice(connection, notice)
         status = None if isinstance(answer, NoAnswer) else answer.status
         log.warning("notice not taken", merchant_id=notice.merchant_id, status=status)
 

@@ -132,7 +132,7 @@ async def note_arrival(tx: Connection, notice: DueCheckoutNotice, now: datetime)
     await tx.execute(_NOTED, notice.merchant_id, notice.checkout_id, notice.notice_at, now)
 
 
-async def give_up_notice(tx: Connection, notice: DueCheckoutNotice) -> None:
+async def fail_notice(tx: Connection, notice: DueCheckoutNotice) -> None:
     await tx.execute(_GIVE_UP, notice.merchant_id, notice.checkout_id, notice.notice_at)
 
 

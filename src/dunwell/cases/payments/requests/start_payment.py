@@ -32,9 +32,9 @@ from dunwell.cases.payments.requests.take_request import (
     PaymentStart,
     StartPayment,
     audit_request,
-    give_up_request,
+    expire_open_request,
+    find_or_insert_request,
     is_for_amount,
-    take_request,
 )
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE
@@ -82,7 +82,7 @@ async def start_payment(
         wanted=wanted,
     )
     for _ in range(_LOOKS):
-        request = await take_request(start)
+        request = await find_or_insert_request(start)
         if request.state is RequestState.CREATED:
             checkout = await _call(provider, _compose(start, merchant, request))
             started = await _hand_off(start, request, checkout)
@@ -185,5 +185,5 @@ async def _reuse(start: PaymentStart, request: StoredPaymentRequest) -> StartedP
         return None
     if is_for_amount(request, start) and request.checkout_url is not None:
         return StartedPayment(request.request_id, request.checkout_url)
-    await give_up_request(start, request)
+    await expire_open_request(start, request)
     return None

@@ -88,7 +88,7 @@ class PaymentStart:
             yield Work.open(self.resources, tx, merchant, self.actor)
 
 
-async def take_request(start: PaymentStart) -> StoredPaymentRequest:
+async def find_or_insert_request(start: PaymentStart) -> StoredPaymentRequest:
     """An OPEN request may be of an amount that is not due any more: it is for the caller to look
     at, as it may be paid. Raises NotFound, InvalidState and ValidationError (AMOUNT_CHANGED)."""
     async with start.transaction() as work:
@@ -115,7 +115,7 @@ def is_for_amount(request: StoredPaymentRequest, start: PaymentStart) -> bool:
     return (request.amount_cents, tuple(request.item_ids)) == (wanted.amount_cents, wanted.item_ids)
 
 
-async def give_up_request(start: PaymentStart, request: StoredPaymentRequest) -> None:
+async def expire_open_request(start: PaymentStart, request: StoredPaymentRequest) -> None:
     """End an open request for an amount that is not due any more."""
     async with start.transaction() as work:
         await lock_claim(work.tx, work.merchant_id, start.claim_id)

@@ -19,7 +19,7 @@ from dunwell.cases.payments.requests.store import (
 from dunwell.cases.payments.requests.take_request import audit_request, check_choice
 from dunwell.contact.escalation.contacts.sending_hours import find_days
 from dunwell.contact.notices.occasions.facts import TransferFacts
-from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE
@@ -75,7 +75,7 @@ async def _confirm(work: Work, request: StoredPaymentRequest, sent_on: date) -> 
         sent_on=sent_on,
         known_on=find_known_on(sent_on),
     )
-    await tell_debtor(work, request.claim_id, str(request.request_id), facts)
+    await notify_debtor(work, request.claim_id, str(request.request_id), facts)
 
 
 def _check_claim(work: Work, claim: LockedClaim) -> None:

@@ -9,7 +9,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit_log import keep_changed, save_audit
+from dunwell.accounts.merchants.audit_log import save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import raise_revision
 from dunwell.cases.assignment.store import load_rules
@@ -155,7 +155,7 @@ async def _edit(
     if said.is_changed:
         await raise_revision(work.tx, work.merchant_id)
         after = scenario.description if description is None else description
-        was, now = keep_changed(
+        was, now = select_changed_fields(
             _list_values(scenario.definition, scenario.description), _list_values(definition, after)
         )
         await save_audit(

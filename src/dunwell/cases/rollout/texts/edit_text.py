@@ -22,7 +22,13 @@ from dunwell.core.workflows.drafts.draft_changes import find_last_change
 from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft
 from dunwell.core.workflows.drafts.store import load_open_changes
 from dunwell.core.workflows.store import load_assignability, load_current, load_draft
-from dunwell.core.workflows.text_places import TextPlace, Written, put_text, read_part, read_text
+from dunwell.core.workflows.text_places import (
+    TextPlace,
+    Written,
+    read_part,
+    read_text,
+    replace_text,
+)
 from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound
 from dunwell.platform.text.differences import compute_revision
@@ -84,7 +90,7 @@ def _leave_alone(definition: Definition, place: TextPlace) -> Definition:
     }
     settings = msgspec.structs.replace(definition.settings, languages=[place.language])
     bare = msgspec.structs.replace(definition, settings=settings, templates={}, snippets=snippets)
-    return put_text(bare, place, written)
+    return replace_text(bare, place, written)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +151,6 @@ async def edit_text(
             current=theirs,
             change=find_last_change(changes, place.part),
         )
-    wanted = read_part(put_text(definition, place, written), place)
+    wanted = read_part(replace_text(definition, place, written), place)
     known = compute_revision(read_part(definition, place))
     return await edit_draft(work, workflow_id, Edit(place.part, known, wanted))

@@ -31,7 +31,7 @@ from dunwell.contact.escalation.contacts.store import (
     MerchantChannel,
     find_channels_with_contacts,
     mark_unknown,
-    take_up,
+    resume_interrupted,
 )
 from dunwell.contact.escalation.usable_channels import load_usable_channels
 from dunwell.contact.messages.contact import LeasedContact
@@ -179,7 +179,7 @@ class _ContactQueue:
         taken = []
         async with self._resources.database.transaction() as tx:
             if is_repeatable and (merchant.is_sandbox or channel not in quiet):
-                taken = await take_up(
+                taken = await resume_interrupted(
                     tx,
                     merchant.merchant_id,
                     real_now=real_now,

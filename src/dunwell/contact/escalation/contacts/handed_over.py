@@ -19,7 +19,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.contacts.compose_contact import Files, Letterhead, make_message
 from dunwell.contact.escalation.contacts.outcomes.settle_contacts import (
     AnsweredContact,
-    settle_contacts,
+    record_outcomes,
 )
 from dunwell.contact.escalation.contacts.outcomes.settlement import (
     Answer,
@@ -43,7 +43,7 @@ from dunwell.contact.sending.channel import (
     Uncalled,
 )
 from dunwell.contact.sending.file_memory import FileMemory
-from dunwell.contact.sending.heed_refusals import heed_refusals
+from dunwell.contact.sending.heed_refusals import suppress_refused_addresses
 from dunwell.core.files.storage import ContentMissing
 from dunwell.core.files.store import MessageAttachment, find_attachments
 from dunwell.core.files.upload import PDF
@@ -161,13 +161,13 @@ class HandedOverContacts:
             attempt = ContactAttempt(step, contact.tries + 1, usable, tried, spread=spread)
             settlement = decide_settlement(attempt, answer, work.now)
             settled.append(AnsweredContact(contact, settlement, process, version.version_id))
-        count = await settle_contacts(work, settled, self.lease.lease_id)
+        count = await record_outcomes(work, settled, self.lease.lease_id)
         refusals = [
             (contact.channel, self._calls[contact.communication_id].content.recipient, answer)
             for contact, answer in answered
             if isinstance(answer, Permanent) and contact.communication_id in self._calls
         ]
-        await heed_refusals(work, resources.keys, refusals)
+        await suppress_refused_addresses(work, resources.keys, refusals)
         self._log_put_off(settled)
         return count
 

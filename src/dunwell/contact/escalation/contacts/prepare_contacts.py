@@ -39,7 +39,7 @@ from dunwell.contact.messages.suppression import SUPPRESSED
 from dunwell.contact.sending.channel import Permanent, Uncalled
 from dunwell.contact.sending.file_memory import FileMemory
 from dunwell.contact.sending.sender import persist, persist_for_a_moment
-from dunwell.contact.sending.store import lock_room, take_room
+from dunwell.contact.sending.store import lock_room, save_used_room
 from dunwell.core.files.store import load_attachments
 from dunwell.core.workflows.definition import ContactStep
 from dunwell.core.workflows.store import load_newest
@@ -185,7 +185,7 @@ async def _take(
         tx, merchant_id, lease, times, limit=limit, channel=taking.channel
     )
     if pace is not None and contacts:
-        await take_room(tx, pace.line, pace.per_second, len(contacts))
+        await save_used_room(tx, pace.line, pace.per_second, len(contacts))
     return contacts
 
 

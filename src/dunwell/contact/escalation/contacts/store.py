@@ -395,7 +395,7 @@ SELECT communication_id FROM unknown
 )
 
 
-async def take_up(
+async def resume_interrupted(
     tx: Connection,
     merchant_id: int,
     real_now: datetime,

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
 from dunwell.contact.escalation.reports.store import find_merchants_with_unknown, load_unknown
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import AskableChannel
@@ -57,7 +57,7 @@ async def _ask(
         async with resources.database.transaction() as tx:
             work = Work.open(resources, tx, merchant, SYSTEM)
             try:
-                await settle_unknown(work, communication_id, was_sent=was_sent)
+                await resolve_unknown_contact(work, communication_id, was_sent=was_sent)
             except InvalidState:
                 log.info("settled meanwhile", communication_id=str(communication_id))
     return len(known)

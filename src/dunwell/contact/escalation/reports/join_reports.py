@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
 from dunwell.contact.escalation.contacts.outcomes.settlement import FallBackNow, decide_late_failure
 from dunwell.contact.escalation.contacts.outcomes.store import (
     AnsweredRow,
@@ -32,15 +32,15 @@ from dunwell.contact.escalation.reports.store import (
 from dunwell.contact.escalation.schedule import WorkflowPosition
 from dunwell.contact.escalation.store import load_tried
 from dunwell.contact.escalation.usable_channels import load_usable_channels
-from dunwell.contact.messages.guards.store import give_back
+from dunwell.contact.messages.guards.store import free_contact_days
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.settled import report_notice_failure
 from dunwell.contact.sending.report import ReportOutcome, decide_report
 from dunwell.contact.sending.store import (
     WaitingReport,
     lock_due_reports,
-    settle_report,
-    settle_reports,
+    save_report_outcome,
+    save_report_outcomes,
     sweep_reports,
 )
 from dunwell.core.claims.states import ACTIVE
@@ -66,7 +66,7 @@ async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reas
         now=work.now, entry_id=work.ids.new(work.now),
     )  # fmt: skip
     # It reached nobody: the fallback may go out today.
-    await give_back(work.tx, work.merchant_id, [communication_id])
+    await free_contact_days(work.tx, work.merchant_id, [communication_id])
     if locked.is_of_this_run and locked.claim.status in ACTIVE:
         decision = await _decide(work, keys, locked)
         if decision is not None:
@@ -148,8 +148,8 @@ async def _join_at_once(
         else:
             settled.append((each, outcome.value))
     await note_deliveries(tx, delivered, now)
-    await settle_reports(tx, settled, real_now=now)
-    await settle_reports(
+    await save_report_outcomes(tx, settled, real_now=now)
+    await save_report_outcomes(
         tx, [(each, "WAITING") for each in put_off], real_now=now, due_at=now + _AGAIN_AFTER
     )
     return single
@@ -165,12 +165,12 @@ async def _join(resources: Resources, waiting: WaitingReport) -> None:
         merchant = await load_merchant(tx, reference.merchant_id)
         message = (await load_reported(tx, {reference})).get(reference)
         if merchant is None or message is None:
-            await settle_report(tx, waiting.report_id, "UNMATCHED", real_now=now, due_at=None)
+            await save_report_outcome(tx, waiting.report_id, "UNMATCHED", real_now=now, due_at=None)
             return
         work = Work.open(resources, tx, merchant, SYSTEM)
         outcome = await _change(work, resources, waiting, message)
         again = now + _AGAIN_AFTER if outcome is ReportOutcome.WAIT else None
-        await settle_report(tx, waiting.report_id, outcome.value, real_now=now, due_at=again)
+        await save_report_outcome(tx, waiting.report_id, outcome.value, real_now=now, due_at=again)
 
 
 async def _put_off(resources: Resources, waiting: WaitingReport) -> None:
@@ -179,7 +179,7 @@ async def _put_off(resources: Resources, waiting: WaitingReport) -> None:
     is_over = now - waiting.received_at >= _PATIENCE
     async with resources.database.transaction() as tx:
         if await lock_report(tx, waiting.report_id):
-            await settle_report(
+            await save_report_outcome(
                 tx, waiting.report_id, "UNMATCHED" if is_over else "WAITING",
                 real_now=now, due_at=None if is_over else now + _AFTER_FAULT,
             )  # fmt: skip
@@ -193,7 +193,7 @@ async def _change(
     if outcome is ReportOutcome.SETTLE_AS_SENT:
         if message.is_notice:
             return ReportOutcome.IGNORE
-        await settle_unknown(work, contact_id, was_sent=True)
+        await resolve_unknown_contact(work, contact_id, was_sent=True)
         # It is accepted now, and what is reported of it follows.
         outcome = decide_report(waiting.state, "ACCEPTED", is_delivered=False)
         if outcome is ReportOutcome.NOTE_DELIVERY:

@@ -118,7 +118,7 @@ def find_first_day(identities: Sequence[Days], guards: Guards, after: date) -> d
     return day
 
 
-def take_back(days: Days, day: date) -> list[date]:
+def remove_contact_day(days: Days, day: date) -> list[date]:
     """The days without one contact of that day; all of them if it is not there (any more)."""
     left = list(days)
     if day in left:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from datetime import date
 from uuid import UUID
 
-from dunwell.contact.messages.guards.guards import Days, take_back
+from dunwell.contact.messages.guards.guards import Days, remove_contact_day
 from dunwell.platform.database.database import Connection
 
 # By primary key; joined, as = ANY would compare each row with each digest under a plan made while
@@ -62,7 +62,9 @@ async def lock_guards(
     return {row["identity_digest"]: row["contacted_on"] for row in rows}
 
 
-async def give_back(tx: Connection, merchant_id: int, communication_ids: Sequence[UUID]) -> None:
+async def free_contact_days(
+    tx: Connection, merchant_id: int, communication_ids: Sequence[UUID]
+) -> None:
     """Nobody was contacted by these after all; their day is free again. The contacts, and the
     claims they belong to, must be locked. Twice is as good as once."""
     if not communication_ids:
@@ -75,7 +77,7 @@ async def give_back(tx: Connection, merchant_id: int, communication_ids: Sequenc
     )
     for row in raised:
         identity = row["identity_digest"]
-        days[identity] = take_back(days[identity], row["guarded_on"])
+        days[identity] = remove_contact_day(days[identity], row["guarded_on"])
     await tx.execute(
         _GIVE_BACK,
         merchant_id,

@@ -14,8 +14,8 @@ from dunwell.contact.messages.ledger.store import (
     find_merchants_to_seal,
     load_head,
     load_unsealed,
+    lock_sealing,
     save_seal,
-    take_turn,
 )
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
@@ -46,7 +46,7 @@ async def seal_batch(resources: Resources, merchant_id: int) -> int:
     """Seal one batch of one merchant; how many rows of the fuller table it took, 0 when there was
     nothing to seal or somebody else is at it."""
     async with resources.database.transaction() as tx:
-        if not await take_turn(tx, merchant_id):
+        if not await lock_sealing(tx, merchant_id):
             return 0
         head = await load_head(tx, merchant_id) or SealHead(0, BEGINNING)
         version = max(head.key_version, resources.keys.version)

@@ -201,7 +201,7 @@ async def find_merchants_to_seal(tx: Connection) -> list[int]:
     return [row["merchant_id"] for row in await tx.fetch(_FIND_MERCHANTS)]
 
 
-async def take_turn(tx: Connection, merchant_id: int) -> bool:
+async def lock_sealing(tx: Connection, merchant_id: int) -> bool:
     """Whether this transaction may seal; another one may be at it."""
     return await tx.fetchrow(_TAKE_TURN, merchant_id) is not None
 

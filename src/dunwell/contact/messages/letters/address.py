@@ -28,7 +28,7 @@ _PICTURE = (
 _EMOJI = re.compile(f"{_PICTURE}[\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]*|\ufe0f?\u20e3")
 
 
-def leave_out_emoji(text: str) -> str:
+def remove_emoji(text: str) -> str:
     """Return the text as it is, or without its emoji and the blanks around them."""
     kept, count = _EMOJI.subn("", text)
     return " ".join(kept.split()) if count else text
@@ -46,12 +46,12 @@ def print_debtor(debtor: DebtorName) -> DebtorName:
 
 def print_creditor(creditor: CreditorFacts) -> CreditorFacts:
     """The names of the sender."""
-    name, legal_name = leave_out_emoji(creditor.name), leave_out_emoji(creditor.legal_name)
+    name, legal_name = remove_emoji(creditor.name), remove_emoji(creditor.legal_name)
     return replace(creditor, name=name, legal_name=legal_name)
 
 
 def _print_part(name: str | None) -> str | None:
-    return (leave_out_emoji(name) or None) if name else name
+    return (remove_emoji(name) or None) if name else name
 
 
 MAX_LINES = 6
@@ -75,7 +75,7 @@ def render_address(
         _render_city(address),
         _render_country(address.get("country"), home, language),
     ]
-    printed = [leave_out_emoji(render_line(line)) for line in lines if line]
+    printed = [remove_emoji(render_line(line)) for line in lines if line]
     return [_clip(line) for line in printed if line]
 
 

@@ -27,7 +27,7 @@ from dunwell.contact.messages.markdown import Parsed, parse_markdown
 from dunwell.contact.messages.markdown_compilers import fill_blocks
 from dunwell.contact.messages.parts import Source, fill, fill_within
 from dunwell.contact.messages.placeholders import MAX_MESSAGE_CHARACTERS
-from dunwell.contact.messages.rendering import choose_words, fill_line, list_footer, put_together
+from dunwell.contact.messages.rendering import assemble_text, choose_words, fill_line, list_footer
 from dunwell.core.workflows.definition import LetterTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 
@@ -85,7 +85,7 @@ def render_letter(
     values = Values(facts, language)
     translate = values.words.translate
     subject = fill_line(template.subject, words, values, "LETTER")
-    body = parse_markdown(put_together(template.body, words, values, "LETTER"))
+    body = parse_markdown(assemble_text(template.body, words, values, "LETTER"))
     # The sheet holds the same words, and one table for each of the text's.
     body_text = fill_within(body.text, values, MAX_MESSAGE_CHARACTERS["LETTER"])
     enclosures = [_render_enclosure(each, values.words) for each in post.enclosures]
@@ -298,7 +298,7 @@ def render_plain_letter(sheet: Sheet, letter: ShortLetter, language: str) -> str
     return "\n\n".join(words) + "\n"
 
 
-def put_on(sheet: Sheet, brand: Brand, layout: str) -> Sheet:
+def add_brand(sheet: Sheet, brand: Brand, layout: str) -> Sheet:
     """With the merchant's color and logo, laid out as its line for letters wants it."""
     logo = brand.logo
     picture = None if logo is None else Picture(logo.content_type, logo.content)

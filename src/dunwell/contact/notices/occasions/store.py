@@ -175,7 +175,7 @@ async def save_sent(tx: Connection, occasion: NoticeOccasion, notice_id: UUID) -
     await tx.execute(_SAVE_SENT, *_key(occasion), notice_id)
 
 
-async def put_off(tx: Connection, occasion: NoticeOccasion, until: datetime) -> None:
+async def postpone_occasion(tx: Connection, occasion: NoticeOccasion, until: datetime) -> None:
     await tx.execute(_PUT_OFF, *_key(occasion), until)
 
 

@@ -12,7 +12,7 @@ from dunwell.contact.notices.occasions.facts import OccasionFacts
 from dunwell.contact.notices.occasions.store import NoticeOccasion, save_occasion
 
 
-async def tell_debtor(
+async def notify_debtor(
     work: Work, claim_id: int, subject: str, facts: OccasionFacts,
     *, not_before: datetime | None = None,
 ) -> bool:  # fmt: skip

@@ -33,16 +33,16 @@ from dunwell.contact.sending.batches.store import (
     PrintBatch,
     WaitingLetter,
     dissolve,
+    fail_item,
     find_left,
     find_taking_back,
-    give_up_item,
     lease_left,
     lock_waiting,
     mark_released,
     mark_written,
+    request_withdrawal,
     save_batch,
     save_taken_back,
-    take_back,
 )
 from dunwell.contact.sending.report import Reference, Report
 from dunwell.contact.sending.store import save_reports
@@ -117,7 +117,7 @@ class BatchReleaser:
             settled = [each for each in waiting if each.is_settled]
             chosen = [each for each in waiting if not each.is_settled]
             if settled:
-                await take_back(tx, settled)
+                await request_withdrawal(tx, settled)
                 await self._report_taken_back(tx, line, settled, real_now)
             if not chosen:
                 return None, len(settled)
@@ -211,7 +211,7 @@ class BatchReleaser:
                 if item.state == "TAKING_BACK":
                     await save_taken_back(tx, key)
                 else:
-                    await give_up_item(tx, key)
+                    await fail_item(tx, key)
         return len(going)
 
 

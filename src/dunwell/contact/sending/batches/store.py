@@ -124,7 +124,7 @@ async def save_batch(
     await tx.execute(_PUT_IN, *_list_keys(chosen), batch.batch_id)
 
 
-async def take_back(tx: Connection, chosen: Sequence[WaitingLetter]) -> None:
+async def request_withdrawal(tx: Connection, chosen: Sequence[WaitingLetter]) -> None:
     await tx.execute(_TAKE_BACK, *_list_keys(chosen))
 
 
@@ -306,7 +306,7 @@ async def finish_items(
     return {(row["merchant_id"], row["communication_id"]) for row in rows}
 
 
-async def give_up_item(tx: Connection, key: ItemKey) -> bool:
+async def fail_item(tx: Connection, key: ItemKey) -> bool:
     """It is not outside, and is not to be found there later."""
     return bool((await tx.execute(_GIVE_UP, *key)).endswith("1"))
 

@@ -11,9 +11,9 @@ from dunwell.core.claims.searching.store import (
     has_queued,
     load_without_terms,
     queue_rest,
+    remove_queued,
     remove_terms,
     save_terms,
-    take_queued,
 )
 from dunwell.core.claims.searching.terms import list_terms, read_search
 from dunwell.platform.children.process import Turns
@@ -39,7 +39,7 @@ async def fill_search(
         if not await has_queued(connection):
             return 0
     async with resources.database.transaction() as tx:
-        queued = await take_queued(tx, most_queued)
+        queued = await remove_queued(tx, most_queued)
         if not queued:
             return 0
         claims = await load_without_terms(tx, queued, max(1, most_claims // len(queued)))

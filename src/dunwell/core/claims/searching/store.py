@@ -113,7 +113,7 @@ async def has_queued(tx: Connection) -> bool:
     return found
 
 
-async def take_queued(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
+async def remove_queued(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
     """Remove at most `limit` rows from the queue, and return them."""
     rows = await tx.fetch(_TAKE, limit)
     return list(dict.fromkeys(QueuedClaims(**row) for row in rows))

@@ -50,7 +50,7 @@ _LONGEST_EXCERPT = 500
 _USER_AGENT = f"Dunwell/{version('dunwell')}"
 
 
-class Seals:
+class WebhookRequestSigner:
     """An endpoint's secrets, opened: what signs its deliveries and what authorises them."""
 
     def __init__(self, keys: KeyRing, endpoint: WebhookEndpoint) -> None:
@@ -103,7 +103,11 @@ class WebhookSender:
         self._allow_loopback = allow_loopback
 
     async def send(
-        self, seals: Seals, delivery: LeasedDelivery, now: datetime, reach: WebhookReach
+        self,
+        seals: WebhookRequestSigner,
+        delivery: LeasedDelivery,
+        now: datetime,
+        reach: WebhookReach,
     ) -> Reply:
         """Make one try, begun at `now` in real time; never raises for what the endpoint does."""
         headers = seals.render_headers(delivery, now)

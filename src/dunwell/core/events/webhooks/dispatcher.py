@@ -17,7 +17,7 @@ import structlog
 
 from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
 from dunwell.core.events.webhooks import retry
-from dunwell.core.events.webhooks.delivery import Recorder, Seals, WebhookSender
+from dunwell.core.events.webhooks.delivery import Recorder, WebhookRequestSigner, WebhookSender
 from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
 from dunwell.core.events.webhooks.retry import (
     decide_next_try,
@@ -149,7 +149,7 @@ class EndpointQueue:
         self._pool = pool
         self._clock = pool.resources.clock
         self._endpoint = endpoint
-        self._seals = Seals(pool.resources.keys, endpoint)
+        self._seals = WebhookRequestSigner(pool.resources.keys, endpoint)
         self._reach = PUBLIC_REACH
         most_slots = pool.limits.in_flight_per_endpoint
         self._pace = retry.start_pace(
@@ -250,7 +250,7 @@ class EndpointQueue:
             self.stop()
             return
         if leased.endpoint.has_other_secrets(self._endpoint):
-            self._seals = Seals(self._pool.resources.keys, leased.endpoint)
+            self._seals = WebhookRequestSigner(self._pool.resources.keys, leased.endpoint)
         self._endpoint, self._reach = leased.endpoint, leased.reach
         self._ready.extend(leased.deliveries)
         self._is_dry = leased.was_last

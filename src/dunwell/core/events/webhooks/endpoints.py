@@ -7,7 +7,7 @@ from datetime import timedelta
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.audit_log import MASKED, keep_changed, save_audit
+from dunwell.accounts.merchants.audit_log import MASKED, save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.webhooks.endpoint import (
     ALL_TYPES,
@@ -108,7 +108,7 @@ async def change_endpoint(
         sealed = seal_authorization(keys, work.merchant_id, endpoint_id, authorization)
     changed = replace(endpoint, types=sort_types(types), authorization_sealed=sealed)
     await save_endpoint(work.tx, changed)
-    before, after = keep_changed(_list_values(endpoint), _list_values(changed))
+    before, after = select_changed_fields(_list_values(endpoint), _list_values(changed))
     await save_audit(
         work,
         "endpoint.change",

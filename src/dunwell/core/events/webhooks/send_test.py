@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.payloads import EventHead, checkpoint_reached
-from dunwell.core.events.webhooks.delivery import Seals, WebhookSender
+from dunwell.core.events.webhooks.delivery import WebhookRequestSigner, WebhookSender
 from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
 from dunwell.core.events.webhooks.store import (
     LeasedDelivery,
@@ -81,4 +81,6 @@ async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> Re
     delivery = LeasedDelivery(
         event_id=test.event_id, sequence=event.sequence, body=event.body, tries=0, lease=lease
     )
-    return await sender.send(Seals(keys, test.endpoint), delivery, test.at, test.reach)
+    return await sender.send(
+        WebhookRequestSigner(keys, test.endpoint), delivery, test.at, test.reach
+    )

@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.merchants.audit_fields import keep_changed
+from dunwell.accounts.merchants.audit_fields import select_changed_fields
 from dunwell.core.workflows.definition import Definition
 
 STEP_ORDER = "stepOrder"
@@ -73,4 +73,4 @@ def compare(
     before: Definition | None, after: Definition | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Of both, the parts that differ."""
-    return keep_changed(list_parts(before), list_parts(after))
+    return select_changed_fields(list_parts(before), list_parts(after))

@@ -15,7 +15,12 @@ from dunwell.contact.escalation.change_attachments import (
 from dunwell.core.files.attachment import unknown_ticket
 from dunwell.core.files.read_attachments import list_attachments, read_attachment
 from dunwell.core.files.upload import ALLOWED_TYPES, NewUpload, PreparedUpload
-from dunwell.core.files.uploads import accept_upload, check_storage_room, check_upload, put_away
+from dunwell.core.files.uploads import (
+    accept_upload,
+    check_storage_room,
+    check_upload,
+    store_unused_file,
+)
 from dunwell.interfaces.api.address import read_attachment_id, read_claim_id
 from dunwell.interfaces.api.answer import answer_file
 from dunwell.interfaces.api.call import ApiCall
@@ -92,7 +97,7 @@ async def _prepare(call: ApiCall) -> PreparedUpload:
     await check_storage_room(resources.database, merchant_id, 1, limit_bytes)
     checked = await check_upload(tools.inspector, merchant_id, ticket_id, new)
     # It has run out as long as it is not accepted.
-    await put_away(
+    await store_unused_file(
         resources.database, tools.storage, checked, now, expires_at=now, limit_bytes=limit_bytes
     )
     return checked.prepared

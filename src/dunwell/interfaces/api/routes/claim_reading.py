@@ -3,7 +3,7 @@
 from typing import Any
 
 from dunwell.cases.intake.check_claims import normalize_reference
-from dunwell.contact.messages.links import give_claim_token
+from dunwell.contact.messages.links import activate_claim_token
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.lists.store import ClaimRow as Found
@@ -225,7 +225,7 @@ async def answer_claim(call: ApiCall, claim_id: int) -> claims.Claim:
     view = await read_claim(call.work, claim_id)
     attached = await list_all_attachments(call.work, claim_id)
     resources, work = call.tools.resources, call.work
-    token = await give_claim_token(
+    token = await activate_claim_token(
         work.tx, resources.keys, work.merchant_id, claim_id, now=work.real_now
     )
     return show_claim(view, attached, f"{resources.settings.public_url}/q/{token}")

@@ -19,7 +19,7 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.channels.smtp.adapter import find_server, read_secret
 from dunwell.adapters.channels.smtp.connections import Connections, end
 from dunwell.adapters.channels.smtp.signing import open_signer
-from dunwell.adapters.mail.imap import MailboxAway, MailboxRefused, look_at_mailbox
+from dunwell.adapters.mail.imap import MailboxAway, MailboxRefused, check_mailbox
 from dunwell.contact.sending.channel import LineUnusable
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
@@ -141,7 +141,7 @@ async def check_email_line(
     except LineUnusable as error:
         return [DoctorFinding(subject, "cannot be used", str(error))]
     mailbox = [] if line.mailbox is None else [await _open_mailbox(name, line.mailbox, secrets)]
-    return [reached, *mailbox, *await look_up(subject, line)]
+    return [reached, *mailbox, *await resolve_records(subject, line)]
 
 
 async def _open_mailbox(name: str, mailbox: Mailbox, secrets: Mapping[str, bytes]) -> DoctorFinding:
@@ -149,7 +149,7 @@ async def _open_mailbox(name: str, mailbox: Mailbox, secrets: Mapping[str, bytes
     subject, server = f"line {name}", mailbox.server
     try:
         password = read_secret(secrets, f"lines/{name}/mailbox/credentials/passwordFile")
-        await asyncio.to_thread(look_at_mailbox, mailbox, password.strip("\r\n"))
+        await asyncio.to_thread(check_mailbox, mailbox, password.strip("\r\n"))
     except LineUnusable as error:
         return DoctorFinding(subject, "the mailbox cannot be used", str(error))
     except MailboxRefused:
@@ -213,7 +213,7 @@ def _describe_certificate(
     return DoctorFinding(subject, words, remedy)
 
 
-async def look_up(subject: str, line: SmtpLine) -> list[DoctorFinding]:
+async def resolve_records(subject: str, line: SmtpLine) -> list[DoctorFinding]:
     """What other servers read of its domains."""
     findings: list[DoctorFinding] = []
     if line.return_domain is None:

@@ -15,7 +15,7 @@ from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_reading
 from dunwell.operations.keys.installation_seals import verify_installation
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.texts import say_count
+from dunwell.platform.text.texts import render_count
 
 _WORD = "verify-ledger"
 _DIGEST_BYTES = 32
@@ -97,7 +97,7 @@ def _show(verdict: LedgerVerdict) -> None:
     what = "sound" if verdict.is_sound else f"FAULTY ({verdict.fault_count:,} found)"
     whose = verdict.merchant_key or "(installation)"
     click.echo(
-        f"{whose}  {what}  {say_count(verdict.sealed_rows, 'row')} sealed, "
+        f"{whose}  {what}  {render_count(verdict.sealed_rows, 'row')} sealed, "
         f"{verdict.unsealed_rows:,} not yet"
     )
     click.echo(f"  head  {_render_head(verdict.head) or 'none'}")

@@ -22,7 +22,7 @@ from dunwell.accounts.users.invite_user import (
 from dunwell.accounts.users.single_sign_on.link_identity import link_identity
 from dunwell.accounts.users.store import find_user, list_named_merchants, list_users
 from dunwell.accounts.users.user import LANGUAGES, NewUser, User, UserRoles
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.output import confirm, render_table
@@ -33,7 +33,7 @@ from dunwell.platform.resources import open_resources
 _WORD = "user"
 _ROLES = {role.lower().replace("_", "-"): role for role in Role}
 _Answer = TypeVar("_Answer")
-_Do = Callable[[PeopleWork], Awaitable[_Answer]]
+_Do = Callable[[UserWork], Awaitable[_Answer]]
 
 
 @click.group("user", no_args_is_help=False)
@@ -55,7 +55,7 @@ def create(  # noqa: PLR0913, PLR0917 - the words of a command line
 ) -> None:  # fmt: skip
     """Create a user with this EMAIL and print the one-time address by which they join."""
 
-    async def do(work: PeopleWork) -> Invitation:
+    async def do(work: UserWork) -> Invitation:
         place = await _find_place(work, _ROLES[role], merchants)
         new = NewUser(
             email, name, "de" if language == "de" else "en", place, is_break_glass=break_glass
@@ -72,7 +72,7 @@ def reset(data_dir: str | None, email: str) -> None:
     """End the password, second factors and sessions of EMAIL; print a one-time address for new
     ones."""
 
-    async def do(work: PeopleWork) -> Invitation:
+    async def do(work: UserWork) -> Invitation:
         user = await _require(work, email)
         return await reset_user(work, user.user_id, secrets.token_bytes(RANDOM_BYTES))
 
@@ -86,7 +86,7 @@ def reset(data_dir: str | None, email: str) -> None:
 def break_glass(data_dir: str | None, email: str, off: bool) -> None:
     """Let the admin EMAIL sign in without single sign-on where it is required."""
 
-    async def do(work: PeopleWork) -> None:
+    async def do(work: UserWork) -> None:
         user = await _require(work, email)
         await set_break_glass(work, user.user_id, is_on=not off)
 
@@ -104,7 +104,7 @@ def link(data_dir: str | None, email: str, provider: str, subject: str, yes: boo
     """Let EMAIL come by single sign-on from now on; their password and sessions end at once."""
     confirm(f"Link {email} to {subject} of {provider}?", is_sure=yes)
 
-    async def do(work: PeopleWork) -> None:
+    async def do(work: UserWork) -> None:
         user = await _require(work, email)
         await link_identity(work, user.user_id, provider, subject)
 
@@ -120,7 +120,7 @@ def end(data_dir: str | None, email: str, yes: bool) -> None:
     """End the user with this EMAIL and all their sessions, at once."""
     confirm(f"End {email}?", is_sure=yes)
 
-    async def do(work: PeopleWork) -> None:
+    async def do(work: UserWork) -> None:
         user = await _require(work, email)
         await end_user(work, user.user_id)
 
@@ -134,7 +134,7 @@ def end(data_dir: str | None, email: str, yes: bool) -> None:
 def sign_out(data_dir: str | None, email: str) -> None:
     """End all sessions of EMAIL, at once. They can sign in again."""
 
-    async def do(work: PeopleWork) -> int:
+    async def do(work: UserWork) -> int:
         user = await _require(work, email)
         return await end_sessions(work, user.user_id)
 
@@ -147,7 +147,7 @@ def sign_out(data_dir: str | None, email: str) -> None:
 def list_all(data_dir: str | None) -> None:
     """List all users, and what they are."""
 
-    async def do(work: PeopleWork) -> list[tuple[str, ...]]:
+    async def do(work: UserWork) -> list[tuple[str, ...]]:
         keys = {each.merchant_id: each.key for each in await list_named_merchants(work.tx)}
         return [_describe(user, keys) for user in await list_users(work.tx)]
 
@@ -158,7 +158,7 @@ def list_all(data_dir: str | None) -> None:
 def find_first_link(settings: Settings) -> str | None:
     """The address by which the first admin joins; None: somebody has joined."""
 
-    async def do(work: PeopleWork) -> Invitation | None:
+    async def do(work: UserWork) -> Invitation | None:
         return await invite_first_admin(work, secrets.token_bytes(RANDOM_BYTES))
 
     invitation = asyncio.run(_do(settings, do))
@@ -176,10 +176,10 @@ async def _do(settings: Settings, do: _Do[_Answer]) -> _Answer:
         open_resources(settings, _WORD) as resources,
         resources.database.transaction() as tx,
     ):
-        return await do(PeopleWork.open(resources, tx, operator_actor("command line")))
+        return await do(UserWork.open(resources, tx, operator_actor("command line")))
 
 
-async def _find_place(work: PeopleWork, role: Role, merchants: tuple[str, ...]) -> UserRoles:
+async def _find_place(work: UserWork, role: Role, merchants: tuple[str, ...]) -> UserRoles:
     if not merchants:
         return UserRoles(role)
     ids = {key: await find_merchant_id_by_key(work.tx, key) for key in merchants}
@@ -189,7 +189,7 @@ async def _find_place(work: PeopleWork, role: Role, merchants: tuple[str, ...]) 
     return UserRoles(None, {found: role for found in ids.values() if found is not None})
 
 
-async def _require(work: PeopleWork, email: str) -> User:
+async def _require(work: UserWork, email: str) -> User:
     user = await find_user(work.tx, email)
     if user is None:
         raise NotFound(f"There is no user {email}. See: dunwell user list")

@@ -215,7 +215,7 @@ def read_fields(visit: DebtorRequest) -> dict[str, str]:
     return {name: values[-1] for name, values in visit.query.items()}
 
 
-def lead_elsewhere(
+def redirect_elsewhere(
     site: DebtorSite, frame: DebtorPageContext, opened: OpenedClaim, ground: Ground
 ) -> Response | None:
     """For somebody who cannot ask: to what stands already, or where it is said why."""

@@ -11,7 +11,7 @@ from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms, find_defe
 from dunwell.cases.modalities.offers import list_offered_deferments
 from dunwell.cases.modalities.progress import start_of_day
 from dunwell.contact.notices.occasions.facts import PauseFacts
-from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.interfaces.landing.arranging.requesting import (
@@ -21,13 +21,13 @@ from dunwell.interfaces.landing.arranging.requesting import (
     ask_for,
     can_be_arranged,
     is_to_be_had,
-    lead_elsewhere,
     load_ground,
     read_carried_deferment,
     read_carried_plan,
     read_deferment,
     read_fields,
     read_plan,
+    redirect_elsewhere,
 )
 from dunwell.interfaces.landing.arranging.views import (
     HelpPage,
@@ -94,7 +94,7 @@ async def pause(
             work = site.work(tx, opened.merchant, opened.session.session_id)
             hold_id = await open_hold(work, claim_id, HoldKind.PAUSE, until=until)
             facts = PauseFacts(opened.facts.reference_number, until_on)
-            await tell_debtor(work, claim_id, str(hold_id), facts)
+            await notify_debtor(work, claim_id, str(hold_id), facts)
     except InvalidState:
         opened = await site.find_opened(visit) or opened
         if can_be_arranged(site, opened) and _find_paused_until(site, opened) is None:
@@ -191,7 +191,7 @@ def _answer_plan_form(
 ) -> Response:
     """refused: why what was chosen is not to be had."""
     frame = site.frame_opened(visit, opened)
-    elsewhere = lead_elsewhere(site, frame, opened, ground)
+    elsewhere = redirect_elsewhere(site, frame, opened, ground)
     if elsewhere is not None:
         return elsewhere
     if not ground.plans:
@@ -213,7 +213,7 @@ def _answer_plan_check(
     is_changed: bool = False,
 ) -> Response:
     frame = site.frame_opened(visit, opened)
-    elsewhere = lead_elsewhere(site, frame, opened, ground)
+    elsewhere = redirect_elsewhere(site, frame, opened, ground)
     if elsewhere is not None:
         return elsewhere
     return site.answer(frame, describe_plan_check(opened, ground, terms, is_changed=is_changed))
@@ -272,7 +272,7 @@ def _answer_later_form(
 ) -> Response:
     frame = site.frame_opened(visit, opened)
     offers = list_offered_deferments(ground.modalities, ground.facts, ground.today)
-    elsewhere = lead_elsewhere(site, frame, opened, ground)
+    elsewhere = redirect_elsewhere(site, frame, opened, ground)
     if elsewhere is not None:
         return elsewhere
     if not offers:
@@ -303,7 +303,7 @@ def _answer_later_check(
     is_changed: bool = False,
 ) -> Response:
     frame = site.frame_opened(visit, opened)
-    elsewhere = lead_elsewhere(site, frame, opened, ground)
+    elsewhere = redirect_elsewhere(site, frame, opened, ground)
     if elsewhere is not None:
         return elsewhere
     return site.answer(frame, describe_later_check(opened, ground, terms, is_changed=is_changed))

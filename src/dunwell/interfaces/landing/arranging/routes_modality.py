@@ -7,7 +7,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.installation.operator import Operator
-from dunwell.cases.modalities.answer_modality import is_agreed, tell_answer, withdraw_modality
+from dunwell.cases.modalities.answer_modality import is_agreed, notify_of_answer, withdraw_modality
 from dunwell.cases.modalities.modality import Modality, ModalityType
 from dunwell.cases.modalities.progress import GRACE
 from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow, read_modality
@@ -152,7 +152,7 @@ async def send_copy(
     if email is None:
         raise NotFound("There is no address to send it to.")
     addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
-    told = tell_answer(modality, facts.reference_number)
+    told = notify_of_answer(modality, facts.reference_number)
     notice = site.notices.write(opened.merchant, addressee, told)
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
@@ -200,7 +200,7 @@ async def withdraw(
 
 
 @in_session
-async def go_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def redirect_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame_opened(visit, opened), "modality", modality_id=_read_id(visit))
 
@@ -237,6 +237,6 @@ def _go_to(
 PAGES: RoutedPages = {
     "modality": {"GET": show_modality},
     "modality_pdf": {"GET": send_pdf},
-    "modality_email": {"GET": go_back, "POST": send_copy},
+    "modality_email": {"GET": redirect_back, "POST": send_copy},
     "modality_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
 }

@@ -15,7 +15,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
 
-async def look_ahead(
+async def load_forecast(
     resources: Resources, opened: OpenedClaim, now: datetime, tx: Connection | None = None
 ) -> Sequence[Announced]:
     """In one statement, or none where nothing is foreseen. now: the merchant's. tx: what the

@@ -9,7 +9,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.interfaces.landing.claim.look_ahead import look_ahead
+from dunwell.interfaces.landing.claim.look_ahead import load_forecast
 from dunwell.interfaces.landing.claim.news import find_alternative
 from dunwell.interfaces.landing.claim.views import (
     PreviewedClaimPage,
@@ -60,7 +60,7 @@ async def prepare_claim_preview(
         withheld = describe_withheld(opened, opened.facts.withheld)
         values = {name: getattr(withheld, name) for name in withheld.__struct_fields__}
         return DebtorViewOfClaim(merchant, opened.facts.language, PreviewedWithheldPage(**values))
-    announced = await look_ahead(site.resources, opened, work.now, work.tx)
+    announced = await load_forecast(site.resources, opened, work.now, work.tx)
     can_pay = has_method(site.providers, merchant)
     alternative = await find_alternative(site.resources, opened, work.now, work.tx)
     page = describe_claim(

@@ -9,7 +9,7 @@ from dunwell.core.files.attachment import MAX_ATTACHMENTS, AttachedFile
 from dunwell.core.files.read_attachments import read_attachment
 from dunwell.core.files.storage import ContentMissing
 from dunwell.core.files.store import LOAD_ATTACHED
-from dunwell.interfaces.landing.claim.look_ahead import look_ahead
+from dunwell.interfaces.landing.claim.look_ahead import load_forecast
 from dunwell.interfaces.landing.claim.news import find_alternative
 from dunwell.interfaces.landing.claim.others import OTHERS, OtherOpening, list_others, open_other
 from dunwell.interfaces.landing.claim.views import (
@@ -77,7 +77,7 @@ def _describe(handle: str, opened: OpenedClaim) -> ClosingClaim:
 
 
 @takes_form_with(NOTHING, also_withheld=True)
-async def take_room(
+async def submit_room(
     site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, form: FormFields
 ) -> Response:
     """Closes the oldest, or gives up the claim that was opened last. A second click finds room."""
@@ -97,7 +97,7 @@ async def take_room(
 
 
 @in_session_with(NOTHING, also_withheld=True)
-async def go_to_claim(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def return_to_claim(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame_opened(visit, opened), "claim")
 
@@ -110,7 +110,7 @@ async def show_claim(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
     if opened.facts.withheld:
         return site.answer(frame, describe_withheld(opened, opened.facts.withheld))
     now, can_pay = merchant.now(site.resources.clock), has_method(site.providers, merchant)
-    announced = await look_ahead(site.resources, opened, now)
+    announced = await load_forecast(site.resources, opened, now)
     others = list_others(site.resources.keys, opened)
     page = describe_claim(
         opened, now, announced, can_pay=can_pay, other_count=len(others),
@@ -152,7 +152,7 @@ async def show_ended(site: DebtorSite, visit: DebtorRequest) -> Response:
     return site.answer(site.frame(visit), EndedPage("ENDED"))
 
 
-async def go_back(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def redirect_back(site: DebtorSite, visit: DebtorRequest) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame(visit), "claim")
 
@@ -237,7 +237,7 @@ async def show_others(site: DebtorSite, visit: DebtorRequest, opened: OpenedClai
 
 @takes_form_with(OTHERS)
 @takes_form_from(Level.CODE, _OTHERS_PLACE)
-async def go_to_other(
+async def redirect_to_other_claim(
     site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim, _form: FormFields
 ) -> Response:
     """Into the session that has it open, or a new one. Raises NotFound for what is none of them."""
@@ -259,16 +259,18 @@ async def go_to_other(
 
 
 @in_session
-async def go_to_others(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def redirect_to_other_claims(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame_opened(visit, opened), "others")
 
 
 PAGES: RoutedPages = {
-    "room": {"GET": go_to_claim, "POST": take_room},
+    "room": {"GET": return_to_claim, "POST": submit_room},
     "claim": {"GET": show_claim},
-    "extend": {"GET": go_back, "POST": extend},
-    "end": {"GET": go_back, "POST": end},
+    "extend": {"GET": redirect_back, "POST": extend},
+    "end": {"GET": redirect_back, "POST": end},
     "ended": {"GET": show_ended},
     "notices": {"GET": show_notices},
     "imprint": {"GET": show_imprint},
@@ -276,5 +278,5 @@ PAGES: RoutedPages = {
     "documents": {"GET": show_documents},
     "document": {"GET": send_document},
     "others": {"GET": show_others},
-    "other": {"GET": go_to_others, "POST": go_to_other},
+    "other": {"GET": redirect_to_other_claims, "POST": redirect_to_other_claim},
 }

@@ -19,11 +19,11 @@ from dunwell.contact.notices.store import has_recent
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.entering.store import (
     AskedLink,
+    delete_asked_link,
     find_asked_links,
     find_references,
     remove_tries,
     save_asked_link,
-    take_asked_link,
 )
 from dunwell.interfaces.landing.entering.tries import Locked
 from dunwell.interfaces.landing.entering.visitors import admit_request, count_visitors_request
@@ -97,13 +97,13 @@ async def send_asked_links(resources: Resources, writer: NoticeWriter) -> int:
             # One that cannot be sent must not come again and again.
             log.exception("cannot send an asked link", error=type(error).__name__)
             async with resources.database.transaction() as tx:
-                await take_asked_link(tx, asked_link_id)
+                await delete_asked_link(tx, asked_link_id)
     return len(waiting)
 
 
 async def _look_at(resources: Resources, writer: NoticeWriter, asked_link_id: UUID) -> None:
     async with resources.database.transaction() as tx:
-        asked = await take_asked_link(tx, asked_link_id)
+        asked = await delete_asked_link(tx, asked_link_id)
         # Who has waited for an hour has given up.
         if asked is None or asked.asked_at + HOUR <= resources.clock.now():
             return

@@ -20,7 +20,7 @@ from dunwell.interfaces.landing.session.open_session import (
 from dunwell.interfaces.landing.session.session import Level, Session
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import LOOKED_BACK, Attempts, count_attempt, load_attempts
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 MOST_OF_VISITOR = 10
 MOST_OF_LINK = 30
@@ -66,7 +66,7 @@ async def open_claim_once(
         return repeated
     for attempts, most in ((known, MOST_OF_VISITOR), (links, MOST_OF_LINK)):
         if attempts is not None and attempts.count >= most:
-            tell_security_event("LINK_LOCKED", merchant_id=work.merchant_id, claim_id=way.claim_id)
+            log_security_event("LINK_LOCKED", merchant_id=work.merchant_id, claim_id=way.claim_id)
             return Locked(lock_for(attempts.first_at + LOOKED_BACK - now))
     await count_attempt(work.tx, link, links, now)
     await count_attempt(work.tx, visitor, known, now)

@@ -185,7 +185,7 @@ async def enter_links_code(site: DebtorSite, visit: DebtorRequest) -> Response:
     return redirect_with_session_cookie(site, frame, held, tried)
 
 
-async def go_to_link(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def redirect_to_link(site: DebtorSite, visit: DebtorRequest) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     if not is_token(_read_token(visit)):
         return _answer_dead_link(site, visit)
@@ -316,7 +316,7 @@ PAGES: RoutedPages = {
     "home": {"GET": show_home},
     "code": {"GET": show_code_entry, "POST": enter_code},
     "link": {"GET": show_link, "POST": open_link},
-    "link_send": {"GET": go_to_link, "POST": send_links_code},
+    "link_send": {"GET": redirect_to_link, "POST": send_links_code},
     "link_code": {"GET": show_links_code, "POST": enter_links_code},
     "link_notices": {"GET": show_link_notices},
 }

@@ -148,12 +148,12 @@ async def _raise(tx: Connection, brought: Brought, level: Level, tried: RightCod
     )
 
 
-async def go_to_place(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def redirect_to_place(site: DebtorSite, visit: DebtorRequest) -> Response:
     name = visit.read_query("for") or ""
     return site.redirect(site.frame(visit), "verify", place=name if name in PLACES else "claim")
 
 
-async def go_to_verify(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def redirect_to_verify(site: DebtorSite, visit: DebtorRequest) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame(visit), "verify", place=_name_place(visit))
 
@@ -312,9 +312,9 @@ def _name_place(visit: DebtorRequest) -> str:
 
 
 PAGES: RoutedPages = {
-    "prove": {"GET": go_to_place},
+    "prove": {"GET": redirect_to_place},
     "verify": {"GET": show_verify, "POST": enter_fact},
-    "verify_letter": {"GET": go_to_verify, "POST": enter_letters_code},
-    "verify_send": {"GET": go_to_verify, "POST": send},
+    "verify_letter": {"GET": redirect_to_verify, "POST": enter_letters_code},
+    "verify_send": {"GET": redirect_to_verify, "POST": send},
     "verify_code": {"GET": show_sent, "POST": enter_sent},
 }

@@ -377,7 +377,7 @@ async def find_asked_links(tx: Connection, limit: int) -> Sequence[UUID]:
     return [row["asked_link_id"] for row in await tx.fetch(_FIND, limit)]
 
 
-async def take_asked_link(tx: Connection, asked_link_id: UUID) -> AskedLink | None:
+async def delete_asked_link(tx: Connection, asked_link_id: UUID) -> AskedLink | None:
     """If it is still there, it is the caller's alone, and gone once the caller has committed."""
     row = await tx.fetchrow(_TAKE, asked_link_id)
     return None if row is None else AskedLink(**row)

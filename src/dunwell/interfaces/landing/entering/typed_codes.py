@@ -44,7 +44,7 @@ from dunwell.interfaces.landing.entering.visitors import (
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 # Of its merchant, and its own.
 ClaimKey = tuple[int, int]
@@ -70,7 +70,7 @@ async def count_claims_wrong(
     await save_tries(tx, *claim, counted)
     if decide_lock(counted, now) is not None:
         merchant_id, claim_id = claim
-        tell_security_event("CLAIM_LOCKED", merchant_id=merchant_id, claim_id=claim_id)
+        log_security_event("CLAIM_LOCKED", merchant_id=merchant_id, claim_id=claim_id)
     return await count_wrong_code(tx, now)
 
 

@@ -29,7 +29,7 @@ from dunwell.platform.database.attempts import Attempts, count_attempt, load_att
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import find_network
 from dunwell.platform.metrics import REGISTRY
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 # Tries are kept by the minute, so a minute more is looked at.
 WINDOW = timedelta(minutes=16)
@@ -65,7 +65,7 @@ async def count_visitors_wrong(
 ) -> WrongTry:
     """`known`: `admit_codes`'s. The last that its transaction does, as `count_wrong_code`."""
     await count_attempt(tx, visitor, known, now)
-    tell_security_event("LETTER_CODE_SLOWED")
+    log_security_event("LETTER_CODE_SLOWED")
     return await count_wrong_code(tx, now)
 
 

@@ -17,7 +17,12 @@ from dunwell.core.files.upload import (
     StorageFull,
     tidy_name,
 )
-from dunwell.core.files.uploads import check_storage_room, check_upload, put_away, throw_away
+from dunwell.core.files.uploads import (
+    check_storage_room,
+    check_upload,
+    store_unused_file,
+    throw_away,
+)
 from dunwell.interfaces.landing.session.session import is_like_token
 from dunwell.interfaces.landing.session.store import OpenedClaim
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
@@ -186,7 +191,7 @@ async def _prepare(
         checked = await check_upload(
             site.inspector, merchant_id, ticket_id, upload, sender=opened.debtor_key
         )
-        await put_away(
+        await store_unused_file(
             database,
             site.storage,
             checked,

@@ -32,11 +32,11 @@ from dunwell.interfaces.landing.objecting.send_drafted import (
 )
 from dunwell.interfaces.landing.objecting.typed_form import (
     Answered,
-    keep_typed,
     list_refusals,
     load_typed,
     read_answers,
     read_typed,
+    save_typed_form,
 )
 from dunwell.interfaces.landing.objecting.views import (
     ReasonsPage,
@@ -86,7 +86,7 @@ async def show_questions(site: DebtorSite, visit: DebtorRequest, opened: OpenedC
     return await _answer_questions(site, visit, opened, reason=found, showing=showing)
 
 
-async def take_answers(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def submit_answers(site: DebtorSite, visit: DebtorRequest) -> Response:
     """A form of a live session; of one that has ended, what was typed is kept."""
     opened = await site.find_opened(visit)
     if opened is None:
@@ -123,7 +123,7 @@ async def _take(
         if is_sent and not answered.faults and not received.refusals:
             kept = await _send(site, opened, typed, _compose(reason, answered))
         else:
-            kept = await keep_typed(site, opened, typed, received.fields.get("remove", ""))
+            kept = await save_typed_form(site, opened, typed, received.fields.get("remove", ""))
     except Unavailable:
         # It may have been written all the same.
         raise
@@ -170,7 +170,7 @@ async def _answer_late(site: DebtorSite, visit: DebtorRequest, received: Receive
     if opened is None or reason is None:
         await discard(site, opened, received.uploads) if opened else None
         return site.answer_ended(visit, opened, form=received.fields)
-    kept = await keep_typed(site, opened, read_typed(site, reason, received), "")
+    kept = await save_typed_form(site, opened, read_typed(site, reason, received), "")
     await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
     return site.answer_ended(visit, opened, is_kept=kept.made_id is None, form=received.fields)
 
@@ -293,5 +293,5 @@ async def _answer_questions(
 
 PAGES: RoutedPages = {
     "reasons": {"GET": choose_reason},
-    "questions": {"GET": show_questions, "POST": take_answers},
+    "questions": {"GET": show_questions, "POST": submit_answers},
 }

@@ -20,8 +20,8 @@ from dunwell.interfaces.landing.objecting.receive_files import (
 from dunwell.interfaces.landing.objecting.send_drafted import (
     drop_draft_files,
     find_undisputed_cents,
-    keep_draft,
     name_draft,
+    save_form_draft,
     send_draft_files,
 )
 from dunwell.interfaces.landing.objecting.store import DISPUTE, DisputeWithFiles
@@ -89,7 +89,7 @@ async def _keep(
             work = site.work(tx, opened.merchant, opened.session.session_id)
             subject, form_id = name_draft(work, dispute).subject, work.ids.new(work.real_now)
             typed = SubmittedForm(subject, form_id, {}, received.uploads)
-            taken = (await keep_draft(work, dispute.claim_id, typed)).taken
+            taken = (await save_form_draft(work, dispute.claim_id, typed)).taken
     if opened is not None:
         await discard(site, opened, [each for each in received.uploads if each not in taken])
     shown = await site.find_opened(visit, DISPUTE) if site.is_live(opened) else None
@@ -102,7 +102,9 @@ async def _keep(
 
 
 @in_session_with(DISPUTE)
-async def go_to_dispute(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def redirect_to_dispute(
+    site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim
+) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     dispute = DISPUTE.read(opened.detail).dispute
     return _go_to(site, visit, opened, dispute)
@@ -222,6 +224,6 @@ def _go_to(
 
 PAGES: RoutedPages = {
     "dispute": {"GET": show_dispute},
-    "dispute_files": {"GET": go_to_dispute, "POST": add_files},
+    "dispute_files": {"GET": redirect_to_dispute, "POST": add_files},
     "dispute_withdraw": {"GET": confirm_withdrawal, "POST": withdraw},
 }

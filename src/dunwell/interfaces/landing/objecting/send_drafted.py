@@ -126,7 +126,7 @@ class KeptDraft:
         return [*present, *(each.ticket_id for each in self.taken)]
 
 
-async def keep_draft(work: Work, claim_id: int, typed: SubmittedForm) -> KeptDraft:
+async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> KeptDraft:
     """Two forms of a subject at once take turns."""
     work.need(Right.CHANGE_CLAIMS)
     key = own_by_claim(work.merchant_id, claim_id, typed.subject)
@@ -186,7 +186,7 @@ async def send_dispute(
     claim_id = opened.facts.claim_id
     # Before the draft, as everybody who locks both does.
     await lock_claim(work.tx, work.merchant_id, claim_id)
-    kept = await keep_draft(work, claim_id, typed)
+    kept = await save_form_draft(work, claim_id, typed)
     if kept.made_id is not None or kept.is_overtaken:
         return kept
     reached = await find_reached_address(work.tx, keys, opened)

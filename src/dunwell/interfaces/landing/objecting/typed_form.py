@@ -18,7 +18,7 @@ from dunwell.cases.disputes.reasons import (
 )
 from dunwell.core.files.uploads import throw_away
 from dunwell.interfaces.landing.objecting.receive_files import FileRefusal, ReceivedForm
-from dunwell.interfaces.landing.objecting.send_drafted import SUBJECT, KeptDraft, keep_draft
+from dunwell.interfaces.landing.objecting.send_drafted import SUBJECT, KeptDraft, save_form_draft
 from dunwell.interfaces.landing.objecting.views import Showing
 from dunwell.interfaces.landing.session.drafts import (
     FormDraft,
@@ -105,14 +105,14 @@ def _tidy(text: str) -> str:
 _LONGEST_REVISION = 9
 
 
-async def keep_typed(
+async def save_typed_form(
     site: DebtorSite, opened: OpenedClaim, typed: SubmittedForm, removed: str
 ) -> KeptDraft:
     """removed: the upload of a file that is no longer wanted, as the form says it."""
     ticket_id = _read_ticket_id(removed)
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
-        kept = await keep_draft(work, opened.facts.claim_id, typed)
+        kept = await save_form_draft(work, opened.facts.claim_id, typed)
         key = own_by_claim(work.merchant_id, opened.facts.claim_id, typed.subject)
         is_removed = ticket_id is not None and await remove_file(tx, key, ticket_id)
     if ticket_id is not None and is_removed:

@@ -20,7 +20,7 @@ from dunwell.contact.messages.suppression import (
 )
 from dunwell.contact.notices.notice import DebtorNotice, NoticeChannel, TooMany, Unreachable
 from dunwell.contact.notices.occasions.facts import ContactChangeFacts
-from dunwell.contact.notices.occasions.tell_debtor import tell_debtor
+from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
 from dunwell.contact.notices.secrets import is_notice_code
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.contact.sending.report import Reference
@@ -175,5 +175,5 @@ async def confirm_change(
         await send_notice(work, keys, tell(change, old))
     masked = mask_address(change.channel, change.address)
     told = ContactChangeFacts(change.channel, work.now, masked)
-    await tell_debtor(work, typed.claim_id, str(change.notice_id), told)
+    await notify_debtor(work, typed.claim_id, str(change.notice_id), told)
     return change

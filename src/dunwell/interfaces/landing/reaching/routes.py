@@ -87,7 +87,7 @@ async def save_channels(
 
 
 @in_session
-async def go_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def redirect_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     return site.redirect(site.frame_opened(visit, opened), "preferences")
 
@@ -128,7 +128,7 @@ async def show_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
     return _answer_unsubscribe(site, visit, merchant, is_done=False)
 
 
-async def take_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def submit_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response:
     """No redirect: mail programs follow none (RFC 8058, 3.1)."""
     await read_body(visit, _MOST_BYTES)
     reference, merchant = _read(site, visit), None
@@ -158,7 +158,7 @@ def _answer_unsubscribe(
 
 PAGES: RoutedPages = {
     "preferences": {"GET": show_preferences},
-    "language": {"GET": go_back, "POST": save_language},
-    "channels": {"GET": go_back, "POST": save_channels},
-    "unsubscribe": {"GET": show_unsubscribe, "POST": take_unsubscribe},
+    "language": {"GET": redirect_back, "POST": save_language},
+    "channels": {"GET": redirect_back, "POST": save_channels},
+    "unsubscribe": {"GET": show_unsubscribe, "POST": submit_unsubscribe},
 }

@@ -64,7 +64,7 @@ async def show_form(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim)
     return _answer_form(site, visit, opened, _find_typed(visit, opened))
 
 
-async def take_address(site: DebtorSite, visit: DebtorRequest) -> Response:
+async def submit_address(site: DebtorSite, visit: DebtorRequest) -> Response:
     """A form of a live session. Of one of another nothing is sent: what it brings is shown anew."""
     form, opened = await visit.read_session_form(), await site.find_opened(visit)
     typed = form.get("address", "")[:_LONGEST]
@@ -149,12 +149,12 @@ async def send_again(
     async with site.resources.database.connection() as connection:
         change = await load_change(connection, opened.merchant.merchant_id, opened.facts.claim_id)
     if change is None or change.channel != channel:
-        return await go_to_form(site, visit)
+        return await redirect_to_form(site, visit)
     return await _send(site, visit, opened, channel=channel, address=change.address)
 
 
 @in_session
-async def go_to_form(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
+async def redirect_to_form(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
     _find_channel(visit, opened)
     return site.redirect(site.frame_opened(visit, opened), "address", **_name(visit))
@@ -246,7 +246,7 @@ def _name(visit: DebtorRequest) -> dict[str, str]:
 
 
 PAGES: RoutedPages = {
-    "address": {"GET": show_form, "POST": take_address},
+    "address": {"GET": show_form, "POST": submit_address},
     "address_code": {"GET": show_code_field, "POST": enter_code},
-    "address_send": {"GET": go_to_form, "POST": send_again},
+    "address_send": {"GET": redirect_to_form, "POST": send_again},
 }

@@ -39,7 +39,7 @@ from dunwell.contact.notices.occasions.store import (
     find_due,
     load_debtor,
     lock_occasion,
-    put_off,
+    postpone_occasion,
     save_sent,
 )
 from dunwell.contact.notices.send_notice import send_notice
@@ -61,7 +61,7 @@ _FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, ToldOccasion], Awaitable[No
 log = structlog.get_logger(__name__)
 
 
-async def tell_occasions(resources: Resources, writer: NoticeWriter) -> int:
+async def plan_occasions(resources: Resources, writer: NoticeWriter) -> int:
     """Occasions looked at; 0 when nothing was left."""
     async with resources.database.connection() as connection:
         found = await find_due(connection, resources.clock.now(), _SET_SIZE)
@@ -123,7 +123,7 @@ async def _send(
             notice = writer.write(work.merchant, addressee, standing.facts)
         sent = await send_notice(work, resources.keys, notice)
         if isinstance(sent, TooMany):
-            await put_off(work.tx, occasion, sent.again_at)
+            await postpone_occasion(work.tx, occasion, sent.again_at)
             return True
         if isinstance(sent, UUID):
             await save_sent(work.tx, occasion, sent)

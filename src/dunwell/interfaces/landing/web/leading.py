@@ -15,7 +15,7 @@ from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.responses import answer_redirect
 
 
-def lead_on(show: Run) -> Run:
+def redirect_to_latest(show: Run) -> Run:
     """show: the page, which says that nothing was opened where that is so."""
 
     async def run(site: DebtorSite, visit: DebtorRequest) -> Response:

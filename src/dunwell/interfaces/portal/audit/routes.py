@@ -192,7 +192,7 @@ async def show_audit(site: PortalSite, visit: PortalRequest, access: MerchantAcc
 
 
 @takes_form_at_merchant
-async def take_export(
+async def submit_export(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The rows that the filters leave, as CSV."""
@@ -204,7 +204,9 @@ async def take_export(
 
 
 @at_merchant
-async def go_to_audit(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def redirect_to_audit(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """The address that only takes forms, opened by hand."""
     return site.redirect(visit, access, "audit")
 
@@ -248,5 +250,5 @@ def _as_json(wanted: AuditFilter) -> dict[str, object]:
 
 PAGES: RoutedPages = {
     "audit": {"GET": show_audit},
-    "audit_export": {"GET": go_to_audit, "POST": take_export},
+    "audit_export": {"GET": redirect_to_audit, "POST": submit_export},
 }

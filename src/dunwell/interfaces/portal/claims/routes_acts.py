@@ -27,7 +27,7 @@ from dunwell.interfaces.portal.claims.views import ActPage, describe_head
 from dunwell.interfaces.portal.render.labels import FAULT_TEXTS
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id
+from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id
 from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -225,7 +225,7 @@ async def show_act(site: PortalSite, visit: PortalRequest, access: MerchantAcces
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
     async with site.work(access) as work:
         seen = await load_seen(work, claim_id)
-        view = await look_at_claim(work, access, claim_id)
+        view = await open_claim(work, access, claim_id)
     if act.is_for_active and not describe_head(view).is_active:
         return site.redirect(visit, access, "claim", claim_id=claim_id)
     language = site.frame(visit, access).language
@@ -236,7 +236,7 @@ async def show_act(site: PortalSite, visit: PortalRequest, access: MerchantAcces
 
 
 @takes_form_at_merchant
-async def take_act(
+async def submit_act(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """1. look whether the claim is as it was seen, and lock it
@@ -263,7 +263,7 @@ async def take_act(
         faults, refused = [("", refusal.text)], 409
     async with site.work(access) as work:
         seen = await load_seen(work, claim_id)
-        view = await look_at_claim(work, access, claim_id)
+        view = await open_claim(work, access, claim_id)
     values = {name: fields.text(name) for name in act.names}
     return _answer(
         site, visit, access, (view, seen), values=values, faults=faults, status=refused or 422
@@ -277,7 +277,7 @@ async def _answer_conflict(
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
     async with site.work(access) as work:
         seen = await load_seen(work, claim_id)
-        view = await look_at_claim(work, access, claim_id)
+        view = await open_claim(work, access, claim_id)
         life = await read_claim_life(work, claim_id)
     changed = [each for each in life if each.at >= find_last_seen(fields["revision"])]
     values = {name: fields.text(name) for name in act.names}
@@ -323,4 +323,4 @@ def _find_act(visit: PortalRequest, access: MerchantAccess) -> ClaimAct:
     return act
 
 
-PAGES: RoutedPages = {"claim_act": {"GET": show_act, "POST": take_act}}
+PAGES: RoutedPages = {"claim_act": {"GET": show_act, "POST": submit_act}}

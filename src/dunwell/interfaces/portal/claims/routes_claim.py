@@ -20,7 +20,7 @@ from dunwell.interfaces.portal.claims.views import (
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, in_preview_turn
-from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -36,7 +36,7 @@ from dunwell.platform.errors import NotFound
 async def show_claim(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     claim_id, chip = read_claim_id(visit), visit.ask("show")
     async with site.work(access) as work:
-        view = await look_at_claim(work, access, claim_id)
+        view = await open_claim(work, access, claim_id)
         explanation = await explain_claim(work, site.resources.keys, claim_id)
         life = await read_claim_life(work, claim_id)
         documents = await list_all_attachments(work, claim_id)
@@ -69,7 +69,7 @@ async def show_explanation(
 ) -> Response:
     claim_id = read_claim_id(visit)
     async with site.work(access) as work:
-        view = await look_at_claim(work, access, claim_id)
+        view = await open_claim(work, access, claim_id)
         explanation = await explain_claim(work, site.resources.keys, claim_id)
     return site.answer_at(visit, access, ExplanationPage(describe_head(view), explanation))
 
@@ -78,7 +78,7 @@ async def show_explanation(
 async def show_message(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     claim_id, message_id = read_claim_id(visit), read_id(visit, "message_id")
     async with site.work(access) as work:
-        view = await look_at_claim(work, access, claim_id)
+        view = await open_claim(work, access, claim_id)
         message = await get_communication(work, message_id)
         seal = await read_seal(work, message_id)
     if message.claim_id != claim_id:
@@ -104,7 +104,7 @@ async def show_account(site: PortalSite, visit: PortalRequest, access: MerchantA
     assert frame.today is not None
     on = read_day(visit.ask("on")) or frame.today
     async with site.work(access) as work:
-        view = await look_at_claim(work, access, claim_id)
+        view = await open_claim(work, access, claim_id)
         account = await read_account(work, claim_id, on)
     return site.answer(frame, StatementPage(describe_head(view), on, account))
 
@@ -114,7 +114,7 @@ async def send_document(site: PortalSite, visit: PortalRequest, access: Merchant
     """As a download: what others have written opens nowhere beside us."""
     claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
     async with site.work(access) as work:
-        await look_at_claim(work, access, claim_id)
+        await open_claim(work, access, claim_id)
         attached = await read_attachment(work, claim_id, attachment_id)
     content = await site.storage.load(attached.storage_key)
     name = name_for_reader(attached.friendly_name, attached.content_type)
@@ -130,7 +130,7 @@ async def show_debtors_page(
     claim_id = read_claim_id(visit)
     is_link_only = visit.ask("level") == "link"
     async with site.work(access) as work:
-        await look_at_claim(work, access, claim_id)
+        await open_claim(work, access, claim_id)
         preview = await prepare_claim_preview(
             site.debtors, work, claim_id, is_link_only=is_link_only
         )

@@ -90,7 +90,7 @@ async def _count(work: Work, order: ClaimOrder, wanted: ClaimFilter) -> tuple[in
 
 
 @takes_form_at_merchant
-async def take_view(
+async def submit_view(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Keeps the filters of the list under a name."""
@@ -118,7 +118,9 @@ async def drop_view(
 
 
 @at_merchant
-async def go_to_list(_site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
+async def redirect_to_list(
+    _site: PortalSite, _visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """An address that only takes forms, opened by hand."""
     return answer_redirect(build_address("claims", merchant_id=access.merchant_id))
 
@@ -140,6 +142,6 @@ def _is_same(query: str, filters: Filters) -> bool:
 
 PAGES: RoutedPages = {
     "claims": {"GET": show_claims},
-    "views": {"GET": go_to_list, "POST": take_view},
-    "view_end": {"GET": go_to_list, "POST": drop_view},
+    "views": {"GET": redirect_to_list, "POST": submit_view},
+    "view_end": {"GET": redirect_to_list, "POST": drop_view},
 }

@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.replies.store import UnseenReply
 from dunwell.cases.replies.take_reply import MOST_LISTED, list_unseen
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import settle_unknown
+from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
 from dunwell.contact.messages.communications.communication import (
     CommunicationState,
     FoundCommunication,
@@ -107,7 +107,7 @@ async def show_settling(site: PortalSite, visit: PortalRequest, access: Merchant
 
 
 @takes_form_at_merchant
-async def settle(
+async def resolve(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of two who settle at once the second is told what the first said."""
@@ -117,7 +117,7 @@ async def settle(
     try:
         async with site.work(access) as work:
             message_id = read_id(visit, "message_id")
-            await settle_unknown(work, message_id, was_sent=outcome == "sent")
+            await resolve_unknown_contact(work, message_id, was_sent=outcome == "sent")
     except InvalidState:
         return site.redirect(visit, access, "messages", state="UNKNOWN", done="settled_before")
     return site.redirect(visit, access, "messages", state="UNKNOWN", done="settled")
@@ -126,5 +126,5 @@ async def settle(
 PAGES: RoutedPages = {
     "messages": {"GET": show_messages},
     "replies": {"GET": show_replies},
-    "settle": {"GET": show_settling, "POST": settle},
+    "settle": {"GET": show_settling, "POST": resolve},
 }

@@ -9,9 +9,9 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.users.user import SignedIn
-from dunwell.contact.sending.batches.after_restore.settle_doubted import settle_doubted
+from dunwell.contact.sending.batches.after_restore.settle_doubted import resolve_doubted_letters
 from dunwell.contact.sending.store import Unplaced, UnplacedKind
-from dunwell.contact.sending.unmatched import list_unplaced, look_at_unplaced
+from dunwell.contact.sending.unmatched import list_unplaced, mark_unmatched_as_seen
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
@@ -158,7 +158,7 @@ async def show_asked(site: PortalSite, visit: PortalRequest, person: SignedIn) -
 
 
 @takes_form
-async def settle(
+async def resolve_letters(
     site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
 ) -> Response:
     """Of two who settle the same letters at once the second is told; what it chose stays."""
@@ -169,7 +169,7 @@ async def settle(
         return await _answer_asked(site, visit, person=person, typed=fields, fault=fault)
     line = visit.path_params["line"]
     async with site.resources.database.transaction() as tx:
-        settled = await settle_doubted(
+        settled = await resolve_doubted_letters(
             tx, person.actor, site.resources, line=line, keys=keys, was_released=was_released
         )
     done = "settled" if settled == len(keys) else "settled_partly" if settled else "settled_before"
@@ -225,13 +225,13 @@ async def show_unplaced(site: PortalSite, visit: PortalRequest, person: SignedIn
 
 
 @takes_form
-async def look_at(
+async def mark_as_seen(
     site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
 ) -> Response:
     """Of two who look at once the second is told."""
     kind, resources = _read_kind(fields["of"]), site.resources
     async with resources.database.transaction() as tx:
-        is_first = await look_at_unplaced(
+        is_first = await mark_unmatched_as_seen(
             tx, person.actor, kind, _read_unmatched_key(fields["key"]),
             real_now=resources.clock.now(), ids=resources.ids,
         )  # fmt: skip
@@ -255,6 +255,6 @@ PAGES: RoutedPages = {
     "lines": {"GET": show_lines},
     "letter_batches": {"GET": show_batches},
     "letter_batch": {"GET": show_batch},
-    "letters_asked": {"GET": show_asked, "POST": settle},
-    "unplaced": {"GET": show_unplaced, "POST": look_at},
+    "letters_asked": {"GET": show_asked, "POST": resolve_letters},
+    "unplaced": {"GET": show_unplaced, "POST": mark_as_seen},
 }

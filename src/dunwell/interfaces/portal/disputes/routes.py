@@ -52,7 +52,7 @@ from dunwell.interfaces.portal.web.guards import (
     in_preview_turn,
     takes_form_at_merchant,
 )
-from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -122,7 +122,7 @@ async def show_dispute(site: PortalSite, visit: PortalRequest, access: MerchantA
 
 
 @takes_form_at_merchant
-async def take_answer(
+async def submit_response(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Keeps what was written, whichever button it was; then on to the preview, or back."""
@@ -172,7 +172,7 @@ async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantA
 
 
 @takes_form_at_merchant
-async def take_sending(
+async def submit_sending(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
@@ -194,7 +194,7 @@ async def send_file(site: PortalSite, visit: PortalRequest, access: MerchantAcce
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
     file_id = read_id(visit, "file_id")
     async with site.work(access) as work:
-        await look_at_claim(work, access, claim_id)
+        await open_claim(work, access, claim_id)
         file = await get_evidence(work, claim_id, dispute_id, file_id)
     content = await site.storage.load(file.storage_key)
     return answer_file(content, file.content_type, file.name)
@@ -203,7 +203,7 @@ async def send_file(site: PortalSite, visit: PortalRequest, access: MerchantAcce
 async def _load(work: Work, access: MerchantAccess, visit: PortalRequest) -> _Case:
     """Raises NotFound, also for a dispute of another claim."""
     claim_id, dispute_id = read_claim_id(visit), read_id(visit, "dispute_id")
-    claim = await look_at_claim(work, access, claim_id)
+    claim = await open_claim(work, access, claim_id)
     listed = (await list_claim_disputes(work, claim_id, limit=100)).items
     found = next((each for each in listed if each.dispute.dispute_id == dispute_id), None)
     if found is None:
@@ -279,7 +279,7 @@ def _read_revision(fields: FormFields) -> int:
 
 PAGES: RoutedPages = {
     "disputes": {"GET": show_inbox},
-    "dispute": {"GET": show_dispute, "POST": take_answer},
-    "dispute_preview": {"GET": show_preview, "POST": take_sending},
+    "dispute": {"GET": show_dispute, "POST": submit_response},
+    "dispute_preview": {"GET": show_preview, "POST": submit_sending},
     "dispute_file": {"GET": send_file},
 }

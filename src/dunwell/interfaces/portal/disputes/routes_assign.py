@@ -15,7 +15,7 @@ from dunwell.platform.errors import EditConflict, InvalidState, ValidationError
 
 
 @takes_form_at_merchant
-async def take_assignee(
+async def submit_assignee(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of two who give it away at once the second is told, and the page shows whose it is."""
@@ -53,7 +53,9 @@ async def confirm_person(
 
 
 @at_merchant
-async def go_to_dispute(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def redirect_to_dispute(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
     async with site.work(access) as work:
         await check_claim(work, read_claim_id(visit))
@@ -62,6 +64,6 @@ async def go_to_dispute(site: PortalSite, visit: PortalRequest, access: Merchant
 
 
 PAGES: RoutedPages = {
-    "dispute_assign": {"GET": go_to_dispute, "POST": take_assignee},
-    "dispute_right_person": {"GET": go_to_dispute, "POST": confirm_person},
+    "dispute_assign": {"GET": redirect_to_dispute, "POST": submit_assignee},
+    "dispute_right_person": {"GET": redirect_to_dispute, "POST": confirm_person},
 }

@@ -24,7 +24,7 @@ async def show_texts(site: PortalSite, visit: PortalRequest, access: MerchantAcc
 
 
 @takes_form_at_merchant
-async def take_text(
+async def submit_template(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     name, text = fields.text("name"), fields.text("text")
@@ -47,7 +47,9 @@ async def drop_text(
 
 
 @at_merchant
-async def go_to_texts(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def redirect_to_templates(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     return site.redirect(visit, access, "answer_texts")
 
 
@@ -65,6 +67,6 @@ async def _answer(
 
 
 PAGES: RoutedPages = {
-    "answer_texts": {"GET": show_texts, "POST": take_text},
-    "answer_text_end": {"GET": go_to_texts, "POST": drop_text},
+    "answer_texts": {"GET": show_texts, "POST": submit_template},
+    "answer_text_end": {"GET": redirect_to_templates, "POST": drop_text},
 }

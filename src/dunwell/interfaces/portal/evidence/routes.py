@@ -14,7 +14,7 @@ from dunwell.core.files.read_attachments import read_attachment
 from dunwell.core.files.storage import ContentMissing
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, Run, at_merchant
-from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_file
@@ -115,7 +115,7 @@ def _show_pages(find: _Find) -> Run:
         async with site.work(access) as work:
             found = await find(work, visit)
             claim_id = read_claim_id(visit)
-            claim = await look_at_claim(work, access, claim_id, file=found.file_id)
+            claim = await open_claim(work, access, claim_id, file=found.file_id)
         why, pages = await _try(site, access, found, page)
         shown = PicturesPage(
             file=found.file,

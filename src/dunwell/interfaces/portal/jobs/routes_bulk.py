@@ -110,7 +110,7 @@ def _read_id(text: str) -> UUID | None:
 
 
 @takes_form_at_merchant
-async def take_bulk(
+async def submit_bulk(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """1. read what is asked, and select
@@ -148,7 +148,7 @@ async def take_bulk(
 
 
 @takes_form_at_merchant
-async def take_export(
+async def submit_export(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The list as CSV, by the worker."""
@@ -160,7 +160,9 @@ async def take_export(
 
 
 @at_merchant
-async def go_to_claims(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def redirect_to_claims(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     return site.redirect(visit, access, "claims")
 
 
@@ -198,6 +200,6 @@ def _plain(value: object) -> object:
 
 
 PAGES: RoutedPages = {
-    "bulk": {"GET": go_to_claims, "POST": take_bulk},
-    "export": {"GET": go_to_claims, "POST": take_export},
+    "bulk": {"GET": redirect_to_claims, "POST": submit_bulk},
+    "export": {"GET": redirect_to_claims, "POST": submit_export},
 }

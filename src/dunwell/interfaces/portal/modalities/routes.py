@@ -26,7 +26,7 @@ from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.assigning import list_choices, read_assignee, read_whose
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import look_at_claim, read_claim_id, read_id
+from dunwell.interfaces.portal.web.looking import open_claim, read_claim_id, read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -126,7 +126,7 @@ async def show_plan(site: PortalSite, visit: PortalRequest, access: MerchantAcce
 
 
 @takes_form_at_merchant
-async def take_answer(
+async def submit_answer(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """The same answer again changes nothing; the other one is told to the second of two."""
@@ -149,7 +149,7 @@ async def take_answer(
 
 
 @takes_form_at_merchant
-async def take_assignee(
+async def submit_assignee(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of two who give it away at once the second is told, and the page shows whose it is."""
@@ -167,7 +167,9 @@ async def take_assignee(
 
 
 @at_merchant
-async def go_to_plan(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def redirect_to_plan(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
     async with site.work(access) as work:
         await check_claim(work, read_claim_id(visit))
@@ -186,7 +188,7 @@ async def _answer(
 ) -> Response:
     claim_id, plan_id = read_claim_id(visit), read_id(visit, "plan_id")
     async with site.work(access) as work:
-        claim = await look_at_claim(work, access, claim_id)
+        claim = await open_claim(work, access, claim_id)
         listed = await list_claim_modalities(work, claim_id, limit=100)
         assignees = await read_assignees(work, [plan_id])
         colleagues = await list_choices(work, access)
@@ -223,6 +225,6 @@ def _find_answer_days(access: MerchantAccess, plans: Sequence[Modality]) -> Mapp
 
 PAGES: RoutedPages = {
     "plans": {"GET": show_plans},
-    "plan": {"GET": show_plan, "POST": take_answer},
-    "plan_assign": {"GET": go_to_plan, "POST": take_assignee},
+    "plan": {"GET": show_plan, "POST": submit_answer},
+    "plan_assign": {"GET": redirect_to_plan, "POST": submit_assignee},
 }

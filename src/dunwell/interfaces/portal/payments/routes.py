@@ -169,7 +169,7 @@ async def show_payment(site: PortalSite, visit: PortalRequest, access: MerchantA
 
 
 @takes_form_at_merchant
-async def take_back(
+async def submit_reversal(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Of two people the second finds the claim changed, and nothing is done twice."""
@@ -266,6 +266,6 @@ async def _ask_provider(site: PortalSite, visit: PortalRequest, access: Merchant
 PAGES: RoutedPages = {
     "payments": {"GET": show_payments},
     "payment_find": {"GET": find_claim_to_pay},
-    "payment": {"GET": show_payment, "POST": take_back},
+    "payment": {"GET": show_payment, "POST": submit_reversal},
     "payment_request": {"GET": show_request, "POST": change_request},
 }

@@ -23,7 +23,7 @@ from dunwell.interfaces.portal.rules.views import (
     RulesPage,
     check_may,
     list_shown,
-    look,
+    open_rules,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -75,7 +75,7 @@ async def change_default(
     wanted = fields["default"]
     try:
         async with site.work(access) as work:
-            looked = await look(work)
+            looked = await open_rules(work)
             ids = {row.name: row.workflow_id for row in looked.view.workflows.values()}
             edit = SetDefault(ids.get(wanted), _read_id(fields["known_default"]))
             await edit_rules_draft(work, edit)
@@ -94,7 +94,7 @@ async def _answer(
 ) -> Response:
     check_may(access)
     async with site.work(access) as work:
-        looked = await look(work)
+        looked = await open_rules(work)
     return site.answer_at(visit, access, _make_page(visit, access, looked, default_typed), status)
 
 
@@ -148,7 +148,7 @@ async def send_file(site: PortalSite, _visit: PortalRequest, access: MerchantAcc
 
 
 @takes_form_at_merchant
-async def take_file(
+async def submit_file(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Looked at first, when that is asked for; else it becomes the draft."""
@@ -247,6 +247,6 @@ def _split(pointer: str) -> list[str]:
 PAGES: RoutedPages = {
     "rules": {"GET": show_rules, "POST": change_list},
     "rules_default": {"GET": show_rules, "POST": change_default},
-    "rules_file": {"GET": show_file, "POST": take_file},
+    "rules_file": {"GET": show_file, "POST": submit_file},
     "rules_download": {"GET": send_file},
 }

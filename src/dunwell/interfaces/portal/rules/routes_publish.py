@@ -21,8 +21,8 @@ from dunwell.interfaces.portal.rules.views import (
     VersionsPage,
     check_may,
     list_shown,
-    look,
     name_writers,
+    open_rules,
 )
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -81,7 +81,7 @@ async def _answer_publishing(
 ) -> Response:  # fmt: skip
     check_may(access)
     async with site.work(access) as work:
-        looked, own = await look(work), name_author(work)
+        looked, own = await open_rules(work), name_author(work)
     if looked.view.drafted is None:
         return site.redirect(visit, access, "rules", done="nothing")
     by_author: dict[str, list[RulesDraftChange]] = {}

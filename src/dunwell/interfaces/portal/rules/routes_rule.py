@@ -123,7 +123,7 @@ async def show_rule(site: PortalSite, visit: PortalRequest, access: MerchantAcce
 
 
 @takes_form_at_merchant
-async def take_rule(
+async def submit_rule(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     check_may(access)
@@ -218,4 +218,4 @@ async def _find_marks(work: Work, checked: CheckedRule) -> Marks:
     return find_marks(rulebook, checked.rule, checked.overlaps)
 
 
-PAGES: RoutedPages = {"rule": {"GET": show_rule, "POST": take_rule}}
+PAGES: RoutedPages = {"rule": {"GET": show_rule, "POST": submit_rule}}

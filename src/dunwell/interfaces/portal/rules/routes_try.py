@@ -22,7 +22,7 @@ from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.rules.views import EffectPage, ShownPossibility, TryPage, check_may
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
-from dunwell.interfaces.portal.web.looking import look_at_claim
+from dunwell.interfaces.portal.web.looking import open_claim
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
@@ -63,7 +63,7 @@ async def show_trial(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         rulebook, is_draft = await _choose(work, view, visit.ask("rules"))
         facts, claim_id = None, await _find_claim(work, reference) if reference else None
         if claim_id is not None:
-            await look_at_claim(work, access, claim_id)
+            await open_claim(work, access, claim_id)
             facts = await find_claim_facts(work, claim_id)
     page = _make_page(access, view, rulebook, is_draft=is_draft, facts=facts)
     page = msgspec.structs.replace(page, reference=reference, claim_id=claim_id)

@@ -300,7 +300,7 @@ def check_may(access: MerchantAccess, right: Right = Right.CONFIGURE) -> None:
         raise NotFound("There is no such page.")
 
 
-async def look(work: Work) -> OpenedRules:
+async def open_rules(work: Work) -> OpenedRules:
     work.need(Right.READ_CLAIMS)
     view = await read_rules(work)
     rulebook = await make_rulebook(work.tx, work.merchant, view.edited, None)

@@ -43,7 +43,9 @@ async def send_file(site: PortalSite, _visit: PortalRequest, access: MerchantAcc
 
 
 @at_merchant
-async def go_to_file(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def redirect_to_file(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess
+) -> Response:
     """From the address of what would change, reloaded or in another language."""
     need_configure(access)
     return site.redirect(visit, access, "settings_file")
@@ -55,7 +57,7 @@ def _is_applied(_visit: PortalRequest, fields: FormFields) -> bool:
 
 @takes_upload_at_merchant
 @confirmed(SensitiveAction.MERCHANT_FILE, when=_is_applied)
-async def take_file(
+async def submit_file(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
     """do: "apply" makes it so, when nothing was changed since it was shown."""
@@ -147,5 +149,5 @@ async def _export(site: PortalSite, access: MerchantAccess) -> str:
 PAGES: RoutedPages = {
     "settings_file": {"GET": show_file},
     "settings_yaml": {"GET": send_file},
-    "settings_changes": {"GET": go_to_file, "POST": take_file},
+    "settings_changes": {"GET": redirect_to_file, "POST": submit_file},
 }

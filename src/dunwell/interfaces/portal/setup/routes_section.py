@@ -151,7 +151,7 @@ def _changes_bank_account(visit: PortalRequest, fields: FormFields) -> bool:
 
 @takes_upload_at_merchant
 @confirmed(SensitiveAction.BANK_ACCOUNT, when=_changes_bank_account)
-async def take_section(
+async def submit_section(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, upload: Upload
 ) -> Response:
     """do: "look" shows the form again with what was typed, "save" is said on the page that shows
@@ -295,5 +295,5 @@ def _list_hidden(typed: Typed) -> list[tuple[str, str]]:
 
 PAGES: RoutedPages = {
     "settings_logo": {"GET": show_logo},
-    "settings_section": {"GET": show_section, "POST": take_section},
+    "settings_section": {"GET": show_section, "POST": submit_section},
 }

@@ -28,7 +28,7 @@ from dunwell.cases.rollout.trials.simulate import (
 from dunwell.cases.rollout.trials.writing import ShownPlaceholder, open_trial, show_placeholders
 from dunwell.contact.escalation.calendars import name_holiday
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.text_places import TextPlace, Written, put_text, read_text
+from dunwell.core.workflows.text_places import TextPlace, Written, read_text, replace_text
 from dunwell.interfaces.portal.render.labels import TEXT_FAULTS, describe_text_fault
 from dunwell.interfaces.portal.texts.views import (
     SimulationPage,
@@ -97,7 +97,7 @@ class _Typed:
 
 
 @takes_form_at_merchant
-async def take_text(
+async def submit_text(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Checks what was typed, puts a placeholder into it, or saves it in the draft."""
@@ -148,7 +148,7 @@ async def _describe(
         place = read_place(visit, opened.definition)
         standing = read_text(opened.definition, place)
         typed = typed or _Typed(standing or Written())
-        wanted = put_text(opened.definition, place, typed.written)
+        wanted = replace_text(opened.definition, place, typed.written)
         placeholders, message, problem = await _prepare_sample(site, work, wanted, place)
     sample = None
     try:
@@ -281,6 +281,6 @@ def _name_holidays(
 
 PAGES: RoutedPages = {
     "texts": {"GET": show_texts},
-    "text": {"GET": show_text, "POST": take_text},
+    "text": {"GET": show_text, "POST": submit_text},
     "simulate": {"GET": show_simulation},
 }

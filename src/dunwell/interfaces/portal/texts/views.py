@@ -19,7 +19,7 @@ from dunwell.cases.rollout.trials.writing import ShownPlaceholder
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.text_places import Group, TextPlace, Written
 from dunwell.interfaces.portal.web.access import MerchantAccess
-from dunwell.interfaces.portal.web.looking import find_typed_claims, look_at_claim, read_id
+from dunwell.interfaces.portal.web.looking import find_typed_claims, open_claim, read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
@@ -85,7 +85,7 @@ async def find_subject(work: Work, visit: PortalRequest, access: MerchantAccess)
     found = await find_typed_claims(work, typed)
     if len(found) != 1:
         return Subject(case, typed, is_unknown=True)
-    await look_at_claim(work, access, found[0])
+    await open_claim(work, access, found[0])
     return Subject(case, typed, found[0])
 
 

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.users.factors.passkeys import find_relying_party
 from dunwell.accounts.users.factors.totp import render_app_address
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.session_rules import (
     REMEMBERED,
@@ -47,8 +47,8 @@ class ShownApp:
     address: str
 
 
-def receive(site: PortalSite) -> Reception:
-    return Reception(site.resources, site.passwords)
+def receive(site: PortalSite) -> SignInServices:
+    return SignInServices(site.resources, site.passwords)
 
 
 def find_visitor(site: PortalSite, visit: PortalRequest) -> Visitor:
@@ -56,7 +56,7 @@ def find_visitor(site: PortalSite, visit: PortalRequest) -> Visitor:
     return Visitor(visit.client_host, visit.headers.get("user-agent", ""), device)
 
 
-def draw_randomness() -> bytes:
+def generate_randomness() -> bytes:
     return secrets.token_bytes(SECRET_BYTES)
 
 
@@ -86,7 +86,7 @@ def choose_next(given: str) -> str:
     return given if is_ours(given) and not given.startswith(sign_in) else build_address("portal")
 
 
-def let_in(site: PortalSite, opened: OpenedSession, to: str) -> Response:
+def start_browser_session(site: PortalSite, opened: OpenedSession, to: str) -> Response:
     """The session's cookie is new with each sign-in, whatever the browser had before; what waited
     for a second factor is over."""
     if opened.is_restricted:
@@ -145,10 +145,10 @@ def fill_door(site: PortalSite, to: str, name: str = "") -> SignInPage:
 def read_opener(site: PortalSite, visit: PortalRequest) -> str:
     """What the browser was given when it opened a link; a new one, where it has none."""
     given = visit.cookies.get(_name(_OPENER, is_secure=site.is_secure), "")
-    return given if hash_secret(given) is not None else render_secret(draw_randomness())
+    return given if hash_secret(given) is not None else render_secret(generate_randomness())
 
 
-def keep_opener(site: PortalSite, answer: Response, opener: str) -> None:
+def remember_opener(site: PortalSite, answer: Response, opener: str) -> None:
     cookie = _render(_OPENER, opener, is_secure=site.is_secure)
     answer.headers.append("Set-Cookie", cookie)
 

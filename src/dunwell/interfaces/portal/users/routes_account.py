@@ -9,9 +9,9 @@ from starlette.responses import Response
 
 from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
 from dunwell.accounts.users.factors.recovery_codes import (
+    delete_shown_codes,
     find_made_codes,
     make_codes,
-    put_codes_away,
 )
 from dunwell.accounts.users.factors.set_up_factor import (
     add_passkey,
@@ -36,18 +36,18 @@ from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.store import list_named_merchants
 from dunwell.accounts.users.user import SignedIn
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (
     ShownApp,
     count_minutes,
-    draw_randomness,
     find_visitor,
+    generate_randomness,
     has_passkeys,
-    let_in,
     read_session_secret,
     receive,
     show_app,
+    start_browser_session,
 )
 from dunwell.interfaces.portal.users.views import (
     AppPage,
@@ -97,7 +97,7 @@ async def show_password(site: PortalSite, visit: PortalRequest, person: SignedIn
 
 
 @takes_form
-async def take_password(
+async def submit_password(
     site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
 ) -> Response:
     new, asking = fields["password_new"], ask(site, visit, person, fields)
@@ -109,14 +109,16 @@ async def take_password(
     if faults:
         refusal, minutes = await check_own_password(receive(site), asking), 0
         if refusal is not None:
-            told, minutes = tell_password(refusal)
+            told, minutes = describe_password_fault(refusal)
             faults = {**faults, **told}
         return await _show_password(site, visit, person=person, faults=faults, minutes=minutes)
-    outcome = await change_password(receive(site), asking, new, draw_randomness())
+    outcome = await change_password(receive(site), asking, new, generate_randomness())
     if isinstance(outcome, OpenedSession):
-        return let_in(site, outcome, build_address("account", done="password_changed"))
+        return start_browser_session(
+            site, outcome, build_address("account", done="password_changed")
+        )
     if isinstance(outcome, WrongSignIn | TooOften | TooLongAgo):
-        faults, minutes = tell_password(outcome)
+        faults, minutes = describe_password_fault(outcome)
         return await _show_password(site, visit, person=person, faults=faults, minutes=minutes)
     return await _show_password(site, visit, person, {"password_new": outcome})
 
@@ -132,7 +134,7 @@ async def make_anew(
 ) -> Response:
     refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
     if refusal is not None:
-        faults, minutes = tell_password(refusal)
+        faults, minutes = describe_password_fault(refusal)
         return await _show_codes(site, visit, person=person, faults=faults, minutes=minutes)
     async with receive(site).work(person.actor) as work:
         await make_codes(work, person.user_id, read_session_secret(site, visit))
@@ -140,11 +142,11 @@ async def make_anew(
 
 
 @takes_form
-async def put_away(
+async def hide_codes(
     site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
 ) -> Response:
     async with receive(site).work(person.actor) as work:
-        await put_codes_away(work, read_session_secret(site, visit))
+        await delete_shown_codes(work, read_session_secret(site, visit))
     return site.redirect(visit, None, "portal")
 
 
@@ -154,7 +156,7 @@ def ask(
     return SignInChange(person, fields["password"], find_visitor(site, visit))
 
 
-def tell_password(refusal: WrongSignIn | TooOften | TooLongAgo) -> tuple[Faults, int]:
+def describe_password_fault(refusal: WrongSignIn | TooOften | TooLongAgo) -> tuple[Faults, int]:
     """What is wrong with the password that was said once more, and for how many minutes."""
     if isinstance(refusal, TooOften):
         return {"password": "TOO_OFTEN"}, count_minutes(refusal.retry_after)
@@ -189,7 +191,7 @@ async def _show_account(
     return site.answer(site.frame(visit), page, status)
 
 
-async def _has_password(work: PeopleWork, person: SignedIn) -> bool:
+async def _has_password(work: UserWork, person: SignedIn) -> bool:
     return (await read_account(work, person)).user.has_password
 
 
@@ -228,7 +230,7 @@ async def show_new_app(site: PortalSite, visit: PortalRequest, person: SignedIn)
 
 
 @takes_form
-async def take_app(
+async def submit_app(
     site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
 ) -> Response:
     """First the password, which starts one; then its first code, which confirms it."""
@@ -240,7 +242,7 @@ async def take_app(
         return site.redirect(visit, None, "account", done="app_added")
     refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
     if refusal is not None:
-        return await _show(site, visit, person, *tell_password(refusal))
+        return await _show(site, visit, person, *describe_password_fault(refusal))
     async with receive(site).work(person.actor) as work:
         await start_app(work, person.user_id, secrets.token_bytes(SECRET_BYTES))
     return site.redirect(visit, None, "account_app")
@@ -254,7 +256,7 @@ async def ask_browser(
     reception = receive(site)
     refusal = await check_own_password(reception, ask(site, visit, person, fields))
     if refusal is not None:
-        body = json.dumps({"fault": tell_password(refusal)[0]["password"]})
+        body = json.dumps({"fault": describe_password_fault(refusal)[0]["password"]})
         return Response(body, 403, media_type="application/json")
     async with reception.work(person.actor) as work:
         challenge = secrets.token_bytes(CHALLENGE_BYTES)
@@ -263,7 +265,7 @@ async def ask_browser(
 
 
 @takes_form
-async def take_passkey(
+async def submit_passkey(
     site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
 ) -> Response:
     reception, answer = receive(site), fields["answer"].encode()
@@ -311,11 +313,11 @@ async def _show(
 PAGES: RoutedPages = {
     "account": {"GET": show_account, "POST": save_profile},
     "account_sessions": {"POST": end_one},
-    "account_password": {"GET": show_password, "POST": take_password},
+    "account_password": {"GET": show_password, "POST": submit_password},
     "account_codes": {"GET": show_codes, "POST": make_anew},
-    "account_codes_away": {"POST": put_away},
-    "account_app": {"GET": show_new_app, "POST": take_app},
+    "account_codes_away": {"POST": hide_codes},
+    "account_app": {"GET": show_new_app, "POST": submit_app},
     "account_passkey_ask": {"POST": ask_browser},
-    "account_passkey": {"POST": take_passkey},
+    "account_passkey": {"POST": submit_passkey},
     "account_factor": {"POST": remove},
 }

@@ -20,14 +20,14 @@ from dunwell.accounts.users.passwords import PasswordFault
 from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (
-    draw_randomness,
     find_visitor,
+    generate_randomness,
     has_passkeys,
-    keep_opener,
-    let_in,
     read_opener,
     receive,
+    remember_opener,
     show_app,
+    start_browser_session,
 )
 from dunwell.interfaces.portal.users.views import Faults, InvitationGonePage, InvitationPage
 from dunwell.interfaces.portal.web.guards import RoutedPages
@@ -47,7 +47,7 @@ async def join(site: PortalSite, visit: PortalRequest) -> Response:
         link=visit.path_params["link"],
         opener=read_opener(site, visit),
         visitor=find_visitor(site, visit),
-        randomness=draw_randomness(),
+        randomness=generate_randomness(),
         password=password,
         code=form.get("code", "")[:100],
     )
@@ -80,7 +80,7 @@ async def join_by_passkey(site: PortalSite, visit: PortalRequest) -> Response:
         link=visit.path_params["link"],
         opener=read_opener(site, visit),
         visitor=find_visitor(site, visit),
-        randomness=draw_randomness(),
+        randomness=generate_randomness(),
         passkey=form.get("answer", "").encode(),
     )
     return await _go_on(site, visit, await join_with_passkey(receive(site), joining))
@@ -91,7 +91,7 @@ async def _go_on(
     outcome: OpenedSession | LinkFault | Mapping[str, LinkFault | PasswordFault],
 ) -> Response:  # fmt: skip
     if isinstance(outcome, OpenedSession):
-        return let_in(site, outcome, build_address("account_codes"))
+        return start_browser_session(site, outcome, build_address("account_codes"))
     if outcome is LinkFault.LINK:
         return _tell_gone(site, visit)
     return await _tell(site, visit, {"": outcome} if isinstance(outcome, LinkFault) else outcome)
@@ -106,7 +106,7 @@ async def _tell(
     if invited is None:
         return _tell_gone(site, visit)
     answer = _show(site, visit, invited=invited, faults=faults, status=status)
-    keep_opener(site, answer, opener)
+    remember_opener(site, answer, opener)
     return answer
 
 

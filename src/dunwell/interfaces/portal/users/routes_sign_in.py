@@ -19,24 +19,24 @@ from dunwell.accounts.users.sign_in.sign_in import (
     TooOften,
     WrongSignIn,
     check_password,
-    give_code,
-    give_recovery_code,
+    check_recovery_code,
+    check_totp_code,
 )
 from dunwell.accounts.users.single_sign_on.finish_attempt import SignOnFailure
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import SignedIn
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.interfaces.portal.users.door import (
     choose_next,
     count_minutes,
-    draw_randomness,
     end_before,
     fill_door,
     find_visitor,
-    let_in,
+    generate_randomness,
     read_entry,
     receive,
     render_entry_cookie,
+    start_browser_session,
 )
 from dunwell.interfaces.portal.users.views import SecondPage, SignInPage
 from dunwell.interfaces.portal.web.guards import RoutedPages, takes_form
@@ -65,7 +65,7 @@ async def show_sign_in(site: PortalSite, visit: PortalRequest) -> Response:
     return site.answer(site.frame(visit), page)
 
 
-async def take_password(site: PortalSite, visit: PortalRequest) -> Response:
+async def submit_password(site: PortalSite, visit: PortalRequest) -> Response:
     form = await visit.read_form()
     email, to = form.get("email", "")[:300], choose_next(form.get("next", ""))
     outcome = await check_password(
@@ -73,7 +73,7 @@ async def take_password(site: PortalSite, visit: PortalRequest) -> Response:
         email,
         password=form.get("password", ""),
         visitor=find_visitor(site, visit),
-        randomness=draw_randomness(),
+        randomness=generate_randomness(),
     )
     if isinstance(outcome, SignInEntry):
         answer = site.redirect(visit, None, "second", next=to)
@@ -92,15 +92,15 @@ async def show_recovery(site: PortalSite, visit: PortalRequest) -> Response:
     return _show_second(site, visit, is_recovery=True)
 
 
-async def take_code(site: PortalSite, visit: PortalRequest) -> Response:
+async def submit_code(site: PortalSite, visit: PortalRequest) -> Response:
     given, to = await _read_code(site, visit)
-    outcome = await give_code(receive(site), given)
+    outcome = await check_totp_code(receive(site), given)
     return await _go_on(site, visit, outcome, to, is_recovery=False)
 
 
-async def take_recovery_code(site: PortalSite, visit: PortalRequest) -> Response:
+async def submit_recovery_code(site: PortalSite, visit: PortalRequest) -> Response:
     given, to = await _read_code(site, visit)
-    outcome = await give_recovery_code(receive(site), given)
+    outcome = await check_recovery_code(receive(site), given)
     return await _go_on(site, visit, outcome, to, is_recovery=True)
 
 
@@ -114,15 +114,18 @@ async def ask_browser(site: PortalSite, visit: PortalRequest) -> Response:
     return Response(options, media_type="application/json")
 
 
-async def take_passkey(site: PortalSite, visit: PortalRequest) -> Response:
+async def submit_passkey(site: PortalSite, visit: PortalRequest) -> Response:
     form = await visit.read_form()
     to = choose_next(form.get("next", ""))
     outcome = await sign_in_with_passkey(
-        receive(site), form.get("answer", "").encode(), find_visitor(site, visit), draw_randomness()
+        receive(site),
+        form.get("answer", "").encode(),
+        find_visitor(site, visit),
+        generate_randomness(),
     )
     if isinstance(outcome, OpenedSession):
         await end_before(site, visit)
-        return let_in(site, outcome, to)
+        return start_browser_session(site, outcome, to)
     return _refuse(site, visit, outcome, fill_door(site, to), wrong="PASSKEY")
 
 
@@ -131,7 +134,7 @@ async def sign_out(
     site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
 ) -> Response:
     async with site.resources.database.transaction() as tx:
-        work = PeopleWork.open(site.resources, tx, person.actor)
+        work = UserWork.open(site.resources, tx, person.actor)
         await end_session(tx, person, person.session_id, work.now)
         await save_people_audit(work, "session.end", person.user_id)
         user = await load_user(tx, person.user_id)
@@ -161,7 +164,7 @@ async def _read_code(site: PortalSite, visit: PortalRequest) -> tuple[GivenCode,
         entry_secret=read_entry(site, visit),
         code=form.get("code", "")[:100],
         visitor=find_visitor(site, visit),
-        randomness=draw_randomness(),
+        randomness=generate_randomness(),
     )
     return given, choose_next(form.get("next", ""))
 
@@ -171,7 +174,7 @@ async def _go_on(
 ) -> Response:
     if isinstance(outcome, OpenedSession):
         await end_before(site, visit)
-        return let_in(site, outcome, to)
+        return start_browser_session(site, outcome, to)
     if isinstance(outcome, Gone):
         return site.redirect(visit, None, "sign_in", next=to, fault="GONE")
     return _refuse(site, visit, outcome, SecondPage(to, is_recovery))
@@ -194,10 +197,10 @@ def _refuse(
 
 
 PAGES: RoutedPages = {
-    "sign_in": {"GET": show_sign_in, "POST": take_password},
-    "second": {"GET": show_second, "POST": take_code},
-    "recovery": {"GET": show_recovery, "POST": take_recovery_code},
+    "sign_in": {"GET": show_sign_in, "POST": submit_password},
+    "second": {"GET": show_second, "POST": submit_code},
+    "recovery": {"GET": show_recovery, "POST": submit_recovery_code},
     "passkey_ask": {"POST": ask_browser},
-    "passkey": {"POST": take_passkey},
+    "passkey": {"POST": submit_passkey},
     "sign_out": {"POST": sign_out},
 }

@@ -24,21 +24,21 @@ from dunwell.accounts.users.single_sign_on.finish_attempt import (
 from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
 from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider, NotTaken
 from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
-from dunwell.accounts.users.single_sign_on.take_logout import take_logout
+from dunwell.accounts.users.single_sign_on.take_logout import process_logout
 from dunwell.accounts.users.user import SignedIn
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (
     choose_next,
     count_minutes,
-    draw_randomness,
     end_before,
     fill_door,
     find_visitor,
-    let_in,
+    generate_randomness,
     read_attempt,
     read_session_secret,
     receive,
     render_attempt_cookie,
+    start_browser_session,
 )
 from dunwell.interfaces.portal.users.views import ConfirmationPage, SignInPage, UnwelcomePage
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
@@ -48,7 +48,7 @@ from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_redirect
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import read_body
-from dunwell.platform.security_events import tell_security_event
+from dunwell.platform.security_events import log_security_event
 
 
 @takes_form
@@ -71,7 +71,7 @@ async def send_to_confirm(site: PortalSite, visit: PortalRequest, person: Signed
         raise NotFound("There is no such provider.")
     outcome = await start_attempt(
         receive(site), provider, build_address("account"), visitor=find_visitor(site, visit),
-        randomness=draw_randomness(), confirms_session=person.session_id,
+        randomness=generate_randomness(), confirms_session=person.session_id,
     )  # fmt: skip
     if isinstance(outcome, Away):
         return show_failure(site, visit, provider, "AWAY", status=503)
@@ -105,7 +105,7 @@ async def send_there(site: PortalSite, visit: PortalRequest) -> Response:
     to = choose_next(visit.ask("next"))
     outcome = await start_attempt(
         receive(site), provider, to,
-        visitor=find_visitor(site, visit), randomness=draw_randomness(),
+        visitor=find_visitor(site, visit), randomness=generate_randomness(),
     )  # fmt: skip
     if isinstance(outcome, Away):
         page = fill_door(site, to, provider.provider.name)
@@ -122,7 +122,7 @@ async def send_there(site: PortalSite, visit: PortalRequest) -> Response:
     return answer
 
 
-async def take_back(site: PortalSite, visit: PortalRequest) -> Response:
+async def finish_sign_on(site: PortalSite, visit: PortalRequest) -> Response:
     """What the address says is used once and led away from. Raises NotFound."""
     provider = _find(site, visit)
     returned = Returned(
@@ -132,14 +132,14 @@ async def take_back(site: PortalSite, visit: PortalRequest) -> Response:
         error=visit.ask("error")[:_LONGEST],
         issuer=visit.read_query("iss"),
         visitor=find_visitor(site, visit),
-        randomness=draw_randomness(),
+        randomness=generate_randomness(),
         session=read_session_secret(site, visit),
     )
     outcome = await finish_attempt(receive(site), provider, returned)
     match outcome:
         case CameIn():
             await end_before(site, visit)
-            answer = let_in(site, outcome.opened, choose_next(outcome.next_page))
+            answer = start_browser_session(site, outcome.opened, choose_next(outcome.next_page))
         case ConfirmationEnded(failure):
             # For the page, which shows who is signed in.
             await site.find_person(visit)
@@ -162,7 +162,7 @@ async def take_back(site: PortalSite, visit: PortalRequest) -> Response:
     return answer
 
 
-async def take_logout_token(site: PortalSite, visit: PortalRequest) -> Response:
+async def submit_logout_token(site: PortalSite, visit: PortalRequest) -> Response:
     """The provider's own request: no cookie, no page. Raises NotFound."""
     provider, reception = _find(site, visit), receive(site)
     body = await read_body(visit, _MOST_LOGOUT_BYTES)
@@ -171,19 +171,19 @@ async def take_logout_token(site: PortalSite, visit: PortalRequest) -> Response:
     told = await provider.read_logout(token, reception.now())
     if isinstance(told, Away):
         return Response(None, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
-    is_taken = not isinstance(told, NotTaken) and await take_logout(
+    is_taken = not isinstance(told, NotTaken) and await process_logout(
         reception, provider.provider.name, told
     )
     if is_taken:
         return Response(None, 200, {"Cache-Control": "no-store"})
-    tell_security_event("LOGOUT_FORGED")
+    log_security_event("LOGOUT_FORGED")
     refusal = {"error": "invalid_request", "error_description": "The logout token is not good."}
     return Response(
         json.dumps(refusal), 400, {"Cache-Control": "no-store"}, media_type="application/json"
     )
 
 
-async def leave(site: PortalSite, visit: PortalRequest) -> Response:
+async def sign_out_at_provider(site: PortalSite, visit: PortalRequest) -> Response:
     """Out of the provider too, where it has a way. Raises NotFound."""
     provider = _find(site, visit)
     back_to = site.resources.settings.public_url + build_address("sign_in")
@@ -213,7 +213,7 @@ PAGES: RoutedPages = {
     "account_confirm": {"GET": send_to_confirm},
     "account_confirm_ask": {"POST": ask_browser},
     "sso_start": {"GET": send_there},
-    "sso_back": {"GET": take_back},
-    "sso_logout": {"POST": take_logout_token},
-    "sso_leave": {"GET": leave},
+    "sso_back": {"GET": finish_sign_on},
+    "sso_logout": {"POST": submit_logout_token},
+    "sso_leave": {"GET": sign_out_at_provider},
 }

@@ -18,7 +18,7 @@ from dunwell.accounts.users.invite_user import RANDOM_BYTES, Invitation, invite_
 from dunwell.accounts.users.sessions.store import load_sessions
 from dunwell.accounts.users.store import NamedMerchant, list_named_merchants, list_users, load_user
 from dunwell.accounts.users.user import NewUser, SignedIn, User, UserRoles, list_effective_rights
-from dunwell.accounts.users.user_work import PeopleWork
+from dunwell.accounts.users.user_work import UserWork
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import receive
 from dunwell.interfaces.portal.users.routes_account import read_id
@@ -175,7 +175,7 @@ def _name(merchants: Sequence[NamedMerchant]) -> Mapping[int, str]:
     return {each.merchant_id: each.name for each in merchants}
 
 
-async def _require(work: PeopleWork, user_id: UUID) -> User:
+async def _require(work: UserWork, user_id: UUID) -> User:
     user = await load_user(work.tx, user_id)
     if user is None:
         raise NotFound("There is no such user.")

@@ -22,7 +22,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.factors.passkeys import find_relying_party
 from dunwell.accounts.users.own_account import SignInChange
-from dunwell.accounts.users.passwords import Reception
+from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.confirm_session import (
     confirm_by_passkey,
     confirm_by_password,
@@ -128,7 +128,7 @@ async def _confirm(
     site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
 ) -> _Refusal | None:
     """Try what the form brings. Return None if the session is confirmed."""
-    reception = Reception(site.resources, site.passwords)
+    reception = SignInServices(site.resources, site.passwords)
     visitor = Visitor(visit.client_host, visit.headers.get("user-agent", ""))
     if _PASSWORD in fields:
         outcome = await confirm_by_password(
@@ -150,7 +150,7 @@ async def _ask(
     fields: FormFields, refusal: _Refusal,
 ) -> Response:  # fmt: skip
     person, access = (who.person, who) if isinstance(who, MerchantAccess) else (who, None)
-    async with Reception(site.resources, site.passwords).work(person.actor) as work:
+    async with SignInServices(site.resources, site.passwords).work(person.actor) as work:
         ways = await find_confirmation_ways(work, person)
     is_at_provider = ways.provider is not None and site.providers.find(ways.provider) is not None
     page = ConfirmIdentityPage(

@@ -57,7 +57,7 @@ async def note_list(
         await save_audit(work, "claims.look", subject, filters=shown, shown=count)
 
 
-async def look_at_claim(
+async def open_claim(
     work: Work, access: MerchantAccess, claim_id: int, *, file: str | None = None
 ) -> ClaimView:
     """Kept in the audit log when a merchant's own staff looks. file: the id of which of its files.

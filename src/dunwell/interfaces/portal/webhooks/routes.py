@@ -202,7 +202,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 @at_merchant
-async def go_back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def redirect_back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """From the address of what was done, reloaded or in another language."""
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
@@ -331,9 +331,9 @@ async def replay_one(
 PAGES: RoutedPages = {
     "endpoints": {"GET": show_endpoints},
     "endpoint": {"GET": show_endpoint},
-    "endpoint_test": {"GET": go_back, "POST": test},
+    "endpoint_test": {"GET": redirect_back, "POST": test},
     "endpoint_secret": {"GET": show_secret, "POST": rotate},
-    "endpoint_on": {"GET": go_back, "POST": switch_on},
-    "endpoint_replay": {"GET": go_back, "POST": replay_since},
+    "endpoint_on": {"GET": redirect_back, "POST": switch_on},
+    "endpoint_replay": {"GET": redirect_back, "POST": replay_since},
     "delivery": {"GET": show_delivery, "POST": replay_one},
 }

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, look_at_draft
+from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, load_draft_for_editor
 from dunwell.core.workflows.drafts.edit_draft import Edit, edit_draft
 from dunwell.core.workflows.versions.differences import compare_part
 from dunwell.core.workflows.versions.parts import STEP_ORDER, find_step_id
@@ -59,7 +59,7 @@ async def check_part(
 ) -> PartOutcome:
     """What is wrong with what the form says. Nothing is saved."""
     work.need(Right.CONFIGURE)
-    look = await look_at_draft(work, workflow_id, {edit.part: edit.value})
+    look = await load_draft_for_editor(work, workflow_id, {edit.part: edit.value})
     problems = content.add(find_problems(look, edit.part, form))
     return PartOutcome(is_saved=False, problems=problems, seen=edit.seen)
 

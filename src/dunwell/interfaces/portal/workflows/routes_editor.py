@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.look_at_workflows import look_at_draft
+from dunwell.cases.rollout.look_at_workflows import load_draft_for_editor
 from dunwell.core.workflows.drafts.edit_draft import (
     Edit,
     double_step,
@@ -26,7 +26,7 @@ from dunwell.interfaces.portal.workflows.views_editor import (
     find_other_faults,
     list_cards,
 )
-from dunwell.interfaces.portal.workflows.views_publish import tell_faults
+from dunwell.interfaces.portal.workflows.views_publish import describe_faults
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
@@ -87,11 +87,11 @@ async def _answer(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, told: _Told, status: int = 200
 ) -> Response:
     async with site.work(access) as work:
-        look = await look_at_draft(work, read_id(visit, "workflow_id"))
+        look = await load_draft_for_editor(work, read_id(visit, "workflow_id"))
     page = EditorPage(
         look=look,
         cards=list_cards(look, access.merchant.configuration.letters.postal_days),
-        faults=tell_faults(look.definition, find_other_faults(look)),
+        faults=describe_faults(look.definition, find_other_faults(look)),
         order_revision=compute_revision(look.parts.get(STEP_ORDER)),
         currency=find_amount_format(access, look, "").currency,
         done_here=told.done,

@@ -15,14 +15,14 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.look_at_workflows import (
     MOST_COUNTED,
     LookedAtWorkflow,
-    look_at_draft,
-    look_at_workflow,
+    load_draft_for_editor,
+    load_workflow_overview,
 )
 from dunwell.cases.rollout.read_workflows import (
     LookedAtVersion,
     compare_two,
     list_versions,
-    look_at_version,
+    load_version_for_reader,
 )
 from dunwell.core.files.upload import render_disposition
 from dunwell.core.workflows.checking import read_definition
@@ -30,10 +30,10 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.document import (
     GivenDefinition,
     PlacedFault,
+    get_given_definition,
     list_places,
     order_faults,
     render_document,
-    take_given,
     unreadable_file,
 )
 from dunwell.core.workflows.drafts.save_draft import replace_draft
@@ -145,7 +145,7 @@ _TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/js
 async def show_history(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        workflow = await look_at_workflow(work, workflow_id)
+        workflow = await load_workflow_overview(work, workflow_id)
         versions = await list_versions(work, workflow_id)
     page = HistoryPage(workflow, versions[::-1], MOST_COUNTED, visit.ask("done"))
     return site.answer_at(visit, access, page)
@@ -166,7 +166,7 @@ async def restore(
     try:
         async with site.work(access) as work:
             work.need(Right.CONFIGURE)
-            version = await look_at_version(work, workflow_id, visit.path_params["version"])
+            version = await load_version_for_reader(work, workflow_id, visit.path_params["version"])
             known_id = read_known_id(fields, "known_newest")
             await replace_draft(work, workflow_id, version.definition, expected_id=known_id)
     except InvalidState:
@@ -179,8 +179,8 @@ async def _answer_version(
 ) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        workflow = await look_at_workflow(work, workflow_id)
-        version = await look_at_version(work, workflow_id, visit.path_params["version"])
+        workflow = await load_workflow_overview(work, workflow_id)
+        version = await load_version_for_reader(work, workflow_id, visit.path_params["version"])
     page = WorkflowVersionPage(
         workflow=workflow,
         version=version,
@@ -199,13 +199,13 @@ async def show_comparison(
     """Of the two that the address names; the latest and the draft, or the two latest."""
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        workflow = await look_at_workflow(work, workflow_id)
+        workflow = await load_workflow_overview(work, workflow_id)
         names = [each.name for each in await list_versions(work, workflow_id)]
         asked = [each if each in names else "" for each in map(visit.ask, ("before", "after"))]
         before = asked[0] or names[max(0, len(names) - 2)]
         after = asked[1] or names[-1]
-        one = await look_at_version(work, workflow_id, before)
-        other = await look_at_version(work, workflow_id, after)
+        one = await load_version_for_reader(work, workflow_id, before)
+        other = await load_version_for_reader(work, workflow_id, after)
     found = compare_two(one, other)
     page = ComparePage(
         workflow=workflow, names=names, before=before, after=after, verdict=found.verdict,
@@ -221,8 +221,8 @@ async def download(site: PortalSite, visit: PortalRequest, access: MerchantAcces
     if form not in _TYPES:
         raise NotFound("There is no such form of a file.")
     async with site.work(access) as work:
-        workflow = await look_at_workflow(work, workflow_id)
-        version = await look_at_version(work, workflow_id, visit.path_params["version"])
+        workflow = await load_workflow_overview(work, workflow_id)
+        version = await load_version_for_reader(work, workflow_id, visit.path_params["version"])
     return render_file(workflow, version, form, _TYPES[form])
 
 
@@ -251,7 +251,7 @@ async def show_file(site: PortalSite, visit: PortalRequest, access: MerchantAcce
 
 
 @takes_form_at_merchant
-async def take_file(
+async def submit_file(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Looked at, or made the draft; another draft by now is not overwritten."""
@@ -274,8 +274,8 @@ async def _answer(
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        look = await look_at_draft(work, workflow_id)
-        workflow = await look_at_workflow(work, workflow_id)
+        look = await load_draft_for_editor(work, workflow_id)
+        workflow = await load_workflow_overview(work, workflow_id)
     given = read.definition if read else None
     page = WorkflowFilePage(
         workflow=workflow,
@@ -305,7 +305,7 @@ async def _read(site: PortalSite, access: MerchantAccess, text: str) -> _Read:
 
 def _make(value: Any, text: str) -> tuple[GivenDefinition, Definition | list[Fault]]:
     """The definition, or what is wrong with it."""
-    given = take_given(value, text, "file")
+    given = get_given_definition(value, text, "file")
     try:
         return given, read_definition(given.document)
     except ValidationError as refusal:
@@ -317,5 +317,5 @@ PAGES: RoutedPages = {
     "workflow_version": {"GET": show_version, "POST": restore},
     "workflow_compare": {"GET": show_comparison},
     "workflow_download": {"GET": download},
-    "workflow_file": {"GET": show_file, "POST": take_file},
+    "workflow_file": {"GET": show_file, "POST": submit_file},
 }

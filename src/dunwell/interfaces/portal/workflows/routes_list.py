@@ -15,8 +15,8 @@ from dunwell.cases.rollout.delete_workflow import delete_workflow
 from dunwell.cases.rollout.look_at_workflows import (
     MOST_COUNTED,
     LookedAtWorkflow,
-    look_at_workflow,
-    look_at_workflows,
+    load_workflow_overview,
+    load_workflow_overviews,
 )
 from dunwell.cases.rollout.scenarios.save_scenario import ScenarioView, list_scenarios
 from dunwell.cases.rollout.scenarios.switch import SwitchReport, preview_switch, switch_to_workflows
@@ -157,7 +157,7 @@ async def _answer_list(
 ) -> Response:  # fmt: skip
     is_switched = access.merchant.switched_to_workflows
     async with site.work(access) as work:
-        workflows = await look_at_workflows(work) if is_switched else []
+        workflows = await load_workflow_overviews(work) if is_switched else []
         scenarios = [] if is_switched else await list_scenarios(work)
     page = WorkflowsPage(
         workflows=workflows, scenarios=scenarios, is_switched=is_switched, most=MOST_COUNTED,
@@ -203,7 +203,7 @@ async def _do(work: Work, workflow_id: UUID, wish: str, fields: FormFields) -> N
     else:
         # Nothing of ours; whoever may not change it is not told so.
         work.need(Right.CONFIGURE)
-        await look_at_workflow(work, workflow_id)
+        await load_workflow_overview(work, workflow_id)
 
 
 async def _answer_manage(
@@ -211,7 +211,7 @@ async def _answer_manage(
     faults: list[str] | None = None, refusal: str = "",
 ) -> Response:  # fmt: skip
     async with site.work(access) as work:
-        workflow = await look_at_workflow(work, read_id(visit, "workflow_id"))
+        workflow = await load_workflow_overview(work, read_id(visit, "workflow_id"))
     page = ManagePage(
         workflow=workflow, most=MOST_COUNTED, name=name or workflow.name, faults=faults or (),
         refusal=refusal, done_here=visit.ask("done"),

@@ -11,8 +11,8 @@ from dunwell.cases.rollout.look_at_workflows import (
     MOST_COUNTED,
     LookedAtDraft,
     LookedAtWorkflow,
-    look_at_draft,
-    look_at_workflow,
+    load_draft_for_editor,
+    load_workflow_overview,
 )
 from dunwell.cases.rollout.preview.effects import PreviewScope
 from dunwell.cases.rollout.preview.effects_views import NextContactsView, view_next_contacts
@@ -30,10 +30,10 @@ from dunwell.interfaces.portal.workflows.parts_shown import find_amount_format
 from dunwell.interfaces.portal.workflows.views_publish import (
     DiscardPage,
     PublishWorkflowPage,
+    describe_faults,
     group_changes,
     name_author,
     show_outlook,
-    tell_faults,
 )
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
@@ -62,7 +62,7 @@ async def publish(
     try:
         async with site.work(access) as work:
             work.need(Right.PUBLISH)
-            look = await look_at_draft(work, workflow_id)
+            look = await load_draft_for_editor(work, workflow_id)
             ticks = _read_ticks(fields, look.changes)
             await publish_workflow(
                 work, workflow_id, comment or None,
@@ -99,10 +99,10 @@ async def count_claims(
 
 
 @at_merchant
-async def go_back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+async def redirect_back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        await look_at_draft(work, workflow_id)
+        await load_draft_for_editor(work, workflow_id)
     return site.redirect(visit, access, "workflow_publish", workflow_id=workflow_id)
 
 
@@ -113,8 +113,8 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        look = await look_at_draft(work, workflow_id)
-        workflow = await look_at_workflow(work, workflow_id)
+        look = await load_draft_for_editor(work, workflow_id)
+        workflow = await load_workflow_overview(work, workflow_id)
         reached = workflow.on_current if look.verdict is VersionVerdict.MINOR else 0
         preview = await read_preview(work, look.draft_id) if look.draft_id else None
         moves = None
@@ -124,7 +124,7 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
     unticked = [each.change_id for each in unseen.unticked] if unseen else []
     page = PublishWorkflowPage(
         look=look,
-        faults=tell_faults(look.definition, look.faults),
+        faults=describe_faults(look.definition, look.faults),
         authors=group_changes(look.changes, access.actor, new=came, unticked=unticked),
         reached=reached,
         staying=_count_all(workflow) - reached,
@@ -191,7 +191,7 @@ async def _answer_discard(
     refusal: InvalidState | None = None,
 ) -> Response:
     async with site.work(access) as work:
-        look = await look_at_draft(work, read_id(visit, "workflow_id"))
+        look = await load_draft_for_editor(work, read_id(visit, "workflow_id"))
     is_in_use = refusal is not None and refusal.details.get("state") == "IN_USE"
     page = DiscardPage(
         look=look,
@@ -205,6 +205,6 @@ async def _answer_discard(
 
 PAGES: RoutedPages = {
     "workflow_publish": {"GET": show_publication, "POST": publish},
-    "workflow_preview": {"GET": go_back, "POST": count_claims},
+    "workflow_preview": {"GET": redirect_back, "POST": count_claims},
     "workflow_discard": {"GET": show_discard, "POST": discard},
 }

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, look_at_draft
+from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, load_draft_for_editor
 from dunwell.core.workflows.drafts.edit_draft import Edit
 from dunwell.core.workflows.versions.parts import SETTINGS
 from dunwell.interfaces.portal.web.access import MerchantAccess
@@ -31,7 +31,7 @@ async def show_settings_form(
 ) -> Response:
     """With an ETag, as the editor."""
     async with site.work(access) as work:
-        look = await look_at_draft(work, read_id(visit, "workflow_id"))
+        look = await load_draft_for_editor(work, read_id(visit, "workflow_id"))
     form = _open(site, visit, access, look)
     outcome = PartOutcome(is_saved=True, problems=find_problems(look, SETTINGS, form))
     page = _compose(visit, look, form, outcome)
@@ -39,13 +39,13 @@ async def show_settings_form(
 
 
 @takes_form_at_merchant
-async def take_settings(
+async def submit_settings(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     """Saves what is typed, or only checks it."""
     workflow_id, is_save = read_id(visit, "workflow_id"), fields["do"] != "check"
     async with site.work(access) as work:
-        look = await look_at_draft(work, workflow_id)
+        look = await load_draft_for_editor(work, workflow_id)
         form = _open(site, visit, access, look).fill(fields)
         content = form.read()
         edit = Edit(SETTINGS, fields["revision"], build_settings(content))
@@ -53,7 +53,7 @@ async def take_settings(
             outcome = await save_part(work, workflow_id, edit, form=form, content=content)
         else:
             outcome = await check_part(work, workflow_id, edit, form=form, content=content)
-            look = await look_at_draft(work, workflow_id, {SETTINGS: edit.value})
+            look = await load_draft_for_editor(work, workflow_id, {SETTINGS: edit.value})
     if outcome.is_saved:
         return site.redirect(
             visit, access, "workflow_settings", workflow_id=workflow_id, done="saved"
@@ -84,4 +84,4 @@ def _compose(
     )
 
 
-PAGES: RoutedPages = {"workflow_settings": {"GET": show_settings_form, "POST": take_settings}}
+PAGES: RoutedPages = {"workflow_settings": {"GET": show_settings_form, "POST": submit_settings}}

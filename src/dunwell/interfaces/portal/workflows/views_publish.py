@@ -38,7 +38,7 @@ class ToldFault(msgspec.Struct, frozen=True, gc=False):
     place: TextPlace | None
 
 
-def tell_faults(definition: Definition, faults: Sequence[Fault]) -> list[ToldFault]:
+def describe_faults(definition: Definition, faults: Sequence[Fault]) -> list[ToldFault]:
     languages = definition.settings.languages
     return [
         ToldFault(each, _find_step(definition, each.path), find_place(each.path, languages))

@@ -34,7 +34,7 @@ from dunwell.contact.escalation.contacts.outcomes.store import (
 from dunwell.contact.escalation.process import Process, find_process
 from dunwell.contact.escalation.schedule import SkipReason
 from dunwell.contact.messages.contact import LeasedContact
-from dunwell.contact.messages.guards.store import give_back
+from dunwell.contact.messages.guards.store import free_contact_days
 from dunwell.contact.sending.report import find_destination
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.events.body import EventActionStep
@@ -65,7 +65,7 @@ class AnsweredContact:
 SettledPair = tuple[AnsweredContact, ClaimNow]
 
 
-async def settle_contacts(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
+async def record_outcomes(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
     """How many were settled; those whose lease somebody else took over are left to them."""
     settled = 0
     for wave in _one_of_each_claim(answered):
@@ -111,7 +111,7 @@ async def record_answers(work: Work, pairs: Sequence[SettledPair]) -> None:
     )
     await save_settled(work.tx, work.merchant_id, work.now, rows)
     not_made = [contact_id for contact_id, state, *_ in contacts if state in _NOT_MADE]
-    await give_back(work.tx, work.merchant_id, not_made)
+    await free_contact_days(work.tx, work.merchant_id, not_made)
     events = [event for pair in pairs for event in _compose_events(work, *pair)]
     await save_events(work.tx, work.merchant_id, events, work.real_now)
 
@@ -226,7 +226,7 @@ def _compose_events(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[
     return [escalated(head, step, contact.channel, contact.communication_id)]
 
 
-async def settle_unknown(work: Work, communication_id: UUID, *, was_sent: bool) -> str:
+async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sent: bool) -> str:
     """The state the contact has now. Raises NotFound, and InvalidState if it is not UNKNOWN."""
     work.need(Right.CONTACT_SETTINGS)
     locked = await lock_contact(work.tx, work.merchant_id, communication_id)

@@ -29,7 +29,7 @@ from dunwell.contact.sending.batches.after_restore.store import (
     find_newest,
     load_loss,
     save_found,
-    settle_found,
+    save_found_letters,
 )
 from dunwell.contact.sending.batches.depot import RELEASED, LetterLine
 from dunwell.contact.sending.batches.manifest import (
@@ -62,7 +62,7 @@ async def search_released(resources: Resources, line: LetterLine) -> None:
     if not keys:
         return
     async with resources.database.transaction() as tx:
-        await settle_found(tx, keys)
+        await save_found_letters(tx, keys)
         if not doubted:
             return
         await ask(tx, gone, "GONE")

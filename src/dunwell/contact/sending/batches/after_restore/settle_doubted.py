@@ -24,7 +24,7 @@ from dunwell.platform.resources import Resources
 GONE = "its files were gone after a restore, and it was not printed"
 
 
-async def settle_doubted(
+async def resolve_doubted_letters(
     tx: Connection, actor: Actor, resources: Resources, *,
     line: str, keys: Sequence[Key], was_released: bool,
 ) -> int:  # fmt: skip

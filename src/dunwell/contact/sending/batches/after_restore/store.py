@@ -174,7 +174,7 @@ async def save_found(
     await tx.execute(_SAVE_LETTERS, *_list_keys(letters), head.batch)
 
 
-async def settle_found(tx: Connection, keys: Sequence[Key]) -> None:
+async def save_found_letters(tx: Connection, keys: Sequence[Key]) -> None:
     """Those that a manifest of the lost time names are its; those that the print service has spoken
     of are released."""
     await tx.execute(_SETTLE_FOUND, *_list_keys(keys))
