@@ -146,7 +146,7 @@ class PaymentModality(Wire, frozen=True):
     ]
     requested_at: Instant
     answered_at: Annotated[Instant | None, Meta(description="Null: not answered.")]
-    reason: Annotated[str | None, Meta(description="WireInput with a rejection.")]
+    reason: Annotated[str | None, Meta(description="Given with a rejection.")]
     ended_at: Annotated[Instant | None, Meta(description="Null: it stands.")]
     ended_reason: Annotated[
         Literal["WITHDRAWN", "BROKEN", "FULFILLED", "PASSED", "REJECTED", "CLAIM_ENDED"] | None,
