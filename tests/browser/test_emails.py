@@ -14,7 +14,8 @@ from dunwell.contact.messages.letters.sheet import Picture
 from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.contact.messages.rendering import LOGO_ID, render_email
 from dunwell.contact.notices.secrets import NOTICE_CODE_MASK
-from dunwell.contact.sending.channel import MessageImage, show_logo
+from dunwell.contact.sending.channel import MessageImage
+from dunwell.contact.sending.logo import show_logo
 from dunwell.core.workflows.definition import EmailTemplate
 from dunwell.platform.text.colors import measure_contrast
 from tests.browser.judges import ROOT, keep_screenshot, list_violations

@@ -106,7 +106,6 @@ _NO_ROW = {
         change_settings.read_settings,
         apply.preview_workflows,
         routes_list.begin_definition,
-        parts_shown.check_part,
         foresee_costs.prepare_costs, look_at_workflows.load_draft_for_editor,
         publish_workflow.plan_publication,
         preview_draft.preview_draft,
@@ -123,8 +122,6 @@ _NO_ROW = {
     ),
     "A use case that it calls writes the row.": (
         edit_rules.edit_rules_draft,
-        rules_draft.publish_rules_draft,
-        claim_holds.pause_claim, claim_holds.resume_claim,
         create_together.ClaimIntake.create,
         start_preview.start_preview,
         typed_codes.send_code,
@@ -141,8 +138,6 @@ _NO_ROW = {
         parts_shown.save_part,
         publish_workflow.publish_workflow,
         edit_text.edit_text, heed_refusals.suppress_refused_addresses,
-        edit_draft.add_step, edit_draft.double_step,
-        edit_draft.move_step, edit_draft.shift_step,
     ),
     "The use case that calls it writes the row.": (
         assign_claims.start_runs, disputes_store.save_evidence,

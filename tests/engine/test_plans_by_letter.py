@@ -98,7 +98,10 @@ def list_transfer(letter: Any) -> list[str]:
                 "16 March 2026: €34.14", "Together that is €102.40", "Kind regards",
                 "To pay by bank transfer",
             ),
-            ["To: Nordwind", f"IBAN: {IBAN}", "Amount: €34.14", "Reference: INV-1001"],
+            [
+                "Recipient: Nordwind", f"IBAN: {IBAN}", "Amount: €34.14",
+                "Payment reference: INV-1001",
+            ],
         ),
     ],
 )  # fmt: skip

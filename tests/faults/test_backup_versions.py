@@ -59,10 +59,12 @@ async def fill(cluster: Cluster, outbox: Outbox) -> None:
 
 
 async def read_all(cluster: Cluster) -> dict[str, set[str]]:
-    """The rows of every table as JSON, but for the note of the restore."""
+    """Return the rows of every table as JSON, without what a restore notes: that it restored, and
+    when it migrated."""
     tables = await cluster.run_sql(_LIST_TABLES)
     assert isinstance(tables, list)
-    return {name: await load_rows(cluster, name) for name in tables if name != "restores"}
+    noted = {"restores", "schema_migrations"}
+    return {name: await load_rows(cluster, name) for name in tables if name not in noted}
 
 
 async def dump_schema(cluster: Cluster) -> list[str]:

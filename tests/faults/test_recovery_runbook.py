@@ -237,6 +237,7 @@ async def test_web_worker_and_mail_start_as_the_page_says(
     servers: Servers, tmp_path: Path, follow: Follow
 ) -> None:
     write_certificate(tmp_path, "db.internal")
+    await asyncio.to_thread(tmp_path.chmod, 0o755)
     give_to_server(tmp_path / "key.pem")
     (tmp_path / "key.pem").chmod(0o600)
     database_port = find_free_port()

@@ -10,30 +10,33 @@ from dunwell.accounts import users as people
 from dunwell.accounts.users.user_work import UserWork
 
 _ASKING = {
-    "break_glass.set_break_glass", "single_sign_on.link_identity.link_identity",
+    "invite_user.set_break_glass", "single_sign_on.link_identity.link_identity",
     "change_user.change_place", "change_user.end_sessions", "change_user.end_user",
     "change_user.reset_other",
     "invite_user.invite_first_admin", "invite_user.invite_user", "invite_user.reset_user",
 }  # fmt: skip
 _OF_ONESELF = {
-    "confirm_session.find_confirmation_ways", "make_codes.find_made_codes",
-    "make_codes.make_codes", "make_codes.put_codes_away",
+    "sessions.confirm_session.find_confirmation_ways", "factors.recovery_codes.find_made_codes",
+    "factors.recovery_codes.make_codes", "factors.recovery_codes.delete_shown_codes",
     "own_account.change_profile", "own_account.end_own_session", "own_account.read_account",
-    "own_account.remove_own_factor", "set_up_factor.add_passkey", "set_up_factor.confirm_app",
-    "set_up_factor.find_started_app", "set_up_factor.start_app", "set_up_factor.start_passkey",
+    "own_account.remove_own_factor", "factors.set_up_factor.add_passkey",
+    "factors.set_up_factor.confirm_app",
+    "factors.set_up_factor.find_started_app", "factors.set_up_factor.start_app",
+    "factors.set_up_factor.start_passkey",
 }  # fmt: skip
 _BEHIND_ONE_THAT_ASKED_OR_PROVED = {
     "accept_invitation.enrol_passkey", "audit.save_people_audit", "audit.save_refused_sign_in",
-    "confirm_session.record_confirmation", "invite_user.check_merchants",
-    "invite_user.require_user", "open_session.open_session", "passkey_sign_in.find_passkey_user",
-    "local_sign_in.tell_break_glass", "user_mails.mail_user",
-    "second_factor_limit.is_code_accepted", "second_factor_limit.record_wrong_code",
-    "single_sign_on.let_in.let_in",
+    "sessions.confirm_session.record_confirmation", "invite_user.check_merchants",
+    "invite_user.require_user", "sessions.open_session.open_session",
+    "sign_in.passkey_sign_in.find_passkey_user",
+    "sign_in.local_sign_in.report_break_glass", "user_mails.mail_user",
+    "sign_in.second_factor_limit.is_code_accepted", "sign_in.second_factor_limit.record_wrong_code",
+    "single_sign_on.let_in.admit_user",
 }  # fmt: skip
 
 
 def list_functions() -> Iterator[tuple[str, FunctionType]]:
-    """Those that are given a PeopleWork."""
+    """Yield those that are given a UserWork."""
     for module in pkgutil.walk_packages(people.__path__, "dunwell.accounts.users."):
         loaded = importlib.import_module(module.name)
         for name, found in vars(loaded).items():

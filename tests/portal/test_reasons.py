@@ -22,7 +22,7 @@ from tests.support.portal_world import PortalWorld, a_portal_world
 _ROOT = Path(dunwell.__file__).parent
 _TEXT_CHECKS = (
     "contact/messages/checking.py", "contact/messages/merchant_rules.py",
-    "contact/messages/merchant_rules.py", "core/workflows/definition_rules.py",
+    "contact/messages/merchant_rules.py", "core/workflows/text_rules.py",
 )  # fmt: skip
 
 

@@ -97,6 +97,8 @@ async def test_what_is_just_too_old_goes_and_what_is_just_too_young_stays(
     instants: Mapping[int, datetime] = {YOUNG: at_limit, OLD: at_limit - JUST}
     async with resources.database.transaction() as tx:
         merchant_id = (await a_merchant(tx, now=clock.now())).merchant_id
+        # What the uploads below use: each has as many bytes as its number says.
+        await insert_row(tx, "storage_use", 3, merchant_id=merchant_id)
         for number, instant in instants.items():
             given = {k: v[number - 1] if isinstance(v, list) else v for k, v in each.others.items()}
             await _insert(tx, table, number, merchant_id, {**given, each.column: instant})

@@ -13,6 +13,10 @@ from dunwell.platform.resources import Resources
 from tests.conftest import MONDAY_MORNING
 from tests.support.merchants import a_merchant
 
+_USED = """
+INSERT INTO storage_use (merchant_id, used_bytes) VALUES ($1, 4)
+ON CONFLICT (merchant_id) DO UPDATE SET used_bytes = storage_use.used_bytes + 4
+"""
 _UPLOAD = """
 INSERT INTO uploads
     (merchant_id, ticket_id, friendly_name, file_name, content_type, size_bytes, sha256,
@@ -42,6 +46,7 @@ async def an_upload(
 ) -> None:
     key = upload_key(merchant_id, ticket_id)
     await storage.save(key, b"%PDF")
+    await tx.execute(_USED, merchant_id)
     await tx.execute(_UPLOAD, merchant_id, ticket_id, key, MONDAY_MORNING)
 
 

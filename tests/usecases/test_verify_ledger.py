@@ -5,7 +5,7 @@ import dataclasses
 import pytest
 
 from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
-from dunwell.contact.messages.ledger.store import AUDITS, SealHead, load_unsealed
+from dunwell.contact.messages.ledger.store import SealHead
 from dunwell.contact.messages.ledger.verify_ledger import verify_ledger
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
@@ -194,18 +194,3 @@ async def test_another_key_makes_no_digest_of_the_ledger(house: House) -> None:
     )
     verdict = await verify_ledger(other, house.merchant.merchant_id)
     assert verdict.fault_count >= verdict.sealed_rows
-
-
-async def test_an_audit_row_from_before_it_had_values_is_as_it_was_sealed(house: House) -> None:
-    await house.rows(
-        "UPDATE audit_log SET before = NULL, after = NULL, origin = NULL, seal = NULL"
-        " WHERE merchant_id = $1 RETURNING 1"
-    )
-    async with house.resources.database.connection() as tx:
-        rows = await load_unsealed(tx, house.merchant.merchant_id, table=AUDITS, seal=7, limit=1000)
-    before = await house.rows(
-        "SELECT jsonb_build_array(7, audit_id, (extract(epoch FROM at) * 1000000)::bigint,"
-        " actor_kind, actor_id, action, subject, details)::text AS fields"
-        " FROM audit_log WHERE merchant_id = $1 ORDER BY audit_id"
-    )
-    assert [row.fields for row in rows] == [row["fields"] for row in before]

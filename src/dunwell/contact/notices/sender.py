@@ -54,9 +54,9 @@ from dunwell.contact.sending.channel import (
     Permanent,
     Temporary,
     Uncalled,
-    find_logo,
 )
 from dunwell.contact.sending.heed_refusals import suppress_refused_addresses
+from dunwell.contact.sending.logo import find_logo
 from dunwell.contact.sending.references import write_reference
 from dunwell.contact.sending.sender import Begun, RunningSet, Sender, persist_for_a_moment
 from dunwell.core.files.upload import PDF

@@ -1,6 +1,5 @@
 """The port that every channel adapter implements: one message in, one outcome out. Pure."""
 
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -9,8 +8,6 @@ from uuid import UUID
 
 from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.messages.rendering import LOGO_ID
 from dunwell.contact.sending.report import Cause
 
 
@@ -154,19 +151,3 @@ class AskableChannel(Protocol):
     async def what_became_of(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
         """Whether each was taken. Those nothing is known of are absent. Raises OSError while the
         channel is away."""
-
-
-def find_logo(merchant: Merchant, html: str | None) -> MessageImage | None:
-    """None too, where the logo was taken away since it was written: its place says the name."""
-    logo = merchant.configuration.brand.logo
-    if logo is None or logo.png is None or f'src="cid:{LOGO_ID}"' not in (html or ""):
-        return None
-    return MessageImage(LOGO_ID, "image/png", logo.png)
-
-
-def show_logo(html: str, logo: MessageImage | None) -> str:
-    """An e-mail's HTML as a page of ours shows it: with the picture itself in its place."""
-    if logo is None:
-        return html
-    encoded = b64encode(logo.content).decode()
-    return html.replace(f"cid:{logo.content_id}", f"data:{logo.content_type};base64,{encoded}")

@@ -31,6 +31,6 @@ def apply(data_dir: str | None, file: Path, plan: bool, publish: bool, is_json: 
 @click.option("--json", "is_json", is_flag=True, help="Answer as JSON.")
 def explain(data_dir: str | None, merchant: str, claim: int, is_json: bool) -> None:
     """Say why CLAIM (its id) of MERCHANT (its key) stands where it stands, and what comes next."""
-    load("dunwell.interfaces.cli.explaining:tell_explanation")(
+    load("dunwell.interfaces.cli.explaining:print_explanation")(
         data_dir, merchant, claim, is_json=is_json
     )

@@ -17,7 +17,7 @@ _CLEAR_LINE = "\r\x1b[K"
 
 def echo_json(value: Any) -> None:
     """One indented document; a msgspec struct under its names on the wire."""
-    click.echo(msgspec.json.format(msgspec.json.encode(value)))
+    click.echo(msgspec.json.format(msgspec.json.encode(value, enc_hook=str)))
 
 
 def render_table(

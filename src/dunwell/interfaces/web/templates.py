@@ -25,15 +25,16 @@ from dunwell.interfaces.web.formats import build_page_filters
 from dunwell.platform.text.translation import Language
 
 _TEXT = re.compile(
-    r"\{% trans (?P<facts>[^%]*)%\}"
+    r"\{% trans\s(?P<facts>[^%]*)%\}"
     r"(?P<text>(?:(?!\{% (?:pluralize|endtrans) %\}).)*)\{% endtrans %\}",
     re.DOTALL,
 )
 # A no-break space is part of the text, as in the catalogues.
 _BLANKS = " \t\r\n\f\v"
 _BLANK = re.compile(f"[{_BLANKS}]+")
-# A text that is passed to a macro, with or without facts.
-_GIVEN = re.compile(r'\bgettext\("(?P<text>[^"\\]*)"(?P<end>\)|, )')
+# A text that is passed to a macro, with or without facts; a long one is several strings in a row.
+_GIVEN = re.compile(r'\bgettext\(\s*(?P<text>"[^"\\]*"(?:\s+"[^"\\]*")*)(?P<end>\)|,\s)')
+_STRING = re.compile(r'"([^"]*)"')
 _FACT = re.compile(r"\{\{ (\w+) \}\}")
 _PLACE = re.compile(r"%\((\w+)\)s")
 
@@ -143,8 +144,9 @@ def _translate(words: NullTranslations, found: re.Match[str]) -> str:
 
 def _give(words: NullTranslations, found: re.Match[str]) -> str:
     """Return the translated text as a safe constant; values put into it are escaped."""
-    text = words.gettext(found["text"]).replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{text}" | safe | fill({"" if found["end"] == ", " else ")"}'
+    whole = "".join(_STRING.findall(found["text"]))
+    text = words.gettext(whole).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{text}" | safe | fill({")" if found["end"] == ")" else ""}'
 
 
 def fill(text: Markup, **facts: object) -> Markup:

@@ -33,7 +33,7 @@ from dunwell.core.claims.conditions import find_unmet
 from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.core.claims.store import load_holds
-from dunwell.core.workflows.definition import WaitStep
+from dunwell.core.workflows.definition import CheckpointStep, ContactStep, FeeStep, WaitStep
 from dunwell.core.workflows.store import load_newest
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.operations.explanation.reasons import (
@@ -103,11 +103,11 @@ async def _load_rulebook(work: Work, standing: ClaimState) -> Rulebook:
 
 _MOST_CONTACTS = 5
 _ARCHIVING = "Archiving"
-_KINDS: dict[str, StepKind] = {
-    "CommunicationStep": "COMMUNICATION",
-    "WaitStep": "WAIT",
-    "FeeStep": "FEE",
-    "CheckpointStep": "CHECKPOINT",
+_KINDS: dict[type, StepKind] = {
+    ContactStep: "COMMUNICATION",
+    WaitStep: "WAIT",
+    FeeStep: "FEE",
+    CheckpointStep: "CHECKPOINT",
 }
 
 
@@ -285,7 +285,7 @@ def _describe_next(case: _Case) -> ExplainedNextStep | None:
     return ExplainedNextStep(
         step_id=None if step is None else step.id,
         name=_ARCHIVING if step is None else step.name,
-        kind="ARCHIVE" if step is None else _KINDS[type(step).__name__],
+        kind="ARCHIVE" if step is None else _KINDS[type(step)],
         at=write_instant(at),
         outcome="SKIPPED" if unmet else "RUN",
         unmet=unmet,

@@ -17,7 +17,6 @@ from dunwell.contact.messages.merchant_rules import find_forbidden_words, find_v
 from dunwell.contact.messages.placeholders import LINE_MARK, split_sentences
 from dunwell.core.workflows.change_workflow import check_switched, open_workflow
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.definition_rules import find_text_faults
 from dunwell.core.workflows.drafts.draft_changes import find_last_change
 from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft
 from dunwell.core.workflows.drafts.store import load_open_changes
@@ -29,6 +28,7 @@ from dunwell.core.workflows.text_places import (
     read_text,
     replace_text,
 )
+from dunwell.core.workflows.text_rules import find_text_faults
 from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound
 from dunwell.platform.text.differences import compute_revision

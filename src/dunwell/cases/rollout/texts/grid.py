@@ -11,7 +11,6 @@ from dunwell.contact.escalation.schedule import list_channels
 from dunwell.contact.messages.checking import find_template_faults
 from dunwell.contact.messages.merchant_rules import find_forbidden_words, find_value_faults
 from dunwell.core.workflows.definition import ContactStep, Definition
-from dunwell.core.workflows.definition_rules import find_text_faults
 from dunwell.core.workflows.text_places import (
     Group,
     TextPlace,
@@ -19,6 +18,7 @@ from dunwell.core.workflows.text_places import (
     find_channel_texts,
     read_text,
 )
+from dunwell.core.workflows.text_rules import find_text_faults
 from dunwell.platform.errors import Fault
 
 

@@ -28,7 +28,8 @@ from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT, Enclosure, Pict
 from dunwell.contact.messages.links import TOKEN_MASK, derive_token, hash_token
 from dunwell.contact.messages.placeholders import MessageTooLarge
 from dunwell.contact.messages.rendering import MAX_PARTS, render_email, render_sms
-from dunwell.contact.sending.channel import Message, MessageFile, Permanent, find_logo
+from dunwell.contact.sending.channel import Message, MessageFile, Permanent
+from dunwell.contact.sending.logo import find_logo
 from dunwell.contact.sending.references import write_reference
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.versions.versions import Version

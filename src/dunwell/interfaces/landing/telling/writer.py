@@ -199,6 +199,7 @@ def _build_environment(language: Language) -> Environment:
         lstrip_blocks=True,
         auto_reload=False,
     )
+    environment.policies["ext.i18n.trimmed"] = True
     environment.globals.update(language=language, words=language.words)
     environment.filters.update(build_message_filters(language.code))
     environment.filters["money"] = lambda cents, currency: render_money(

@@ -87,7 +87,8 @@ async def _answer(
     error: str = "",
 ) -> Response:
     _need_sandbox(access)
-    since, came = _read(visit.ask("since")), ListPage[str]([], None)
+    since = _read(visit.ask("since"))
+    came: ListPage[str] = ListPage([], None)
     async with site.work(access) as work:
         clock = await read_clock(work)
         if since is not None:
