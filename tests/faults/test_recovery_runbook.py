@@ -27,7 +27,14 @@ from dunwell.platform.text.yaml_document import parse_yaml
 from tests.faults.installation import Installation, find_free_port, wait_until
 from tests.servers.debian import PRODUCTION
 from tests.support.certificates import write_certificate
-from tests.support.clusters import Cluster, Servers, a_shop, an_outbox_on, give_to_server
+from tests.support.clusters import (
+    Cluster,
+    Servers,
+    a_shop,
+    an_outbox_on,
+    give_to_server,
+    let_server_reach,
+)
 from tests.support.command_line import CommandLine
 from tests.support.merchant_ids import FIRST_MERCHANT_IDS
 from tests.support.operator_pages import Follow, read_blocks, read_section
@@ -237,7 +244,7 @@ async def test_web_worker_and_mail_start_as_the_page_says(
     servers: Servers, tmp_path: Path, follow: Follow
 ) -> None:
     write_certificate(tmp_path, "db.internal")
-    await asyncio.to_thread(tmp_path.chmod, 0o755)
+    let_server_reach(tmp_path)
     give_to_server(tmp_path / "key.pem")
     (tmp_path / "key.pem").chmod(0o600)
     database_port = find_free_port()

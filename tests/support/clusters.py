@@ -48,9 +48,7 @@ class Cluster:
 
     @classmethod
     def on(cls, folder: Path, binaries: Path = NEWER) -> "Cluster":
-        for parent in (folder.parent, *folder.parents):  # as root, the server's user must reach it
-            if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
-                parent.chmod(0o755)
+        let_server_reach(folder.parent)
         return cls(EmbeddedPostgres(folder, binaries))
 
     @property
@@ -117,6 +115,13 @@ class Cluster:
         )
         give_to_server(folder)
         return copy
+
+
+def let_server_reach(folder: Path) -> None:
+    """Let the user that runs servers, who is not root, enter a folder that root created."""
+    for each in (folder, *folder.parents):
+        if each.owner() == "root" and not each.stat().st_mode & 0o001:
+            each.chmod(0o755)
 
 
 def give_to_server(folder: Path) -> None:
