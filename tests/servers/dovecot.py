@@ -4,6 +4,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -82,8 +83,12 @@ class Dovecot:
                 assert answer.startswith(code), (line, answer)
 
     def forget(self, user: str) -> None:
-        """The mailbox is made anew: its numbers begin again, with another validity."""
+        """Delete the mailbox. The next one counts from 1 again under another UIDVALIDITY, which is
+        the second of its creation; so this returns when that second is surely over."""
         shutil.rmtree(self.folder / "mail" / user)
+        deleted_in = int(time.time())
+        while int(time.time()) < deleted_in + 2:
+            time.sleep(0.05)
 
 
 @contextmanager
