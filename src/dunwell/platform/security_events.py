@@ -47,6 +47,6 @@ _log = structlog.get_logger("dunwell.security")
 
 
 def log_security_event(event: SecurityEvent, **fields: object) -> None:
-    """fields: such as logs take (`kit.logging`)."""
+    """Write a log line and count the event. `fields` are those that `platform.logging` allows."""
     _EVENTS.labels(event).inc()
     _log.warning("security event", type=event, **fields)

@@ -11,7 +11,7 @@ from dunwell.accounts.installation.delivery_providers import Networks, SecretFil
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import render_pointer
 
-# Of `merchants.rights`, which stands above; a test compares them.
+# Of `accounts.merchants.rights`, which stands above; a test compares them.
 RoleName = Literal["ADMIN", "OPERATOR", "AUDITOR", "MERCHANT_USER"]
 ProviderName = Annotated[
     str,

@@ -10,7 +10,7 @@ from dunwell.platform.database.database import Connection
 
 # By the primary key.
 _LOAD = "SELECT revision, document FROM installation_revisions ORDER BY revision DESC LIMIT 1"
-# Whoever begins what is done by the one in force (`sending.batches.item_store`) holds it.
+# Whoever begins what is done by the one in force (`contact.sending.batches.store`) holds it.
 _LOCK = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR UPDATE"
 # Whoever applied another one meanwhile took the number.
 _SAVE = """

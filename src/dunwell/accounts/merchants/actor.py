@@ -30,7 +30,7 @@ class Origin:
     """Where it was done from; the audit log keeps it."""
 
     interface: Interface
-    # Of the client, as `kit.addresses.name_network` shortens it: never the whole address.
+    # Of the client, as `platform.http.addresses.name_network` shortens it: never the whole address.
     network: str | None = None
     # The id of a person's session.
     session: str | None = None

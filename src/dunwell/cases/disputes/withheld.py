@@ -3,7 +3,8 @@
 The claim's page then shows nothing of the claim and asks for nothing (`landing`). The address that
 reached the wrong person is put on the suppression list. A person who has died is not contacted
 about any claim of the merchant: the dispute keeps the identities by which guards know people, and
-everything that sends asks for them (`messages.contact_stops`). Both last until the merchant rejects
+everything that sends asks for them (`contact.messages.suppression`). Both last until the merchant
+rejects
 the dispute, confirms that this is the right person, or the debtor takes it back. Accepting the
 dispute changes neither.
 """

@@ -2,7 +2,7 @@
 
 Structs because they are made and written several times as quickly as dictionaries; an attribute
 that is None is left out. `n` numbers the claim within its set. The debtor's columns are those of
-`claims.fields`. Pure.
+`core.claims.fields`. Pure.
 """
 
 from collections.abc import Iterator, Mapping

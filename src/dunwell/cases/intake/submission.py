@@ -1,7 +1,7 @@
 """What a merchant submits as a claim (spec, Claim; CONTRACT 3): its shape and its limits.
 
-Whom it is about is said in `claims.fields`; here stand the rest of the claim, its items and its
-attachments. Money is a string of digits in minor units. Pure.
+Whom it is about is said in `core.claims.fields`; here stand the rest of the claim, its items and
+its attachments. Money is a string of digits in minor units. Pure.
 """
 
 from datetime import date
@@ -35,7 +35,7 @@ class _Part(
     frozen=True,
     forbid_unknown_fields=True,
     rename="camel",
-    # See `claims.fields`.
+    # See `core.claims.fields`.
     gc=False,
 ):
     pass

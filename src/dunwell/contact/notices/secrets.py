@@ -1,7 +1,8 @@
 """The token and the codes a notice can bear, and their masks in what is stored.
 
 All are derived from the installation's key and the notice's id, as those of messages are
-(`messages.links`, `messages.codes`): none is kept. `key_version` is that of the secret key when the
+(`contact.messages.links`, `contact.messages.codes`): none is kept. `key_version` is that of the
+secret key when the
 notice was planned; none: the one in use.
 """
 

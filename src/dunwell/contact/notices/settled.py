@@ -3,7 +3,8 @@ bounce, a delivery report), and some days on their addresses and contents are ta
 answer says is kept longer: it may come back later than that, and is then told by the next way.
 
 Nothing is sent instead of one that was asked for: the page that waits for it says so, and what to
-do. An occasion is told by the next way (`landing.telling`). That one was sent, of which kind, when
+do. An occasion is told by the next way (`interfaces.landing.telling`). That one was sent, of which
+kind, when
 and with which outcome, stays with the claim. Figures are counts by kind and channel, no personal
 data.
 """

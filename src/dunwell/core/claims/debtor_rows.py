@@ -1,4 +1,5 @@
-"""The fields of `claims.fields` as rows of `debtors`: columns for SQL, values written and read.
+"""The fields of `core.claims.fields` as rows of `debtors`: columns for SQL, values written and
+read.
 
 Statements that store or read a debtor as a whole are composed of these lists. Pure.
 """

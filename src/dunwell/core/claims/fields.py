@@ -26,7 +26,7 @@ _EMAIL = (
     r"(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$(?!\n)"
 )
 
-# A pattern's description is what a fault says was expected (`kit.shape`).
+# A pattern's description is what a fault says was expected (`platform.text.shape`).
 Text = Annotated[str, Meta(max_length=255, pattern=LINE, description=PLAIN_TEXT)]
 Reference = Annotated[str, Meta(min_length=1, max_length=255, pattern=LINE, description=PLAIN_TEXT)]
 Country = Annotated[

@@ -16,7 +16,7 @@ from PIL import Image, ImageOps
 
 from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP
 
-# As many as are taken when a file comes in (`files.content`, `files.cleaning_images`).
+# As many as are taken when a file comes in (`core.files.cleaning`, `core.files.cleaning`).
 MAX_PAGES = 500
 MAX_PIXELS = 60_000_000
 # Of a document's page: 180 dots an inch, so that a small one does not become a huge picture.

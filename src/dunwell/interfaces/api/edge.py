@@ -1,6 +1,6 @@
 """The outermost layer of a web process: what holds for every request and every answer, whichever
 application it is for. Headers that all answers bear belong here; what is bounded before a request
-is one, in `kit.http_server`."""
+is one, in `platform.http.server`."""
 
 import re
 from collections.abc import Callable, Sequence

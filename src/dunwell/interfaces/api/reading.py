@@ -114,7 +114,7 @@ def read_shape(
     all faults.
 
     `rules`: what the shape's types cannot say. When they refuse the body, the rules are asked of
-    the struct as far as it can be read: what cannot be is UNSET (`kit.checking.readable`).
+    the struct as far as it can be read: what cannot be is UNSET (`platform.text.readable`).
     """
     value, repeated = read_document(body)
     given = read_if_fits(value, shape)

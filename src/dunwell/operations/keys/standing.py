@@ -39,7 +39,8 @@ _LOCK = "SELECT version FROM key_versions ORDER BY version FOR UPDATE"
 _RETIRE = """
 UPDATE key_versions SET retired_at = now() WHERE version = $1 AND retired_at IS NULL
 """
-# Guards are kept for eight days (`messages.guards`), and bear no version: they are raised under all
+# Guards are kept for eight days (`contact.messages.guards`), and bear no version: they are raised
+# under all
 # there are, so a version that has been there for longer covers for the others.
 _GUARDS_LAST = timedelta(days=9)
 

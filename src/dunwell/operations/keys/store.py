@@ -1,4 +1,6 @@
-"""The SQL of sealing the installation's audit log, as `messages.ledger_store` has a merchant's."""
+"""The SQL of sealing the installation's audit log, as `contact.messages.ledger.store` has a
+merchant's.
+"""
 
 from collections.abc import AsyncIterator, Sequence
 from datetime import datetime

@@ -1,5 +1,5 @@
 """Verifies a part of a merchant's chain of seals: those of a page of the audit log, each against
-its rows and the seal before it. The whole chain is `messages.verify_ledger`'s.
+its rows and the seal before it. The whole chain is `contact.messages.ledger.verify_ledger`'s.
 """
 
 from dataclasses import dataclass

@@ -5,7 +5,7 @@ it run.
 Linux does it twice: Landlock takes the whole file system away (landlock(7)), and a seccomp filter
 lets no call pass except those that a parser at work needs (seccomp(2)). No maintained Python
 library offers either; both are a few numbers. On other systems, and where a kernel lacks one of
-them, the other one and the limits of `kit.children.child` still hold.
+them, the other one and the limits of `platform.children.child` still hold.
 """
 
 import ctypes

@@ -12,7 +12,7 @@ LINE = r"^[^\x00-\x1f\x7f-\x9f]*$(?!\n)"
 LINES = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 PLAIN_TEXT = "a text without control characters"
 PLAIN_LINES = "a text without control characters other than line breaks and tabs"
-# What a fault says was expected, by the pattern (`kit.shape`).
+# What a fault says was expected, by the pattern (`platform.text.shape`).
 WORDS = {LINE: PLAIN_TEXT, LINES: PLAIN_LINES}
 LINE_BREAKS = "\n\r\t"
 # What `LINES` refuses, and half a surrogate pair, which UTF-8 cannot hold and no JSON body brings.

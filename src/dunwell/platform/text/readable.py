@@ -1,8 +1,8 @@
 """Reads of a JSON value what is right in it, although other parts of it are wrong.
 
 Rules that a type cannot state (a currency that there is, a due date that is not before the item's)
-are asked of what can be read, so that their faults are told together with those that `kit.shape`
-finds. Pure.
+are asked of what can be read, so that their faults are told together with those that
+`platform.text.shape` finds. Pure.
 """
 
 from typing import Any, TypeVar

@@ -1,4 +1,4 @@
-"""Letters by a depot: handed over as files, released by a manifest (`sending.batches`).
+"""Letters by a depot: handed over as files, released by a manifest (`contact.sending.batches`).
 
 Repeatable: an id names one reference, that one file, and only what is registered as handed over
 gets into a manifest. So whatever breaks on the way, the letter is either there once or not printed.

@@ -1,5 +1,5 @@
-"""Bank transfers that a debtor has announced: nobody is dunned until the money arrives or is given
-up.
+"""Bank transfers that debtors announce. The claim's workflow stops until the money arrives or the
+time to wait for it is over.
 """
 
 from dataclasses import dataclass

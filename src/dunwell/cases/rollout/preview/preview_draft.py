@@ -61,7 +61,7 @@ class PreviewView(msgspec.Struct, frozen=True, rename="camel"):
 async def preview_draft(
     work: Work, keys: KeyRing, workflow_id: UUID, asked: PreviewScope | None = None
 ) -> DraftPreview:
-    """Reads alone. Open it in `kit.db.snapshot`, so that all claims are seen at one instant.
+    """Reads alone. Open it in `database.snapshot`, so that all claims are seen at one instant.
 
     Raises InvalidState (there is no draft) and ValidationError (days out of range).
     """

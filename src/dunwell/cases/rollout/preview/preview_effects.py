@@ -145,7 +145,7 @@ class MinorChange:
 async def preview_effects(
     work: Work, keys: KeyRing, change: MinorChange, asked: PreviewScope
 ) -> Effects:
-    """Open it in `kit.db.snapshot`, so that all claims are seen at one instant.
+    """Open it in `database.snapshot`, so that all claims are seen at one instant.
 
     Raises ValidationError (days out of range).
     """

@@ -1,9 +1,9 @@
 """Sends planned contacts, in sets of a merchant's channel: what was broken off first, then what is
 due. A channel of a merchant has one provider, so providers work independently of each other.
 
-How a set goes out is told in `sending.sender`; here is what a contact adds to it: it is rendered
-between its lease and its hand-over, from the facts of that moment, and one that may have left is
-not repeated to somebody who is not to be contacted any more.
+How a set goes out is told in `contact.sending.sender`; here is what a contact adds to it: it is
+rendered between its lease and its hand-over, from the facts of that moment, and one that may have
+left is not repeated to somebody who is not to be contacted any more.
 """
 
 import asyncio

@@ -30,7 +30,7 @@ class HeldBy(StrEnum):
     GUARD_WEEK = "GUARD_WEEK"
     QUIET_HOURS = "QUIET_HOURS"
     CONTACT_HOURS = "CONTACT_HOURS"
-    # Somebody has said that the person has died (`messages.contact_stops`).
+    # Somebody has said that the person has died (`contact.messages.suppression`).
     PERSON_DIED = "PERSON_DIED"
 
 

@@ -4,7 +4,8 @@ Started as `python -m dunwell.contact.messages.letters.printer_child`.
 
 Typst places data in one fixed layout. The child has the fonts that come with Typst and those it was
 started with ("2:/path/to/font.ttc", a face of a file), which it reads before it starts work. It is
-then confined as the child that checks uploads is (`files.inspection_child`): logos, attachments and
+then confined as the child that checks uploads is (`core.files.inspection_child`): logos,
+attachments and
 texts come from outside.
 """
 

@@ -1,8 +1,8 @@
 """Has a debtor told of something, exactly once, by a message of its own.
 
 A row is written in the transaction of the use case that it is about: it is told if that commits,
-and not again, whoever repeats it. `landing.telling` writes the message and takes the ways there are
-(`list_ways`), one after the other; `NoticeSender` sends it.
+and not again, whoever repeats it. `interfaces.landing.telling` writes the message and takes the
+ways there are (`list_ways`), one after the other; `NoticeSender` sends it.
 """
 
 from datetime import datetime

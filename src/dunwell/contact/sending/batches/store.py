@@ -171,7 +171,8 @@ def _read_waiting(row: Row) -> WaitingLetter:
 
 ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK", "TAKEN_BACK"]
 
-# Whoever applies another installation file waits for it (`installation.store.lock_installation`).
+# Whoever applies another installation file waits for it
+# (`accounts.installation.store.lock_installation`).
 _HOLD_PLACE = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR KEY SHARE"
 # What is already outside for a batch, or named by one, stays as it is. Locked in the order of keys.
 # Nothing is begun where the line does not stand any more.

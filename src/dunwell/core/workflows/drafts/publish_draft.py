@@ -48,7 +48,7 @@ async def publish_draft(
     """Number the draft by what it changes (CONTRACT 6, Versions) and publish it.
 
     `expected_id`: the draft that was looked at; another one is not published in its place. What the
-    texts say is checked by `rollout.publish_workflow`, which people and programs go through.
+    texts say is checked by `cases.rollout.publish_workflow`, which people and programs go through.
     `ticks`: what a person has looked at; who has signed in publishes nothing of a colleague's
     without them, a program or a command line is asked for none.
     Raises NotFound (no such workflow), ValidationError (the definition's faults, or control

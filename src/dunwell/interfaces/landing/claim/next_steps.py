@@ -12,7 +12,7 @@
     stopped until a day                        until when, and what follows then
     open                                       what follows
 
-What follows is the process's own forecast (`escalation.announcing`).
+What follows is the process's own forecast (`contact.escalation.forecast.forecast`).
 """
 
 from collections.abc import Collection, Sequence

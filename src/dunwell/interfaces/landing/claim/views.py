@@ -129,7 +129,7 @@ class PreviewedClaimPage(ClaimPage, frozen=True):
 
 
 class WithheldPage(Page, frozen=True):
-    """Nothing of the claim, and nothing is asked for (`disputes.withheld`)."""
+    """Nothing of the claim, and nothing is asked for (`cases.disputes.withheld`)."""
 
     template: ClassVar[str] = "withheld.html"
 

@@ -57,7 +57,7 @@ def redirect_with_session_cookie(
     site: DebtorSite, page: DebtorPageContext, held: SessionsByHandle, opened: OpenedClaimSession
 ) -> Response:
     """Redirect to the claim's page and set the cookie of its new session. If too many claims are
-    open, that page asks which to close (`landing.claim.routes_room`)."""
+    open, that page asks which to close (`interfaces.landing.claim.routes`)."""
     slot = choose_cookie_slot(held, opened.session, now=site.now())
     page = msgspec.structs.replace(page, handle=slot.handle)
     response = site.redirect(page, "claim", cookie=opened.cookie_value)

@@ -88,7 +88,9 @@ class AnswerFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 class WithheldFacts(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The dispute because of which the page shows nothing of the claim (`disputes.withheld`)."""
+    """The dispute because of which the page shows nothing of the claim
+    (`cases.disputes.withheld`).
+    """
 
     dispute_id: UUID
     reason: str

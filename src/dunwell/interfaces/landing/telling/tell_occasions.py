@@ -1,4 +1,5 @@
-"""Tells debtors what they are to be told (`notices.tell_debtor`), each occasion once.
+"""Tells debtors what they are to be told (`contact.notices.occasions.tell_debtor`), each occasion
+once.
 
 By e-mail, else by SMS, else, where it is worth one, by letter: the next way is taken where there is
 no address, where it is suppressed, where a channel refuses, and where it is reported later that a

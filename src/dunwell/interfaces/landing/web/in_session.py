@@ -51,7 +51,7 @@ def in_session(show: Show) -> Run:
 
 def in_session_with(detail: Detail[Any], *, also_withheld: bool = False) -> Callable[[Show], Run]:
     """The same for a page that shows more than the claim, which is read with it. also_withheld: the
-    page is shown although the claim is withheld (`disputes.withheld`); all others lead to the
+    page is shown although the claim is withheld (`cases.disputes.withheld`); all others lead to the
     claim's own page, which says so."""
 
     def guard(show: Show) -> Run:

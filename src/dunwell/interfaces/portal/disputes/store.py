@@ -1,5 +1,5 @@
 """The SQL of answers that were begun and not sent: rows in, values out, no rules. The dispute's end
-takes them away (`disputes.store`).
+takes them away (`cases.disputes.store`).
 """
 
 from datetime import datetime
