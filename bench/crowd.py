@@ -24,8 +24,7 @@ from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
 from dunwell.accounts.users.store import save_new_user
 from dunwell.accounts.users.user import NewUser, UserRoles
 from dunwell.accounts.users.user_work import UserWork, Visitor
-from dunwell.cases.assignment.edit_rules import edit_rules_draft
-from dunwell.cases.assignment.editing import SetDefault
+from dunwell.cases.assignment.edit_rules import SetDefault, edit_rules_draft
 from dunwell.core.events.store import save_spans
 from dunwell.core.workflows.change_workflow import find_workflow
 from dunwell.core.workflows.drafts.save_draft import save_draft

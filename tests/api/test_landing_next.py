@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.cases.modalities.bounds import PlanTerms
+from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.claim_holds import expire_holds

@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from dunwell.cases.modalities.bounds import DefermentTerms, Terms
+from dunwell.cases.modalities.limits import DefermentTerms, Terms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import Browser, Doorstep, a_doorstep

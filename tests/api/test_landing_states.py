@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.cases.modalities.bounds import Terms
+from dunwell.cases.modalities.limits import Terms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute

@@ -5,7 +5,7 @@ from datetime import timedelta
 from typing import Any
 
 from dunwell.cases.assignment.assign_claims import start_assignment
-from dunwell.cases.modalities.bounds import Terms
+from dunwell.cases.modalities.limits import Terms
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 from tests.support.definitions import a_definition

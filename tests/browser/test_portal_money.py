@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
+from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
 from dunwell.platform.clock import MovableClock
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure

@@ -5,17 +5,18 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.cases.assignment.checking import check_rules, find_unknown_names
-from dunwell.cases.assignment.hypothetical import check_hypothetical, find_facts
 from dunwell.cases.assignment.rules import (
     Rule,
     RuleSet,
     Share,
+    check_rules,
     find_rule_differences,
+    find_unknown_names,
     render_document,
     resolve_names,
     write_rules,
 )
+from dunwell.cases.assignment.try_claim import check_hypothetical, find_facts
 from dunwell.platform.errors import ValidationError
 from tests.support.rules import TODAY, A, B, C, a_condition
 

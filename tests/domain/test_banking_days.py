@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.payments.requests.transfers import find_end_of_waiting
+from dunwell.cases.payments.requests.announce_transfer import find_end_of_waiting
 from dunwell.platform.banking_days import find_known_on, find_last_transfer_day
 
 

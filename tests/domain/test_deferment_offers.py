@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities
-from dunwell.cases.modalities.bounds import ModalityClaim
+from dunwell.cases.modalities.limits import ModalityClaim
 from dunwell.cases.modalities.offers import list_offered_deferments
 
 

@@ -23,7 +23,7 @@ from dunwell.adapters.payments.sandbox.checkout import render_reference
 from dunwell.adapters.payments.sandbox.signing import read_notice, render_notice, sign_notice
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, has_room
 from dunwell.cases.disputes.reasons import DisputeType
-from dunwell.cases.modalities.bounds import check_may_ask
+from dunwell.cases.modalities.limits import check_may_ask
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.cases.payments.provider import NoticeRefused
 from dunwell.cases.rollout.preview.effects import NextContacts, PreviewScope
@@ -219,7 +219,7 @@ EDGES: Mapping[str, Edge] = {
         Edge(timedelta(minutes=15), _count_together, before=2, after=1),
     "interfaces/landing/session/session.py ALL_LAST": Edge(timedelta(hours=8), _can_be_extended),
     "contact/messages/guards/guards.py _KEPT": Edge(timedelta(days=8), _is_day_kept, just=ONE_DAY),
-    "cases/modalities/bounds.py _REQUEST_INTERVAL": Edge(
+    "cases/modalities/limits.py _REQUEST_INTERVAL": Edge(
         timedelta(days=30),
         lambda age: _is_taken(
             lambda: check_may_ask([_a_modality()] * 3, ActorKind.DEBTOR, NOW + age)

@@ -10,27 +10,26 @@ from dunwell.accounts.merchants import audit_log
 from dunwell.accounts.merchants.credentials import credentials, tokens
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment import assign_claims, edit_rules, rules_draft
-from dunwell.cases.disputes import answer_dispute, withheld
+from dunwell.cases.disputes import answer_dispute, wrong_person
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims, create_together
 from dunwell.cases.modalities import sweep_modalities
-from dunwell.cases.payments import balancing
+from dunwell.cases.payments import record_payment
 from dunwell.cases.payments.requests import (
-    expire_transfer,
+    announce_transfer,
+    live_requests,
     settle_payment,
     start_payment,
-    take_request,
-    transfers,
 )
-from dunwell.cases.replies import take_reply
-from dunwell.cases.rollout import look_at_workflows, publish_workflow
+from dunwell.cases.replies import receive_reply
+from dunwell.cases.rollout import publish_workflow, workflow_overviews
 from dunwell.cases.rollout.preview import (
     foresee_costs,
     preview_draft,
     preview_effects,
     preview_message,
 )
-from dunwell.cases.rollout.scenarios import switch
+from dunwell.cases.rollout.scenarios import switch_to_workflows
 from dunwell.cases.rollout.texts import edit_text
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, writing
 from dunwell.contact.escalation import end_claim, engine
@@ -106,12 +105,12 @@ _NO_ROW = {
         change_settings.read_settings,
         apply.preview_workflows,
         routes_list.begin_definition,
-        foresee_costs.prepare_costs, look_at_workflows.load_draft_for_editor,
+        foresee_costs.prepare_costs, workflow_overviews.load_draft_for_editor,
         publish_workflow.plan_publication,
         preview_draft.preview_draft,
         preview_effects.preview_effects,
         preview_message.find_reader,
-        preview_message.prepare_message, switch.preview_switch,
+        preview_message.prepare_message, switch_to_workflows.preview_switch,
         edit_text.open_texts,
         send_trial.prepare_trial,
         simulate.prepare_simulation,
@@ -133,7 +132,7 @@ _NO_ROW = {
         change_settings.save_settings,
         open_merchant.open_merchant,
         performing.perform_changes,
-        transfers.announce_transfer,
+        announce_transfer.announce_transfer,
         start_payment.start_payment,
         parts_shown.save_part,
         publish_workflow.publish_workflow,
@@ -141,15 +140,15 @@ _NO_ROW = {
     ),
     "The use case that calls it writes the row.": (
         assign_claims.start_runs, disputes_store.save_evidence,
-        withheld.withhold_claim,
+        wrong_person.withhold_claim,
         end_claim.end_claim,
         engine.record_decisions,
         settle_contacts.record_answers,
         sweep_modalities.notify_of_plans,
-        tell_debtor.notify_debtor, balancing.collect_if_paid,
-        balancing.use_surplus, expire_transfer.complete_transfer,
-        expire_transfer.find_arrived,
-        expire_transfer.load_awaited_requests,
+        tell_debtor.notify_debtor, record_payment.collect_if_paid,
+        record_payment.use_surplus, live_requests.complete_transfer,
+        live_requests.find_arrived,
+        live_requests.load_awaited_requests,
         edit_draft.store_changed_draft,
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
@@ -225,8 +224,8 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     replay.replay_events: _SENT,
     send_test.begin_test: _SENT,
     send_trial.begin_trial: _SENT,
-    take_reply.see_replies: _LOOK,
-    take_reply.receive_reply: "it is new, and a hold it opens tells its own",
+    receive_reply.see_replies: _LOOK,
+    receive_reply.receive_reply: "it is new, and a hold it opens tells its own",
     uploads._remove_rows: _SET,
     read_jobs.open_export: _LOOK,
     extend_session.end_session: _VISIT,
@@ -238,7 +237,7 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     send_notice.send_notice: _SENT,
     settled.report_notice_failure: _TOLD,
     settle_payment._report_mismatch: "nothing is booked; a person has to look",
-    take_request.audit_request: "the action says what it is from then on",
+    live_requests.audit_request: "the action says what it is from then on",
     looking.open_claim: _LOOK,
     looking.note_list: _LOOK,
 }

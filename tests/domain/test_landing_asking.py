@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.cases.modalities.bounds import DefermentTerms, ModalityClaim, PlanTerms
+from dunwell.cases.modalities.limits import DefermentTerms, ModalityClaim, PlanTerms
 from dunwell.cases.modalities.offers import count_rate, list_offers, list_plans
 from dunwell.interfaces.landing.arranging.requesting import (
     Ground,

@@ -9,8 +9,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.cases.modalities.instalments import Instalment, cover, plan_instalments
 from dunwell.cases.modalities.modality import HOLDS, Modality, ModalityState, ModalityType
-from dunwell.cases.modalities.plans import Instalment, cover, plan_instalments
 from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.cases.modalities.bounds import (
+from dunwell.cases.modalities.limits import (
     DefermentTerms,
     ModalityClaim,
     PlanTerms,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.modalities.plans import Instalment, add_months, cover, plan_instalments
+from dunwell.cases.modalities.instalments import Instalment, add_months, cover, plan_instalments
 
 _DAYS = st.dates(date(2000, 1, 1), date(2100, 12, 31))
 _COUNTS = st.integers(1, 36)

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.cases.modalities.instalments import Instalment, cover, plan_instalments
 from dunwell.cases.modalities.modality import (
     EndReason,
     Modality,
@@ -17,7 +18,6 @@ from dunwell.cases.modalities.modality import (
     ModalityType,
     check_answer,
 )
-from dunwell.cases.modalities.plans import Instalment, cover, plan_instalments
 from dunwell.cases.modalities.progress import decide_course, find_end, start_of_day
 from dunwell.core.claims.states import Status
 from dunwell.platform.errors import InvalidState

@@ -8,7 +8,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.cases.modalities.bounds import (
+from dunwell.cases.modalities.instalments import Instalment
+from dunwell.cases.modalities.limits import (
     MOST_RATES,
     DefermentTerms,
     ModalityClaim,
@@ -17,7 +18,6 @@ from dunwell.cases.modalities.bounds import (
     find_terms_faults,
 )
 from dunwell.cases.modalities.offers import find_nearest_offer, list_offered_deferments
-from dunwell.cases.modalities.plans import Instalment
 
 TODAY = date(2026, 3, 2)
 OWED = ModalityClaim(10240)

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.actor import ActorKind
+from dunwell.cases.modalities.instalments import cover, plan_instalments
 from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
-from dunwell.cases.modalities.plans import cover, plan_instalments
 from dunwell.cases.modalities.progress import (
     RateNotice,
     decide_course,

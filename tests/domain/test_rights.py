@@ -36,7 +36,7 @@ from dunwell.cases.disputes import answer_dispute
 from dunwell.cases.modalities import answer_modality
 from dunwell.cases.payments import change_items, record_payment, reverse_payment
 from dunwell.cases.rollout import delete_workflow, publish_workflow
-from dunwell.cases.rollout.scenarios import save_scenario, switch
+from dunwell.cases.rollout.scenarios import save_scenario, switch_to_workflows
 from dunwell.contact.escalation.contacts.outcomes import settle_contacts
 from dunwell.contact.messages import suppression
 from dunwell.core.events.deliveries import replay
@@ -94,7 +94,7 @@ _ASKED_BY: Mapping[Right, set[Callable[..., object]]] = {
         rules_draft.publish_rules_draft,
         publish_workflow.publish_workflow,
         save_scenario.save_scenario,
-        switch.switch_to_workflows,
+        switch_to_workflows.switch_to_workflows,
         change_workflow.activate_workflow,
         change_workflow.deactivate_workflow,
         publish_draft.publish_draft,

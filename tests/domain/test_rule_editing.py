@@ -3,7 +3,7 @@ not."""
 
 import pytest
 
-from dunwell.cases.assignment.editing import (
+from dunwell.cases.assignment.edit_rules import (
     CopyRule,
     Edit,
     MoveRule,

@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.payments.balancing import share_surplus
+from dunwell.cases.payments.record_payment import share_surplus
 from dunwell.core.claims.balance import OwedItem
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)

@@ -12,7 +12,7 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.modalities.answer_modality import request_modality
 from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
+from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice import MOST_AN_HOUR
 from dunwell.contact.notices.occasions.facts import PauseFacts

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.assignment.checking import check_rules
-from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.rulebook import load_rulebook
+from dunwell.cases.assignment.rules import RuleSet, check_rules
 from dunwell.cases.assignment.rules_draft import (
     discard_rules_draft,
     publish_rules,
@@ -15,7 +15,6 @@ from dunwell.cases.assignment.rules_draft import (
     save_rules_draft,
 )
 from dunwell.cases.assignment.store import load_rules_draft
-from dunwell.cases.assignment.targets import load_rulebook
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.rollout.delete_workflow import delete_workflow
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.modalities.bounds import PlanTerms
+from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.notices.settled import report_notice_failure, sweep_notices
 from dunwell.contact.sending.channel import Permanent, Temporary

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup, QuietHours
-from dunwell.cases.modalities.bounds import PlanTerms
+from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Permanent, Temporary

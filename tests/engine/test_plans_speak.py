@@ -10,7 +10,7 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.modalities.bounds import PlanTerms
+from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.contact.escalation.end_claim import end_claim
 from dunwell.contact.messages.links import hash_token

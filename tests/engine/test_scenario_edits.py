@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.cases.assignment.targets import load_rulebook
+from dunwell.cases.assignment.rulebook import load_rulebook
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.cases.rollout.scenarios.save_scenario import SavedScenario, save_scenario
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher

@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.assign_claims import assign_to_scenario
 from dunwell.cases.assignment.decision import AssignmentOutcome
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
-from dunwell.cases.rollout.scenarios.switch import SwitchReport, switch_to_workflows
+from dunwell.cases.rollout.scenarios.switch_to_workflows import SwitchReport, switch_to_workflows
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock

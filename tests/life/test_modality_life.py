@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms
+from dunwell.cases.modalities.limits import DefermentTerms, PlanTerms
 from dunwell.cases.modalities.modality import EndReason
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -3,7 +3,7 @@
 from datetime import UTC, date, datetime, timedelta
 
 from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
+from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

@@ -15,7 +15,7 @@ from bench.ground import Ground
 from bench.portal import Portal, load_known, open_portal, read_page
 from bench.portal_pages import list_pages
 
-from dunwell.cases.rollout import look_at_workflows
+from dunwell.cases.rollout import workflow_overviews
 from dunwell.core.claims.lists import store as lists_store
 from dunwell.core.claims.lists.list_claims import CLAIMS
 from dunwell.core.claims.searching import store as searching
@@ -76,7 +76,7 @@ async def crowd(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Crowd:
     monkeypatch.setattr(searching, "BUDGET", 100)
     monkeypatch.setattr(overview, "NEWEST", 300)
     monkeypatch.setattr(overview, "MOST", 100)
-    monkeypatch.setattr(look_at_workflows, "MOST_COUNTED", 300)
+    monkeypatch.setattr(workflow_overviews, "MOST_COUNTED", 300)
     return await fill_crowd(ground, ROWS, keeps_indexes=True)
 
 

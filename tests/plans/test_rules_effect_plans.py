@@ -5,10 +5,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dunwell.cases.assignment.preview.effect import add_claims
-from dunwell.cases.assignment.preview.preview_rules import PAGE, begin_preview, count_on
-from dunwell.cases.assignment.preview.store import FROM_THE_NEWEST, load_past_claims
+from dunwell.cases.assignment.preview_rules import PAGE, add_claims, begin_preview, count_on
 from dunwell.cases.assignment.rules import RuleSet
+from dunwell.cases.assignment.store import FROM_THE_NEWEST, load_past_claims
 from dunwell.platform.resources import Resources
 from tests.plans.test_list_plans import _CLAIMS, COUNT, fill
 from tests.support.plans import Explaining

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.disputes.answer_dispute import assign_dispute
 from dunwell.cases.disputes.dispute import ClaimDispute
-from dunwell.cases.modalities.assign_modality import assign_modality
+from dunwell.cases.modalities.answer_modality import assign_modality
 from dunwell.platform.errors import InsufficientScope, InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

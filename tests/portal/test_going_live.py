@@ -11,7 +11,7 @@ from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.assignment.rules import RuleDocument, RulesDocument
 from dunwell.cases.assignment.rules_draft import publish_rules_draft, save_rules_draft
 from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
-from dunwell.cases.disputes.answer_texts import add_answer_text
+from dunwell.cases.disputes.response_templates import add_answer_text
 from dunwell.core.workflows.change_workflow import deactivate_workflow
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows

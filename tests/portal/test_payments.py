@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
+from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock

@@ -4,7 +4,7 @@ import pytest
 
 from dunwell.cases.disputes.dispute import NewDispute
 from dunwell.cases.disputes.open_dispute import open_dispute
-from dunwell.cases.disputes.withheld import ReachedAddress
+from dunwell.cases.disputes.wrong_person import ReachedAddress
 from tests.support.disputes import ACCEPTED, DEBTOR, dispute, resolve
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
+from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
 from dunwell.contact.messages.suppression import suppress
 from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS

@@ -83,7 +83,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/single_sign_on/take_logout.py LOGOUT_KEPT": (
         "tests/people/test_oidc_logout.py::test_what_was_told_is_kept_for_an_hour",
     ),
-    "cases/assignment/preview/preview_rules.py LOOKS_BACK": (
+    "cases/assignment/preview_rules.py LOOKS_BACK": (
         (
             "tests/portal/test_rules_tried.py"
             "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
@@ -276,7 +276,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/messages/guards/guards.py _WEEK": (
         "tests/domain/test_guards.py::test_the_week_is_the_day_and_the_six_before",
     ),
-    "cases/modalities/bounds.py find_deferment_range": (
+    "cases/modalities/limits.py find_deferment_range": (
         "tests/domain/test_modality_bounds.py::test_a_deferment_ends_tomorrow_or_by_the_limit",
     ),
     "cases/modalities/offers.py _APART": (

@@ -112,7 +112,7 @@ NO_RULE: Mapping[str, str] = {
     "contact/messages/letters/printer.py _PATIENCE_SECONDS": _PATIENCE,
     "contact/messages/letters/printer_child.py _CPU_SECONDS_PER_JOB": _PATIENCE,
     "contact/messages/ledger/seal_ledger.py SEAL_SECONDS": _PAUSE,
-    "cases/modalities/plans.py _DAYS_OF_EVERY_MONTH": "the calendar's own",
+    "cases/modalities/instalments.py _DAYS_OF_EVERY_MONTH": "the calendar's own",
     "cases/modalities/progress.py _ONE_DAY": _UNIT,
     "cases/modalities/progress.py _DAY_OF_REMINDER": _UNIT,
     "cases/modalities/sweep_modalities.py MODALITY_SECONDS": _PAUSE,
@@ -124,10 +124,10 @@ NO_RULE: Mapping[str, str] = {
     "cases/rollout/contact_waits.py _LONG_ENOUGH_DAYS": (
         "saves work; longer waits are long enough too"
     ),
-    "cases/payments/requests/transfers.py _ONE_DAY": _UNIT,
+    "cases/payments/requests/announce_transfer.py _ONE_DAY": _UNIT,
     "cases/payments/requests/settle_payment.py _CALL_SECONDS": _PATIENCE,
     "cases/payments/requests/start_payment.py _CALL_SECONDS": _PATIENCE,
-    "cases/payments/requests/sweep_requests.py SWEEP_SECONDS": _PAUSE,
+    "cases/payments/requests/settle_payment.py SWEEP_SECONDS": _PAUSE,
     "adapters/oidc/provider.py _FRESH_SECONDS": (
         "what a provider is asked for; whether it complied is seen in its token"
     ),
@@ -174,7 +174,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/cli/channel/channel.py _SECONDS": _PATIENCE,
     "interfaces/cli/channel/channel.py _TEST_SECONDS": _PATIENCE,
     "interfaces/cli/findings/email.py _RESOLVER_SECONDS": _PATIENCE,
-    "cases/replies/take_reply.py _DAY": _UNIT,
+    "cases/replies/receive_reply.py _DAY": _UNIT,
     "interfaces/worker/loops.py IDLE_SECONDS": _PAUSE,
     "interfaces/worker/loops.py _FIRST_PAUSE_SECONDS": _PAUSE,
     "interfaces/worker/loops.py _LONGEST_PAUSE_SECONDS": _PAUSE,

@@ -18,7 +18,7 @@ from dunwell.accounts.merchants.configuration import Guards
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.disputes.answer_dispute import add_evidence
-from dunwell.cases.modalities.bounds import PlanTerms
+from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.contact.messages.suppression import suppress

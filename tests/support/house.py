@@ -22,7 +22,7 @@ from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.cases.payments.record_payment import NewPayment, RecordedPayment, record_payment
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
-from dunwell.cases.rollout.scenarios.switch import SwitchReport, switch_to_workflows
+from dunwell.cases.rollout.scenarios.switch_to_workflows import SwitchReport, switch_to_workflows
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, Message, Outcome

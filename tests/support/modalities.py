@@ -15,7 +15,7 @@ from dunwell.cases.modalities.answer_modality import (
     request_modality,
     withdraw_modality,
 )
-from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms, Terms
+from dunwell.cases.modalities.limits import DefermentTerms, PlanTerms, Terms
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.store import load_modality
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities

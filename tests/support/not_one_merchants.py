@@ -15,7 +15,7 @@ from dunwell.accounts.users.factors import store as factors_store
 from dunwell.accounts.users.sessions import store as sessions_store
 from dunwell.accounts.users.sign_in import store as sign_in_store
 from dunwell.accounts.users.single_sign_on import store as single_sign_on_store
-from dunwell.adapters.mail import store as adapters_mail_store
+from dunwell.adapters.mail import store as mail_store
 from dunwell.adapters.payments.sandbox import store as sandbox_store
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims
@@ -23,7 +23,7 @@ from dunwell.cases.modalities import store as modalities_store
 from dunwell.cases.modalities import sweep_modalities
 from dunwell.cases.payments import store as payments_store
 from dunwell.cases.payments.requests import store as requests_store
-from dunwell.cases.rollout.preview import store as preview_store
+from dunwell.cases.rollout import store as rollout_store
 from dunwell.contact.escalation import store as escalation_store
 from dunwell.contact.escalation.contacts import store as contacts_store
 from dunwell.contact.escalation.contacts.outcomes import store as outcomes_store
@@ -211,7 +211,7 @@ NOT_ONE_MERCHANTS = _name({
         operations_alerts_store._LOAD_LOOKED_AT,
         operations_alerts_store._SAVE_TELLINGS,
         operations_alerts_store._TAKE_TURN,
-        adapters_mail_store._LOAD, adapters_mail_store._SAVE,
+        mail_store._LOAD, mail_store._SAVE,
         secrets._LOAD, secrets._REMOVE,
         secrets._SAVE,
         installation_store._FIND_USERS, installation_store._FIND_WAITING,
@@ -405,7 +405,7 @@ QUIET = _name({
         objecting_store._LOAD_KEPT,
         objecting_store._LOAD_UNSENT,
         reaching_store._LOAD_TYPED, suppression.LOAD_KNOWN,
-        preview_store._LOAD_OPEN,
+        rollout_store._LOAD_OPEN,
     ),
     "looks behind an instant that all rows bear: tests.engine.test_reports": (
         reports_store._LOAD_UNKNOWN,

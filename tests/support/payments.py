@@ -22,13 +22,12 @@ from dunwell.cases.payments.provider import (
     Succeeded,
 )
 from dunwell.cases.payments.requests.request_states import RequestState
-from dunwell.cases.payments.requests.settle_payment import settle_payment
+from dunwell.cases.payments.requests.settle_payment import settle_payment, sweep_requests
 from dunwell.cases.payments.requests.start_payment import (
     StartedPayment,
     StartPayment,
     start_payment,
 )
-from dunwell.cases.payments.requests.sweep_requests import sweep_requests
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition

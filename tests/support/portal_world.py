@@ -9,8 +9,8 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.cases.modalities.modality import ModalityType
 from dunwell.cases.payments.record_payment import NewPayment, record_payment
+from dunwell.cases.replies.receive_reply import TakenReply, receive_reply
 from dunwell.cases.replies.reply import NewReply
-from dunwell.cases.replies.take_reply import TakenReply, receive_reply
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.sending.report import Reference
 from dunwell.core.claims.claim_holds import pause_claim

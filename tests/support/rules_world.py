@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
-from dunwell.cases.assignment.checking import check_rules
+from dunwell.cases.assignment.rules import check_rules
 from dunwell.cases.assignment.rules_draft import publish_rules_draft, save_rules_draft
 from tests.support.definitions import a_definition
 from tests.support.house import ERP, House

@@ -16,12 +16,12 @@ from dunwell.accounts.merchants import audit_log
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.users import passwords
 from dunwell.cases.assignment import assign_claims
-from dunwell.cases.disputes import answer_dispute, withheld
+from dunwell.cases.disputes import answer_dispute, wrong_person
 from dunwell.cases.disputes import store as disputes_store
 from dunwell.cases.intake import create_claims, starts
 from dunwell.cases.modalities import answer_modality, sweep_modalities
-from dunwell.cases.payments import balancing, record_payment
-from dunwell.cases.payments.requests import expire_transfer, take_request
+from dunwell.cases.payments import record_payment
+from dunwell.cases.payments.requests import live_requests
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import delete_workflow, publish_workflow
 from dunwell.contact.escalation import change_attachments, end_claim, engine
@@ -145,7 +145,7 @@ ASK_NOTHING = name_reasons({
         claim_holds.lift_hold, claim_holds.open_hold,
         raise_event.raise_event, search_claims.replace_terms,
         answer_dispute.lock_dispute, disputes_store.save_evidence,
-        withheld.release_claim, withheld.withhold_claim,
+        wrong_person.release_claim, wrong_person.withhold_claim,
         change_attachments.check_ticket,
         end_claim.end_claim,
         explain_claim.explain_rules,
@@ -160,15 +160,15 @@ ASK_NOTHING = name_reasons({
         sweep_modalities.is_still_true,
         send_notice.find_repeated, send_notice.send_notice,
         tell_debtor.notify_debtor,
-        balancing.collect_if_paid, balancing.load_balance,
-        balancing.use_surplus, take_request.check_choice,
-        expire_transfer.complete_transfer,
-        expire_transfer.find_arrived,
-        expire_transfer.load_awaited_requests,
+        record_payment.collect_if_paid, record_payment.load_balance,
+        record_payment.use_surplus, live_requests.check_choice,
+        live_requests.complete_transfer,
+        live_requests.find_arrived,
+        live_requests.load_awaited_requests,
         record_payment.send_receipt, record_payment.enter_payment,
         requests_store.lift_request_hold,
         requests_store.open_request_hold,
-        take_request.audit_request,
+        live_requests.audit_request,
         delete_workflow.find_uses,
         publish_workflow.find_publishing_faults,
         change_workflow.open_scenarios, change_workflow.open_workflow,

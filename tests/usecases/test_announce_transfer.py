@@ -10,7 +10,7 @@ import pytest
 from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
 from dunwell.cases.payments.provider import Failed, Pending
-from dunwell.cases.payments.requests.transfers import SentTransfer, announce_transfer
+from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.platform.clock import MovableClock

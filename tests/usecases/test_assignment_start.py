@@ -6,9 +6,9 @@ import pytest
 
 from dunwell.cases.assignment.assign_claims import start_assignment
 from dunwell.cases.assignment.decision import AssignedWorkflow
+from dunwell.cases.assignment.rulebook import load_rulebook
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
-from dunwell.cases.assignment.targets import load_rulebook
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

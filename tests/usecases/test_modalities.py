@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from dunwell.cases.modalities.bounds import PlanTerms
+from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.cases.modalities.modality import EndReason, ModalityState, ModalityType
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind

@@ -15,7 +15,7 @@ from dunwell.cases.rollout.preview.effects import (
     PreviewScope,
 )
 from dunwell.cases.rollout.preview.preview_draft import DraftPreview, preview_draft
-from dunwell.cases.rollout.preview.store import iterate_persons
+from dunwell.cases.rollout.store import iterate_persons
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.contact.messages.suppression import suppress

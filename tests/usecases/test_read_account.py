@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from dunwell.cases.payments.read_account import compose_account
+from dunwell.cases.payments.statement_of_account import compose_account
 from dunwell.cases.payments.store import PaidRow
 from dunwell.core.claims.balance import OwedItem
 

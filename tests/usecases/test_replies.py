@@ -9,9 +9,8 @@ import pytest
 from dunwell.adapters.channels.smtp.addresses import write_address
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
-from dunwell.cases.replies.reply import find_hold_end
-from dunwell.cases.replies.sealing import open_reply
-from dunwell.cases.replies.take_reply import TakenReply, list_unseen, see_replies
+from dunwell.cases.replies.receive_reply import TakenReply, list_unseen, see_replies
+from dunwell.cases.replies.reply import find_hold_end, open_reply
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.operations.explanation.claim_life import read_claim_life

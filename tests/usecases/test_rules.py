@@ -8,10 +8,10 @@ import asyncpg
 import pytest
 
 from dunwell.cases.assignment.assign_claims import start_assignment
-from dunwell.cases.assignment.checking import check_rules
-from dunwell.cases.assignment.hypothetical import HypotheticalClaim
 from dunwell.cases.assignment.matching import RuleOutcome, find_place
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rulebook import load_draft_rulebook, load_rulebook
+from dunwell.cases.assignment.rules import check_rules
 from dunwell.cases.assignment.rules_draft import (
     RulesPublication,
     RulesReview,
@@ -19,8 +19,7 @@ from dunwell.cases.assignment.rules_draft import (
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.cases.assignment.targets import load_draft_rulebook, load_rulebook
-from dunwell.cases.assignment.try_claim import Possibility, try_claim
+from dunwell.cases.assignment.try_claim import HypotheticalClaim, Possibility, try_claim
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

@@ -7,7 +7,7 @@ import msgspec
 import pytest
 from tools.write_rules_reference import DRAWN, PAGE, draw_page
 
-from dunwell.cases.assignment.hypothetical import HypotheticalClaim
+from dunwell.cases.assignment.try_claim import HypotheticalClaim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine

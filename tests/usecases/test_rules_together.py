@@ -10,23 +10,20 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
-from dunwell.cases.assignment.checking import check_rules
 from dunwell.cases.assignment.edit_rules import (
     CheckedRule,
-    check_rule,
-    edit_rules_draft,
-)
-from dunwell.cases.assignment.editing import (
     CopyRule,
     Edit,
     MoveRule,
     PutRule,
     RemoveRule,
     SetDefault,
+    check_rule,
+    edit_rules_draft,
     find_rule,
 )
 from dunwell.cases.assignment.read_rules import RulesView, list_versions, read_rules, read_version
-from dunwell.cases.assignment.rules import MAX_RULES, ChangeKind, Rule
+from dunwell.cases.assignment.rules import MAX_RULES, ChangeKind, Rule, check_rules
 from dunwell.cases.assignment.rules_draft import (
     RulesConfirmation,
     discard_rules_draft,

@@ -11,7 +11,10 @@ from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.delete_workflow import delete_workflow
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
-from dunwell.cases.rollout.scenarios.switch import SwitchedScenario, switch_to_workflows
+from dunwell.cases.rollout.scenarios.switch_to_workflows import (
+    SwitchedScenario,
+    switch_to_workflows,
+)
 from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import load_current

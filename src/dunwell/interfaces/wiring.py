@@ -27,7 +27,7 @@ from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notic
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.adapters.providers import open_providers
 from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
-from dunwell.cases.payments.requests.sweep_requests import SWEEP_SECONDS, sweep_requests
+from dunwell.cases.payments.requests.settle_payment import SWEEP_SECONDS, sweep_requests
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.ask_channels import ASK_SECONDS, ask_channels

@@ -21,7 +21,7 @@ from dunwell.adapters.channels.smtp.addresses import read_address
 from dunwell.adapters.mail import incoming
 from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.adapters.mail.receive_mail import find_return_domains, receive_mail
-from dunwell.cases.replies.take_reply import TakenReply
+from dunwell.cases.replies.receive_reply import TakenReply
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 

@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.cases.replies.receive_reply import TakenReply, receive_reply
 from dunwell.cases.replies.reply import NewReply
-from dunwell.cases.replies.take_reply import TakenReply, receive_reply
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import count_reports, count_strange, save_report
 from dunwell.platform.database.database import Connection

@@ -18,9 +18,9 @@ from dunwell.cases.assignment.decision import (
     decide_assignment,
 )
 from dunwell.cases.assignment.matching import Match, match_rules
+from dunwell.cases.assignment.rulebook import Rulebook, find_today, load_claim_facts, load_rulebook
 from dunwell.cases.assignment.rules import list_targets
 from dunwell.cases.assignment.store import lock_claims, save_new_runs
-from dunwell.cases.assignment.targets import Rulebook, find_today, load_claim_facts, load_rulebook
 from dunwell.contact.escalation.schedule import first_due
 from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.core.workflows.scenarios.store import find_scenario_workflow

@@ -14,14 +14,15 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import lock_merchant, raise_revision
-from dunwell.cases.assignment.checking import find_unknown_names
 from dunwell.cases.assignment.overlaps import Overlap, find_overlaps
 from dunwell.cases.assignment.read_rules import compute_draft_revision
+from dunwell.cases.assignment.rulebook import make_rulebook
 from dunwell.cases.assignment.rules import (
     RulesDocument,
     RuleSet,
     compare_rules,
     find_rule_differences,
+    find_unknown_names,
     list_names,
     list_targets,
     resolve_names,
@@ -40,7 +41,6 @@ from dunwell.cases.assignment.store import (
     save_draft,
     save_rules,
 )
-from dunwell.cases.assignment.targets import make_rulebook
 from dunwell.cases.assignment.wording import describe_obstacles, describe_overlap
 from dunwell.core.workflows.store import hold_workflows
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError

@@ -4,14 +4,105 @@ Nothing is changed. Which rules, the published ones or the draft, is the ruleboo
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import date, timedelta
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.hypothetical import HypotheticalClaim, find_facts
 from dunwell.cases.assignment.matching import PLACES, Match, MatchedClaim, match_place, match_rules
-from dunwell.cases.assignment.targets import Rulebook, find_today, load_claim_facts
-from dunwell.platform.errors import NotFound
+from dunwell.cases.assignment.rulebook import Rulebook, find_today, load_claim_facts
+from dunwell.core.claims.conditions import ConditionFacts
+from dunwell.core.workflows.definition import Cents, FeeType
+from dunwell.core.workflows.definition_rules import currency_fault, language_fault
+from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.platform.text.codes import is_country, is_currency, is_language
+from dunwell.platform.text.shape import find_faults, read_if_fits
+from dunwell.platform.text.texts import find_unprintable
+
+
+class HypotheticalClaim(
+    msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True
+):
+    """What is left out is not known of the claim; it has a PRIMARY item in any case."""
+
+    outstanding: Cents
+    # Absent: what is outstanding; nothing was paid.
+    total: Cents | None = None
+    # Absent: the merchant's.
+    currency: str | None = None
+    # Decides splits. Absent: every outcome is told, with its share.
+    claim_id: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None = None
+    age: Annotated[int, Meta(ge=0, le=150)] | None = None
+    primary_age_days: Annotated[int, Meta(ge=-3_650, le=100_000)] | None = None
+    # Fees beside the PRIMARY item.
+    fees: list[FeeType] = []
+    country: str | None = None
+    language: str | None = None
+    city: str | None = None
+    postal_code: str | None = None
+    email: str | None = None
+    mobile_number: str | None = None
+    # Whether street and city are known.
+    address: bool = False
+    custom_fields: dict[str, str] = {}
+
+
+def check_hypothetical(value: object) -> HypotheticalClaim:
+    """The claim a parsed JSON or YAML document describes. Raises ValidationError, all faults."""
+    faults = [*find_faults(value, HypotheticalClaim), *find_unprintable(value)]
+    claim = read_if_fits(value, HypotheticalClaim)
+    if claim is not None:
+        faults += _find_faulty_codes(claim)
+    if faults or claim is None:
+        raise ValidationError(faults)
+    return claim
+
+
+def find_facts(claim: HypotheticalClaim, own_currency: str, today: date) -> MatchedClaim:
+    """As if the claim were there on this day in the merchant's zone."""
+    outstanding = int(claim.outstanding)
+    days = claim.primary_age_days
+    conditions = ConditionFacts(
+        outstanding_cents=outstanding,
+        total_cents=outstanding if claim.total is None else int(claim.total),
+        today=today,
+        first_primary_on=None if days is None else today - timedelta(days=days),
+        item_types=frozenset(["PRIMARY", *claim.fees]),
+        date_of_birth=None if claim.age is None else _find_birthday(claim.age, today),
+        language=claim.language,
+        country=claim.country,
+        city=claim.city,
+        postal_code=claim.postal_code,
+        email=claim.email,
+        mobile_number=claim.mobile_number,
+        has_address=claim.address,
+        custom_fields=claim.custom_fields,
+    )
+    return MatchedClaim(claim.claim_id, claim.currency or own_currency, conditions)
+
+
+def _find_faulty_codes(claim: HypotheticalClaim) -> Iterator[Fault]:
+    if claim.currency is not None and not is_currency(claim.currency):
+        yield currency_fault(claim.currency, "/currency")
+    if claim.language is not None and not is_language(claim.language):
+        yield language_fault(claim.language, "/language")
+    if claim.country is not None and not is_country(claim.country):
+        message = f'"{claim.country}" is no country; use an ISO 3166-1 code such as "DE".'
+        yield Fault("/country", message, "UNKNOWN_COUNTRY")
+    if claim.total is not None and int(claim.total) < int(claim.outstanding):
+        message = "The total is what is outstanding and what was paid; make it at least that."
+        yield Fault("/total", message, "NEVER_TRUE")
+
+
+def _find_birthday(age: int, today: date) -> date:
+    """A day of birth that makes the debtor so many years old."""
+    year, is_leap_day = today.year - age, (today.month, today.day) == (2, 29)
+    return date(year, 2, 28) if is_leap_day else today.replace(year=year)
 
 
 @dataclass(frozen=True, slots=True)

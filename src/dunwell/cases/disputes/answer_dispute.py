@@ -33,7 +33,7 @@ from dunwell.cases.disputes.store import (
     save_hold_of,
     save_told,
 )
-from dunwell.cases.disputes.withheld import release_claim
+from dunwell.cases.disputes.wrong_person import release_claim
 from dunwell.contact.escalation.end_claim import end_claim
 from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, ToldOccasion
 from dunwell.contact.notices.occasions.tell_debtor import notify_debtor

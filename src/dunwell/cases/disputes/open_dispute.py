@@ -22,7 +22,7 @@ from dunwell.cases.disputes.dispute import (
 )
 from dunwell.cases.disputes.reasons import OfferedReason
 from dunwell.cases.disputes.store import load_recent_disputes, save_dispute
-from dunwell.cases.disputes.withheld import ReachedAddress, withhold_claim
+from dunwell.cases.disputes.wrong_person import ReachedAddress, withhold_claim
 from dunwell.contact.notices.occasions.facts import ObjectionFacts
 from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim

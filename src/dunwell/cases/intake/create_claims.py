@@ -18,7 +18,7 @@ from dunwell.accounts.merchants.configuration import find_missing
 from dunwell.accounts.merchants.legal_gaps import find_stopping_gaps
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.targets import find_today, load_rulebook
+from dunwell.cases.assignment.rulebook import find_today, load_rulebook
 from dunwell.cases.intake.check_claims import Rejected
 from dunwell.cases.intake.rows import ItemRow, RequestRow, make_claim_row, make_item_rows
 from dunwell.cases.intake.starts import ClaimStart, Submitted, decide_starts

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.matching import choose_workflow, match_default, match_rules
-from dunwell.cases.assignment.targets import Rulebook, find_today
+from dunwell.cases.assignment.rulebook import Rulebook, find_today
 from dunwell.cases.intake.rows import UNASSIGNED, StartRow
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.contact.escalation.schedule import first_due

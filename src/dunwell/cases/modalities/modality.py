@@ -13,7 +13,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.cases.modalities.plans import Instalment
+from dunwell.cases.modalities.instalments import Instalment
 from dunwell.core.claims.holds import HoldKind
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.text.lazy_text import LazyText

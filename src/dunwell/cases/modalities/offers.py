@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from dunwell.accounts.merchants.configuration import Modalities, Plans
-from dunwell.cases.modalities.bounds import (
+from dunwell.cases.modalities.instalments import Instalment
+from dunwell.cases.modalities.limits import (
     MOST_RATES,
     DefermentTerms,
     ModalityClaim,
@@ -19,7 +20,6 @@ from dunwell.cases.modalities.bounds import (
     find_terms_faults,
 )
 from dunwell.cases.modalities.modality import Modality, ModalityType
-from dunwell.cases.modalities.plans import Instalment
 
 # Out of which a merchant that names a least rate alone is offered.
 _USUAL_COUNTS = (2, 3, 4, 6, 9, 12, 18, 24, 36)

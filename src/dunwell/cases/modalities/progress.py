@@ -9,8 +9,8 @@ from enum import StrEnum
 from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
-from dunwell.cases.modalities.plans import Instalment
 from dunwell.contact.escalation.calendars import Calendar
 from dunwell.core.claims.states import ACTIVE, Status
 

@@ -9,9 +9,9 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
-from dunwell.cases.modalities.bounds import ModalityClaim
+from dunwell.cases.modalities.instalments import Instalment, cover
+from dunwell.cases.modalities.limits import ModalityClaim
 from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
-from dunwell.cases.modalities.plans import Instalment, cover
 from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.payments.balancing import collect_if_paid, load_balance, use_surplus
+from dunwell.cases.payments.record_payment import collect_if_paid, load_balance, use_surplus
 from dunwell.cases.payments.store import delete_items, save_item
 from dunwell.contact.escalation.contacts.sending_hours import find_days
 from dunwell.core.claims.access import access_claim

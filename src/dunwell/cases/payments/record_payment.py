@@ -2,28 +2,89 @@
 sends the debtor a receipt.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
+from msgspec.structs import replace
+
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.configuration import Allocation
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.modalities.store import hasten_check
-from dunwell.cases.payments.balancing import load_balance
-from dunwell.cases.payments.requests.expire_transfer import complete_transfer, find_arrived
+from dunwell.cases.payments.requests.live_requests import complete_transfer, find_arrived
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER
-from dunwell.cases.payments.store import StoredPayment, find_payment, save_payment
+from dunwell.cases.payments.store import (
+    StoredPayment,
+    find_payment,
+    load_surplus,
+    save_collected,
+    save_payment,
+    save_shares,
+)
 from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.contact.notices.occasions.facts import ReceiptFacts
 from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.balance import Balance, allocate, sum_balance
+from dunwell.core.claims.balance import Balance, OwedItem, allocate, sum_balance
 from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
+
+Shares = dict[int, int]
+
+
+def share_surplus(
+    items: Sequence[OwedItem], surplus: Mapping[UUID, int], order: Allocation
+) -> dict[UUID, Shares]:
+    """Share out each payment's unused cents in turn: payment id -> item id -> cents.
+
+    So nothing is outstanding beside an overpaid cent.
+    """
+    owing, shared = list(items), {}
+    for payment_id, cents in surplus.items():
+        shares = allocate(owing, cents, order)
+        if shares:
+            shared[payment_id] = shares
+            owing = [_pay(item, shares.get(item.item_id, 0)) for item in owing]
+    return shared
+
+
+def _pay(item: OwedItem, cents: int) -> OwedItem:
+    return replace(item, allocated_cents=item.allocated_cents + cents)
+
+
+async def load_balance(work: Work, claim_id: int) -> Balance:
+    items = await load_items(work.tx, work.merchant_id, claim_id)
+    return sum_balance(items, await load_paid_cents(work.tx, work.merchant_id, claim_id))
+
+
+async def use_surplus(work: Work, claim_id: int) -> None:
+    """So that nothing is outstanding beside an overpaid cent."""
+    surplus = await load_surplus(work.tx, work.merchant_id, claim_id)
+    if not surplus:
+        return
+    items = await load_items(work.tx, work.merchant_id, claim_id)
+    order = work.merchant.configuration.payment.allocation
+    shared = share_surplus(items, surplus, order)
+    await save_shares(work.tx, work.merchant_id, claim_id, shared)
+
+
+async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> Status:
+    """The status a claim in process has now."""
+    status, claim_id = claim.status, claim.claim_id
+    if balance.outstanding_cents > 0:
+        return status
+    following = decide_status(status, ClaimTransition.PAID_IN_FULL)
+    await save_collected(work.tx, work.merchant_id, claim_id, left=status, now=work.now)
+    await cancel_contacts(
+        work.tx, work.merchant_id, [claim_id], work.now, reason="Nothing is owed any more."
+    )
+    await hasten_check(work.tx, work.merchant_id, claim_id, work.now)
+    return following
 
 
 def label_provider(name: str) -> str:

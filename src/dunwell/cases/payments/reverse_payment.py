@@ -9,8 +9,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.modalities.store import hasten_check
-from dunwell.cases.payments.balancing import load_balance, use_surplus
-from dunwell.cases.payments.record_payment import RecordedPayment
+from dunwell.cases.payments.record_payment import RecordedPayment, load_balance, use_surplus
 from dunwell.cases.payments.store import (
     StoredPayment,
     load_payment,

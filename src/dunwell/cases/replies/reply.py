@@ -1,17 +1,19 @@
 """An answer to a message of ours, and how long a claim waits for somebody to read it.
 
 A person's answer may be an objection, a promise or a question: nothing is sent on top of it until
-somebody has read it, or three business days have passed. A program's answer stops nothing. Pure.
+somebody has read it, or three business days have passed. A program's answer stops nothing.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Final
+from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.answer_days import add_business_days
 from dunwell.contact.sending.report import Reference
+from dunwell.platform.crypto import KeyRing
 
 _BUSINESS_DAYS = 3
 # Of one claim in a day; more is a machine's doing.
@@ -40,3 +42,20 @@ def find_hold_end(now: datetime, timezone: str) -> datetime:
     zone = ZoneInfo(timezone)
     day = add_business_days(now.astimezone(zone).date(), _BUSINESS_DAYS)
     return datetime.combine(day + timedelta(days=1), time.min, zone)
+
+
+PURPOSE = "debtor reply"
+
+
+def seal_reply(keys: KeyRing, merchant_id: int, reply_id: UUID, raw: bytes) -> bytes:
+    return keys.seal(PURPOSE, raw, bind(merchant_id, reply_id))
+
+
+def open_reply(keys: KeyRing, merchant_id: int, reply_id: UUID, sealed: bytes) -> bytes:
+    """Raises SealBroken."""
+    return keys.open(PURPOSE, sealed, bind(merchant_id, reply_id))
+
+
+def bind(merchant_id: int, reply_id: UUID) -> str:
+    """What the sealed answer is bound to."""
+    return f"{merchant_id}:{reply_id}"

@@ -7,10 +7,15 @@ import click
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.assignment.checking import check_rules
-from dunwell.cases.assignment.hypothetical import HypotheticalClaim, check_hypothetical
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
-from dunwell.cases.assignment.rules import RuleDocument, RulesDocument, render_document, render_rule
+from dunwell.cases.assignment.rulebook import Rulebook, load_draft_rulebook, load_rulebook
+from dunwell.cases.assignment.rules import (
+    RuleDocument,
+    RulesDocument,
+    check_rules,
+    render_document,
+    render_rule,
+)
 from dunwell.cases.assignment.rules_draft import (
     RulesPublication,
     RulesReview,
@@ -20,8 +25,12 @@ from dunwell.cases.assignment.rules_draft import (
     save_rules_draft,
 )
 from dunwell.cases.assignment.store import load_rules_draft
-from dunwell.cases.assignment.targets import Rulebook, load_draft_rulebook, load_rulebook
-from dunwell.cases.assignment.try_claim import Possibility, try_claim
+from dunwell.cases.assignment.try_claim import (
+    HypotheticalClaim,
+    Possibility,
+    check_hypothetical,
+    try_claim,
+)
 from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm, echo_json, render_table

@@ -3,7 +3,7 @@
 import click
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.rollout.scenarios.switch import SwitchReport, switch_to_workflows
+from dunwell.cases.rollout.scenarios.switch_to_workflows import SwitchReport, switch_to_workflows
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import merchant_of_key, run_change

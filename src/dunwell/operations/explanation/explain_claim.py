@@ -11,14 +11,14 @@ from msgspec import UNSET
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.matching import Match, match_rules
-from dunwell.cases.assignment.store import load_rules_version
-from dunwell.cases.assignment.targets import (
+from dunwell.cases.assignment.rulebook import (
     Rulebook,
     find_today,
     load_claim_facts,
     load_rulebook,
     make_rulebook,
 )
+from dunwell.cases.assignment.store import load_rules_version
 from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
 from dunwell.contact.escalation.forecast.person_guard import make_person_guard

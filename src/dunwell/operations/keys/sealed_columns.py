@@ -14,7 +14,7 @@ import structlog
 
 from dunwell.accounts.installation import secrets
 from dunwell.accounts.users.factors import totp
-from dunwell.cases.replies import sealing
+from dunwell.cases.replies import reply
 from dunwell.core.events.webhooks import endpoint_secrets
 from dunwell.operations.keys.sealed import PART_SIZE, Part, RowKey
 from dunwell.platform.crypto import KeyRing, SealBroken, read_version
@@ -164,9 +164,9 @@ SEALED_COLUMNS = (
         table="debtor_replies",
         keys=(_MERCHANT, _uuid("reply_id")),
         column="raw_sealed",
-        purpose=sealing.PURPOSE,
+        purpose=reply.PURPOSE,
         bound_by=("merchant_id", "reply_id"),
-        bind=sealing.bind,
+        bind=reply.bind,
         # Each may be several megabytes.
         rows_at_once=20,
     ),

@@ -14,7 +14,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant, lock_merchant
 from dunwell.cases.assignment.rules import RuleDocument, RulesDocument, write_rules
 from dunwell.cases.assignment.store import load_published_rules, load_rules_draft
-from dunwell.cases.disputes.answer_texts import add_answer_text, list_answer_texts
+from dunwell.cases.disputes.response_templates import add_answer_text, list_answer_texts
 from dunwell.core.workflows.change_workflow import deactivate_workflow
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.operations.onboarding.changes import (

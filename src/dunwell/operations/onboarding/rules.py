@@ -10,7 +10,7 @@ from msgspec import UNSET, UnsetType
 
 from dunwell.accounts.installation.webhook_networks import WebhookReach
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES, Channel
-from dunwell.cases.assignment.checking import find_rule_faults
+from dunwell.cases.assignment.rules import find_rule_faults
 from dunwell.contact.messages.checking import find_template_faults
 from dunwell.contact.messages.merchant_rules import is_all_quiet
 from dunwell.core.events.webhooks.endpoint import (

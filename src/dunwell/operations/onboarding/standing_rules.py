@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.cases.assignment.checking import find_unknown_names
-from dunwell.cases.assignment.rules import list_names
+from dunwell.cases.assignment.rules import find_unknown_names, list_names
 from dunwell.contact.messages.merchant_rules import (
     find_forbidden_words,
     find_quiet_faults,

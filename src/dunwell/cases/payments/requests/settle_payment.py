@@ -23,23 +23,27 @@ from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
     RequestDecision,
     RequestState,
+    decide_next_check,
     decide_request,
     is_overdue,
 )
 from dunwell.cases.payments.requests.store import (
     StoredPaymentRequest,
+    find_merchants_to_check,
     lift_request_hold,
     load_request,
+    lock_due_requests,
     lock_request,
     move_request,
     open_request_hold,
+    postpone_checks,
 )
 from dunwell.cases.payments.store import StoredPayment, find_payment, link_payment
 from dunwell.contact.messages.formatting import render_line
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.store import LockedClaim, lock_claim
 from dunwell.core.events.payloads import EventedPayment, payment_completed
-from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.errors import InvalidState, NotFound, Refusal
 from dunwell.platform.resources import Resources
 
 # A bank transfer begun before a long weekend has arrived by then. The merchant's time.
@@ -239,3 +243,52 @@ async def _expire(settling: Settling) -> RequestState:
 
 def _absent(request_id: UUID) -> NotFound:
     return NotFound(f"There is no payment request {request_id}.")
+
+
+# The first gap is a minute.
+SWEEP_SECONDS = 5.0
+_SET_SIZE = 100
+_MERCHANTS_PER_TURN = 50
+_CALLS_AT_ONCE = 10
+
+
+async def sweep_requests(resources: Resources, providers: Providers) -> int:
+    """One set of each merchant that has requests to look at; how many were looked at."""
+    now = resources.clock.now()
+    async with resources.database.connection() as connection:
+        merchant_ids = await find_merchants_to_check(connection, now, _MERCHANTS_PER_TURN)
+    looked_at = 0
+    for merchant_id in merchant_ids:
+        request_ids = await _take_set(resources, merchant_id)
+        slots = asyncio.Semaphore(_CALLS_AT_ONCE)
+        await asyncio.gather(
+            *(_look(resources, providers, (merchant_id, each), slots) for each in request_ids)
+        )
+        looked_at += len(request_ids)
+    return looked_at
+
+
+async def _take_set(resources: Resources, merchant_id: int) -> list[UUID]:
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        due = await lock_due_requests(tx, merchant_id, now, _SET_SIZE)
+        following = {
+            each.request_id: decide_next_check(each.created_at, each.checks + 1, now)
+            for each in due
+        }
+        await postpone_checks(tx, merchant_id, following)
+    return list(following)
+
+
+async def _look(
+    resources: Resources, providers: Providers, key: tuple[int, UUID], slots: asyncio.Semaphore
+) -> None:
+    """One request's trouble is no other's."""
+    merchant_id, request_id = key
+    try:
+        async with slots:
+            await settle_payment(resources, providers, merchant_id, request_id)
+    except Refusal as refusal:
+        log.warning("payment not looked at", payment_request_id=str(request_id), error=refusal.type)
+    except Exception:
+        log.exception("payment not settled", payment_request_id=str(request_id))

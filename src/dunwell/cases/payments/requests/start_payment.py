@@ -25,10 +25,7 @@ from dunwell.cases.payments.provider import (
     PaymentProviderAway,
     Providers,
 )
-from dunwell.cases.payments.requests.request_states import RequestState
-from dunwell.cases.payments.requests.settle_payment import settle_payment
-from dunwell.cases.payments.requests.store import StoredPaymentRequest, load_request, save_checkout
-from dunwell.cases.payments.requests.take_request import (
+from dunwell.cases.payments.requests.live_requests import (
     PaymentStart,
     StartPayment,
     audit_request,
@@ -36,6 +33,9 @@ from dunwell.cases.payments.requests.take_request import (
     find_or_insert_request,
     is_for_amount,
 )
+from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.requests.settle_payment import settle_payment
+from dunwell.cases.payments.requests.store import StoredPaymentRequest, load_request, save_checkout
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import lock_claim

@@ -27,7 +27,7 @@ from dunwell.cases.rollout.preview.effects import (
     find_changed_contents,
     plays_alike,
 )
-from dunwell.cases.rollout.preview.store import iterate_persons
+from dunwell.cases.rollout.store import iterate_persons
 from dunwell.contact.escalation.due_claim import find_position
 from dunwell.contact.escalation.forecast.forecast import Course, Guard, UnderWay
 from dunwell.contact.escalation.forecast.person_guard import (

@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.preview_message import WantedMessage
 from dunwell.cases.rollout.preview.sample_contact import SampleReader, make_sample
-from dunwell.cases.rollout.trials.store import NamedClaim, load_named_claims
+from dunwell.cases.rollout.store import NamedClaim, load_named_claims
 from dunwell.cases.rollout.trials.writing import TrialWish, TrialWriter, open_trial
 from dunwell.contact.messages.facts import MessageItem
 from dunwell.contact.messages.gsm import count_parts

@@ -6,6 +6,7 @@ from msgspec.structs import asdict
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
+from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.list_modalities import (
     ModalityFilter,
     get_modality,
@@ -13,7 +14,6 @@ from dunwell.cases.modalities.list_modalities import (
     list_modalities,
 )
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
-from dunwell.cases.modalities.plans import Instalment
 from dunwell.interfaces.api.address import read_claim_id, read_modality_id
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span

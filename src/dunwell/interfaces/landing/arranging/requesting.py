@@ -13,7 +13,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Modalities
 from dunwell.cases.modalities.answer_modality import request_modality
-from dunwell.cases.modalities.bounds import (
+from dunwell.cases.modalities.limits import (
     DefermentTerms,
     ModalityClaim,
     PlanTerms,

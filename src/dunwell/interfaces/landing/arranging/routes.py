@@ -7,7 +7,7 @@ from datetime import date, datetime, timedelta
 
 from starlette.responses import Response
 
-from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms, find_deferment_range
+from dunwell.cases.modalities.limits import DefermentTerms, PlanTerms, find_deferment_range
 from dunwell.cases.modalities.offers import list_offered_deferments
 from dunwell.cases.modalities.progress import start_of_day
 from dunwell.contact.notices.occasions.facts import PauseFacts

@@ -8,7 +8,8 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.cases.modalities.answer_modality import is_agreed
-from dunwell.cases.modalities.bounds import DefermentTerms, PlanTerms, is_approved_at_once
+from dunwell.cases.modalities.instalments import Instalment, Shares, add_months, share_out
+from dunwell.cases.modalities.limits import DefermentTerms, PlanTerms, is_approved_at_once
 from dunwell.cases.modalities.modality import (
     EndReason,
     Modality,
@@ -22,7 +23,6 @@ from dunwell.cases.modalities.offers import (
     list_offered_plans,
     pick_offered,
 )
-from dunwell.cases.modalities.plans import Instalment, Shares, add_months, share_out
 from dunwell.cases.modalities.progress import GRACE, find_request_answer_day, local_date
 from dunwell.contact.messages.identities import mask_address
 from dunwell.interfaces.landing.arranging.requesting import (

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.modalities.bounds import ModalityClaim
+from dunwell.cases.modalities.limits import ModalityClaim
 from dunwell.cases.modalities.modality import EndReason, Modality, ModalityType
 from dunwell.cases.modalities.offers import Offer, find_nearest_offer, get_terms
 from dunwell.cases.modalities.progress import local_date

@@ -22,7 +22,7 @@ from enum import StrEnum
 import msgspec
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
-from dunwell.cases.modalities.plans import Instalment
+from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.progress import GRACE, find_request_answer_day
 from dunwell.contact.escalation.forecast.forecast import Announced
 from dunwell.core.claims.holds import HoldKind

@@ -10,9 +10,9 @@ import msgspec
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Feature
 from dunwell.cases.disputes.dispute import DisputeState, render_case_number
+from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import Offer
-from dunwell.cases.modalities.plans import Instalment
 from dunwell.contact.escalation.forecast.forecast import Announced
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.files.attachment import AttachedFile

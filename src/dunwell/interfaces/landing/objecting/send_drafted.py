@@ -20,7 +20,7 @@ from dunwell.cases.disputes.reasons import (
     list_offered,
 )
 from dunwell.cases.disputes.store import load_evidence_digests
-from dunwell.cases.disputes.withheld import ReachedAddress
+from dunwell.cases.disputes.wrong_person import ReachedAddress
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import lock_claim
 from dunwell.core.files.upload import PreparedUpload

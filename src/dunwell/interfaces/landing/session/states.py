@@ -4,6 +4,7 @@ from datetime import date, datetime
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
+from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import (
     HOLDS,
     Modality,
@@ -11,7 +12,6 @@ from dunwell.cases.modalities.modality import (
     ModalityType,
     find_open_rate,
 )
-from dunwell.cases.modalities.plans import Instalment
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, RequestState
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status

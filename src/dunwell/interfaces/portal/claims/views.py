@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.payments.read_account import StatementOfAccount
+from dunwell.cases.payments.statement_of_account import StatementOfAccount
 from dunwell.contact.messages.communications.communication import Communication
 from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.balance import Balance, OwedItem

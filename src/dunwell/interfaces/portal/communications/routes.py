@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.replies.receive_reply import MOST_LISTED, list_unseen
 from dunwell.cases.replies.store import UnseenReply
-from dunwell.cases.replies.take_reply import MOST_LISTED, list_unseen
 from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
 from dunwell.contact.messages.communications.communication import (
     CommunicationState,

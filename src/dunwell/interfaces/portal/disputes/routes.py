@@ -12,7 +12,6 @@ from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, Whose
 from dunwell.cases.disputes.answer_dispute import read_assignee
-from dunwell.cases.disputes.answer_texts import list_answer_texts
 from dunwell.cases.disputes.dispute import (
     ClaimDispute,
     DisputeState,
@@ -26,6 +25,7 @@ from dunwell.cases.disputes.list_disputes import (
     list_disputes,
     list_waiting_disputes,
 )
+from dunwell.cases.disputes.response_templates import list_answer_texts
 from dunwell.cases.disputes.store import ListedDispute, WaitingDispute
 from dunwell.contact.messages.formatting import render_name
 from dunwell.core.claims.read_claim import ClaimView

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.disputes.answer_texts import (
+from dunwell.cases.disputes.response_templates import (
     add_answer_text,
     end_answer_text,
     list_answer_texts,

@@ -8,8 +8,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.users.assignee import Assignee
-from dunwell.cases.disputes.answer_texts import AnswerText
 from dunwell.cases.disputes.dispute import ClaimDispute, EvidenceFile, render_case_number
+from dunwell.cases.disputes.response_templates import AnswerText
 from dunwell.cases.disputes.store import ListedDispute, WaitingDispute
 from dunwell.contact.messages.facts import CHECK_MASK
 from dunwell.contact.messages.links import TOKEN_MASK

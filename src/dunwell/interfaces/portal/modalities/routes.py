@@ -9,8 +9,12 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.users.assignee import EVERYBODYS, Assignee
-from dunwell.cases.modalities.answer_modality import approve_modality, reject_modality
-from dunwell.cases.modalities.assign_modality import assign_modality, read_assignees
+from dunwell.cases.modalities.answer_modality import (
+    approve_modality,
+    assign_modality,
+    read_assignees,
+    reject_modality,
+)
 from dunwell.cases.modalities.list_modalities import (
     ModalityFilter,
     list_claim_modalities,

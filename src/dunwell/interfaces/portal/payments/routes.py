@@ -16,7 +16,7 @@ from dunwell.cases.payments.list_payments import (
     list_payments,
 )
 from dunwell.cases.payments.provider import PaymentProviderAway
-from dunwell.cases.payments.requests.cancel_request import cancel_request, is_cancellable
+from dunwell.cases.payments.requests.live_requests import cancel_request, is_cancellable
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, LIVE, RequestState
 from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.reverse_payment import (

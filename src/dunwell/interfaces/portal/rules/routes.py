@@ -6,13 +6,19 @@ from uuid import UUID
 import msgspec
 from starlette.responses import Response
 
-from dunwell.cases.assignment.checking import check_rules, find_unknown_names
-from dunwell.cases.assignment.edit_rules import edit_rules_draft
-from dunwell.cases.assignment.editing import CopyRule, MoveRule, RemoveRule, SetDefault
+from dunwell.cases.assignment.edit_rules import (
+    CopyRule,
+    MoveRule,
+    RemoveRule,
+    SetDefault,
+    edit_rules_draft,
+)
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.rules import (
     RulesDocument,
+    check_rules,
     compare_rules,
+    find_unknown_names,
     render_document,
     write_rules,
 )

@@ -8,11 +8,16 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.edit_rules import CheckedRule, check_rule, edit_rules_draft
-from dunwell.cases.assignment.editing import PutRule, find_rule
+from dunwell.cases.assignment.edit_rules import (
+    CheckedRule,
+    PutRule,
+    check_rule,
+    edit_rules_draft,
+    find_rule,
+)
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rulebook import make_rulebook
 from dunwell.cases.assignment.rules import RuleDocument, write_rules
-from dunwell.cases.assignment.targets import make_rulebook
 from dunwell.interfaces.portal.rules.views import (
     Marks,
     RulePage,

@@ -8,14 +8,17 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.hypothetical import check_hypothetical
 from dunwell.cases.assignment.known_facts import list_trials
 from dunwell.cases.assignment.matching import MatchedClaim
-from dunwell.cases.assignment.preview.preview_rules import begin_preview, count_on
+from dunwell.cases.assignment.preview_rules import begin_preview, count_on
 from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rulebook import Rulebook, make_rulebook
 from dunwell.cases.assignment.rules import RuleSet, write_rules
-from dunwell.cases.assignment.targets import Rulebook, make_rulebook
-from dunwell.cases.assignment.try_claim import find_claim_facts, list_possibilities
+from dunwell.cases.assignment.try_claim import (
+    check_hypothetical,
+    find_claim_facts,
+    list_possibilities,
+)
 from dunwell.core.claims.conditions import PROPERTIES, PropertyKind
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter

@@ -16,8 +16,9 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.known_facts import KnownFact, Trial, find_shared
 from dunwell.cases.assignment.matching import RuleOutcome
 from dunwell.cases.assignment.overlaps import Extent, Overlap, find_overlaps, find_witness
-from dunwell.cases.assignment.preview.effect import Effect
+from dunwell.cases.assignment.preview_rules import Effect
 from dunwell.cases.assignment.read_rules import RulesVersionView, RulesView, read_rules
+from dunwell.cases.assignment.rulebook import Rulebook, make_rulebook
 from dunwell.cases.assignment.rules import (
     Rule,
     RuleDifference,
@@ -27,7 +28,6 @@ from dunwell.cases.assignment.rules import (
     write_rules,
 )
 from dunwell.cases.assignment.store import PublishedVersion, RulesDraftChange, TargetRow
-from dunwell.cases.assignment.targets import Rulebook, make_rulebook
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, load_draft_for_editor
+from dunwell.cases.rollout.workflow_overviews import LookedAtDraft, load_draft_for_editor
 from dunwell.core.workflows.drafts.edit_draft import Edit, edit_draft
 from dunwell.core.workflows.versions.differences import compare_part
 from dunwell.core.workflows.versions.parts import STEP_ORDER, find_step_id

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.look_at_workflows import load_draft_for_editor
+from dunwell.cases.rollout.workflow_overviews import load_draft_for_editor
 from dunwell.core.workflows.drafts.edit_draft import (
     Edit,
     double_step,

@@ -12,17 +12,17 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.look_at_workflows import (
-    MOST_COUNTED,
-    LookedAtWorkflow,
-    load_draft_for_editor,
-    load_workflow_overview,
-)
 from dunwell.cases.rollout.read_workflows import (
     LookedAtVersion,
     compare_two,
     list_versions,
     load_version_for_reader,
+)
+from dunwell.cases.rollout.workflow_overviews import (
+    MOST_COUNTED,
+    LookedAtWorkflow,
+    load_draft_for_editor,
+    load_workflow_overview,
 )
 from dunwell.core.files.upload import render_disposition
 from dunwell.core.workflows.checking import read_definition

@@ -12,14 +12,18 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.delete_workflow import delete_workflow
-from dunwell.cases.rollout.look_at_workflows import (
+from dunwell.cases.rollout.scenarios.save_scenario import ScenarioView, list_scenarios
+from dunwell.cases.rollout.scenarios.switch_to_workflows import (
+    SwitchReport,
+    preview_switch,
+    switch_to_workflows,
+)
+from dunwell.cases.rollout.workflow_overviews import (
     MOST_COUNTED,
     LookedAtWorkflow,
     load_workflow_overview,
     load_workflow_overviews,
 )
-from dunwell.cases.rollout.scenarios.save_scenario import ScenarioView, list_scenarios
-from dunwell.cases.rollout.scenarios.switch import SwitchReport, preview_switch, switch_to_workflows
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
     deactivate_workflow,

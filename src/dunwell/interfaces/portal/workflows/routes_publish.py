@@ -7,17 +7,17 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.delete_workflow import drop_draft
-from dunwell.cases.rollout.look_at_workflows import (
+from dunwell.cases.rollout.preview.effects import PreviewScope
+from dunwell.cases.rollout.preview.effects_views import NextContactsView, view_next_contacts
+from dunwell.cases.rollout.preview.preview_effects import MinorChange, preview_effects
+from dunwell.cases.rollout.publish_workflow import publish_workflow
+from dunwell.cases.rollout.workflow_overviews import (
     MOST_COUNTED,
     LookedAtDraft,
     LookedAtWorkflow,
     load_draft_for_editor,
     load_workflow_overview,
 )
-from dunwell.cases.rollout.preview.effects import PreviewScope
-from dunwell.cases.rollout.preview.effects_views import NextContactsView, view_next_contacts
-from dunwell.cases.rollout.preview.preview_effects import MinorChange, preview_effects
-from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
 from dunwell.core.workflows.drafts.publish_draft import ChangesUnseen
 from dunwell.core.workflows.versions.versions import VersionVerdict

@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, load_draft_for_editor
+from dunwell.cases.rollout.workflow_overviews import LookedAtDraft, load_draft_for_editor
 from dunwell.core.workflows.drafts.edit_draft import Edit
 from dunwell.core.workflows.versions.parts import SETTINGS
 from dunwell.interfaces.portal.web.access import MerchantAccess

@@ -8,7 +8,7 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.rollout.look_at_workflows import LookedAtDraft, load_draft_for_editor
+from dunwell.cases.rollout.workflow_overviews import LookedAtDraft, load_draft_for_editor
 from dunwell.core.workflows.drafts.edit_draft import Edit, add_step
 from dunwell.core.workflows.versions.parts import name_step
 from dunwell.interfaces.portal.web.access import MerchantAccess

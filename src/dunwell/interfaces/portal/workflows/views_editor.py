@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from dunwell.cases.rollout.look_at_workflows import LookedAtDraft
+from dunwell.cases.rollout.workflow_overviews import LookedAtDraft
 from dunwell.core.workflows.definition import ContactStep, Step, WaitStep
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.versions.differences import PartDifference

@@ -9,7 +9,6 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import Actor
-from dunwell.cases.rollout.look_at_workflows import LookedAtDraft
 from dunwell.cases.rollout.preview.costs import Costs
 from dunwell.cases.rollout.preview.effects_views import (
     DayTable,
@@ -21,6 +20,7 @@ from dunwell.cases.rollout.preview.effects_views import (
     count_held_back,
     tabulate_days,
 )
+from dunwell.cases.rollout.workflow_overviews import LookedAtDraft
 from dunwell.core.workflows.definition import Definition, Step
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.text_places import TextPlace, find_place

@@ -11,8 +11,8 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.cases.modalities.instalments import Instalment, add_months, plan_instalments
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
-from dunwell.cases.modalities.plans import Instalment, add_months, plan_instalments
 from dunwell.platform.errors import Fault, InvalidState
 
 MOST_RATES = 36

@@ -9,14 +9,17 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.choice import PaymentChoice
-from dunwell.cases.payments.requests.expire_transfer import load_awaited_requests
+from dunwell.cases.payments.requests.live_requests import (
+    audit_request,
+    check_choice,
+    load_awaited_requests,
+)
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, RequestState
 from dunwell.cases.payments.requests.store import (
     StoredPaymentRequest,
     open_request_hold,
     save_request,
 )
-from dunwell.cases.payments.requests.take_request import audit_request, check_choice
 from dunwell.contact.escalation.contacts.sending_hours import find_days
 from dunwell.contact.notices.occasions.facts import TransferFacts
 from dunwell.contact.notices.occasions.tell_debtor import notify_debtor

@@ -1,5 +1,6 @@
 """Takes an answer to a message: it is kept with its claim, and a person's answer pauses the process
-until somebody has read it, or three business days have passed."""
+until somebody has read it, or three business days have passed.
+"""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -8,8 +9,7 @@ from enum import Enum
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.replies.reply import HOLD_REASON, MOST_A_DAY, NewReply, find_hold_end
-from dunwell.cases.replies.sealing import seal_reply
+from dunwell.cases.replies.reply import HOLD_REASON, MOST_A_DAY, NewReply, find_hold_end, seal_reply
 from dunwell.cases.replies.store import (
     UnseenReply,
     count_replies,

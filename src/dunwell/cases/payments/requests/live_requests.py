@@ -2,31 +2,81 @@
 now.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.modalities.modality import find_open_rate
 from dunwell.cases.modalities.store import load_live_modalities
 from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice, allow_rate, may_pay
 from dunwell.cases.payments.provider import Providers
-from dunwell.cases.payments.requests.expire_transfer import load_awaited_requests
-from dunwell.cases.payments.requests.request_states import RequestState, decide_next_check
+from dunwell.cases.payments.requests.request_states import (
+    BANK_TRANSFER,
+    LIVE,
+    RequestState,
+    decide_next_check,
+)
 from dunwell.cases.payments.requests.store import (
     StoredPaymentRequest,
+    lift_request_hold,
+    load_live_requests,
+    load_request,
     lock_request,
     move_request,
     save_request,
 )
 from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import ACTIVE
-from dunwell.core.claims.store import LockedClaim, load_items, lock_claim
+from dunwell.core.claims.store import LockedClaim, load_holds, load_items, lock_claim
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
+
+
+async def load_awaited_requests(work: Work, claim_id: int) -> Sequence[StoredPaymentRequest]:
+    """The claim's live requests, less a transfer whose hold has fallen, which ends here."""
+    live = await load_live_requests(work.tx, work.merchant_id, claim_id)
+    transfers = [request for request in live if request.provider == BANK_TRANSFER]
+    if not transfers or await _is_waited_for(work, claim_id):
+        return live
+    for request in transfers:
+        await _end_transfer(work, request, RequestState.EXPIRED)
+    return [request for request in live if request.provider != BANK_TRANSFER]
+
+
+async def find_arrived(work: Work, claim_id: int, amount_cents: int) -> StoredPaymentRequest | None:
+    """The announced transfer that a payment of this amount is, or covers; None: there is none."""
+    live = await load_awaited_requests(work, claim_id)
+    fits = (each for each in live if each.provider == BANK_TRANSFER)
+    return next((each for each in fits if each.amount_cents <= amount_cents), None)
+
+
+async def complete_transfer(work: Work, request: StoredPaymentRequest) -> None:
+    """Its hold falls. The merchant has recorded the money itself, so it is told of no event."""
+    await lift_request_hold(work, request)
+    await _end_transfer(work, request, RequestState.COMPLETED)
+
+
+async def _end_transfer(work: Work, request: StoredPaymentRequest, state: RequestState) -> None:
+    await move_request(
+        work.tx,
+        work.merchant_id,
+        request.request_id,
+        state,
+        now=work.real_now,
+        keeps_checking=False,
+    )
+
+
+async def _is_waited_for(work: Work, claim_id: int) -> bool:
+    holds = await load_holds(work.tx, work.merchant_id, claim_id)
+    return any(hold.kind is HoldKind.PAYMENT_PENDING and hold.stands(work.now) for hold in holds)
 
 
 async def check_choice(work: Work, claim_id: int, choice: PaymentChoice) -> None:
@@ -105,7 +155,7 @@ async def find_or_insert_request(start: PaymentStart) -> StoredPaymentRequest:
                 continue
             if request.state is RequestState.OPEN or is_for_amount(request, start):
                 return request
-            await _end(work, request)
+            await _give_up_request(work, request)
         return await _write(work, start, claim)
 
 
@@ -121,7 +171,7 @@ async def expire_open_request(start: PaymentStart, request: StoredPaymentRequest
         await lock_claim(work.tx, work.merchant_id, start.claim_id)
         stored = await lock_request(work.tx, work.merchant_id, request.request_id)
         if stored is not None and stored.state is RequestState.OPEN:
-            await _end(work, stored)
+            await _give_up_request(work, stored)
 
 
 async def audit_request(work: Work, action: str, request: StoredPaymentRequest) -> None:
@@ -131,7 +181,7 @@ async def audit_request(work: Work, action: str, request: StoredPaymentRequest) 
     )
 
 
-async def _end(work: Work, request: StoredPaymentRequest) -> None:
+async def _give_up_request(work: Work, request: StoredPaymentRequest) -> None:
     """The provider is still asked about a checkout it knows, as that can still be paid."""
     await move_request(
         work.tx, work.merchant_id, request.request_id, RequestState.CANCELLED,
@@ -160,3 +210,33 @@ async def _write(work: Work, start: PaymentStart, claim: LockedClaim) -> StoredP
     await save_request(work.tx, work.merchant_id, request, decide_next_check(now, 0, now))
     await audit_request(work, "create", request)
     return request
+
+
+def is_cancellable(request: StoredPaymentRequest) -> bool:
+    is_under_way = request.state is RequestState.PENDING and request.provider != BANK_TRANSFER
+    return request.state in LIVE and not is_under_way
+
+
+async def cancel_request(work: Work, request_id: UUID) -> None:
+    """Raises NotFound, and InvalidState for one that has ended or whose money is under way."""
+    work.need(Right.RECORD_MONEY)
+    known = await load_request(work.tx, work.merchant_id, request_id)
+    if known is None:
+        raise NotFound(f"There is no payment request {request_id}.")
+    await lock_claim(work.tx, work.merchant_id, known.claim_id)
+    request = await lock_request(work.tx, work.merchant_id, request_id)
+    assert request is not None, "its claim is locked"
+    if not is_cancellable(request):
+        message = "This payment has ended, or its money is under way. Nothing was done."
+        raise InvalidState(message, state=request.state)
+    if request.state is RequestState.PENDING:
+        await lift_request_hold(work, request)
+    await move_request(
+        work.tx, work.merchant_id, request_id, RequestState.CANCELLED,
+        now=work.real_now, keeps_checking=request.state is RequestState.OPEN,
+    )  # fmt: skip
+    await save_audit(
+        work, "paymentRequest.cancel", f"claim:{request.claim_id}",
+        before={"state": request.state}, after={"state": RequestState.CANCELLED},
+        paymentRequestId=str(request_id),
+    )  # fmt: skip

@@ -1,1 +1,0 @@
-"""What a draft of the rules would have done to the claims of the last 30 days."""
