@@ -90,7 +90,7 @@ async def write_the_list_out(clerk: AtWork, judge: Judge) -> None:
     await clerk.page.reload()
     await judge(clerk)
     assert b"RE-2026-1009" in await clerk.save("Download the file (%(size)s)")
-    await clerk.turn_to("Jobs")
+    await clerk.turn_to("Background jobs")
     await clerk.sees("Write out a list")
 
 
@@ -214,7 +214,7 @@ async def settle_what_is_unknown(clerk: AtWork, judge: Judge) -> None:
 
 async def let_somebody_in(clerk: AtWork, judge: Judge) -> None:
     await clerk.unfold_person()
-    await clerk.press_at(clerk.page.get_by_role("link", name=clerk.say("People")))
+    await clerk.press_at(clerk.page.get_by_role("link", name=clerk.say("Users")))
     await clerk.press("Invite somebody")
     await clerk.fill("Name", "Robin")
     email = f"robin-{clerk.person.user_id.hex[:8]}@example.org"

@@ -18,7 +18,7 @@ Judge = Callable[[AtWork], Awaitable[None]]
 
 async def build_one(clerk: AtWork, judge: Judge) -> None:
     """From the list's own words: begun, steps added, settings looked at, seen before publishing."""
-    await clerk.turn_to("Processes")
+    await clerk.turn_to("Workflows")
     await clerk.fill("Name", "Premium")
     await judge(clerk)
     await clerk.press("Begin it")
@@ -94,7 +94,7 @@ _JOURNEYS: Mapping[str, Callable[[AtWork, Judge], Awaitable[None]]] = {
 
 
 async def open_process(clerk: AtWork) -> None:
-    await clerk.turn_to("Processes")
+    await clerk.turn_to("Workflows")
     await clerk.open_named("Standard")
 
 

@@ -86,7 +86,7 @@ async def test_a_rule_is_made_moved_looked_at_and_published(
     async with at_rules(tabs, site, way, "rules") as clerk:
         page, world = clerk.page, clerk.world
         await clerk.go("")
-        await clerk.turn_to("Rules")
+        await clerk.turn_to("Assignment rules")
         await clerk.press("Add a rule")
         await clerk.fill("What the rule is called", "Small & <new>")
         await page.locator("summary").nth(1).press("Enter")

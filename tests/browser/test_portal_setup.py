@@ -110,7 +110,7 @@ async def test_a_merchant_comes_from_nothing_to_configured_in_ten_minutes(
     world = await a_portal_world(site.till.house)
     async with sit_down(tabs, site, world, way, "setup") as clerk:
         begun = clerk.steps
-        choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Change merchant"))
+        choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Switch merchant"))
         await clerk.press_at(choice)
         await clerk.press("New merchant")
         paper = _Paper(clerk)

@@ -122,7 +122,7 @@ async def test_in_and_out_there_by_mouse(
         await visitor.judge("door")
         await page.get_by_role("link", name="Sign in with Kontor Login").click()
         await visitor.sign_in_there("erika")
-        await expect(page.get_by_role("heading", level=1)).to_have_text("People")
+        await expect(page.get_by_role("heading", level=1)).to_have_text("Users")
         assert page.url == f"{house.served.origin}/portal/people"
         await page.get_by_role("link", name="Erika Mustermann").first.click()
         await visitor.judge("user")

@@ -35,7 +35,7 @@ _CLAIM = {
 
 
 async def _open_merchant(clerk: AtWork) -> int:
-    choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Change merchant"))
+    choice = clerk.page.locator("header").get_by_role("link", name=clerk.say("Switch merchant"))
     await clerk.press_at(choice)
     await clerk.press("New merchant")
     await clerk.fill("Name", "Teekontor Hansen")

@@ -155,4 +155,4 @@ async def test_for_who_may_not_configure_no_such_page_is_there(house: House, rol
     for path in ("", "/default", "/rule", "/try", "/publish", "/discard", "/versions/5", "/file"):
         answer = await person.post(f"/rules{path}", {"token": token, "text": "rules: []"})
         assert answer.status_code == 404, path
-    assert ">Rules</a>" not in (await person.get("")).text
+    assert ">Assignment rules</a>" not in (await person.get("")).text
