@@ -166,7 +166,7 @@ async def _hand_over(
 
 
 async def _write_bare(server: Sshd, pdf: bytes, count: int) -> float:
-    key = asyncssh.import_private_key(server.secrets["lines/post/keyFile"])
+    key = asyncssh.import_private_key(server.secrets["deliveryProviders/post/keyFile"])
     slots, depot = asyncio.Semaphore(_FILES_AT_ONCE), server.depot
     async with asyncssh.connect(
         "127.0.0.1", server.port, username=server.line().user, client_keys=[key],

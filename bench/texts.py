@@ -35,7 +35,7 @@ _TEXTS = 3_000
 _AT_ONCE = 50
 # The adapter that the bench's merchant names; here it is a line.
 _NAME = "outbox"
-_SECRETS = {f"lines/{_NAME}/credentials/passwordFile": PASSWORD}
+_SECRETS = {f"deliveryProviders/{_NAME}/credentials/passwordFile": PASSWORD}
 _TEXT = (
     b"Nordwind Schuhe: RE-2026-00000001 ist offen. https://pay.example.com/q/0123456789012345678901"
 )
@@ -58,7 +58,9 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
             kannel.centre.receipts_at_once = "DELIVRD"
             line = a_line(kannel.address)
             resources = served.resources
-            await apply_installation(resources, Installation(lines={_NAME: line}), _SECRETS)
+            await apply_installation(
+                resources, Installation(delivery_providers={_NAME: line}), _SECRETS
+            )
             await served.installation.read()
             channel = KannelChannel(_NAME, line, _SECRETS, resources.keys, served.origin)
             bound = replace(bench, resources=replace(bench.resources, settings=resources.settings))

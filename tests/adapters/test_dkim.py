@@ -15,7 +15,7 @@ from tests.support.messages import a_message
 from tests.support.smtp_lines import a_line
 
 _LINE = a_line(25, dkim={"domain": "nordwind.example", "selector": "dunwell", "keyFile": "k"})
-_NAME = "lines/post/dkim/keyFile"
+_NAME = "deliveryProviders/post/dkim/keyFile"
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ from tests.support.name_server import a_name_server
 from tests.support.sinks import a_sink
 from tests.support.smtp_lines import a_line
 
-_PASSWORD = "lines/post/credentials/passwordFile"
+_PASSWORD = "deliveryProviders/post/credentials/passwordFile"
 _CREDENTIALS = {"user": "dunwell", "passwordFile": "p"}
 
 

@@ -19,7 +19,7 @@ _MESSAGE = UUID("01900000-0000-7000-8000-000000000001")
 
 
 async def test_it_takes_a_report_from_its_first_line_on(resources: Resources) -> None:
-    await apply_installation(resources, Installation(lines={"post": a_line(25)}))
+    await apply_installation(resources, Installation(delivery_providers={"post": a_line(25)}))
     environment = complete_environment({
         "DUNWELL_DATA_DIR": str(resources.settings.data_dir),
         "DUNWELL_DATABASE_URL": str(resources.settings.database_url),

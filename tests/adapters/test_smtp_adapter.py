@@ -205,7 +205,7 @@ async def test_it_encrypts_and_signs_in(
             sink.port, encryption=encryption, credentials=credentials,
             server=f"localhost:{sink.port}",
         )  # fmt: skip
-        name = "lines/post/credentials/passwordFile"
+        name = "deliveryProviders/post/credentials/passwordFile"
         async with a_channel(line, {name: b"right\n"}) as channel:
             assert isinstance(await channel.send(a_message()), Accepted)
         async with a_channel(line, {name: b"wrong"}) as channel:

@@ -28,7 +28,7 @@ from tests.support.served import Served, serve
 from tests.support.twilio import ACCOUNT, TOKEN, FakeTwilio, a_fake_twilio
 
 NAME = "sms-twilio"
-SECRETS = {f"lines/{NAME}/credentials/passwordFile": TOKEN}
+SECRETS = {f"deliveryProviders/{NAME}/credentials/passwordFile": TOKEN}
 KEYS = KeyRing({1: bytes(range(32))})
 _MESSAGE = a_message(channel="SMS", recipient=NUMBER, sender="Nordwind")
 _CONTACTS = """
@@ -137,7 +137,7 @@ async def sent(resources: Resources, clock: MovableClock, fake: FakeTwilio) -> A
     async with serve(resources) as served:
         own = served.resources
         line = a_line(fake.address, "Sie erhalten keine SMS mehr.")
-        await apply_installation(own, Installation(lines={NAME: line}), SECRETS)
+        await apply_installation(own, Installation(delivery_providers={NAME: line}), SECRETS)
         await served.installation.read()
         channel = TwilioChannel(NAME, line, SECRETS, own.keys, served.origin)
         house = await a_sending_house(own, clock, channel)

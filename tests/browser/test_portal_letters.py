@@ -36,7 +36,7 @@ async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHouse]:
     """A batch of three that was spoken of, and three letters that a person is asked about."""
     resources, folder = site.till.resources, tmp_path / "letters"
     line = FolderLine(channel="LETTER", folder=str(folder))
-    await apply_installation(resources, Installation(lines={"post": line}))
+    await apply_installation(resources, Installation(delivery_providers={"post": line}))
     post = await a_house_with_a_folder(
         resources, site.clock, folder, BatchRule(most=3), key="suedwind"
     )

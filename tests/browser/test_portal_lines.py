@@ -48,7 +48,7 @@ async def test_lines_and_alarms_are_accessible_and_fit(
     async with sit_down(tabs, stage, locale=locale) as seat:
         house = seat.world.house
         resources, now = house.resources, house.clock.now()
-        await apply_installation(resources, check_installation({"lines": _LINES}))
+        await apply_installation(resources, check_installation({"deliveryProviders": _LINES}))
         for number, (line, place, sent, failed, why) in enumerate(_SENT, 1):
             await house.rows(
                 _FILL, seat.world.claim_id, line, place, sent, failed, why, number, now

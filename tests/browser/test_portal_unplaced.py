@@ -38,8 +38,8 @@ _REPORT = Report(
 
 
 async def fill(resources: Resources) -> None:
-    secrets = {"lines/sms-kannel/credentials/passwordFile": b"token"}
-    await apply_installation(resources, check_installation({"lines": _LINES}), secrets)
+    secrets = {"deliveryProviders/sms-kannel/credentials/passwordFile": b"token"}
+    await apply_installation(resources, check_installation({"deliveryProviders": _LINES}), secrets)
     for number, (sender, text) in enumerate(_WRITTEN):
         incoming = Incoming("sms-kannel", str(number), sender, "+4930123456", text)
         await receive_sms(resources, incoming)

@@ -35,11 +35,11 @@ def test_that_nobody_looks_is_told(
     [
         ({"trustedProxies": []}, "note", "nobody is told of them by e-mail"),
         (
-            {"alarms": {"email": ["ops@example.com"]}}, "FAULT",
+            {"alerts": {"email": ["ops@example.com"]}}, "FAULT",
             "cannot be told to 1 addresses: there is no line for e-mail",
         ),
         (
-            {"alarms": {"email": ["ops@example.com"]}, "lines": {"post": _LINE}}, "ok",
+            {"alerts": {"email": ["ops@example.com"]}, "deliveryProviders": {"post": _LINE}}, "ok",
             "told to 1 addresses by the line post",
         ),
     ],

@@ -47,7 +47,7 @@ _LINES: dict[str, Any] = {
     },
     "print": {"channel": "LETTER", "adapter": "folder", "folder": "/letters"},
 }  # fmt: skip
-LINES = check_installation({"lines": _LINES}).lines or {}
+LINES = check_installation({"deliveryProviders": _LINES}).delivery_providers or {}
 NOTHING = Seen(
     waiting=[], batches=[], mailboxes=[], unknown=[], overdue=[], unseen=[], off=[], failing=[],
     strange_sms=[], strange_reports=[], step_due_at=None,
@@ -213,13 +213,13 @@ def test_what_is_over_alone_says_so() -> None:
 
 def test_alarms_leave_by_a_line_that_is_well() -> None:
     assert choose_lines(Alarms(), LINES, ()) == ["post", "box"]
-    assert choose_lines(Alarms(line="box"), LINES, ()) == ["box", "post"]
-    assert choose_lines(Alarms(line="box"), LINES, ["box"]) == ["post", "box"]
+    assert choose_lines(Alarms(provider="box"), LINES, ()) == ["box", "post"]
+    assert choose_lines(Alarms(provider="box"), LINES, ["box"]) == ["post", "box"]
     assert choose_lines(Alarms(), {}, ()) == []
 
 
 def test_the_sender_is_named_or_the_operator_s() -> None:
-    named = Installation(operator=OWN, alarms=Alarms(sender="dunwell@example.com"))
+    named = Installation(operator=OWN, alerts=Alarms(sender="dunwell@example.com"))
     assert find_sender(named, "ops@example.com") == "dunwell@example.com"
     assert find_sender(Installation(operator=OWN), "ops@example.com") == OWN.contact.email
     assert find_sender(Installation(), "ops@example.com") == "ops@example.com"
@@ -228,19 +228,19 @@ def test_the_sender_is_named_or_the_operator_s() -> None:
 @pytest.mark.parametrize(
     ("alarms", "path"),
     [
-        ({"email": ["ops"]}, "/alarms/email/0"),
-        ({"email": ["ops@example.com", "a@b.c\n"]}, "/alarms/email/1"),
-        ({"from": "Dunwell"}, "/alarms/from"),
-        ({"email": ["ops@example.com"] * 21}, "/alarms/email"),
-        ({"againAfterHours": 0}, "/alarms/againAfterHours"),
-        ({"lateAfterMinutes": 1}, "/alarms/lateAfterMinutes"),
-        ({"failing": {"percent": 0}}, "/alarms/failing/percent"),
-        ({"failing": {"least": 2}}, "/alarms/failing/least"),
-        ({"language": "fr"}, "/alarms/language"),
-        ({"mail": []}, "/alarms/mail"),
+        ({"email": ["ops"]}, "/alerts/email/0"),
+        ({"email": ["ops@example.com", "a@b.c\n"]}, "/alerts/email/1"),
+        ({"from": "Dunwell"}, "/alerts/from"),
+        ({"email": ["ops@example.com"] * 21}, "/alerts/email"),
+        ({"againAfterHours": 0}, "/alerts/againAfterHours"),
+        ({"lateAfterMinutes": 1}, "/alerts/lateAfterMinutes"),
+        ({"failing": {"percent": 0}}, "/alerts/failing/percent"),
+        ({"failing": {"least": 2}}, "/alerts/failing/least"),
+        ({"language": "fr"}, "/alerts/language"),
+        ({"mail": []}, "/alerts/mail"),
     ],
 )
 def test_a_faulty_setup_is_refused_with_the_place(alarms: dict[str, Any], path: str) -> None:
     with pytest.raises(ValidationError) as refused:
-        check_installation({"alarms": alarms})
+        check_installation({"alerts": alarms})
     assert {fault.path for fault in refused.value.faults} == {path}

@@ -13,7 +13,7 @@ _FILE = Path(__file__).parents[2] / "examples/production/installation.yaml"
 
 
 def test_the_line_for_letters_can_be_applied() -> None:
-    lines = check_installation(parse_yaml(_FILE.read_text())).lines or {}
+    lines = check_installation(parse_yaml(_FILE.read_text())).delivery_providers or {}
     letters = lines["letters"]
     assert isinstance(letters, SftpLine)
     assert asyncssh.import_public_key(letters.host_key).get_algorithm() == "ssh-ed25519"

@@ -243,14 +243,14 @@ async def test_a_folder_that_is_away_has_released_nothing(post: LetterHouse) -> 
 async def test_a_line_stays_until_its_letters_are_released(post: LetterHouse) -> None:
     resources = post.house.resources
     line = FolderLine(channel="LETTER", folder=str(post.depot))
-    both = Installation(lines={"post": line, "old": line})
+    both = Installation(delivery_providers={"post": line, "old": line})
     await apply_installation(resources, both)
     await post.create("A-1")
     await run(post, "UPDATE letter_batch_items SET line = 'old'")
     with pytest.raises(ValidationError) as refused:
-        await apply_installation(resources, Installation(lines={"post": line}))
+        await apply_installation(resources, Installation(delivery_providers={"post": line}))
     assert [(each.path, each.code) for each in refused.value.faults] == [
-        ("/lines/old", "IN_USE"),
+        ("/deliveryProviders/old", "IN_USE"),
     ]  # fmt: skip
     await run(post, "UPDATE letter_batch_items SET line = 'post'")
-    await apply_installation(resources, Installation(lines={"post": line}))
+    await apply_installation(resources, Installation(delivery_providers={"post": line}))

@@ -47,13 +47,17 @@ async def run(post: LetterHouse, statement: str) -> None:
 async def test_a_line_stays_where_its_letters_lie(post: LetterHouse, state: str) -> None:
     """And moves when they were released."""
     resources = post.house.resources
-    await apply_installation(resources, Installation(lines={"post": a_line(post.depot)}))
+    await apply_installation(
+        resources, Installation(delivery_providers={"post": a_line(post.depot)})
+    )
     await post.create("A-1")
     await run(post, f"UPDATE letter_batch_items SET state = '{state}'")
-    moved = Installation(lines={"post": a_line(post.depot.with_name("new"))})
+    moved = Installation(delivery_providers={"post": a_line(post.depot.with_name("new"))})
     with pytest.raises(ValidationError) as refused:
         await apply_installation(resources, moved)
-    assert [(each.path, each.code) for each in refused.value.faults] == [("/lines/post", "IN_USE")]
+    assert [(each.path, each.code) for each in refused.value.faults] == [
+        ("/deliveryProviders/post", "IN_USE")
+    ]
     await run(post, "UPDATE letter_batch_items SET state = 'WAITING'")
     later(post)
     await post.release()
@@ -62,36 +66,44 @@ async def test_a_line_stays_where_its_letters_lie(post: LetterHouse, state: str)
 
 async def test_a_line_stays_where_a_manifest_has_no_name_yet(post: LetterHouse) -> None:
     resources = post.house.resources
-    await apply_installation(resources, Installation(lines={"post": a_line(post.depot)}))
+    await apply_installation(
+        resources, Installation(delivery_providers={"post": a_line(post.depot)})
+    )
     await post.create("A-1")
     later(post)
     await post.release()
     await run(post, _CUT_BEHIND)
     with pytest.raises(ValidationError):
-        await apply_installation(resources, Installation(lines={"post": a_line(Path("/new"))}))
+        await apply_installation(
+            resources, Installation(delivery_providers={"post": a_line(Path("/new"))})
+        )
     later(post)
     await post.release()
-    await apply_installation(resources, Installation(lines={"post": a_line(Path("/new"))}))
+    await apply_installation(
+        resources, Installation(delivery_providers={"post": a_line(Path("/new"))})
+    )
 
 
 async def test_what_of_a_line_says_not_where_it_stands_changes_meanwhile(
     post: LetterHouse,
 ) -> None:
     resources = post.house.resources
-    await apply_installation(resources, Installation(lines={"post": a_line(post.depot)}))
+    await apply_installation(
+        resources, Installation(delivery_providers={"post": a_line(post.depot)})
+    )
     await post.create("A-1")
     other = a_line(post.depot, batch=BatchRule(every_minutes=5), layout="c5-6")
-    await apply_installation(resources, Installation(lines={"post": other}))
+    await apply_installation(resources, Installation(delivery_providers={"post": other}))
 
 
 async def test_nothing_is_handed_over_where_a_line_stood_before(post: LetterHouse) -> None:
     """By a worker that has not read the new installation file yet."""
-    new = Installation(lines={"post": a_line(post.depot.with_name("new"))})
+    new = Installation(delivery_providers={"post": a_line(post.depot.with_name("new"))})
     await apply_installation(post.house.resources, new)
     await post.create("A-1")
     assert await post.items() == []
     assert post.letters() == []
-    old = Installation(lines={"post": a_line(post.depot)})
+    old = Installation(delivery_providers={"post": a_line(post.depot)})
     await apply_installation(post.house.resources, old)
     later(post)
     await post.house.run()
@@ -101,11 +113,13 @@ async def test_nothing_is_handed_over_where_a_line_stood_before(post: LetterHous
 async def test_who_moves_a_line_waits_for_a_letter_that_is_begun(post: LetterHouse) -> None:
     """Neither sees what the other has not committed; so they do not pass each other."""
     resources = post.house.resources
-    await apply_installation(resources, Installation(lines={"post": a_line(post.depot)}))
+    await apply_installation(
+        resources, Installation(delivery_providers={"post": a_line(post.depot)})
+    )
     await post.create("A-1")
     async with resources.database.transaction() as tx:
         await tx.execute("UPDATE letter_batch_items SET state = 'TAKEN_BACK'")
-    moved = Installation(lines={"post": a_line(post.depot.with_name("new"))})
+    moved = Installation(delivery_providers={"post": a_line(post.depot.with_name("new"))})
     async with resources.database.transaction() as tx:
         key = await tx.fetchrow("DELETE FROM letter_batch_items RETURNING *")
         letter = Letter(key["reference"], "DE", 1, [])

@@ -32,7 +32,7 @@ async def a_disputed(
     resources: Resources, clock: MovableClock, lines: Mapping[str, Any], **fields: Any
 ) -> tuple[House, Any]:
     """By the line post, where there is one."""
-    setup = ChannelSetup(line="post") if lines else ChannelSetup(adapter="outbox")
+    setup = ChannelSetup(provider="post") if lines else ChannelSetup(adapter="outbox")
     by_post = msgspec.structs.replace(WITH_SMS, channels=WITH_SMS.channels | {"LETTER": setup})
     channels = [ScriptedChannel(channel=each) for each in ("EMAIL", "SMS", "LETTER")]
     house = await a_house(

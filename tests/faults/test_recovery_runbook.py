@@ -312,9 +312,9 @@ async def test_the_key_is_lost_rotated_and_leaked_as_the_page_says(
 def test_the_lines_of_the_page_are_taken() -> None:
     blocks = "".join(
         read_blocks(section, "channels.md", "yaml")[0] for section in ("E-mail", "SMS")
-    ).replace("lines:\n", "")
-    given = check_installation(parse_yaml(f"lines:\n{blocks}"))
-    assert list(given.lines or {}) == ["post", "sms-kannel"]
+    ).replace("deliveryProviders:\n", "")
+    given = check_installation(parse_yaml(f"deliveryProviders:\n{blocks}"))
+    assert list(given.delivery_providers or {}) == ["post", "sms-kannel"]
 
 
 def test_the_files_of_production_name_one_host() -> None:

@@ -342,7 +342,7 @@ async def test_a_wrong_password_is_answered_the_same_whether_the_account_is_lock
 async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
     resources: Resources, reception: SignInServices
 ) -> None:
-    document = {"lines": {"post": _LINE}, "alarms": {"email": ["ops@example.com"]}}
+    document = {"deliveryProviders": {"post": _LINE}, "alerts": {"email": ["ops@example.com"]}}
     await apply_installation(resources, check_installation(document))
     karl = await join(reception, a_new_user("karl@example.org", name="Karl", language="de"))
     await lock(reception, karl)

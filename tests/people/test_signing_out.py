@@ -74,7 +74,7 @@ async def test_a_wrong_code_signs_nobody_out(reception: SignInServices) -> None:
 async def test_a_new_factor_is_told_by_e_mail_in_the_users_language(
     resources: Resources, reception: SignInServices, language: str
 ) -> None:
-    await apply_installation(resources, check_installation({"lines": {"post": _LINE}}))
+    await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
     erika = await join(reception, a_new_user(language=language))
     await set_up_app(reception, erika)
     [(recipient, subject, told)] = await fetch(
@@ -87,7 +87,7 @@ async def test_a_new_factor_is_told_by_e_mail_in_the_users_language(
 async def test_a_new_passkey_signs_out_all_other_sessions_and_is_told(
     resources: Resources,
 ) -> None:
-    await apply_installation(resources, check_installation({"lines": {"post": _LINE}}))
+    await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
     door = a_door(resources)
     erika = await join(door.reception, a_new_user())
     here, there = door.visitor(), door.visitor()

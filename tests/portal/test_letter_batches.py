@@ -33,7 +33,7 @@ async def post(
 ) -> AsyncIterator[LetterHouse]:
     folder = tmp_path / "letters"
     line = FolderLine(channel="LETTER", folder=str(folder))
-    await apply_installation(resources, Installation(lines={"post": line}))
+    await apply_installation(resources, Installation(delivery_providers={"post": line}))
     post = await a_house_with_a_folder(
         resources, clock, folder, BatchRule(every_minutes=60, most=3)
     )

@@ -28,7 +28,7 @@ _LINE: dict[str, Any] = {
 
 async def a_world(resources: Resources, clock: MovableClock) -> tuple[House, ScriptedLine]:
     """Twelve messages that left by the line."""
-    await apply_installation(resources, check_installation({"lines": {"post": _LINE}}))
+    await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
     line = ScriptedLine()
     house = await a_house_with_a_line(resources, clock, line)
     await house.create(*(f"INV-{number}" for number in range(12)))

@@ -36,14 +36,14 @@ _LINES: dict[str, Any] = {
         "credentials": {"user": "AC", "passwordFile": "p"},
     },
 }  # fmt: skip
-_SETUPS: Any = {"EMAIL": ChannelSetup(line="post"), "SMS": ChannelSetup(line="sms")}
+_SETUPS: Any = {"EMAIL": ChannelSetup(provider="post"), "SMS": ChannelSetup(provider="sms")}
 _STEPS = DOCUMENT["steps"]
 
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
     """E-mails to two debtors, of whom one has a number in a country without a price."""
-    await apply_installation(resources, check_installation({"lines": _LINES}))
+    await apply_installation(resources, check_installation({"deliveryProviders": _LINES}))
     configuration = msgspec.structs.replace(CONFIGURATION, channels=_SETUPS)
     definition = a_definition(steps=_STEPS, templates={"reminder": TEMPLATE})
     house = await a_house(resources, clock, definition, configuration=configuration)
@@ -147,7 +147,7 @@ async def test_costs_are_missing_where_no_provider_has_prices(
     clerk: Clerk, path: str, resources: Resources
 ) -> None:
     bare = {name: {**line, "prices": {}} for name, line in _LINES.items()}
-    await apply_installation(resources, check_installation({"lines": bare}))
+    await apply_installation(resources, check_installation({"deliveryProviders": bare}))
     await start(clerk, path)
     await run_previews(resources)
     page = (await clerk.get(f"{path}/publish")).text

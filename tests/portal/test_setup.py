@@ -196,10 +196,10 @@ async def test_a_line_that_is_gone_is_still_shown_as_chosen(
             "UPDATE merchants SET revision = revision + 1, configuration = jsonb_set("
             "configuration::jsonb, '{channels,EMAIL}', $2::jsonb) WHERE merchant_id = $1",
             whole.merchant_id,
-            {"line": "gone", "sender": "a@nordwind.example"},
+            {"provider": "gone", "sender": "a@nordwind.example"},
         )
     form = read_form((await whole.get("/settings/channels")).text, "revision")
-    assert form["channels.EMAIL.by"] == ["line:gone"]
+    assert form["channels.EMAIL.by"] == ["provider:gone"]
 
 
 async def test_what_matters_is_shown_before_it_is_saved(whole: Clerk, resources: Resources) -> None:
@@ -386,7 +386,7 @@ async def test_a_sandbox_stands_beside_its_live_merchant(
     assert sandbox.is_sandbox
     assert sandbox.configuration.guards == before.configuration.guards
     assert sandbox.configuration.brand == before.configuration.brand
-    assert {each.line for each in sandbox.configuration.channels.values()} == {None}
+    assert {each.provider for each in sandbox.configuration.channels.values()} == {None}
 
 
 async def test_who_has_one_merchant_opens_no_other(

@@ -32,8 +32,8 @@ _INSTALLATION = Path(__file__).parents[2] / "examples" / "production" / "install
 NAME = "sms-kannel"
 NUMBER = "+4915112345678"
 SECRETS = {
-    f"lines/{NAME}/credentials/passwordFile": PASSWORD,
-    f"lines/{NAME}/incomingSecretFile": INCOMING_SECRET,
+    f"deliveryProviders/{NAME}/credentials/passwordFile": PASSWORD,
+    f"deliveryProviders/{NAME}/incomingSecretFile": INCOMING_SECRET,
 }
 _CONTACTS = """
 SELECT channel, state, failure, delivered_at IS NOT NULL FROM communications
@@ -47,7 +47,7 @@ _STEP = {**DOCUMENT["steps"][0], "channel": "SMS", "fallbacks": ["EMAIL"], "send
 def a_line(address: str, **changes: Any) -> KannelLine:
     """The operator's, but for its address and what this test has of its own."""
     installation = check_installation(parse_yaml(_INSTALLATION.read_text()))
-    line = (installation.lines or {})[NAME]
+    line = (installation.delivery_providers or {})[NAME]
     assert isinstance(line, KannelLine)
     usual: dict[str, Any] = {"server": address, "pace": ProviderPace(), "stop_confirmation": None}
     return msgspec.structs.replace(line, **usual | changes)
@@ -106,7 +106,7 @@ async def open_sms_process(
     ) as kannel:  # fmt: skip
         own = served.resources
         line = a_line(kannel.address)
-        await apply_installation(own, Installation(lines={NAME: line}), SECRETS)
+        await apply_installation(own, Installation(delivery_providers={NAME: line}), SECRETS)
         await served.installation.read()
         channel = build_line(NAME, line, SECRETS, own)
         assert isinstance(channel, KannelChannel)
@@ -121,7 +121,7 @@ async def a_sending_house(
     """SMS by the line, then e-mail."""
     setups: Any = {
         "EMAIL": ChannelSetup(adapter="outbox", sender="claims@nordwind.example"),
-        "SMS": ChannelSetup(line=channel.name, sender="Nordwind"),
+        "SMS": ChannelSetup(provider=channel.name, sender="Nordwind"),
     }
     configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
     definition = a_definition(

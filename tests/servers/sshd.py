@@ -121,7 +121,7 @@ class Sshd:
     @property
     def secrets(self) -> dict[str, bytes]:
         """As of a line named post."""
-        return {"lines/post/keyFile": (self.folder / "letters_key").read_bytes()}
+        return {"deliveryProviders/post/keyFile": (self.folder / "letters_key").read_bytes()}
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ async def test_an_alarm_arrives_where_the_installation_file_says(
     world: Sink,
 ) -> None:
     alarms = {"email": ["ops@example.org"], "from": "dunwell@example.org", "language": "de"}
-    document = {"lines": {"post": _LINE | {"encryption": "NONE"}}, "alarms": alarms}
+    document = {"deliveryProviders": {"post": _LINE | {"encryption": "NONE"}}, "alerts": alarms}
     await apply_installation(resources, check_installation(document))
     channel = SmtpChannel("post", read_line(postfix), {}, resources.keys)
     # The line cannot be used at this moment, and can when it is to tell so.

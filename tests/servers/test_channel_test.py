@@ -38,8 +38,8 @@ SELECT (SELECT count(*) FROM communications) + (SELECT count(*) FROM contact_led
 
 
 async def apply(resources: Resources, name: str, line: Line, **secrets: bytes) -> None:
-    given = {f"lines/{name}/{path}": secret for path, secret in secrets.items()}
-    installation = Installation(lines={name: line}, operator=OWN)
+    given = {f"deliveryProviders/{name}/{path}": secret for path, secret in secrets.items()}
+    installation = Installation(delivery_providers={name: line}, operator=OWN)
     await apply_installation(resources, installation, given)
 
 
@@ -79,7 +79,7 @@ async def test_what_the_server_refuses_is_told(
 
 async def test_a_server_that_is_away_is_told(resources: Resources, dunwell: CommandLine) -> None:
     document = {"channel": "EMAIL", "adapter": "smtp", "server": "127.0.0.1:9"}
-    lines: dict[str, Any] = {"lines": {"post": document | {"encryption": "NONE"}}}
+    lines: dict[str, Any] = {"deliveryProviders": {"post": document | {"encryption": "NONE"}}}
     await apply_installation(resources, check_installation(lines))
     done = await run(resources, dunwell, "post", "--to", "ops@example.org")
     assert "did not take it for now. dunwell doctor looks into why." in done.stderr
@@ -90,7 +90,7 @@ async def test_a_server_that_is_away_is_told(resources: Resources, dunwell: Comm
 async def test_an_sms_arrives_by_kannel(
     resources: Resources, dunwell: CommandLine, kannel: Kannel
 ) -> None:
-    installation = Installation(lines={NAME: a_line(kannel.address)})
+    installation = Installation(delivery_providers={NAME: a_line(kannel.address)})
     await apply_installation(resources, installation, SECRETS)
     done = await run(resources, dunwell, NAME, "--to", NUMBER, "--from", "Nordwind")
     assert done.stdout.startswith(f"The line {NAME} took it")
@@ -112,8 +112,8 @@ async def test_an_sms_arrives_by_twilios_dialect(
             "networks": ["127.0.0.1"],
             "credentials": {"user": ACCOUNT, "passwordFile": "p"},
         }  # fmt: skip
-        installation = check_installation({"lines": {"sms": document}})
-        secrets = {"lines/sms/credentials/passwordFile": TOKEN}
+        installation = check_installation({"deliveryProviders": {"sms": document}})
+        secrets = {"deliveryProviders/sms/credentials/passwordFile": TOKEN}
         await apply_installation(resources, installation, secrets)
         done = await run(resources, dunwell, "sms", "--to", NUMBER, "--from", "Nordwind")
         assert done.returncode == 0, done.stderr
@@ -144,7 +144,7 @@ def check_specimen(folder: Path, said: str) -> None:
 async def test_a_specimen_is_put_on_the_print_services_server(
     resources: Resources, dunwell: CommandLine, sshd: Sshd
 ) -> None:
-    key = sshd.secrets["lines/post/keyFile"]
+    key = sshd.secrets["deliveryProviders/post/keyFile"]
     await apply(resources, "post", sshd.line(), keyFile=key)
     done = await run(resources, dunwell, "post", "--to", _TO)
     assert done.returncode == 0, done.stderr
@@ -154,7 +154,7 @@ async def test_a_specimen_is_put_on_the_print_services_server(
 async def test_another_host_key_gets_no_specimen(
     resources: Resources, dunwell: CommandLine, sshd: Sshd
 ) -> None:
-    key, line = sshd.secrets["lines/post/keyFile"], sshd.line()
+    key, line = sshd.secrets["deliveryProviders/post/keyFile"], sshd.line()
     sshd.stop()
     sshd.replace_host_key()
     sshd.start()
@@ -169,7 +169,7 @@ async def folder(resources: Resources, tmp_path: Path) -> Path:
     folder = tmp_path / "letters"
     folder.mkdir()
     line = {"channel": "LETTER", "adapter": "folder", "folder": str(folder), "layout": "c5-6"}
-    await apply_installation(resources, check_installation({"lines": {"post": line}}))
+    await apply_installation(resources, check_installation({"deliveryProviders": {"post": line}}))
     return folder
 
 

@@ -116,7 +116,7 @@ def ask_for_host_key(sshd: Sshd) -> str:
 async def test_the_line_for_letters_hands_the_specimen_of_the_page_over(
     operator: Operator, sshd: Sshd, tmp_path: Path
 ) -> None:
-    (tmp_path / "letters_key").write_bytes(sshd.secrets["lines/post/keyFile"])
+    (tmp_path / "letters_key").write_bytes(sshd.secrets["deliveryProviders/post/keyFile"])
     await operator.apply(
         "Print services",
         ("sftp.printer.example:22", f"127.0.0.1:{sshd.port}"),

@@ -104,7 +104,7 @@ async def test_kannel_sends_as_many_parts_as_were_counted(
 async def test_a_wrong_password_is_about_us_and_told(
     kannel: Kannel, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    secrets = {f"lines/{NAME}/credentials/passwordFile": b"another"}
+    secrets = {f"deliveryProviders/{NAME}/credentials/passwordFile": b"another"}
     channel = KannelChannel(NAME, a_line(kannel.address), secrets, KEYS, URL)
     assert await channel.send(_MESSAGE) == Temporary(300)
     await channel.close()
@@ -145,7 +145,7 @@ async def test_only_networks_that_were_named_are_connected_to(
 async def test_doctor_tells_whether_the_gateway_lets_us_send(
     kannel: Kannel, password: bytes, is_fault: bool
 ) -> None:
-    secrets = {f"lines/{NAME}/credentials/passwordFile": password}
+    secrets = {f"deliveryProviders/{NAME}/credentials/passwordFile": password}
     found = await check_gateway(NAME, a_line(kannel.address), secrets, KEYS)
     assert found.is_fault is is_fault
     assert kannel.centre.submitted == []

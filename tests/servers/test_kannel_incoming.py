@@ -19,7 +19,9 @@ async def kinds(process: SmsProcess) -> list[tuple[str, str]]:
 async def test_stop_is_confirmed_once_and_heeded(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
     line = a_line(process.kannel.address, stop_confirmation="Sie erhalten keine SMS mehr.")
-    await apply_installation(process.served.resources, Installation(lines={NAME: line}), SECRETS)
+    await apply_installation(
+        process.served.resources, Installation(delivery_providers={NAME: line}), SECRETS
+    )
     await process.served.installation.read()
     await process.send()
     centre = process.kannel.centre
@@ -57,7 +59,7 @@ async def test_without_the_secret_nothing_comes_in(an_sms_process: SmsProcess, s
 
 async def test_a_sender_is_kept_without_control_characters(an_sms_process: SmsProcess) -> None:
     process = an_sms_process
-    secret = SECRETS[f"lines/{NAME}/incomingSecretFile"].decode()
+    secret = SECRETS[f"deliveryProviders/{NAME}/incomingSecretFile"].decode()
     values = {"from": "Bank\0", "to": "1", "text": "Hello", "id": "1", "secret": secret}
     url = f"{process.served.origin}/callbacks/channels/{NAME}/incoming"
     async with httpx.AsyncClient() as http:

@@ -57,7 +57,7 @@ async def test_what_arrived_is_what_the_ledger_says_over_fifty_kills(
     chance = random.Random(19)
     async with a_kannel(tmp_path) as kannel:
         line = a_line(kannel.address, pace=_PACE)
-        await apply_installation(real, Installation(lines={NAME: line}), SECRETS)
+        await apply_installation(real, Installation(delivery_providers={NAME: line}), SECRETS)
         house = await a_sending_house(real, real.clock, ScriptedLine(name=NAME))  # type: ignore[arg-type]
         for kill in range(_KILLS):
             await _create(house, kill * _CLAIMS_EACH)

@@ -48,7 +48,7 @@ async def test_another_host_key_is_a_fault(sshd: Sshd) -> None:
 
 async def test_a_key_that_the_server_does_not_know_is_a_fault(sshd: Sshd) -> None:
     other = asyncssh.generate_private_key("ssh-ed25519").export_private_key()
-    found = await check_letter_line("post", sshd.line(), {"lines/post/keyFile": other})
+    found = await check_letter_line("post", sshd.line(), {"deliveryProviders/post/keyFile": other})
     words = "the server refuses the user, the key or the password"
     assert read(found) == ("FAULT", words)
     assert "keyFile" in (found.remedy or "")
@@ -143,7 +143,7 @@ async def test_a_mailbox_that_cannot_be_read_is_a_fault(
         "server": f"127.0.0.1:{dovecot.imap_port}", "encryption": "NONE",
         "credentials": {"user": "returns", "passwordFile": "p"}, **changes,
     }  # fmt: skip
-    name = "lines/post/mailbox/credentials/passwordFile"
+    name = "deliveryProviders/post/mailbox/credentials/passwordFile"
     secrets = {} if password is None else {name: password}
     found = (await check_email_line("post", a_line(9, mailbox=mailbox), secrets))[1]
     assert read(found) == (mark, words.replace("SERVER", str(mailbox["server"])))

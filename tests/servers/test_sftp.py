@@ -57,7 +57,7 @@ async def test_another_host_key_is_spoken_to_never(
     other = channel.a_message(communication_id=_an_id())
     assert await channel.adapter.send(other) == Temporary(600)
     assert list_files(sshd.depot) == before
-    depot = SftpDepot(line, password=None, key=sshd.secrets["lines/post/keyFile"])
+    depot = SftpDepot(line, password=None, key=sshd.secrets["deliveryProviders/post/keyFile"])
     with pytest.raises(ConnectionError, match="another host key"):
         await depot.list()
 
@@ -66,7 +66,7 @@ async def test_a_key_the_server_does_not_know_is_refused(
     sshd: Sshd, resources: Resources, channel: PrintServiceUnderTest
 ) -> None:
     unknown = asyncssh.generate_private_key("ssh-ed25519").export_private_key()
-    adapter = SftpChannel(LINE, sshd.line(), {"lines/post/keyFile": unknown}, resources)
+    adapter = SftpChannel(LINE, sshd.line(), {"deliveryProviders/post/keyFile": unknown}, resources)
     assert await adapter.send(channel.a_message()) == Temporary(60)
     assert list_files(sshd.depot) == []
     await adapter.close()
@@ -74,7 +74,7 @@ async def test_a_key_the_server_does_not_know_is_refused(
 
 def test_a_key_that_is_none_makes_no_line(sshd: Sshd, resources: Resources) -> None:
     with pytest.raises(LineUnusable):
-        SftpChannel(LINE, sshd.line(), {"lines/post/keyFile": b"x"}, resources)
+        SftpChannel(LINE, sshd.line(), {"deliveryProviders/post/keyFile": b"x"}, resources)
     with pytest.raises(LineUnusable):
         SftpChannel(LINE, sshd.line(host_key="ssh-ed25519 AAAAxxxxxxxxxxxx"), {}, resources)
 
@@ -142,7 +142,7 @@ async def test_a_server_that_stalls_is_waited_for_in_bounds(
     sshd: Sshd, channel: PrintServiceUnderTest, resources: Resources
 ) -> None:
     """It did not take the letter; a later try makes one of it."""
-    key = sshd.secrets["lines/post/keyFile"]
+    key = sshd.secrets["deliveryProviders/post/keyFile"]
     depot = SftpDepot(sshd.line(), password=None, key=key, answer_seconds=1)
     adapter = PrintServiceChannel(LINE, sshd.line(), depot, resources)
     await adapter.send(channel.a_message())

@@ -71,7 +71,7 @@ def with_password(
     server: Sshd, resources: Resources, password: bytes, **changes: object
 ) -> SftpChannel:
     line = server.line(**_WITH_PASSWORD | changes)
-    return SftpChannel(LINE, line, {"lines/post/passwordFile": password}, resources)
+    return SftpChannel(LINE, line, {"deliveryProviders/post/passwordFile": password}, resources)
 
 
 async def test_a_password_lets_letters_in(
@@ -123,7 +123,7 @@ class CutDepot(SftpDepot):
 async def test_a_server_that_dies_behind_the_rename_has_released_the_batch_once(
     sshd: Sshd, post: LetterHouse
 ) -> None:
-    depot = CutDepot(sshd.line(), password=None, key=sshd.secrets["lines/post/keyFile"])
+    depot = CutDepot(sshd.line(), password=None, key=sshd.secrets["deliveryProviders/post/keyFile"])
     depot.server = sshd
     whole, post.adapter._depot = post.adapter._depot, depot
     await post.create("A-1", "A-2")

@@ -96,7 +96,7 @@ async def a_letter_house(
 ) -> LetterHouse:  # fmt: skip
     """A letter at once, by e-mail where it fails. given: what a_merchant takes."""
     setups: Any = {name: ChannelSetup(adapter="outbox") for name in CHANNELS}
-    setups["LETTER"] = ChannelSetup(line=LINE)
+    setups["LETTER"] = ChannelSetup(provider=LINE)
     configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
     step = {
         **DOCUMENT["steps"][0], "channel": "LETTER", "fallbacks": ["EMAIL"], "send": "IMMEDIATE",

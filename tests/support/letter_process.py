@@ -34,7 +34,7 @@ async def main(ahead_seconds: float, key: Path, line: SftpLine) -> None:
     database = await Database.open(settings.database_url, size=8)
     clock = AheadClock(timedelta(seconds=ahead_seconds))
     resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
-    secrets = {f"lines/{LINE}/keyFile": key.read_bytes()}  # noqa: ASYNC240 - at its start
+    secrets = {f"deliveryProviders/{LINE}/keyFile": key.read_bytes()}  # noqa: ASYNC240 - at its start
     adapter = SftpChannel(LINE, line, secrets, resources)
     engine = Engine(resources)
     dispatcher = MessageDispatcher(resources, [], find_line=lambda _name: adapter)

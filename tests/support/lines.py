@@ -22,7 +22,7 @@ async def a_house_with_a_line(
 ) -> House:
     """E-mail by the line, then SMS by the outbox."""
     setups: Any = {
-        "EMAIL": ChannelSetup(line=line.name, sender="claims@nordwind.example"),
+        "EMAIL": ChannelSetup(provider=line.name, sender="claims@nordwind.example"),
         "SMS": ChannelSetup(adapter="outbox", sender="Nordwind"),
     }
     configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)

@@ -65,9 +65,9 @@ _LINES: dict[str, Any] = {
     },
 }  # fmt: skip
 _CHANNELS: dict[Any, ChannelSetup] = {
-    "EMAIL": ChannelSetup(line="post", sender="claims@nordwind.example"),
-    "SMS": ChannelSetup(line="texts", sender="Nordwind"),
-    "LETTER": ChannelSetup(line="letters"),
+    "EMAIL": ChannelSetup(provider="post", sender="claims@nordwind.example"),
+    "SMS": ChannelSetup(provider="texts", sender="Nordwind"),
+    "LETTER": ChannelSetup(provider="letters"),
 }
 
 
@@ -92,7 +92,7 @@ def sending_by_lines(configuration: Configuration = CONFIGURATION) -> Configurat
 
 async def apply_lines(tx: Connection, now: datetime) -> None:
     """With a price each."""
-    installation = msgspec.convert({"lines": _LINES}, Installation)
+    installation = msgspec.convert({"deliveryProviders": _LINES}, Installation)
     revision = Revision(1, installation)
     assert await save_installation(tx, revision, applied_at=now, applied_by="test")
 

@@ -56,7 +56,7 @@ class World:
 
 @pytest.fixture
 async def world(resources: Resources, clock: MovableClock) -> World:
-    document = {"lines": {"post": _LINE}, "alarms": _ALARMS}
+    document = {"deliveryProviders": {"post": _LINE}, "alerts": _ALARMS}
     await apply_installation(resources, check_installation(document))
     line = ScriptedLine()
     return World(await a_house_with_a_line(resources, clock, line), line)
@@ -271,20 +271,20 @@ async def test_without_a_line_it_waits_and_leaves_by_the_next(world: World) -> N
 
 async def test_nobody_named_is_told_nothing_and_all_stands_in_the_portal(world: World) -> None:
     resources = world.house.resources
-    await apply_installation(resources, check_installation({"alarms": {"email": []}}))
+    await apply_installation(resources, check_installation({"alerts": {"email": []}}))
     await world.house.create("INV-1")
     assert await world.look(2 * HOUR) == 0
     assert await world.standing() == [("STEPS_LATE", "")]
     # Whoever is named later hears of what still stands.
-    await apply_installation(resources, check_installation({"alarms": _ALARMS}))
+    await apply_installation(resources, check_installation({"alerts": _ALARMS}))
     assert await world.look() == 1
 
 
 async def test_the_line_that_alarms_name_must_be_there(world: World) -> None:
     resources = world.house.resources
     with pytest.raises(ValidationError) as refused:
-        await apply_installation(resources, check_installation({"alarms": {"line": "other"}}))
-    assert [each.path for each in refused.value.faults] == ["/alarms/line"]
+        await apply_installation(resources, check_installation({"alerts": {"provider": "other"}}))
+    assert [each.path for each in refused.value.faults] == ["/alerts/provider"]
 
 
 async def test_what_is_old_is_taken_out(world: World) -> None:

@@ -111,8 +111,8 @@ def methods(*providers: str) -> dict[str, Any]:
         ({"landingPage": {"advice": "Call us."}}, "/landingPage/advice", "WRONG_TYPE"),
         ({"payment": {"allocation": "LAST"}}, "/payment/allocation", "NOT_ALLOWED"),
         (email(adapter="outbx"), "/channels/EMAIL/adapter", "UNKNOWN_ADAPTER"),
-        (email(adapter=None), "/channels/EMAIL/line", "REQUIRED"),
-        (email(line="post"), "/channels/EMAIL/line", "REQUIRED"),
+        (email(adapter=None), "/channels/EMAIL/provider", "REQUIRED"),
+        (email(provider="post"), "/channels/EMAIL/provider", "REQUIRED"),
         (email(**{"from": "A <a@b.example>"}), "/channels/EMAIL/from", "WRONG_EMAIL"),
         (email(**{"from": None}), "/channels/EMAIL/from", "REQUIRED"),
         ({"channels": {"LETTER": {"adapter": "outbox", "from": "Nordwind"}}},
@@ -141,6 +141,12 @@ def test_each_fault_of_a_file(
     tmp_path: Path, changes: dict[str, Any], path: str, code: str
 ) -> None:
     assert [(fault.path, fault.code) for fault in faults_of(tmp_path, **changes)] == [(path, code)]
+
+
+def test_the_old_key_of_a_delivery_provider_is_refused_with_its_new_name(tmp_path: Path) -> None:
+    [fault] = faults_of(tmp_path, **email(adapter=None, line="post"))
+    message = '"line" is not a key. Use "provider" instead.'
+    assert fault == Fault("/channels/EMAIL/line", message, "UNKNOWN_FIELD")
 
 
 def test_a_channel_nobody_carries_is_not_available(tmp_path: Path) -> None:

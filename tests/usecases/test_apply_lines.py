@@ -13,12 +13,12 @@ from dunwell.accounts.installation.apply_installation import (
     read_secrets,
 )
 from dunwell.accounts.installation.current_installation import StandingInstallation
-from dunwell.accounts.installation.installation_file import check_installation
+from dunwell.accounts.installation.installation_file import check_installation, is_installation
 from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.operations.onboarding.apply import apply_file
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.errors import ValidationError
+from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.keys import list_columns
@@ -30,7 +30,7 @@ POST: dict[str, Any] = {
     "channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587",
     "credentials": {"user": "dunwell", "passwordFile": "smtp"},
 }  # fmt: skip
-NAME = "lines/post/credentials/passwordFile"
+NAME = "deliveryProviders/post/credentials/passwordFile"
 _STORED = "SELECT name, sealed FROM installation_secrets"
 
 
@@ -38,7 +38,7 @@ async def apply(
     resources: Resources, lines: Mapping[str, Any], secret: bytes | None = b"s3cret"
 ) -> list[str]:
     secrets = {} if secret is None else {NAME: secret}
-    installation = check_installation({"lines": lines})
+    installation = check_installation({"deliveryProviders": lines})
     return (await apply_installation(resources, installation, secrets)).changes
 
 
@@ -66,7 +66,7 @@ async def test_a_changed_secret_is_a_revision_and_the_same_is_none(resources: Re
     standing = StandingInstallation(resources)
     await standing.read()
     assert await apply(resources, {"post": POST}) == []
-    installation = check_installation({"lines": {"post": POST}})
+    installation = check_installation({"deliveryProviders": {"post": POST}})
     planned = await plan_installation(resources, installation, {NAME: b"new"})
     assert planned.changes == [f"{NAME}: a secret, changed"]
     assert await apply(resources, {"post": POST}, b"new") == [f"{NAME}: a secret, changed"]
@@ -98,7 +98,7 @@ async def test_a_line_that_a_merchant_sends_by_stays(
     resources: Resources, after: dict[str, Any]
 ) -> None:
     await apply(resources, {"post": POST})
-    setups: Any = {"EMAIL": ChannelSetup(line="post", sender="claims@nordwind.example")}
+    setups: Any = {"EMAIL": ChannelSetup(provider="post", sender="claims@nordwind.example")}
     async with resources.database.transaction() as tx:
         configuration = msgspec.structs.replace(CONFIGURATION, channels=setups)
         await a_merchant(tx, now=resources.clock.now(), configuration=configuration)
@@ -107,34 +107,52 @@ async def test_a_line_that_a_merchant_sends_by_stays(
     with pytest.raises(ValidationError) as refused:
         await apply(resources, after, None)
     [fault] = refused.value.faults
-    assert (fault.path, fault.code) == ("/lines/post", "IN_USE")
+    assert (fault.path, fault.code) == ("/deliveryProviders/post", "IN_USE")
     assert await known(resources) == {NAME: b"s3cret"}
 
 
 @pytest.mark.parametrize(
     ("line", "path"),
     [
-        ({**POST, "channel": "SMS"}, "/lines/post/channel"),
-        ({**POST, "adapter": "fax"}, "/lines/post/adapter"),
-        ({**POST, "encryption": "NONE"}, "/lines/post/encryption"),
-        ({**POST, "server": "mail example"}, "/lines/post/server"),
-        ({**POST, "pace": {"atOnce": 0}}, "/lines/post/pace/atOnce"),
-        ({**POST, "prices": {"de": 7}}, "/lines/post/prices/de"),
+        ({**POST, "channel": "SMS"}, "/deliveryProviders/post/channel"),
+        ({**POST, "adapter": "fax"}, "/deliveryProviders/post/adapter"),
+        ({**POST, "encryption": "NONE"}, "/deliveryProviders/post/encryption"),
+        ({**POST, "server": "mail example"}, "/deliveryProviders/post/server"),
+        ({**POST, "pace": {"atOnce": 0}}, "/deliveryProviders/post/pace/atOnce"),
+        ({**POST, "prices": {"de": 7}}, "/deliveryProviders/post/prices/de"),
         (
             {**POST, "mailbox": {"server": "m:993", "credentials": POST["credentials"]}},
-            "/lines/post/returnDomain",
+            "/deliveryProviders/post/returnDomain",
         ),
-        ({"channel": "EMAIL", "adapter": "smtp"}, "/lines/post/server"),
+        ({"channel": "EMAIL", "adapter": "smtp"}, "/deliveryProviders/post/server"),
     ],
 )
 def test_a_faulty_line_is_refused_with_the_place(line: dict[str, Any], path: str) -> None:
     with pytest.raises(ValidationError) as refused:
-        check_installation({"lines": {"post": line}})
+        check_installation({"deliveryProviders": {"post": line}})
     assert [fault.path for fault in refused.value.faults] == [path]
 
 
+@pytest.mark.parametrize(
+    ("document", "path", "new_name"),
+    [
+        ({"lines": {"post": POST}}, "/lines", "deliveryProviders"),
+        ({"alarms": {"email": ["ops@example.com"]}}, "/alarms", "alerts"),
+        ({"alerts": {"line": "post"}}, "/alerts/line", "provider"),
+    ],
+)
+def test_an_old_key_of_the_installation_file_is_refused_with_its_new_name(
+    document: dict[str, Any], path: str, new_name: str
+) -> None:
+    assert is_installation(document)
+    with pytest.raises(ValidationError) as refused:
+        check_installation(document)
+    message = f'"{path.rpartition("/")[2]}" is not a key. Use "{new_name}" instead.'
+    assert refused.value.faults == [Fault(path, message, "UNKNOWN_FIELD")]
+
+
 def test_secrets_are_read_from_files_beside_it(tmp_path: Path) -> None:
-    installation = check_installation({"lines": {"post": POST}})
+    installation = check_installation({"deliveryProviders": {"post": POST}})
     file = tmp_path / "installation.yaml"
     with pytest.raises(ValidationError) as refused:
         read_secrets(file, installation)
@@ -152,7 +170,7 @@ def test_the_command_line_applies_a_line_and_shows_no_secret(
     dunwell: CommandLine, tmp_path: Path
 ) -> None:
     path = tmp_path / "installation.yaml"
-    path.write_bytes(msgspec.yaml.encode({"lines": {"post": POST}}))
+    path.write_bytes(msgspec.yaml.encode({"deliveryProviders": {"post": POST}}))
     assert "smtp cannot be read" in dunwell.run("apply", str(path)).stderr
     (tmp_path / "smtp").write_text("s3cret\n")
     applied = dunwell.run("apply", str(path))
@@ -173,12 +191,12 @@ async def test_a_merchant_names_a_line_that_is_there(
 ) -> None:
     await apply(resources, {"post": POST})
     sender = {"EMAIL": "claims@nordwind.example", "SMS": "Nordwind"}[channel]
-    setup = {channel: {"line": "psot", "from": sender}}
+    setup = {channel: {"provider": "psot", "from": sender}}
     with pytest.raises(ValidationError) as refused:
         await apply_merchant(resources, tmp_path, setup)
     [fault] = refused.value.faults
     assert (fault.path, fault.code, fault.message) == (
-        f"/channels/{channel}/line", "UNKNOWN_LINE", says,
+        f"/channels/{channel}/provider", "UNKNOWN_LINE", says,
     )  # fmt: skip
 
 
@@ -188,20 +206,20 @@ async def test_a_merchant_sends_by_a_line_and_it_is_told_as_its_file_says(
     await apply(resources, {"post": POST})
     by_outbox = {"EMAIL": {"adapter": "outbox", "from": "claims@nordwind.example"}}
     await apply_merchant(resources, tmp_path, by_outbox)
-    by_line = {"EMAIL": {"line": "post", "from": "claims@nordwind.example"}}
+    by_line = {"EMAIL": {"provider": "post", "from": "claims@nordwind.example"}}
     assert await apply_merchant(resources, tmp_path, by_line) == [
-        "channels.EMAIL.adapter removed", 'channels.EMAIL.line added: "post"',
+        "channels.EMAIL.adapter removed", 'channels.EMAIL.provider added: "post"',
     ]  # fmt: skip
     assert await apply_merchant(resources, tmp_path, by_line) == []
 
 
 async def test_a_sandbox_sends_by_no_line(resources: Resources, tmp_path: Path) -> None:
     await apply(resources, {"post": POST})
-    setup = {"EMAIL": {"line": "post", "from": "claims@nordwind.example"}}
+    setup = {"EMAIL": {"provider": "post", "from": "claims@nordwind.example"}}
     with pytest.raises(ValidationError) as refused:
         await apply_merchant(resources, tmp_path, setup, sandbox=True)
     assert [(each.path, each.code) for each in refused.value.faults] == [
-        ("/channels/EMAIL/line", "NOT_IN_SANDBOX")
+        ("/channels/EMAIL/provider", "NOT_IN_SANDBOX")
     ]
 
 

@@ -87,8 +87,8 @@ class Installation:
 
 @pytest.fixture
 async def installation(resources: Resources, clock: MovableClock) -> Installation:
-    await apply_installation(resources, check_installation({"lines": {"post": _LINE}}))
-    channels = {"EMAIL": ChannelSetup(line="post"), "LETTER": ChannelSetup()}
+    await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
+    channels = {"EMAIL": ChannelSetup(provider="post"), "LETTER": ChannelSetup()}
     by_line = msgspec.structs.replace(CONFIGURATION, channels=channels)
     async with resources.database.transaction() as tx:
         merchant = await a_merchant(tx, now=clock.now(), configuration=by_line)
@@ -147,11 +147,11 @@ async def test_a_delivery_provider_that_is_taken_away_has_no_figure(
     installation: Installation, resources: Resources
 ) -> None:
     await apply_installation(
-        resources, check_installation({"lines": {"post": _LINE, "spare": _LINE}})
+        resources, check_installation({"deliveryProviders": {"post": _LINE, "spare": _LINE}})
     )
     await installation.figures.run_once()
     assert read_messages("spare") == [0, 0, 0]
-    await apply_installation(resources, check_installation({"lines": {"post": _LINE}}))
+    await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
     await installation.figures.run_once()
     assert read_messages("spare") == [None, None, None]
 

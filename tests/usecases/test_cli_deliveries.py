@@ -17,7 +17,10 @@ _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"
 async def test_figures_are_told_by_domain_with_their_reasons(
     resources: Resources, clock: MovableClock, dunwell: CommandLine
 ) -> None:
-    file = {"lines": {"post": _LINE}, "alarms": {"failing": {"percent": 50, "least": 3}}}
+    file = {
+        "deliveryProviders": {"post": _LINE},
+        "alerts": {"failing": {"percent": 50, "least": 3}},
+    }
     await apply_installation(resources, check_installation(file))
     assert dunwell.run("channel", "deliveries").stdout == "Nothing left by a line.\n"
     line = ScriptedLine(answers=[Permanent("The mail server refused it: 550 5.7.1.")] * 3)

@@ -73,7 +73,7 @@ class World:
 
 @pytest.fixture
 async def world(resources: Resources, clock: MovableClock) -> AsyncIterator[World]:
-    document = {"lines": {"post": _LINE}, "alarms": {"email": ["ops@example.com"]}}
+    document = {"deliveryProviders": {"post": _LINE}, "alerts": {"email": ["ops@example.com"]}}
     await apply_installation(resources, check_installation(document))
     outbox = await an_outbox(resources)
     async with (
@@ -189,10 +189,10 @@ async def test_switching_on_by_hand_or_removing_is_not_told_as_working(world: Wo
 
 async def test_without_a_way_to_send_e_mail_the_merchant_is_told_later(world: World) -> None:
     resources = world.outbox.resources
-    await apply_installation(resources, check_installation({"lines": {}}))
+    await apply_installation(resources, check_installation({"deliveryProviders": {}}))
     await world.fail()
     await world.watch(HOUR)
-    await apply_installation(resources, check_installation({"lines": {"post": _LINE}}))
+    await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
     assert await world.told() == []
     await world.watch(MINUTE)
     assert len(await world.told()) == 1

@@ -44,8 +44,8 @@ _LINES: dict[str, Any] = {
     },
 }  # fmt: skip
 _SETUPS: Any = {
-    "EMAIL": ChannelSetup(line="post"), "SMS": ChannelSetup(line="sms"),
-    "LETTER": ChannelSetup(line="print"),
+    "EMAIL": ChannelSetup(provider="post"), "SMS": ChannelSetup(provider="sms"),
+    "LETTER": ChannelSetup(provider="print"),
 }  # fmt: skip
 # What does not fit one sheet.
 _LONG = {"de": "Bitte zahlen Sie **{{ outstanding }}**.\n\n" * 120, "en": "{{ outstanding }}"}
@@ -62,7 +62,7 @@ def steps(channel: str, **changes: Any) -> list[dict[str, Any]]:
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
     """E-mails to three debtors: one of Austria, one whose number is nobody's country."""
-    await apply_installation(resources, check_installation({"lines": _LINES}))
+    await apply_installation(resources, check_installation({"deliveryProviders": _LINES}))
     configuration = msgspec.structs.replace(CONFIGURATION, channels=_SETUPS)
     definition = a_definition(steps=steps("EMAIL"), templates=a_template())
     house = await a_house(resources, clock, definition, configuration=configuration)
@@ -165,7 +165,7 @@ async def test_nothing_is_said_without_prices_or_days(house: House, printer: Let
     await save(house, steps=steps("SMS"))
     assert await foresee(house, printer, days=0) is None
     bare = {name: {**line, "prices": {}} for name, line in _LINES.items()}
-    await apply_installation(house.resources, check_installation({"lines": bare}))
+    await apply_installation(house.resources, check_installation({"deliveryProviders": bare}))
     assert await foresee(house, printer) is None
 
 

@@ -46,7 +46,7 @@ async def an_asker_by_a_line(
     key: str = "one", is_sent: bool = True,
 ) -> Asker:  # fmt: skip
     """A code to +4915100000009, a link to +4915100000008, which alone stands on file."""
-    channels: Any = {"SMS": ChannelSetup(line=line, sender="Nordwind")}
+    channels: Any = {"SMS": ChannelSetup(provider=line, sender="Nordwind")}
     configuration = msgspec.structs.replace(CONFIGURATION, channels=channels)
     asker = await an_asker(resources, clock, configuration=configuration, key=key)
     async with asker.house.work() as work:

@@ -34,8 +34,8 @@ log = structlog.get_logger(__name__)
 def build_line(
     name: str, line: Line, secrets: Mapping[str, bytes], resources: Resources
 ) -> LineAdapter:
-    """Nothing is connected to. secrets: of the installation file, by their names ("lines/post/
-    credentials/passwordFile"). Raises LineUnusable."""
+    """Build the adapter without connecting. `secrets`: those of the installation file by name,
+    such as "deliveryProviders/post/credentials/passwordFile". Raises LineUnusable."""
     settings = resources.settings
     match line:
         case KannelLine():

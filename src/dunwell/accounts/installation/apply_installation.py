@@ -115,13 +115,15 @@ async def _refuse_used(tx: Connection, before: Installation, after: Installation
     """A line that merchants send by stays, and goes on carrying what it carried; so does one whose
     letters wait for their batch, and it stays where they lie: else they would never be printed; so
     does one that alarms are told by. Raises ValidationError."""
-    lines = after.lines or {}
+    lines = after.delivery_providers or {}
     moved = [
-        name for name, line in (before.lines or {}).items() if _is_moved(line, lines.get(name))
+        name
+        for name, line in (before.delivery_providers or {}).items()
+        if _is_moved(line, lines.get(name))
     ]
     gone = [
         name
-        for name, line in (before.lines or {}).items()
+        for name, line in (before.delivery_providers or {}).items()
         if name not in lines or lines[name].channel != line.channel
     ]
     used = await find_users_of_lines(tx, gone) if gone else {}
@@ -129,7 +131,7 @@ async def _refuse_used(tx: Connection, before: Installation, after: Installation
     left = {*gone, *moved}
     waiting = await find_lines_with_letters(tx, sorted(left)) if left else ()
     faults += [_say_waiting(name, lines) for name in sorted(waiting) if name not in used]
-    faults += find_line_faults(after.alarms, lines)
+    faults += find_line_faults(after.alerts, lines)
     if faults:
         raise ValidationError(faults)
 
@@ -137,7 +139,7 @@ async def _refuse_used(tx: Connection, before: Installation, after: Installation
 def _say_used(line: str, merchant_keys: Sequence[str]) -> Fault:
     told = ", ".join(merchant_keys[:_MOST_TOLD])
     words = f"These merchants send by it: {told}. Give them another line first, and apply that."
-    return Fault(render_pointer(["lines", line]), words, "IN_USE")
+    return Fault(render_pointer(["deliveryProviders", line]), words, "IN_USE")
 
 
 def _is_moved(line: Line, after: Line | None) -> bool:
@@ -154,7 +156,7 @@ def _say_waiting(line: str, lines: Mapping[str, Line]) -> Fault:
             "Letters wait in its folder for their batch. Change server, user or folder when they "
             "were released, or give the new one a line of its own."
         )
-    return Fault(render_pointer(["lines", line]), words, "IN_USE")
+    return Fault(render_pointer(["deliveryProviders", line]), words, "IN_USE")
 
 
 async def _list_changed_secrets(

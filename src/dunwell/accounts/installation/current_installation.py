@@ -80,7 +80,7 @@ class StandingInstallation:
             self._revision = revision.number
             self.proxies = Proxies(revision.installation.trusted_proxies or ())
             self.operator = revision.installation.operator
-            self.lines = revision.installation.lines or {}
+            self.lines = revision.installation.delivery_providers or {}
             self.sign_in = revision.installation.sign_in or SignIn()
             # Whoever goes on forwarding untrusted is told of once more.
             self._noted.clear()

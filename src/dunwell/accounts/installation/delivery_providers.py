@@ -214,13 +214,15 @@ def find_gateway_faults(name: str, line: KannelLine | TwilioLine) -> Iterator[Fa
             is_everybody = True
         if is_everybody:
             words = f'"{network}" is no network of yours. Write it as 127.0.0.1 or 10.0.0.0/24.'
-            yield Fault(render_pointer(["lines", name, "networks", index]), words, "INVALID")
+            yield Fault(
+                render_pointer(["deliveryProviders", name, "networks", index]), words, "INVALID"
+            )
     if line.server.startswith("http://") and not line.networks:
         words = (
             "Only a gateway in a network of yours is spoken to in clear: name its address in "
             '"networks", or use https.'
         )
-        yield Fault(render_pointer(["lines", name, "server"]), words, "INVALID")
+        yield Fault(render_pointer(["deliveryProviders", name, "server"]), words, "INVALID")
 
 
 Line = SmtpLine | KannelLine | TwilioLine | FolderLine | SftpLine
@@ -228,9 +230,10 @@ _LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
 def list_line_secrets(lines: Mapping[str, Line]) -> dict[str, str]:
-    """By the name a secret is kept under, as "lines/post/credentials/passwordFile": its file."""
+    """Return the secret files by the name under which each secret is stored, such as
+    "deliveryProviders/post/credentials/passwordFile"."""
     found: dict[str, str] = {}
-    _collect(to_builtins(dict(lines)), "lines", found)
+    _collect(to_builtins(dict(lines)), "deliveryProviders", found)
     return found
 
 
@@ -250,13 +253,13 @@ def find_line_faults(lines: Mapping[str, Line]) -> Iterator[Fault]:
             yield from find_gateway_faults(name, line)
         if isinstance(line, SftpLine) and (line.key_file is None) == (line.password_file is None):
             words = 'Give "keyFile" or "passwordFile", and not both.'
-            yield Fault(render_pointer(["lines", name, "keyFile"]), words, "REQUIRED")
+            yield Fault(render_pointer(["deliveryProviders", name, "keyFile"]), words, "REQUIRED")
 
 
 def _find_smtp_faults(name: str, line: SmtpLine) -> Iterator[Fault]:
     if line.encryption == "NONE" and not line.server.startswith(_LOOPBACK):
         words = "Only a server on this machine is spoken to in clear; use STARTTLS or TLS."
-        yield Fault(render_pointer(["lines", name, "encryption"]), words, "INVALID")
+        yield Fault(render_pointer(["deliveryProviders", name, "encryption"]), words, "INVALID")
     if line.mailbox is not None and line.return_domain is None:
         words = 'A mailbox is looked into for what comes back: name the "returnDomain" too.'
-        yield Fault(render_pointer(["lines", name, "returnDomain"]), words, "REQUIRED")
+        yield Fault(render_pointer(["deliveryProviders", name, "returnDomain"]), words, "REQUIRED")

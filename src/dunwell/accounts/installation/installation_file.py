@@ -20,11 +20,17 @@ from dunwell.accounts.installation.webhook_networks import (
     find_webhook_network_faults,
 )
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.shape import find_faults, render_pointer
+from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
 from dunwell.platform.text.texts import find_unprintable, is_email_address
 
-# What only an installation file has; a merchant file has a `key`.
-_KEYS = ("operator", "trustedProxies", "lines", "signIn", "alarms", "webhookNetworks")
+# Old names of keys, by JSON pointer, and their present names.
+_RENAMED_KEYS = {"/lines": "deliveryProviders", "/alarms": "alerts", "/alerts/line": "provider"}
+# Top-level keys that only an installation file has. The old names are included, so that a file that
+# uses one is not mistaken for a merchant file.
+_KEYS = (
+    "operator", "trustedProxies", "deliveryProviders", "signIn", "alerts", "webhookNetworks",
+    "lines", "alarms",
+)  # fmt: skip
 
 
 class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
@@ -35,11 +41,11 @@ class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     # Networks whose word is taken for where a request came from; nobody's by default.
     trusted_proxies: list[str] | None = None
     # What messages leave by, by name.
-    lines: dict[LineName, Line] | None = None
+    delivery_providers: dict[LineName, Line] | None = None
     # How people sign in; none: by passwords and passkeys of Dunwell's own.
     sign_in: SignIn | None = None
     # Who is told when a person is needed; nobody by default.
-    alarms: Alarms | None = None
+    alerts: Alarms | None = None
     # Merchants whose webhooks are sent into networks of the operator's own.
     webhook_networks: tuple[WebhookNetworks, ...] | None = None
 
@@ -53,7 +59,7 @@ def is_installation(document: Any) -> bool:
 def check_installation(document: Any) -> Installation:
     """Raises ValidationError with every fault."""
     faults = [
-        *find_faults(document, Installation),
+        *name_renamed_keys(find_faults(document, Installation), _RENAMED_KEYS),
         *find_unprintable(document),
         *_find_operator_faults(document),
         *_find_network_faults(document),
@@ -61,11 +67,11 @@ def check_installation(document: Any) -> Installation:
     if faults:
         raise ValidationError(faults)
     installation = msgspec.convert(document, Installation)
-    faults = list(find_line_faults(installation.lines or {}))
+    faults = list(find_line_faults(installation.delivery_providers or {}))
     if installation.sign_in is not None:
         faults += find_sign_in_faults(installation.sign_in)
-    if installation.alarms is not None:
-        faults += find_alarm_faults(installation.alarms)
+    if installation.alerts is not None:
+        faults += find_alarm_faults(installation.alerts)
     faults += find_webhook_network_faults(installation.webhook_networks or ())
     if faults:
         raise ValidationError(faults)
@@ -105,10 +111,11 @@ def merge(present: Installation, given: Installation) -> Installation:
 
 
 def list_secret_files(installation: Installation) -> dict[str, str]:
-    """By the name a secret is kept under, as "lines/post/credentials/passwordFile": its file."""
+    """Return the secret files by the name under which each secret is stored, such as
+    "deliveryProviders/post/credentials/passwordFile"."""
     providers = installation.sign_in.oidc if installation.sign_in is not None else ()
     of_providers = {each.secret_name: each.client_secret_file for each in providers}
-    return {**list_line_secrets(installation.lines or {}), **of_providers}
+    return {**list_line_secrets(installation.delivery_providers or {}), **of_providers}
 
 
 def list_changes(before: Installation, after: Installation) -> list[str]:

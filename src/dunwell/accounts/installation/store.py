@@ -31,7 +31,7 @@ _LIST_FORWARDERS = "SELECT address FROM seen_forwarders WHERE seen_at >= $1 ORDE
 _FIND_USERS = """
 SELECT used.line, array_agg(DISTINCT m.key ORDER BY m.key) AS keys
 FROM merchants m
-CROSS JOIN LATERAL jsonb_path_query(m.configuration::jsonb, '$.channels.*.line') AS named (line)
+CROSS JOIN LATERAL jsonb_path_query(m.configuration::jsonb, '$.channels.*.provider') AS named (line)
 CROSS JOIN LATERAL (SELECT named.line #>> '{}' AS line) used
 WHERE used.line = ANY($1::text[])
 GROUP BY used.line

@@ -134,7 +134,7 @@ class ChannelSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     adapter: str | None = None
     sender: str | None = None
-    line: str | None = None
+    provider: str | None = None
 
 
 class Letters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

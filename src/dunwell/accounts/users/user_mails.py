@@ -82,7 +82,9 @@ async def mail_user(work: UserWork, user: User, mail: UserMail) -> None:
     is added, would mislead. The user's account page shows the same.
     """
     installation = (await load_installation(work.tx)).installation
-    if not any(line.channel == "EMAIL" for line in (installation.lines or {}).values()):
+    if not any(
+        line.channel == "EMAIL" for line in (installation.delivery_providers or {}).values()
+    ):
         return
     subject, body = write_user_mail(mail, user, work.now, work.public_url)
     planned = NewMail(

@@ -64,13 +64,13 @@ def make_call(
 ) -> Call:
     """Raises Forged."""
     if isinstance(line, TwilioLine):
-        token = secrets.get(f"lines/{name}/credentials/passwordFile")
+        token = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         pairs = _split(received.body, "utf-8")
         if received.query:
             raise Forged("An address of ours has nothing behind its path.")
         twilio.check_signature(token, received.address, pairs, received.signature)
         return _TwilioCall(name, line, pairs, received.body)
-    secret = secrets.get(f"lines/{name}/incomingSecretFile")
+    secret = secrets.get(f"deliveryProviders/{name}/incomingSecretFile")
     raw = received.query or received.body
     return _KannelCall(name, line, values=dict(_split(raw, "latin-1")), raw=raw, secret=secret)
 

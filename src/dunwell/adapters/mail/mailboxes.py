@@ -48,7 +48,7 @@ class Mailboxes:
 
     async def _look(self, line: str, mailbox: Mailbox) -> int:
         password = self._installation.secrets.get(
-            f"lines/{line}/mailbox/credentials/passwordFile", b""
+            f"deliveryProviders/{line}/mailbox/credentials/passwordFile", b""
         )
         try:
             found = password.decode().strip("\r\n")

@@ -210,7 +210,7 @@ async def record_notice(
 def find_line_of(merchant: Merchant, each: LeasedNotice) -> str | None:
     """None: its channel is no line of the installation file."""
     setup = merchant.configuration.channels.get(each.notice.addressee.channel)
-    return setup.line if setup else None
+    return setup.provider if setup else None
 
 
 _SLOTS = 64

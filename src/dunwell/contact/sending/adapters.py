@@ -61,18 +61,18 @@ class Adapters:
         setup = merchant.configuration.channels.get(channel)
         if setup is None:
             return None
-        if setup.line is not None:
-            return self._find_line(setup.line)
+        if setup.provider is not None:
+            return self._find_line(setup.provider)
         return self._adapters.get((channel, setup.adapter or ""))
 
     def find_bound(self, merchant: Merchant, channel: Channel) -> BoundLine | None:
         """The line that the merchant's messages leave by; none: an adapter without bounds, or a
         line that is gone, which takes none."""
         setup = merchant.configuration.channels.get(channel)
-        if setup is None or setup.line is None:
+        if setup is None or setup.provider is None:
             return None
-        adapter = self._find_line(setup.line)
-        return BoundLine(setup.line, adapter.pace) if adapter else None
+        adapter = self._find_line(setup.provider)
+        return BoundLine(setup.provider, adapter.pace) if adapter else None
 
     def list_askable(self, merchant: Merchant) -> dict[Channel, AskableChannel]:
         """Those that say afterwards what became of a message."""

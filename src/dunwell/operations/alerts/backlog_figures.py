@@ -59,7 +59,7 @@ class BacklogFigures:
         """Always 0: once a minute is enough."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
-            lines = (await load_installation(connection)).installation.lines or {}
+            lines = (await load_installation(connection)).installation.delivery_providers or {}
             steps = await count_due_steps(connection, now, MOST_WAITING)
             messages = await count_messages(connection, now, MOST_WAITING)
         _show_steps(steps, now)

@@ -67,7 +67,7 @@ class EndpointWatch:
         """Nothing is marked as told while no delivery provider for e-mail could tell it."""
         now = self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
-            lines = (await load_installation(tx)).installation.lines or {}
+            lines = (await load_installation(tx)).installation.delivery_providers or {}
             if not any(each.channel == "EMAIL" for each in lines.values()):
                 return 0
             failing = await mark_failures_told(tx, now, now - TOLD_AFTER, _SET_SIZE)

@@ -55,7 +55,7 @@ async def check_for_alerts(resources: Resources, find_line: FindLine, database_u
         if not await lock_alert_check(tx, now, now - _EVERY):
             return 0
         installation = (await load_installation(tx)).installation
-        alarms, lines = installation.alarms or Alarms(), installation.lines or {}
+        alarms, lines = installation.alerts or Alarms(), installation.delivery_providers or {}
         outside = Outside(_list_unusable(lines, find_line), is_behind)
         signs = await _find_signs(tx, alarms, lines, outside, now=now)
         changes = compare(await load_standing(tx), signs, now)
@@ -135,5 +135,5 @@ async def read_alarms(tx: Connection, actor: Actor, now: datetime) -> AlarmsView
         standing=await load_standing(tx),
         looked_at=looked_at,
         is_stale=looked_at is None or now - looked_at >= STALE_AFTER,
-        is_told_nobody=not (installation.alarms or Alarms()).email,
+        is_told_nobody=not (installation.alerts or Alarms()).email,
     )

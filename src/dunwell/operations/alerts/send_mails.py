@@ -38,12 +38,12 @@ def choose_lines(alarms: Alarms, lines: Mapping[str, Line], unwell: Collection[s
     """Lines for e-mail, the best first: those that are well before those that alarms are about, and
     of each the one the file names first."""
     mail = [name for name, line in lines.items() if line.channel == "EMAIL"]
-    return sorted(mail, key=lambda name: (name in unwell, name != alarms.line))
+    return sorted(mail, key=lambda name: (name in unwell, name != alarms.provider))
 
 
 def find_sender(installation: Installation, recipient: str) -> str:
     """The one the file names, else the operator's contact, else whoever is told."""
-    alarms, operator = installation.alarms or Alarms(), installation.operator
+    alarms, operator = installation.alerts or Alarms(), installation.operator
     return alarms.sender or (operator.contact.email if operator else recipient)
 
 
@@ -67,7 +67,9 @@ async def send_alarm_mails(resources: Resources, find_line: FindLine) -> int:
         standing = await load_standing(tx)
         mails = await hand_over(tx, now, now + _ANSWERED_WITHIN, _SET_SIZE)
     unwell = {each.subject for each in standing if each.kind in _UNWELL}
-    wanted = choose_lines(installation.alarms or Alarms(), installation.lines or {}, unwell)
+    wanted = choose_lines(
+        installation.alerts or Alarms(), installation.delivery_providers or {}, unwell
+    )
     adapter = next((found for name in wanted if (found := find_line(name))), None)
     for mail in mails:
         outcome = await _send(adapter, mail, installation)

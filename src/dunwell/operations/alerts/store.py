@@ -27,7 +27,7 @@ FROM (
 # and debtor_notices_due, each as far as $2. A message is given to the provider that its merchant's
 # channel names at the moment; only of one that was called is it recorded.
 _COUNT_MESSAGES = """
-SELECT coalesce(found.line, m.configuration -> 'channels' -> found.channel ->> 'line') AS line,
+SELECT coalesce(found.line, m.configuration -> 'channels' -> found.channel ->> 'provider') AS line,
        found.state, count(*) AS number
 FROM (
     (SELECT c.merchant_id, c.channel, NULL::text AS line,
@@ -111,7 +111,7 @@ FROM (
     LIMIT $3) late
 JOIN merchants m ON m.merchant_id = late.merchant_id AND NOT m.sandbox
 CROSS JOIN LATERAL (
-    SELECT m.configuration -> 'channels' -> late.channel ->> 'line' AS line) named
+    SELECT m.configuration -> 'channels' -> late.channel ->> 'provider' AS line) named
 WHERE named.line IS NOT NULL
 GROUP BY named.line
 """

@@ -12,7 +12,12 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Logo
 from dunwell.core.workflows.definition import Definition
-from dunwell.operations.onboarding.file import NOT_AVAILABLE, MerchantFile, list_processes
+from dunwell.operations.onboarding.file import (
+    NOT_AVAILABLE,
+    RENAMED_KEYS,
+    MerchantFile,
+    list_processes,
+)
 from dunwell.operations.onboarding.reading import Source
 from dunwell.operations.onboarding.rules import (
     find_account_faults,
@@ -29,7 +34,7 @@ from dunwell.operations.onboarding.sections import (
     find_partial_faults,
 )
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.shape import find_faults, render_pointer
+from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
 from dunwell.platform.text.texts import find_unprintable
 
 
@@ -92,7 +97,7 @@ def _find_shape_faults(document: dict[str, Any]) -> Iterator[Fault]:
         for place, keys in NOT_AVAILABLE.items()
         for key in keys
     }
-    for fault in find_faults(document, MerchantFile):
+    for fault in name_renamed_keys(find_faults(document, MerchantFile), RENAMED_KEYS):
         if fault.path in later and fault.code == "UNKNOWN_FIELD":
             message = f'"{later[fault.path]}" is not available in this release; remove it.'
             yield Fault(fault.path, message, "NOT_AVAILABLE")

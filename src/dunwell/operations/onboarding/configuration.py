@@ -85,7 +85,7 @@ def merge_configuration(
         channels={
             **before.channels,
             **{
-                name: ChannelSetup(each.adapter, each.sender, each.line)
+                name: ChannelSetup(each.adapter, each.sender, each.provider)
                 for name, each in channels.items()
             },
         },
@@ -180,8 +180,8 @@ def _read_guards(part: GuardsPart) -> Guards:
 
 
 def _describe_channel(setup: ChannelSetup) -> dict[str, str | None]:
-    if setup.line is not None:
-        return {"line": setup.line, "from": setup.sender}
+    if setup.provider is not None:
+        return {"provider": setup.provider, "from": setup.sender}
     return {"adapter": setup.adapter, "from": setup.sender}
 
 

@@ -39,6 +39,9 @@ NOT_AVAILABLE = {
     "": ("retentionDays",),
 }
 
+# Pointers (as patterns) of keys that were renamed, and the keys' present names.
+RENAMED_KEYS = {r"/channels/[A-Z]+/line": "provider"}
+
 
 class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
     pass
@@ -129,10 +132,10 @@ class PaymentPart(_Part, frozen=True):
 
 
 class ChannelPart(_Part, frozen=True):
-    """One of adapter and line."""
+    """One of adapter and provider."""
 
     adapter: Line | None = None
-    line: Line | None = None
+    provider: Line | None = None
     sender: Line | None = msgspec.field(name="from", default=None)
 
 

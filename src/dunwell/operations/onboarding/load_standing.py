@@ -36,7 +36,7 @@ async def load_standing(
     counts_claims: False: for who changes no workflow, and need not wait for a count of all that
     run; they are taken for none."""
     installation = (await load_installation(tx)).installation
-    lines = {name: line.channel for name, line in (installation.lines or {}).items()}
+    lines = {name: line.channel for name, line in (installation.delivery_providers or {}).items()}
     reach = find_reach(installation.webhook_networks, key)
     merchant_id = await find_merchant_id_by_key(tx, key)
     if merchant_id is None:

@@ -110,9 +110,11 @@ def _find_channel_faults(
     name: str, setup: ChannelPart, adapters: Collection[str]
 ) -> Iterator[Fault]:
     path = f"/channels/{name}"
-    if (setup.adapter is None) == (setup.line is None):
-        message = 'Give "adapter" or "line", a line of the installation file, and not both.'
-        yield Fault(f"{path}/line", message, "REQUIRED")
+    if (setup.adapter is None) == (setup.provider is None):
+        message = (
+            'Give "adapter" or "provider" (a delivery provider of the installation file), not both.'
+        )
+        yield Fault(f"{path}/provider", message, "REQUIRED")
     elif setup.adapter is not None and not adapters:
         yield Fault(path, f"{name} is not available in this release; remove it.", "NOT_AVAILABLE")
         return

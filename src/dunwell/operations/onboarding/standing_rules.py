@@ -35,12 +35,12 @@ def find_standing_faults(
     is_sandbox = file.sandbox is True if merchant is None else merchant.is_sandbox
     channels = {} if file.channels is UNSET else list_channels(file.channels)
     for name, setup in channels.items():
-        key = "adapter" if setup.line is None else "line"
+        key = "adapter" if setup.provider is None else "provider"
         if is_sandbox and setup.adapter not in _SANDBOX_ADAPTERS:
             message = 'A sandbox merchant sends nothing outside; use the adapter "outbox".'
             yield Fault(f"/channels/{name}/{key}", message, "NOT_IN_SANDBOX")
-        elif setup.line is not None and standing.lines.get(setup.line) != name:
-            yield Fault(f"/channels/{name}/line", _say_lines(name, standing), "UNKNOWN_LINE")
+        elif setup.provider is not None and standing.lines.get(setup.provider) != name:
+            yield Fault(f"/channels/{name}/provider", _say_lines(name, standing), "UNKNOWN_LINE")
     yield from _find_method_faults(file, is_sandbox=is_sandbox, is_development=is_development)
     webhooks = () if file.webhooks is UNSET else file.webhooks
     yield from find_unreached_webhooks(webhooks, standing.reach, is_development=is_development)

@@ -113,6 +113,19 @@ def find_faults(value: object, shape: Any) -> list[Fault]:
     return limit_faults(_walk(value, inspect_type(shape), ()))
 
 
+def name_renamed_keys(faults: Iterable[Fault], renamed: Mapping[str, str]) -> Iterator[Fault]:
+    """Yield the faults, and name the new key where an unknown key has an old name. `renamed` maps a
+    pattern for the pointer of the old key to the new name."""
+    for fault in faults:
+        names = [new for old, new in renamed.items() if re.fullmatch(old, fault.path)]
+        if fault.code == "UNKNOWN_FIELD" and names:
+            old_name = fault.path.rpartition("/")[2]
+            message = f'"{old_name}" is not a key. Use "{names[0]}" instead.'
+            yield Fault(fault.path, message, fault.code)
+        else:
+            yield fault
+
+
 def limit_faults(faults: Iterable[Fault]) -> list[Fault]:
     """Each fault once, and at most MOST_FAULTS: that there may be more is then the last one's
     message. No more of them are looked for than are told."""

@@ -33,7 +33,7 @@ class Alarms(LinePart, frozen=True):
 
     email: Annotated[list[Address], Meta(max_length=20)] = field(default_factory=list)
     # A line for e-mail; none: the first one that works.
-    line: LineName | None = None
+    provider: LineName | None = None
     # The sender; none: the operator's contact, else the first of `email`.
     sender: Address | None = field(default=None, name="from")
     language: Literal["en", "de"] = "en"
@@ -50,19 +50,19 @@ def find_alarm_faults(alarms: Alarms) -> Iterator[Fault]:
     """Beyond its shape, with pointers into the file."""
     for index, address in enumerate(alarms.email):
         if not is_email_address(address):
-            yield _say_wrong(["alarms", "email", index], address)
+            yield _say_wrong(["alerts", "email", index], address)
     if alarms.sender is not None and not is_email_address(alarms.sender):
-        yield _say_wrong(["alarms", "from"], alarms.sender)
+        yield _say_wrong(["alerts", "from"], alarms.sender)
 
 
 def find_line_faults(alarms: Alarms | None, lines: Mapping[str, Line]) -> Iterator[Fault]:
     """lines: those there are once the file is applied."""
-    if alarms is None or alarms.line is None:
+    if alarms is None or alarms.provider is None:
         return
-    line = lines.get(alarms.line)
+    line = lines.get(alarms.provider)
     if line is None or line.channel != "EMAIL":
-        words = f'There is no line "{alarms.line}" for e-mail. Name one, or leave it out.'
-        yield Fault(render_pointer(["alarms", "line"]), words, "UNKNOWN_LINE")
+        words = f'There is no line "{alarms.provider}" for e-mail. Name one, or leave it out.'
+        yield Fault(render_pointer(["alerts", "provider"]), words, "UNKNOWN_LINE")
 
 
 def _say_wrong(path: list[str | int], address: str) -> Fault:

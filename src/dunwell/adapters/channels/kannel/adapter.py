@@ -56,7 +56,7 @@ class KannelChannel:
         self._line = line
         self._keys = keys
         self._callbacks = f"{public_url}/callbacks/channels/{name}"
-        password = secrets.get(f"lines/{name}/credentials/passwordFile")
+        password = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         if password is None:
             raise LineUnusable("The password of the gateway's user is not there. Apply it again.")
         self._password = password.decode("latin-1")

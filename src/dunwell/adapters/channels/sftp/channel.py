@@ -197,8 +197,8 @@ def open_depot(name: str, line: SftpLine, secrets: Mapping[str, bytes]) -> SftpD
     try:
         return SftpDepot(
             line,
-            password=secrets.get(f"lines/{name}/passwordFile"),
-            key=secrets.get(f"lines/{name}/keyFile"),
+            password=secrets.get(f"deliveryProviders/{name}/passwordFile"),
+            key=secrets.get(f"deliveryProviders/{name}/keyFile"),
         )
     except ValueError as error:
         raise LineUnusable(str(error)) from error

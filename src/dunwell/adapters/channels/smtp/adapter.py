@@ -237,7 +237,9 @@ def find_server(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> Mail
     user = password = None
     if line.credentials is not None:
         user = line.credentials.user
-        password = read_secret(secrets, f"lines/{name}/credentials/passwordFile").strip("\r\n")
+        password = read_secret(secrets, f"deliveryProviders/{name}/credentials/passwordFile").strip(
+            "\r\n"
+        )
     return MailServer(
         host,
         port,

@@ -49,7 +49,7 @@ def open_signer(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> Sign
         )
     except ImportError as error:
         raise LineUnusable(_MISSING) from error
-    key = secrets.get(f"lines/{name}/dkim/keyFile", b"")
+    key = secrets.get(f"deliveryProviders/{name}/dkim/keyFile", b"")
     try:
         parse_pem_private_key(key)
     except UnparsableKeyError as error:

@@ -62,7 +62,7 @@ class TwilioChannel:
         self._line = line
         self._keys = keys
         self._callbacks = f"{public_url}/callbacks/channels/{name}"
-        token = secrets.get(f"lines/{name}/credentials/passwordFile")
+        token = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         if token is None:
             raise LineUnusable("The account's auth token is not there. Apply it again.")
         user = line.credentials.user

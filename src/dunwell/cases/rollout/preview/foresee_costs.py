@@ -88,12 +88,12 @@ async def foresee_costs_alone(prepared: PreparedCosts, fonts: Sequence[Path]) ->
 
 
 async def _load_lines(work: Work) -> dict[Channel, NamedLine]:
-    lines = (await load_installation(work.tx)).installation.lines or {}
+    lines = (await load_installation(work.tx)).installation.delivery_providers or {}
     setups = work.merchant.configuration.channels
     return {
-        channel: NamedLine(setup.line, lines[setup.line])
+        channel: NamedLine(setup.provider, lines[setup.provider])
         for channel, setup in setups.items()
-        if setup.line in lines
+        if setup.provider in lines
     }
 
 

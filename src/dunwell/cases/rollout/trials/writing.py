@@ -90,7 +90,7 @@ class TrialWriter:
         which nobody knows the pages. A page is a sheet."""
         contact = rendered.planned.contact
         setup = self.merchant.configuration.channels.get(contact.channel)
-        line = self.lines.get(setup.line or "") if setup else None
+        line = self.lines.get(setup.provider or "") if setup else None
         if line is None:
             return None
         if contact.channel == "EMAIL":
@@ -108,7 +108,7 @@ class TrialWriter:
 async def open_trial(work: Work, resources: Resources, definition: Definition) -> TrialWriter:
     work.need(Right.CONFIGURE)
     installation = (await load_installation(work.tx)).installation
-    lines = installation.lines or {}
+    lines = installation.delivery_providers or {}
     head = Letterhead(
         work.merchant,
         resources.settings.public_url,

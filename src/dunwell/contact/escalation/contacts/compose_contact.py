@@ -53,7 +53,7 @@ class Letterhead:
 def find_layout(merchant: Merchant, lines: Mapping[str, Line] | None) -> str:
     """lines: of the installation file."""
     setup = merchant.configuration.channels.get("LETTER")
-    line = (lines or {}).get(setup.line) if setup and setup.line else None
+    line = (lines or {}).get(setup.provider) if setup and setup.provider else None
     return line.layout if isinstance(line, FolderLine | SftpLine) else USUAL_LAYOUT
 
 

@@ -191,7 +191,7 @@ class HandedOverContacts:
                 "messages put off",
                 merchant_id=self.merchant.merchant_id,
                 channel=channel,
-                line=setup.line if setup else None,
+                line=setup.provider if setup else None,
                 reason=reason,
                 count=count,
             )

@@ -127,7 +127,7 @@ async def prepare_contacts(
         resources.settings.public_url,
         keys=resources.keys,
         operator=installation.operator,
-        layout=find_layout(merchant, installation.lines),
+        layout=find_layout(merchant, installation.delivery_providers),
     )
     ids = [each.planned.contact.communication_id for each in leased]
 

@@ -184,7 +184,7 @@ FROM json_to_recordset($1::json) AS begun (
     merchant_id integer, communication_id uuid, reference text, country text, pages integer,
     files jsonb
 )
-WHERE coalesce((SELECT coalesce(document -> 'lines' -> $2::text @> $4::jsonb, false)
+WHERE coalesce((SELECT coalesce(document -> 'deliveryProviders' -> $2::text @> $4::jsonb, false)
                 FROM installation_revisions ORDER BY revision DESC LIMIT 1), true)
 ORDER BY merchant_id, communication_id
 ON CONFLICT (merchant_id, communication_id) DO UPDATE

@@ -118,7 +118,7 @@ async def check_email_lines(url: str, settings: Settings) -> list[DoctorFinding]
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            lines = (await load_installation(connection)).installation.lines or {}
+            lines = (await load_installation(connection)).installation.delivery_providers or {}
             secrets = await load_secrets(connection, KeyRing(settings.secret_key))
     except (Unavailable, asyncpg.PostgresError):
         return []
@@ -148,7 +148,9 @@ async def _open_mailbox(name: str, mailbox: Mailbox, secrets: Mapping[str, bytes
     """It is read, and nothing of it taken."""
     subject, server = f"line {name}", mailbox.server
     try:
-        password = read_secret(secrets, f"lines/{name}/mailbox/credentials/passwordFile")
+        password = read_secret(
+            secrets, f"deliveryProviders/{name}/mailbox/credentials/passwordFile"
+        )
         await asyncio.to_thread(check_mailbox, mailbox, password.strip("\r\n"))
     except LineUnusable as error:
         return DoctorFinding(subject, "the mailbox cannot be used", str(error))

@@ -57,11 +57,11 @@ def judge_watch(view: AlarmsView) -> DoctorFinding:
 
 
 def judge_telling(installation: Installation) -> DoctorFinding:
-    alarms = installation.alarms or Alarms()
+    alarms = installation.alerts or Alarms()
     if not alarms.email:
-        remedy = "Name who in the installation file: alarms: {email: [ops@example.com]}"
+        remedy = "Name who in the installation file: alerts: {email: [ops@example.com]}"
         return DoctorFinding(_ALERTS, "nobody is told of them by e-mail", remedy, is_note=True)
-    lines = choose_lines(alarms, installation.lines or {}, ())
+    lines = choose_lines(alarms, installation.delivery_providers or {}, ())
     if not lines:
         words = f"cannot be told to {len(alarms.email)} addresses: there is no line for e-mail"
         return DoctorFinding(

@@ -61,7 +61,7 @@ async def check_letter_lines(url: str, settings: Settings) -> list[DoctorFinding
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            lines = (await load_installation(connection)).installation.lines or {}
+            lines = (await load_installation(connection)).installation.delivery_providers or {}
             secrets = await load_secrets(connection, keys)
     except (Unavailable, asyncpg.PostgresError):
         return []

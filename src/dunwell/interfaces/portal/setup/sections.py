@@ -7,7 +7,7 @@ from typing import Any
 from dunwell.accounts.merchants.configuration import CHANNELS, FEATURES, PAGE_LANGUAGES, PROOFS
 from dunwell.interfaces.web.forms import Field, FieldKind
 
-_ADAPTER, _LINE = "adapter:", "line:"
+_ADAPTER, _PROVIDER = "adapter:", "provider:"
 # As many proofs of a link can be chosen, one after the other, as there are.
 _PROOFS_IN_TURN = len(PROOFS)
 BASES = ("CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION")
@@ -160,7 +160,7 @@ def _offer(field: Field, choices: Choices) -> Field:
         return replace(field, options=tuple(sorted(choices.providers)))
     if field.name.startswith("channels.") and field.name.endswith(".by"):
         adapters = [f"{_ADAPTER}{each}" for each in sorted(choices.adapters.get(field.group, ()))]
-        lines = [f"{_LINE}{each}" for each in sorted(choices.lines.get(field.group, ()))]
+        lines = [f"{_PROVIDER}{each}" for each in sorted(choices.lines.get(field.group, ()))]
         return replace(field, options=(*adapters, *lines))
     return field
 
@@ -208,7 +208,11 @@ def unflatten(name: str, parts: dict[str, Any]) -> dict[str, Any]:
 
 
 def _flatten_channel(setup: Mapping[str, Any]) -> dict[str, Any]:
-    by = f"{_LINE}{setup['line']}" if setup.get("line") else f"{_ADAPTER}{setup.get('adapter')}"
+    by = (
+        f"{_PROVIDER}{setup['provider']}"
+        if setup.get("provider")
+        else f"{_ADAPTER}{setup.get('adapter')}"
+    )
     return {"by": by, "from": setup.get("from")}
 
 

@@ -46,7 +46,7 @@ async def find_choices(site: PortalSite, tx: Connection, access: MerchantAccess)
     lines: dict[str, list[str]] = {}
     if not access.merchant.is_sandbox:
         installation = (await load_installation(tx)).installation
-        for name, line in (installation.lines or {}).items():
+        for name, line in (installation.delivery_providers or {}).items():
             lines.setdefault(line.channel, []).append(name)
     return Choices(surroundings.available_adapters, lines, surroundings.available_providers)
 

@@ -71,8 +71,8 @@ async def read_lines(tx: Connection, actor: Actor, now: datetime) -> LinesView:
     """now: real time. Over all merchants."""
     check_right(actor, Right.OPERATE)
     installation = (await load_installation(tx)).installation
-    lines: Mapping[str, Line] = installation.lines or {}
-    failing = (installation.alarms or Alarms()).failing
+    lines: Mapping[str, Line] = installation.delivery_providers or {}
+    failing = (installation.alerts or Alarms()).failing
     looked = LookedAtContacts(list(lines), now - LOOKED_BACK, MOST_SENT)
     backlogs = await load_backlogs(tx, looked.lines, now, MOST_WAITING)
     sent = await load_sent(tx, looked)

@@ -72,7 +72,7 @@ async def read_batches(
     before = _NEWEST
     if cursor is not None:
         [before] = _BATCH_CURSORS.parse((), cursor)
-    known = (await load_installation(tx)).installation.lines or {}
+    known = (await load_installation(tx)).installation.delivery_providers or {}
     lines = sorted(name for name, each in known.items() if isinstance(each, FolderLine | SftpLine))
     found = await find_batches(tx, line, before, limit + 1)
     batches = found[:limit]

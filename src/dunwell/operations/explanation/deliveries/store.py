@@ -200,10 +200,10 @@ async def find_status_files(tx: Connection, limit: int) -> Sequence[StatusFileRo
 # By communications_planned for each merchant that sends by the line; counted no further than $3.
 _BACKLOG = """
 SELECT used.line, count(waiting.not_before)::integer AS waiting, min(waiting.not_before) AS since
-FROM (SELECT m.merchant_id, named.key AS channel, named.value ->> 'line' AS line
+FROM (SELECT m.merchant_id, named.key AS channel, named.value ->> 'provider' AS line
       FROM merchants m
       CROSS JOIN LATERAL jsonb_each(m.configuration -> 'channels') AS named
-      WHERE named.value ->> 'line' = ANY($1::text[])) used
+      WHERE named.value ->> 'provider' = ANY($1::text[])) used
 LEFT JOIN LATERAL (
     SELECT c.not_before
     FROM communications c

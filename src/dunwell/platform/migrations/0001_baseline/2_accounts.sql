@@ -13,7 +13,7 @@ CREATE TABLE installation_revisions (
 -- Secrets of the installation file, encrypted with the secret key. The file itself only names the
 -- sources they were read from.
 CREATE TABLE installation_secrets (
-    -- The place in the file, such as "lines/post/credentials/passwordFile".
+    -- The place in the file, such as "deliveryProviders/post/credentials/passwordFile".
     name text PRIMARY KEY,
     sealed bytea NOT NULL,
     set_at timestamptz NOT NULL

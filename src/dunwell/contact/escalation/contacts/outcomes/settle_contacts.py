@@ -122,7 +122,7 @@ def _contact_row(work: Work, each: AnsweredContact, claim: ClaimNow) -> tuple[An
     state, *rest = _following_state(each, claim, work.real_now)
     outcome = _ledger_outcome(each, state)
     setup = work.merchant.configuration.channels.get(each.contact.channel)
-    line = setup.line if setup else None
+    line = setup.provider if setup else None
     answer = each.settlement.answer if isinstance(each.settlement, Settled) else None
     entry_id = work.ids.new(work.now)
     destination = find_destination(each.contact) if line else None
