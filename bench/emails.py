@@ -15,7 +15,7 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
-from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 

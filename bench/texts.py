@@ -24,7 +24,7 @@ from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.adapters.channels.kannel.adapter import KannelChannel
+from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.join_reports import join_reports

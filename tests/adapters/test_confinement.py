@@ -11,14 +11,14 @@ import psutil
 import pytest
 
 from dunwell.adapters.mail.incoming import Envelope
-from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.adapters.mail.receive_mail import MailReader
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePainter, ShownFile
 from dunwell.core.files.upload import PDF
+from dunwell.platform.children.child import find_confinement
 from dunwell.platform.children.child_pool import LENGTH
-from dunwell.platform.children.confinement import find_confinement
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.crypto import KeyRing
 from tests.support.children import end_all, find_children

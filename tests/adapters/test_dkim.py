@@ -9,7 +9,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 
 from dunwell.adapters.channels.internet_message import build_internet_message
-from dunwell.adapters.channels.smtp.signing import open_signer
+from dunwell.adapters.channels.smtp.channel import open_signer
 from dunwell.contact.sending.channel import LineUnusable
 from tests.support.messages import a_message
 from tests.support.smtp_lines import a_line

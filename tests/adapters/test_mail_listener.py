@@ -8,7 +8,7 @@ from uuid import UUID
 import aiosmtplib
 import pytest
 
-from dunwell.adapters.channels.smtp.addresses import write_address
+from dunwell.adapters.channels.smtp.return_addresses import write_address
 from dunwell.adapters.mail.listener import MOST_BYTES, Doorkeeper, Protocol, listen
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.clock import MovableClock

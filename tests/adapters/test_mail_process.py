@@ -9,7 +9,7 @@ import aiosmtplib
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.adapters.channels.smtp.addresses import write_address
+from dunwell.adapters.channels.smtp.return_addresses import write_address
 from dunwell.platform.resources import Resources
 from tests.support.bounces import a_block, a_report
 from tests.support.processes import complete_environment

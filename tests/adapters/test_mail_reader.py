@@ -6,9 +6,9 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.adapters.channels.smtp.addresses import write_address
+from dunwell.adapters.channels.smtp.return_addresses import write_address
 from dunwell.adapters.mail.incoming import MAX_HEADER_BYTES, MAX_LINES, MAX_PART_LINES, Envelope
-from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.adapters.mail.receive_mail import MailReader
 from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Report
 from dunwell.platform.crypto import KeyRing

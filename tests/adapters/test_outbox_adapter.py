@@ -8,7 +8,7 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
+from dunwell.adapters.channels.outbox.channel import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.contact.sending.channel import Accepted, MessageFile, Permanent, Temporary
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.support.messages import a_message

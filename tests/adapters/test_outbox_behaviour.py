@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.adapters.channels.outbox.adapter import (
+from dunwell.adapters.channels.outbox.channel import (
     Behaviour,
     OutboxEmail,
     OutboxSms,
@@ -20,7 +20,7 @@ from tests.support.messages import a_message
 _DYING = """
 import asyncio, sys
 from pathlib import Path
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail
+from dunwell.adapters.channels.outbox.channel import OutboxEmail
 from tests.support.messages import a_message
 outbox = OutboxEmail(Path(sys.argv[1]), is_development=True)
 print(asyncio.run(outbox.send(a_message(recipient="ada+die@example.org"))))

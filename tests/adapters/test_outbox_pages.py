@@ -10,8 +10,8 @@ from httpx import ASGITransport
 from httpx import AsyncClient as Client
 from starlette.applications import Starlette
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
-from dunwell.adapters.channels.outbox.routes import outbox_routes
+from dunwell.adapters.channels.outbox.channel import OutboxEmail, OutboxLetter, OutboxSms
+from dunwell.adapters.channels.outbox.pages import outbox_routes
 from dunwell.contact.sending.channel import MessageFile, MessageImage
 from dunwell.platform.resources import Resources
 from tests.support.messages import a_message

@@ -13,7 +13,7 @@ from PIL import Image
 from dunwell.core.files.drawing import NotDrawable, PictureBox, draw_page
 from dunwell.core.files.pictures import FULL, THUMBNAIL, Drawn, NotShowable, PagePainter, ShownFile
 from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP
-from dunwell.platform.children.confinement import find_confinement
+from dunwell.platform.children.child import find_confinement
 from tests.support.children import find_children
 from tests.support.files import a_pdf, a_png_bomb, a_written_pdf, an_image
 from tests.support.hostile_pdfs import ODD, UNDRAWABLE

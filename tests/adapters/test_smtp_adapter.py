@@ -13,9 +13,9 @@ import aiosmtplib
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import SmtpLine
-from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.adapters.channels.smtp.addresses import ReturnAddress, read_address
+from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.channels.smtp.connections import read_host
+from dunwell.adapters.channels.smtp.return_addresses import ReturnAddress, read_address
 from dunwell.contact.sending.channel import Accepted, Permanent, Temporary
 from dunwell.contact.sending.report import Reference
 from dunwell.platform.crypto import KeyRing

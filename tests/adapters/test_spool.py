@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.platform.errors import RateLimited, Unavailable
-from dunwell.platform.http.multipart import FormLimits, FormReader
-from dunwell.platform.http.spool import UPLOADS, Spool
+from dunwell.platform.http.multipart import UPLOADS, FormLimits, FormReader, Spool
 
 _MEGABYTE = 1024 * 1024
 _HEAD = b'--x\r\nContent-Disposition: form-data; name="f"; filename="a.pdf"\r\n\r\n'

@@ -12,8 +12,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import Credentials, TwilioLine
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.gateway import UnclearAnswer
-from dunwell.adapters.channels.twilio.adapter import TwilioChannel
-from dunwell.adapters.channels.twilio.reading import sign
+from dunwell.adapters.channels.twilio.channel import TwilioChannel, sign
 from dunwell.contact.escalation.reports.join_reports import join_reports
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.interfaces.cli.findings.gateways import check_gateway

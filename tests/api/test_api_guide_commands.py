@@ -9,7 +9,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from dunwell.adapters.channels.outbox.adapter import Behaviour, find_behaviour
+from dunwell.adapters.channels.outbox.channel import Behaviour, find_behaviour
 from dunwell.interfaces.api.catalogue import OPERATIONS
 from dunwell.interfaces.api.reference.document import build_document
 from dunwell.platform.clock import MovableClock

@@ -10,7 +10,7 @@ from starlette.types import Message
 
 from dunwell.interfaces.api.serving import LargeBodies
 from dunwell.platform.errors import RateLimited
-from dunwell.platform.http.spool import UPLOADS
+from dunwell.platform.http.multipart import UPLOADS
 
 _MIB = 1024 * 1024
 _SMALL = b"a" * 256 * 1024

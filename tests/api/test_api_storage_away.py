@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.adapters.channels.outbox.adapter import OutboxLetter
+from dunwell.adapters.channels.outbox.channel import OutboxLetter
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted

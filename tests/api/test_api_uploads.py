@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from dunwell.platform.http.spool import UPLOADS
+from dunwell.platform.http.multipart import UPLOADS
 from tests.support.api import Api
 from tests.support.api_server import a_server
 from tests.support.claims import a_claim

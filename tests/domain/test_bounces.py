@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.adapters.channels.smtp.addresses import write_address
+from dunwell.adapters.channels.smtp.return_addresses import write_address
 from dunwell.adapters.mail.bounce import (
     Bounce,
     MailFailure,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.platform.config import SettingsFaulty, load_settings, render_settings
-from dunwell.platform.config.database_address import read_address
+from dunwell.platform.config.settings import read_address
 from tests.support.certificates import write_certificate
 
 KEY = base64.b64encode(secrets.token_bytes(32)).decode()

@@ -19,9 +19,9 @@ from dunwell.interfaces.api.schemas.events import ReplayRequest
 from dunwell.interfaces.api.schemas.payments import PaymentRequest
 from dunwell.interfaces.landing.objecting.typed_form import pick_fields
 from dunwell.platform.errors import ValidationError
-from dunwell.platform.text.plain_text import LINE, LINES
 from dunwell.platform.text.shape import find_faults
 from dunwell.platform.text.texts import check_printable, find_unprintable, is_line, is_printable
+from dunwell.platform.text.wire import LINE, LINES
 
 _CONTROLS = [chr(code) for code in (*range(0x20), *range(0x7F, 0xA0))]
 _BREAKS = "\n\r\t"

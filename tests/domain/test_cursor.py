@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.platform.database.cursor import CursorForm
+from dunwell.platform.database.listed_table import CursorForm
 from dunwell.platform.errors import ValidationError
 
 FORM = CursorForm("payments", owner=(int,), place=(int, UUID, datetime, str, bytes))

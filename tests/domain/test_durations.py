@@ -19,8 +19,12 @@ import pytest
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Guards
 from dunwell.accounts.users.factors.totp import find_step
-from dunwell.adapters.payments.sandbox.checkout import render_reference
-from dunwell.adapters.payments.sandbox.signing import read_notice, render_notice, sign_notice
+from dunwell.adapters.payments.sandbox.checkout import (
+    read_notice,
+    render_notice,
+    render_reference,
+    sign_notice,
+)
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, has_room
 from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.cases.modalities.limits import check_may_ask
@@ -189,7 +193,7 @@ def _find_last_probe_gap() -> timedelta | None:
 
 
 EDGES: Mapping[str, Edge] = {
-    "adapters/payments/sandbox/signing.py _TOLERANCE":
+    "adapters/payments/sandbox/checkout.py _TOLERANCE":
         Edge(timedelta(minutes=5) + JUST, _is_refused_notice, before=False, after=True),
     "core/claims/holds.py _DEBTORS_INTERVAL": Edge(
         timedelta(days=30),

@@ -8,7 +8,7 @@ from jinja2 import Environment
 from tools.update_catalogues import AUDIENCES, extract_texts, read_catalogue
 
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
-from dunwell.interfaces.web.languages import choose_language
+from dunwell.interfaces.web.requests import choose_language
 from dunwell.interfaces.web.templates import TranslatedTemplates
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.domain.test_catalogues import list_translations

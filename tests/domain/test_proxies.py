@@ -2,8 +2,7 @@
 
 import pytest
 
-from dunwell.platform.http.addresses import find_network
-from dunwell.platform.http.proxies import Proxies
+from dunwell.platform.http.addresses import Proxies, find_network
 
 _PROXIES = Proxies(["10.0.0.0/24", "fd00::/64", "192.0.2.7"])
 _PEER = "10.0.0.9"

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from dunwell.cases.intake.check_claims import Rejected, check_claims
-from dunwell.platform.text.plain_text import PLAIN_TEXT
+from dunwell.platform.text.wire import PLAIN_TEXT
 from tests.support.claims import a_claim
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
 from dunwell.contact.escalation.reports.join_reports import join_reports

@@ -5,8 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail
-from dunwell.adapters.channels.outbox.late_failures import report_late_failures
+from dunwell.adapters.channels.outbox.channel import OutboxEmail, report_late_failures
 from dunwell.contact.notices.settled import report_notice_failure, sweep_notices
 from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock

@@ -2,8 +2,12 @@
 
 from pathlib import Path
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
-from dunwell.adapters.channels.outbox.late_failures import report_late_failures
+from dunwell.adapters.channels.outbox.channel import (
+    OutboxEmail,
+    OutboxLetter,
+    OutboxSms,
+    report_late_failures,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.platform.clock import MovableClock

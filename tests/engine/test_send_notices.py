@@ -11,8 +11,8 @@ import httpx
 import msgspec
 from starlette.applications import Starlette
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxSms
-from dunwell.adapters.channels.outbox.routes import outbox_routes
+from dunwell.adapters.channels.outbox.channel import OutboxEmail, OutboxSms
+from dunwell.adapters.channels.outbox.pages import outbox_routes
 from dunwell.contact.messages.codes import derive_check, render_code
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.occasions.facts import CodeFacts, DefermentFacts, LinkFacts

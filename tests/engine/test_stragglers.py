@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import ProviderPace
-from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail
+from dunwell.adapters.channels.outbox.channel import OutboxEmail
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.notices import an_asker

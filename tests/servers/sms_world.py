@@ -15,7 +15,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import KannelLine, ProviderPace
 from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.adapters.channels.kannel.adapter import KannelChannel
+from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.adapters.lines import build_line
 from dunwell.contact.escalation.reports.join_reports import join_reports
 from dunwell.platform.clock import MovableClock

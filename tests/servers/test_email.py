@@ -14,7 +14,7 @@ import pytest
 
 from dunwell.accounts.installation.delivery_providers import SmtpLine
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.mail.listener import Doorkeeper, listen
 from dunwell.contact.escalation.reports.join_reports import join_reports
 from dunwell.contact.notices.occasions.facts import CodeFacts, RateDueFacts

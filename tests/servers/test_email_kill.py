@@ -10,7 +10,7 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import Mailbox
-from dunwell.adapters.channels.smtp.addresses import write_address
-from dunwell.adapters.mail.imap import MOST_BYTES, MailboxAway
-from dunwell.adapters.mail.mailboxes import fetch_new_mail
+from dunwell.adapters.channels.smtp.return_addresses import write_address
+from dunwell.adapters.mail.mailboxes import MOST_BYTES, MailboxAway, fetch_new_mail
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.dovecot import Dovecot

@@ -12,17 +12,15 @@ import asyncpg
 import pytest
 
 from dunwell.platform.database.migrate import (
+    MIGRATIONS,
     MigrationForbidden,
     SchemaTooNew,
     TableTaken,
     create_schema,
-    migrate,
-)
-from dunwell.platform.database.migrations import (
-    MIGRATIONS,
     find_newest,
     list_migrations,
     load_revisions,
+    migrate,
 )
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 

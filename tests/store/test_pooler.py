@@ -12,8 +12,7 @@ import pytest
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Connection, Database, DatabaseAway
-from dunwell.platform.database.migrate import migrate
-from dunwell.platform.database.migrations import load_revisions
+from dunwell.platform.database.migrate import load_revisions, migrate
 from dunwell.platform.database.pool import PoolLimits
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources

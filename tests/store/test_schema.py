@@ -4,7 +4,7 @@ import re
 
 from dunwell.core.claims.fields import FIELDS
 from dunwell.platform.database.database import Database
-from dunwell.platform.database.migrations import list_own_tables
+from dunwell.platform.database.migrate import list_own_tables
 
 _PRIMARY_KEYS = """
 SELECT t.relname AS table_name, pg_get_constraintdef(c.oid) AS definition

@@ -8,7 +8,7 @@ import asyncio
 
 import psutil
 
-from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.adapters.mail.receive_mail import MailReader
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePainter

@@ -53,13 +53,13 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not"
         ),
     ),
-    "adapters/payments/sandbox/notices.py _AGAIN_AFTER": (
+    "adapters/payments/sandbox/provider.py _AGAIN_AFTER": (
         (
             "tests/adapters/test_sandbox_notices.py"
             "::test_one_that_is_not_taken_is_sent_again_each_half_minute"
         ),
     ),
-    "adapters/payments/sandbox/notices.py _GIVEN_UP_AFTER": (
+    "adapters/payments/sandbox/provider.py _GIVEN_UP_AFTER": (
         "tests/adapters/test_sandbox_notices.py::test_it_is_given_up_after_a_day",
     ),
     "adapters/oidc/discovery.py ASKED_AGAIN": (
@@ -145,7 +145,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/sending/batches/release_batches.py _LEFT_AFTER": (
         "tests/engine/test_letter_batches.py::test_what_was_never_finished_is_cleared_away",
     ),
-    "adapters/channels/smtp/adapter.py NOT_LET_IN_SECONDS": (
+    "adapters/channels/smtp/channel.py NOT_LET_IN_SECONDS": (
         "tests/adapters/test_smtp_adapter.py::test_it_encrypts_and_signs_in",
     ),
     "cases/replies/reply.py find_hold_end": (

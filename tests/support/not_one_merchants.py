@@ -64,7 +64,8 @@ from dunwell.operations.keys import store as keys_store
 from dunwell.operations.recovery import archive_health, dump, hold, keep_archive
 from dunwell.operations.sandbox import store as operations_sandbox_store
 from dunwell.platform import key_versions, watched_clock
-from dunwell.platform.database import attempts, database, epochs, lists, migrate, migrations
+from dunwell.platform.database import attempts, database, epochs, lists, migrate
+from dunwell.platform.database import migrate as migrations
 from tests.support.written import list_names_of
 
 

@@ -4,7 +4,7 @@ usual settings.
 
 import asyncio
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail
+from dunwell.adapters.channels.outbox.channel import OutboxEmail
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.config import load_settings

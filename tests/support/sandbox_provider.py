@@ -5,9 +5,10 @@ from dunwell.adapters.payments.sandbox.checkout import (
     CheckoutDecision,
     Notices,
     plan_notices,
+    render_notice,
+    sign_notice,
 )
 from dunwell.adapters.payments.sandbox.provider import find_checkout
-from dunwell.adapters.payments.sandbox.signing import render_notice, sign_notice
 from dunwell.adapters.payments.sandbox.store import save_decision
 from dunwell.platform.resources import Resources
 

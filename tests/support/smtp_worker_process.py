@@ -8,7 +8,7 @@ import asyncio
 import sys
 from datetime import timedelta
 
-from dunwell.adapters.channels.smtp.adapter import SmtpChannel
+from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.config import load_settings

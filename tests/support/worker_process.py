@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail
+from dunwell.adapters.channels.outbox.channel import OutboxEmail
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, ChannelAdapter, Message, Outcome

@@ -5,7 +5,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter
+from dunwell.adapters.channels.outbox.channel import OutboxEmail, OutboxLetter
 from dunwell.contact.sending.channel import MessageFile
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

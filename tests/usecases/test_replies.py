@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.adapters.channels.smtp.addresses import write_address
+from dunwell.adapters.channels.smtp.return_addresses import write_address
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
 from dunwell.cases.replies.receive_reply import TakenReply, list_unseen, see_replies

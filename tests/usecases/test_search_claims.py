@@ -8,8 +8,7 @@ from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.core.claims.searching import store
 from dunwell.core.claims.searching.search_claims import fill_search, search_claims
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.database.cursor import CursorForm
-from dunwell.platform.database.listed_table import ListPage
+from dunwell.platform.database.listed_table import CursorForm, ListPage
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.house import House, a_house

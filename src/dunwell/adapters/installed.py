@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from dunwell.adapters.channels.outbox.adapter import OutboxEmail, OutboxLetter, OutboxSms
+from dunwell.adapters.channels.outbox.channel import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
 from dunwell.cases.payments.provider import Providers

@@ -16,10 +16,10 @@ from dunwell.accounts.installation.delivery_providers import (
     TwilioLine,
 )
 from dunwell.adapters.channels.folder.channel import FolderChannel
-from dunwell.adapters.channels.kannel.adapter import KannelChannel
+from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
-from dunwell.adapters.channels.smtp.adapter import SmtpChannel
-from dunwell.adapters.channels.twilio.adapter import TwilioChannel
+from dunwell.adapters.channels.smtp.channel import SmtpChannel
+from dunwell.adapters.channels.twilio.channel import TwilioChannel
 from dunwell.contact.sending.batches.depot import BatchedChannel, LetterLine
 from dunwell.contact.sending.channel import LineAdapter, LineUnusable
 from dunwell.platform.errors import Unavailable

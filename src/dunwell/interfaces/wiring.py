@@ -16,14 +16,14 @@ from dunwell.accounts.installation.current_installation import (
     open_installation,
 )
 from dunwell.adapters.channels.callbacks import channel_callback_routes
-from dunwell.adapters.channels.outbox.late_failures import report_late_failures
-from dunwell.adapters.channels.outbox.routes import outbox_routes
+from dunwell.adapters.channels.outbox.channel import report_late_failures
+from dunwell.adapters.channels.outbox.pages import outbox_routes
 from dunwell.adapters.installed import choose_channels, choose_providers
 from dunwell.adapters.lines import Lines, open_lines
-from dunwell.adapters.mail.mail_reader import MailReader
 from dunwell.adapters.mail.mailboxes import MAILBOX_SECONDS, Mailboxes
+from dunwell.adapters.mail.receive_mail import MailReader
 from dunwell.adapters.payments.callbacks import callback_routes
-from dunwell.adapters.payments.sandbox.notices import NOTICE_SECONDS, open_notice_sender
+from dunwell.adapters.payments.sandbox.provider import NOTICE_SECONDS, open_notice_sender
 from dunwell.adapters.payments.sandbox.routes import sandbox_provider_routes
 from dunwell.adapters.providers import open_providers
 from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_modalities
@@ -85,8 +85,8 @@ from dunwell.operations.keys.reseal import RESEAL_SECONDS, Resealer, list_sealed
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.embedded.postgres import find_database_url
+from dunwell.platform.http.multipart import UPLOADS
 from dunwell.platform.http.server import ConnectionBounds
-from dunwell.platform.http.spool import UPLOADS
 from dunwell.platform.metrics import show_build
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages

@@ -13,8 +13,7 @@ from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.installation.single_sign_on_settings import SignIn
 from dunwell.accounts.installation.store import load_installation, note_forwarders
 from dunwell.platform.errors import Unavailable
-from dunwell.platform.http.addresses import is_forbidden
-from dunwell.platform.http.proxies import Proxies
+from dunwell.platform.http.addresses import Proxies, is_forbidden
 from dunwell.platform.resources import Resources
 
 _SECONDS = 5.0

@@ -16,9 +16,9 @@ from starlette.routing import Route
 
 from dunwell.accounts.installation.delivery_providers import KannelLine, Line, TwilioLine
 from dunwell.accounts.merchants.request_sets import Gathering
-from dunwell.adapters.channels.incoming import Forged
-from dunwell.adapters.channels.kannel import reading
-from dunwell.adapters.channels.twilio import reading as twilio
+from dunwell.adapters.channels.gateway import Forged
+from dunwell.adapters.channels.kannel import channel as reading
+from dunwell.adapters.channels.twilio import channel as twilio
 from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.references import read_reference
 from dunwell.contact.sending.report import Reference, Report

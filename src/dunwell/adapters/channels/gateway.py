@@ -1,8 +1,4 @@
-"""What the adapters of SMS gateways share: posting to one gateway, and telling what surely did not
-leave from what may have.
-
-A message must not be taken twice, so each is posted once, over a connection of its own.
-"""
+"""What the adapters of SMS gateways share."""
 
 import asyncio
 import re
@@ -14,7 +10,19 @@ from typing import Literal
 import structlog
 
 from dunwell.contact.sending.channel import Temporary
+from dunwell.platform.errors import InvalidRequest
 from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
+
+
+class Forged(InvalidRequest):
+    """Not from the gateway of this line, as far as can be told."""
+
+
+def read_text(text: str, most: int) -> str:
+    """What can be kept of it, without control characters."""
+    kept = "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")
+    return kept[:most]
+
 
 USER_AGENT = "Dunwell-Channels/1"
 # Less than the caller allows.

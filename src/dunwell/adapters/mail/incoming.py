@@ -13,7 +13,11 @@ from typing import cast, get_args
 
 import msgspec
 
-from dunwell.adapters.channels.smtp.addresses import ReturnAddress, find_address, read_address
+from dunwell.adapters.channels.smtp.return_addresses import (
+    ReturnAddress,
+    find_address,
+    read_address,
+)
 from dunwell.adapters.mail.bounce import UNREADABLE, Bounce, read_bounce
 from dunwell.adapters.mail.reply_text import list_file_names, read_reply_text, read_subject
 from dunwell.cases.replies.reply import NewReply

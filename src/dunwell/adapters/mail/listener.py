@@ -17,10 +17,9 @@ from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
 from dunwell.accounts.installation.delivery_providers import Line
-from dunwell.adapters.channels.smtp.addresses import read_address
+from dunwell.adapters.channels.smtp.return_addresses import read_address
 from dunwell.adapters.mail import incoming
-from dunwell.adapters.mail.mail_reader import MailReader
-from dunwell.adapters.mail.receive_mail import find_return_domains, receive_mail
+from dunwell.adapters.mail.receive_mail import MailReader, find_return_domains, receive_mail
 from dunwell.cases.replies.receive_reply import TakenReply
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources

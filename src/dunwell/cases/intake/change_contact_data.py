@@ -20,7 +20,7 @@ from dunwell.core.claims.searching.search_claims import replace_terms
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import Fault, NotFound, ValidationError
-from dunwell.platform.text.readable import read_readable
+from dunwell.platform.text.json_text import read_readable
 from dunwell.platform.text.shape import find_faults, limit_faults
 
 # What can be changed, by its name on the wire.

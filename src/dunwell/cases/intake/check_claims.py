@@ -41,8 +41,8 @@ from dunwell.platform.text.json_text import (
     find_repeated,
     has_all_keys,
     parse_text,
+    read_readable,
 )
-from dunwell.platform.text.readable import read_readable
 from dunwell.platform.text.shape import MORE_FAULTS, MOST_FAULTS, find_faults, limit_faults
 
 _NAMES = tuple(field.name for field in FIELDS)

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 import msgspec
 from msgspec import Meta
 
-from dunwell.platform.text.plain_text import LINE, PLAIN_TEXT
+from dunwell.platform.text.wire import LINE, PLAIN_TEXT
 
 MAX_CUSTOM_FIELDS = 50
 

@@ -12,10 +12,9 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.payloads import Event
 from dunwell.core.events.store import Position, find_stretch
-from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import SETTLED_BEFORE, WRITTEN_BY
-from dunwell.platform.database.listed_table import ListPage
+from dunwell.platform.database.listed_table import CursorForm, ListPage
 from dunwell.platform.database.sql import Conditions, compose
 from dunwell.platform.errors import NotFound
 

@@ -9,16 +9,22 @@ from starlette.requests import Request
 
 from dunwell.core.files.upload import MAX_FILE_BYTES
 from dunwell.platform.errors import Fault, InvalidRequest, UnsupportedMediaType, ValidationError
-from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart, FormReader
+from dunwell.platform.http.multipart import (
+    MEDIA_TYPE,
+    UPLOADS,
+    FormLimits,
+    FormPart,
+    FormReader,
+    SpoolShare,
+)
 from dunwell.platform.http.requests import BodyTooLarge, stream_body
-from dunwell.platform.http.spool import UPLOADS, SpoolShare
 from dunwell.platform.text.json_text import (
     check_amount,
     find_repeated,
     has_all_keys,
     parse_text,
+    read_readable,
 )
-from dunwell.platform.text.readable import read_readable
 from dunwell.platform.text.shape import MOST_FAULTS, find_faults, limit_faults, read_if_fits
 
 Shape = TypeVar("Shape")

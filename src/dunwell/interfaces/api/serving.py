@@ -44,9 +44,8 @@ from dunwell.interfaces.api.repeating import (
 from dunwell.platform.children.fair_queue import FairQueue, QueueLimits
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import AuthenticationError, NotFound, Refusal
-from dunwell.platform.http.multipart import MEDIA_TYPE
+from dunwell.platform.http.multipart import MEDIA_TYPE, UPLOADS, SpooledContent
 from dunwell.platform.http.requests import request_id_of, stream_body
-from dunwell.platform.http.spool import UPLOADS, SpooledContent
 from dunwell.platform.text.json_text import check_encoding
 
 # RFC 6750, 2.1.

@@ -12,8 +12,7 @@ import click
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.operations.recovery.archive import open_embedded
 from dunwell.platform.config import Settings
-from dunwell.platform.database.migrate import migrate
-from dunwell.platform.database.migrations import load_revisions
+from dunwell.platform.database.migrate import load_revisions, migrate
 from dunwell.platform.embedded.folder_lock import FolderLock, FolderTaken
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, PostgresFailed, stop_server
 

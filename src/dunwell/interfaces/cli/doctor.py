@@ -30,13 +30,13 @@ from dunwell.interfaces.cli.findings.merchants import (
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.operations.recovery.archive_health import check_archive
 from dunwell.operations.recovery.hold import Restored, load_hold
-from dunwell.platform.children.confinement import Confinement, find_confinement
+from dunwell.platform.children.child import Confinement, find_confinement
 from dunwell.platform.config import Settings
-from dunwell.platform.config.checks import find_ssl_mode
-from dunwell.platform.config.database_address import read_address
+from dunwell.platform.config.loading import find_ssl_mode
 from dunwell.platform.config.private_folder import find_open, is_made_here
+from dunwell.platform.config.settings import read_address
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.database.migrations import load_revisions
+from dunwell.platform.database.migrate import load_revisions
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.embedded.folder_lock import FolderTaken
 from dunwell.platform.embedded.postgres import PostgresFailed

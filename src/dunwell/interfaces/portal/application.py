@@ -56,7 +56,7 @@ from dunwell.interfaces.portal.workflows import (
 )
 from dunwell.interfaces.portal.workflows import routes_list as workflows
 from dunwell.interfaces.web.application import PageApplication, ScopeRoute
-from dunwell.interfaces.web.assets import AssetFolder
+from dunwell.interfaces.web.responses import AssetFolder
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import STAFF_CATALOGUES, load_languages

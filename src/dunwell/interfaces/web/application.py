@@ -1,11 +1,8 @@
-"""The pages of one interface as an ASGI application.
-
-Every address answers every method with a page: a request for which no route fits and every
-exception are answered with an error page.
-"""
+"""The pages of one interface as an ASGI application."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Generic, TypeAlias, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -18,7 +15,23 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dunwell.interfaces.web.requests import PageRequest
 from dunwell.interfaces.web.responses import compress_page
-from dunwell.interfaces.web.site import WebSite
+from dunwell.platform.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class WebSite:
+    """The shared services of one interface's pages; one per process."""
+
+    resources: Resources
+
+    @property
+    def is_secure(self) -> bool:
+        return self.resources.settings.public_url.startswith("https://")
+
+    def now(self) -> datetime:
+        """Return the real time. Sessions do not follow a sandbox's clock."""
+        return self.resources.clock.now()
+
 
 _S = TypeVar("_S", bound=WebSite)
 _R = TypeVar("_R", bound=PageRequest)

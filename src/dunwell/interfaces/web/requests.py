@@ -1,10 +1,9 @@
-"""Requests for pages: address, languages, form fields, and whether a form came from our own page.
-
-A form is accepted only from our own pages, by what the browser says about its origin and, in a
-session, by the token in the form.
+"""Requests for pages: address, languages, form fields, and whether a form came from one of our
+pages.
 """
 
 from collections.abc import AsyncIterator
+from functools import lru_cache
 from typing import ClassVar
 from urllib.parse import parse_qs
 
@@ -12,10 +11,43 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import Receive, Scope
 
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.interfaces.web.languages import LANGUAGE_PARAMETER
 from dunwell.platform.errors import InvalidRequest, PayloadTooLarge
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart, FormReader
 from dunwell.platform.http.requests import accepts_gzip, read_body
+from dunwell.platform.text.translation import SOURCE_LANGUAGE
+
+# The name in an address's query that chooses a language.
+LANGUAGE_PARAMETER = "lang"
+
+
+@lru_cache(maxsize=4096)
+def choose_language(
+    offered: tuple[str, ...], chosen: str | None, claims: str | None, accepted: str, merchants: str
+) -> str:
+    """Return the first offered language of: the reader's choice, the claim's language, the
+    browser's languages, the merchant's language, English. If none of them is offered, return the
+    first language that is.
+
+    accepted: the browser's Accept-Language header.
+    """
+    for wanted in (chosen, claims, *_read_accepted(accepted), merchants, SOURCE_LANGUAGE):
+        code = (wanted or "").partition("-")[0].lower()
+        if code in offered:
+            return code
+    return offered[0]
+
+
+def _read_accepted(header: str) -> list[str]:
+    """Return the language tags by descending weight. Entries that cannot be parsed are ignored."""
+    wanted: list[tuple[float, int, str]] = []
+    for entry in header.split(","):
+        tag, _, rest = entry.partition(";")
+        quality = rest.strip().removeprefix("q=") or "1"
+        weight = float(quality) if quality.replace(".", "", 1).isdecimal() else 0.0
+        if tag.strip() and weight > 0:
+            wanted.append((-weight, len(wanted), tag.strip()))
+    return [tag for _, _, tag in sorted(wanted)]
+
 
 # The rest of a longer query is ignored. A hundred ticked items fit.
 _MAX_QUERY_BYTES = 4 * 1024

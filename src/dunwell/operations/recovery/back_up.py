@@ -23,7 +23,7 @@ from dunwell.operations.recovery.backup_set import (
 from dunwell.operations.recovery.dump import check_target, dump_database, restore_database
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.database.migrations import list_revisions
+from dunwell.platform.database.migrate import list_revisions
 from dunwell.platform.errors import InvalidState, Unavailable
 
 

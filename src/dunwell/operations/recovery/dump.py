@@ -18,10 +18,11 @@ import msgspec
 
 from dunwell.operations.recovery.hold import NOTE
 from dunwell.platform.database.database import NotMigrated
-from dunwell.platform.database.migrate import check_empty, create_schema
-from dunwell.platform.database.migrations import (
+from dunwell.platform.database.migrate import (
     LOAD_REVISION,
     REVISION_TABLE,
+    check_empty,
+    create_schema,
     list_own_tables,
     list_revisions,
 )

@@ -1,23 +1,171 @@
-"""The child's side of the pool: read a length and a request from standard input, write a length and
-an answer to standard output, until the parent closes the pipe. Limits on memory and processor time
-end a child whose request makes it misbehave.
-
-All limits are hard limits, so a request that takes over its child cannot raise them. A hard limit
-on processor time cannot be renewed for each request either: a child that has used up half of it
-exits after its answer, and the parent starts another one for the next request.
+"""The child's side of the pool. A child confines itself before it reads untrusted input: from then
+on it opens no file and no socket and starts no program. It reads a length and a request from
+standard input, and writes a length and an answer to standard output.
 """
 
 import contextlib
+import ctypes
 import os
+import platform
 import resource
 import struct
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from math import ceil
 from typing import BinaryIO
 
 from dunwell.platform.children.child_pool import LENGTH
-from dunwell.platform.children.confinement import drop_file_access, filter_calls
+
+_LIBC = ctypes.CDLL(None, use_errno=True)
+_PR_SET_NO_NEW_PRIVS = 38
+# Install a filter in all threads of the process at once (SECCOMP_FILTER_FLAG_TSYNC): the layout
+# engine of letters keeps threads of its own.
+_SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS = 1, 1
+_SECCOMP_GET_ACTION_AVAIL = 2
+_ALLOW, _REFUSE = 0x7FFF0000, 0x00050001  # SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM
+# The same numbers on every kind of processor.
+_LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
+_LANDLOCK_VERSION_FLAG = 1
+# Rights over files that each version of Landlock knows, and from 4 on those over TCP.
+_FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+_TCP_RIGHTS = 0b11
+# From 6 on: no signals, no abstract sockets outside.
+_SCOPES = 0b11
+# BPF: load a word, jump if equal, return (linux/bpf_common.h).
+_LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
+_X32_BIT = 0x40000000
+# What a parser at work calls, and what Python does around it, by its number on each processor.
+_CALLS = {
+    "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "lseek": (8, 62),
+    "mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215), "brk": (12, 214),
+    "rt_sigaction": (13, 134), "rt_sigprocmask": (14, 135), "rt_sigreturn": (15, 139),
+    "readv": (19, 65), "writev": (20, 66), "sched_yield": (24, 124), "mremap": (25, 216),
+    "madvise": (28, 233), "getpid": (39, 172), "exit": (60, 93), "getrusage": (98, 165),
+    "getrlimit": (97, 163),
+    "sigaltstack": (131, 132), "gettid": (186, 178), "futex": (202, 98),
+    "sched_getaffinity": (204, 123), "restart_syscall": (219, 128),
+    "getcwd": (79, 17), "clock_gettime": (228, 113), "clock_nanosleep": (230, 115),
+    "exit_group": (231, 94), "getrandom": (318, 278), "rseq": (334, 293),
+}  # fmt: skip
+# prlimit64 only reads limits here, and only those of this process: with a new limit as its third
+# argument, or with the id of another process, it is refused. setrlimit is not allowed at all.
+_LIMITS_CALL = (302, 261)
+_SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
+_CAPSET_CALL = {"x86_64": 126, "aarch64": 91}
+_CAPABILITY_VERSION = 0x20080522
+# The processor's audit number, and its column above.
+_PROCESSORS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+
+
+@dataclass(frozen=True, slots=True)
+class Confinement:
+    """What of the two a kernel can do. landlock: its version; 0: it has none."""
+
+    landlock: int
+    has_seccomp: bool
+
+
+class _Program(ctypes.Structure):
+    _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
+
+
+def find_confinement() -> Confinement:
+    if sys.platform != "linux":
+        return Confinement(0, has_seccomp=False)
+    version = _LIBC.syscall(_LANDLOCK_CREATE, None, 0, _LANDLOCK_VERSION_FLAG)
+    return Confinement(max(version, 0), _has_seccomp())
+
+
+def drop_file_access() -> None:
+    """Take the file system and the network from this thread for good, as far as the kernel can.
+
+    Also gives up the privileges of root, with which a process could raise its hard limits.
+    """
+    if sys.platform != "linux":
+        return
+    if _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
+        raise _refused("no_new_privs")
+    _drop_capabilities()
+    found = find_confinement()
+    if found.landlock:
+        _take_files(found.landlock)
+
+
+def filter_calls() -> None:
+    """Refuse all but the listed calls, in all threads and for good, where the kernel has seccomp.
+
+    Call it last: limits cannot be changed afterwards.
+    """
+    if find_confinement().has_seccomp:
+        _filter_calls()
+
+
+def _drop_capabilities() -> None:
+    number = _CAPSET_CALL.get(platform.machine())
+    if number is None:
+        return
+    header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
+    nothing = bytes(24)  # effective, permitted and inheritable, 64 bits each
+    if _LIBC.syscall(number, header, nothing) != 0:
+        raise _refused("capabilities")
+
+
+def _take_files(version: int) -> None:
+    """With every right handled and none granted, nothing is left."""
+    files = (1 << _FILE_RIGHTS.get(version, _FILE_RIGHTS[5])) - 1
+    rights = struct.pack("=Q", files)
+    if version >= 4:
+        rights += struct.pack("=Q", _TCP_RIGHTS)
+    if version >= 6:
+        rights += struct.pack("=Q", _SCOPES)
+    ruleset = _LIBC.syscall(_LANDLOCK_CREATE, rights, len(rights), 0)
+    if ruleset < 0 or _LIBC.syscall(_LANDLOCK_RESTRICT, ruleset, 0) != 0:
+        raise _refused("Landlock")
+    os.close(ruleset)
+
+
+def _has_seccomp() -> bool:
+    if platform.machine() not in _PROCESSORS:
+        return False
+    number = _SECCOMP_CALL[platform.machine()]
+    action = ctypes.c_uint32(_REFUSE & 0xFFFF0000)
+    return bool(_LIBC.syscall(number, _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(action)) == 0)
+
+
+def _filter_calls() -> None:
+    program = _write_filter(*_PROCESSORS[platform.machine()])
+    filled = ctypes.byref(_Program(len(program) // 8, program))
+    number = _SECCOMP_CALL[platform.machine()]
+    if _LIBC.syscall(number, _SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS, filled) != 0:
+        raise _refused("seccomp")
+
+
+def _write_filter(audit_number: int, column: int) -> bytes:
+    """Another processor's calls and those of x32 are refused like all that are not listed."""
+    numbers = [each[column] for each in _CALLS.values()]
+    count = len(numbers)
+    program = [
+        (_LOAD, 0, 0, 4),
+        (_JUMP_EQUAL, 0, count + 9, audit_number),
+        (_LOAD, 0, 0, 0),
+        (_JUMP_AT_LEAST, count + 7, 0, _X32_BIT),
+        *((_JUMP_EQUAL, count + 7 - place, 0, number) for place, number in enumerate(numbers)),
+        (_JUMP_EQUAL, 0, 6, _LIMITS_CALL[column]),
+        (_LOAD, 0, 0, 16),  # its first argument: the process; 0 is this one
+        (_JUMP_EQUAL, 0, 4, 0),
+        (_LOAD, 0, 0, 32),  # its third argument, in two halves: the new limit; 0 is none
+        (_JUMP_EQUAL, 0, 2, 0),
+        (_LOAD, 0, 0, 36),
+        (_JUMP_EQUAL, 1, 0, 0),
+        (_RETURN, 0, 0, _REFUSE),
+        (_RETURN, 0, 0, _ALLOW),
+    ]
+    return b"".join(struct.pack("=HBBI", *each) for each in program)
+
+
+def _refused(what: str) -> OSError:
+    return OSError(ctypes.get_errno(), f"the kernel does not shut this process in ({what})")
 
 
 def shut_in(memory_bytes: int, cpu_seconds: int) -> None:

@@ -15,7 +15,7 @@ import asyncpg
 import msgspec
 import structlog
 
-from dunwell.platform.config.database_address import read_address
+from dunwell.platform.config.settings import read_address
 from dunwell.platform.database.epochs import check_epoch
 from dunwell.platform.database.pool import (
     ConnectionPool,

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 import asyncpg
 from prometheus_client import Gauge
 
-from dunwell.platform.config.database_address import read_address
+from dunwell.platform.config.settings import read_address
 from dunwell.platform.metrics import REGISTRY
 
 # The server's answers when kept statements or types no longer fit its tables.

@@ -1,11 +1,8 @@
-"""Which IP addresses an outgoing request may connect to, and which of them are one visitor.
-
-The registries of special addresses (RFC 6890 and its successors) are spelled out, because what
-`ipaddress` calls private differs between Python versions. For IPv6 only global unicast space is
-open, so every embedding of an IPv4 address that is routed elsewhere is closed with the rest. Pure.
+"""IP addresses: which of them outgoing requests may connect to, which belong to one visitor, and
+which client sent a request that came through proxies. Pure.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 Network = IPv4Network | IPv6Network
@@ -141,3 +138,49 @@ def name_network(host: str) -> str | None:
     prefix = 24 if address.version == 4 else 48
     packed = address.packed[: prefix // 8].ljust(len(address.packed), b"\0")
     return f"{ip_address(packed)}/{prefix}"
+
+
+_Address = IPv4Address | IPv6Address
+
+
+class Proxies:
+    """The networks of an installation's own proxies."""
+
+    def __init__(self, networks: Iterable[str]) -> None:
+        self._networks = [ip_network(network) for network in networks]
+
+    def __contains__(self, host: object) -> bool:
+        address = _read_address(host) if isinstance(host, str) else None
+        return address is not None and any(address in network for network in self._networks)
+
+    def find_visitor(self, peer: str, forwarded: Sequence[str]) -> str:
+        """The nearest address that is not a trusted proxy's.
+
+        peer: who is at the other end of the connection. forwarded: the values of the request's
+        X-Forwarded-For headers. What cannot be read ends the chain: then the proxy that passed it
+        on is the visitor, as if it had said nothing.
+        """
+        visitor = peer
+        for entry in reversed(",".join(forwarded).split(",")):
+            if visitor not in self:
+                break
+            address = _read_address(_strip_port(entry.strip()))
+            if address is None:
+                break
+            visitor = str(address)
+        return visitor
+
+
+def _read_address(text: str) -> _Address | None:
+    try:
+        address = ip_address(text)
+    except ValueError:
+        return None
+    return getattr(address, "ipv4_mapped", None) or address
+
+
+def _strip_port(entry: str) -> str:
+    """`1.2.3.4:567` and `[fd00::1]:567` are written by some proxies."""
+    if entry.startswith("["):
+        return entry[1:].partition("]")[0]
+    return entry.partition(":")[0] if entry.count(":") == 1 else entry

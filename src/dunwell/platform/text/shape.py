@@ -14,7 +14,7 @@ import msgspec
 from msgspec import inspect
 
 from dunwell.platform.errors import Fault
-from dunwell.platform.text.plain_text import WORDS
+from dunwell.platform.text.wire import WORDS
 
 _TYPES_IN_WORDS = {
     "string": "a string",

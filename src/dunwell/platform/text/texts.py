@@ -7,8 +7,8 @@ from email.errors import HeaderParseError, MessageDefect
 from email.headerregistry import Address
 
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.plain_text import LINE_BREAKS, UNPRINTABLE
 from dunwell.platform.text.shape import render_pointer
+from dunwell.platform.text.wire import LINE_BREAKS, UNPRINTABLE
 
 _LONGEST_LINE = 255
 

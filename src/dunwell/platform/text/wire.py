@@ -1,14 +1,22 @@
-"""What all wire shapes share: camelCase names, how values are written, and words for the reference.
-Pure.
-"""
+"""Conventions that all wire types share: camelCase names, permitted characters, formats."""
 
+import re
 from datetime import UTC, datetime
 from typing import Annotated, Any, overload
 
 import msgspec
 from msgspec import Meta
 
-from dunwell.platform.text.plain_text import LINE
+# "(?!\n)" because "$" alone would let one line break pass at the end.
+LINE = r"^[^\x00-\x1f\x7f-\x9f]*$(?!\n)"
+LINES = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+PLAIN_TEXT = "a text without control characters"
+PLAIN_LINES = "a text without control characters other than line breaks and tabs"
+# What a fault says was expected, by the pattern (`platform.text.shape`).
+WORDS = {LINE: PLAIN_TEXT, LINES: PLAIN_LINES}
+LINE_BREAKS = "\n\r\t"
+# What `LINES` refuses, and half a surrogate pair, which UTF-8 cannot hold and no JSON body brings.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Wire(msgspec.Struct, frozen=True, rename="camel"):

@@ -1,19 +1,31 @@
-"""From a letter to the files a print service is given: the letter named by its reference, and what
-is enclosed, in it or beside it."""
+"""The files of a letter for a print service, and a specimen letter that tests the way to it."""
 
 import io
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from mimetypes import MimeTypes
+from uuid import UUID
 
 import pikepdf
+from msgspec.structs import replace
 
-from dunwell.accounts.installation.delivery_providers import Enclosures
+from dunwell.accounts.installation.delivery_providers import Enclosures, FolderLine, SftpLine
+from dunwell.accounts.installation.operator import Operator
+from dunwell.contact.messages.facts import CreditorFacts
+from dunwell.contact.messages.formatting import NamedTexts, greet_company
 from dunwell.contact.messages.letters.address import MAX_LINES
 from dunwell.contact.messages.letters.printer import EnclosedPart, LetterPrinter, Unprintable
-from dunwell.contact.sending.batches.manifest import HandedFile, Letter
+from dunwell.contact.messages.letters.rendering import ShortLetter, compose_sheet
+from dunwell.contact.messages.letters.sheet import SheetPage, write_sheet
+from dunwell.contact.messages.markdown import parse_markdown
+from dunwell.contact.sending.batches.depot import Depot
+from dunwell.contact.sending.batches.manifest import HandedFile, Letter, write_manifest
 from dunwell.contact.sending.channel import Message, MessageFile
+from dunwell.contact.sending.references import write_reference
 from dunwell.core.files.upload import PDF
-from dunwell.platform.crypto import sha256
+from dunwell.platform.crypto import KeyRing, sha256
+from dunwell.platform.text.translation import find_debtor_language
 
 # The table that comes with Python, not the host's.
 _TYPES = MimeTypes()
@@ -94,3 +106,74 @@ def _count_own(content: bytes) -> int:
             return len(opened.pages)
     except pikepdf.PdfError as error:
         raise LetterUnfit("The letter is no PDF.") from error
+
+
+# Of no merchant.
+NOBODY = 0
+_SUBJECT = "TEST: a specimen, not to be posted"
+_BODY = """
+This is a test of the line {name}. It is about no claim, and nothing is owed.
+
+Look whether the address stands in the window, whether the folds meet their marks, and whether
+letters such as ä, ö, ü, ß and € are printed. The code below leads nowhere.
+"""
+
+
+async def print_specimen(
+    name: str, line: FolderLine | SftpLine, address: Sequence[str], printer: LetterPrinter,
+    *, operator: Operator | None, public_url: str,
+) -> bytes:  # fmt: skip
+    """The PDF, in the line's layout. Raises Unprintable, and OSError when no child can start."""
+    letter = ShortLetter(
+        subject=_SUBJECT,
+        greeting=greet_company(find_debtor_language("en")),
+        body=parse_markdown(_BODY.format(name=name)),
+        values=NamedTexts({}, "en"),
+        address=address,
+        today="TEST",
+        reference="TEST",
+        page=SheetPage(public_url, "TEST-TEST-TEST", public_url),
+    )
+    sheet = compose_sheet(letter, _describe(operator), "en")
+    return await printer.print_sheet(write_sheet(replace(sheet, layout=line.layout)))
+
+
+async def hand_over_specimen(
+    depot: Depot, name: str, files: PrintServiceFiles, batch_id: UUID, made_at: datetime
+) -> str:
+    """Its files, and then a manifest of its own that is no batch's; answers that one's name. Raises
+    OSError."""
+    for file, content in files.contents.items():
+        await depot.write(file, content)
+    manifest = f"test-{batch_id}.json"
+    content = write_manifest(batch_id, name, made_at, [files.letter], is_test=True)
+    await depot.write(manifest, content)
+    return manifest
+
+
+async def make_specimen_files(
+    line: FolderLine | SftpLine, message: Message, keys: KeyRing, printer: LetterPrinter
+) -> PrintServiceFiles:
+    """As of any letter; named by a reference that no message has. Raises LetterUnfit."""
+    reference = write_reference(keys, NOBODY, message.communication_id)
+    return await make_files(
+        message, reference, printer=printer, enclosures=line.enclosures, most=line.most_pages
+    )
+
+
+def name_document(pdf: bytes) -> MessageFile:
+    return MessageFile("letter.pdf", "application/pdf", pdf)
+
+
+def _describe(operator: Operator | None) -> CreditorFacts:
+    """The operator as whoever writes; made up where none is named."""
+    if operator is None:
+        return CreditorFacts("Dunwell", "Dunwell, a test", "Nowhere 1\n00000 Nowhere", "")
+    legal = operator.legal
+    return CreditorFacts(
+        name=legal.name,
+        legal_name=legal.name,
+        legal_address=legal.address,
+        email=operator.contact.email,
+        phone=operator.contact.phone,
+    )

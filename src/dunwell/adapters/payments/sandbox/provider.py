@@ -1,17 +1,29 @@
-"""The sandbox provider as the port knows it: the twin of the providers outside, with its state in
-our database. It moves no money; what becomes of a checkout is decided on its page.
-"""
+"""The sandbox payment provider: its checkouts, and the sending of its notifications."""
 
-from collections.abc import Mapping
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+
+import structlog
 
 from dunwell.adapters.payments.sandbox.checkout import (
     SandboxCheckout,
     State,
+    read_notice,
     read_reference,
+    render_notice,
     render_reference,
+    sign_notice,
 )
-from dunwell.adapters.payments.sandbox.signing import read_notice
-from dunwell.adapters.payments.sandbox.store import load_checkout, save_checkout
+from dunwell.adapters.payments.sandbox.store import (
+    DueCheckoutNotice,
+    fail_notice,
+    lease_notices,
+    load_checkout,
+    note_arrival,
+    save_checkout,
+)
 from dunwell.cases.payments.provider import (
     Cancelled,
     Checkout,
@@ -25,6 +37,7 @@ from dunwell.cases.payments.provider import (
     Pending,
     Succeeded,
 )
+from dunwell.platform.http.client import HttpClient, NoAnswer, open_http_client
 from dunwell.platform.resources import Resources
 
 NAME = "sandbox"
@@ -91,3 +104,53 @@ _OTHERS: dict[State, CheckoutState] = {
     State.FAILED: Failed(),
     State.CANCELLED: Cancelled(),
 }
+
+
+NOTICE_SECONDS = 0.5
+_SET_SIZE = 20
+_AGAIN_AFTER = timedelta(seconds=30)
+_GIVEN_UP_AFTER = timedelta(days=1)
+
+log = structlog.get_logger(__name__)
+
+
+class CheckoutNoticeSender:
+    """Posts due notices over one client."""
+
+    def __init__(self, resources: Resources, client: HttpClient) -> None:
+        self._resources = resources
+        self._client = client
+
+    async def run_once(self) -> int:
+        """One set of due notices; how many were sent, arrived or not."""
+        now = self._resources.clock.now()
+        async with self._resources.database.connection() as connection:
+            notices = await lease_notices(connection, now, _AGAIN_AFTER, _SET_SIZE)
+        await asyncio.gather(*(self._send(notice) for notice in notices))
+        return len(notices)
+
+    async def _send(self, notice: DueCheckoutNotice) -> None:
+        resources = self._resources
+        now = resources.clock.now()
+        body = render_notice(render_reference(notice.merchant_id, notice.checkout_id))
+        headers = sign_notice(resources.keys, str(resources.ids.new(now)), body, now)
+        answer = await self._client.post(notice.notice_url, body, headers)
+        has_arrived = not isinstance(answer, NoAnswer) and answer.status == 200
+        async with resources.database.connection() as connection:
+            if has_arrived:
+                await note_arrival(connection, notice, now)
+                return
+            if now >= notice.decided_at + _GIVEN_UP_AFTER:
+                await fail_notice(connection, notice)
+        status = None if isinstance(answer, NoAnswer) else answer.status
+        log.warning("notice not taken", merchant_id=notice.merchant_id, status=status)
+
+
+@asynccontextmanager
+async def open_notice_sender(resources: Resources) -> AsyncIterator[CheckoutNoticeSender]:
+    """Loopback addresses are for the development profile alone."""
+    async with open_http_client(
+        allow_loopback=resources.settings.is_development,
+        user_agent="Dunwell sandbox payment provider",
+    ) as client:
+        yield CheckoutNoticeSender(resources, client)

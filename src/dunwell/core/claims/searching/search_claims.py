@@ -17,9 +17,8 @@ from dunwell.core.claims.searching.store import (
 )
 from dunwell.core.claims.searching.terms import list_terms, read_search
 from dunwell.platform.children.process import Turns
-from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.database.database import snapshot
-from dunwell.platform.database.listed_table import ListPage
+from dunwell.platform.database.listed_table import CursorForm, ListPage
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 

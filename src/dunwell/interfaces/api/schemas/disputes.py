@@ -5,8 +5,7 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.cases.disputes.reasons import DisputeType
-from dunwell.platform.text.plain_text import LINE, LINES
-from dunwell.platform.text.wire import Day, Instant, Uuid, Wire, WireInput
+from dunwell.platform.text.wire import LINE, LINES, Day, Instant, Uuid, Wire, WireInput
 
 _Message = Annotated[str, Meta(min_length=1, max_length=2_000, pattern=LINES)]
 _NAMES = ", ".join(DisputeType)

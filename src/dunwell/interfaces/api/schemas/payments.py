@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 from msgspec import Meta
 
 from dunwell.interfaces.api.schemas.claims import ClaimStatus
-from dunwell.platform.text.plain_text import LINES
 from dunwell.platform.text.wire import (
+    LINES,
     Cents,
     Currency,
     Day,

@@ -15,9 +15,9 @@ import msgspec
 from dunwell.accounts.installation.current_installation import StandingInstallation
 from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.adapters.channels.print_service.letter_files import LetterUnfit
-from dunwell.adapters.channels.print_service.specimen import (
+from dunwell.adapters.channels.print_service.letter_files import (
     NOBODY,
+    LetterUnfit,
     hand_over_specimen,
     make_specimen_files,
     name_document,

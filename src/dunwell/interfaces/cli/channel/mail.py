@@ -8,7 +8,7 @@ import click
 
 from dunwell.accounts.installation.current_installation import open_installation
 from dunwell.adapters.mail.listener import Doorkeeper, Protocol, listen
-from dunwell.adapters.mail.mail_reader import MailReader
+from dunwell.adapters.mail.receive_mail import MailReader
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.serving import announced
 from dunwell.interfaces.wiring import open_mail_loops

@@ -10,7 +10,7 @@ import msgspec
 
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
-from dunwell.platform.database.migrations import list_own_tables
+from dunwell.platform.database.migrate import list_own_tables
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.embedded.postgres import PostgresFailed, find_binaries
 

@@ -16,10 +16,9 @@ import dns.resolver
 from dunwell.accounts.installation.delivery_providers import Mailbox, SmtpLine
 from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.installation.store import load_installation
-from dunwell.adapters.channels.smtp.adapter import find_server, read_secret
+from dunwell.adapters.channels.smtp.channel import find_server, open_signer, read_secret
 from dunwell.adapters.channels.smtp.connections import Connections, end
-from dunwell.adapters.channels.smtp.signing import open_signer
-from dunwell.adapters.mail.imap import MailboxAway, MailboxRefused, check_mailbox
+from dunwell.adapters.mail.mailboxes import MailboxAway, MailboxRefused, check_mailbox
 from dunwell.contact.sending.channel import LineUnusable
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings

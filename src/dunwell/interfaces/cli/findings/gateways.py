@@ -9,8 +9,8 @@ from dunwell.accounts.installation.delivery_providers import KannelLine, Line, T
 from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.channels.gateway import Trouble
-from dunwell.adapters.channels.kannel.adapter import KannelChannel
-from dunwell.adapters.channels.twilio.adapter import TwilioChannel
+from dunwell.adapters.channels.kannel.channel import KannelChannel
+from dunwell.adapters.channels.twilio.channel import TwilioChannel
 from dunwell.contact.sending.channel import LineUnusable
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings

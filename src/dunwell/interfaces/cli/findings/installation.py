@@ -25,7 +25,7 @@ from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import Unavailable
-from dunwell.platform.http.proxies import Proxies
+from dunwell.platform.http.addresses import Proxies
 from dunwell.platform.text.translation import find_staff_language
 
 _ALERTS = "alarms"

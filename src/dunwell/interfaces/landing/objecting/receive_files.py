@@ -36,8 +36,7 @@ from dunwell.platform.errors import (
     UnsupportedMediaType,
     ValidationError,
 )
-from dunwell.platform.http.multipart import FormLimits, FormPart
-from dunwell.platform.http.spool import UPLOADS, SpoolShare
+from dunwell.platform.http.multipart import UPLOADS, FormLimits, FormPart, SpoolShare
 
 # Until then a draft or a dispute has taken it.
 _UNTAKEN = timedelta(hours=1)

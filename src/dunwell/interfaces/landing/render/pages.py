@@ -17,7 +17,7 @@ from dunwell.interfaces.landing.render.creditor import (
     describe_creditor,
     describe_operator,
 )
-from dunwell.interfaces.web.languages import LANGUAGE_PARAMETER
+from dunwell.interfaces.web.requests import LANGUAGE_PARAMETER
 from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
 from dunwell.platform.text.translation import Language
 

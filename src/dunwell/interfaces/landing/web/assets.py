@@ -15,8 +15,7 @@ from dunwell.interfaces.landing.render.colors import choose_palette
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.in_session import RoutedPages
 from dunwell.interfaces.landing.web.site import DebtorSite
-from dunwell.interfaces.web.assets import CSS, AssetFolder
-from dunwell.interfaces.web.responses import answer_asset
+from dunwell.interfaces.web.responses import CSS, AssetFolder, answer_asset
 from dunwell.platform.errors import NotFound
 
 ASSETS = AssetFolder(Path(__file__).parent, lambda name: build_address("asset", name=name))

@@ -33,10 +33,9 @@ from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.interfaces.landing.web.debtor_request import DebtorRequest
 from dunwell.interfaces.landing.web.typed_text import list_typed_texts
 from dunwell.interfaces.landing.web.views import EndedPage
-from dunwell.interfaces.web.languages import choose_language
-from dunwell.interfaces.web.requests import ForeignForm, PageRequest
+from dunwell.interfaces.web.application import WebSite
+from dunwell.interfaces.web.requests import ForeignForm, PageRequest, choose_language
 from dunwell.interfaces.web.responses import answer_page, answer_redirect
-from dunwell.interfaces.web.site import WebSite
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.database.database import Connection
 

@@ -26,9 +26,9 @@ from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import LANGUAGE_COOKIE, PortalRequest
 from dunwell.interfaces.portal.web.preview_turns import PreviewTurns
 from dunwell.interfaces.portal.web.session_cookie import read_secret, render_cookie
-from dunwell.interfaces.web.languages import choose_language
+from dunwell.interfaces.web.application import WebSite
+from dunwell.interfaces.web.requests import choose_language
 from dunwell.interfaces.web.responses import answer_page, answer_redirect
-from dunwell.interfaces.web.site import WebSite
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.errors import NotFound

@@ -24,8 +24,8 @@ from dunwell.operations.explanation.deliveries.store import (
     load_batch,
     load_waiting,
 )
-from dunwell.platform.database.cursor import CursorForm
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.listed_table import CursorForm
 from dunwell.platform.errors import NotFound
 
 # What is counted no further.

@@ -1,1 +1,0 @@
-"""What given values are checked by: which characters a text holds, which words a fault has."""
