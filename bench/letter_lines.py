@@ -25,9 +25,9 @@ from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.contact.messages import letters
-from dunwell.contact.messages.letters.code_image import draw_svg
 from dunwell.contact.messages.letters.layout import load_layout
 from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.qr_code import draw_svg
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.contact.sending.channel import Accepted, Message, MessageFile
 from dunwell.platform.clock import SystemClock

@@ -11,16 +11,16 @@ import psutil
 from bench.ground import Ground
 from bench.line import Line
 from bench.rounds import Scale, alternate
-from dunwell.contact.messages.facts import (
+from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.messages.letters.rendering import LetterPost, render_letter
+from dunwell.contact.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.templates.facts import (
     CreditorFacts,
     LandingFacts,
     MessageClaim,
     MessageFacts,
     MessageItem,
 )
-from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.messages.letters.rendering import LetterPost, render_letter
-from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import LetterTemplate
 

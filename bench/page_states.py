@@ -12,7 +12,7 @@ import pikepdf
 from bench.debtor import Debtor, find_place, open_claim
 from bench.merchant import BenchMerchant
 from dunwell.contact.escalation.change_attachments import attach_file
-from dunwell.contact.messages.links import activate_claim_token
+from dunwell.contact.messages.claim_links import activate_claim_token
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.upload import NewUpload

@@ -27,7 +27,7 @@ from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.reports.join_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import join_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 

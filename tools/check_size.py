@@ -144,7 +144,8 @@ def _read(root: Path, paths: Iterable[Path]) -> dict[str, str]:
 def main() -> int:
     root = Path(__file__).resolve().parent.parent
     files = _read(root, (path for folder in FOLDERS for path in (root / folder).rglob("*.py")))
-    templates = _read(root, (root / "src").rglob("templates/**/*.*"))
+    found = (root / "src").rglob("templates/**/*.*")
+    templates = _read(root, (path for path in found if path.suffix not in (".py", ".pyc")))
     faults = [
         *(fault for path, text in files.items() for fault in find_faults(path, text)),
         *(fault for path, text in templates.items() for fault in find_long_lines(path, text)),

@@ -9,7 +9,7 @@ import pytest
 from tools.write_font_coverage import FOLDER, write_coverage
 
 from dunwell.contact.messages.letters.address import render_address
-from dunwell.contact.messages.letters.fonts.shelf import FontChoice, FontShelf, name_script
+from dunwell.contact.messages.letters.fonts.font_library import FontChoice, FontLibrary, name_script
 from dunwell.contact.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
 from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.core.claims.fields import DebtorName
@@ -84,12 +84,12 @@ async def test_an_emoji_in_a_name_does_not_stop_the_letter(tmp_path: Path) -> No
 
 
 def test_most_letters_need_nothing_and_ask_no_folder() -> None:
-    shelf = FontShelf([Path("/nowhere")])
+    shelf = FontLibrary([Path("/nowhere")])
     assert shelf.choose("Müller, Łódź, Ελλάδα, Київ, שלום „€“ …") == FontChoice()
 
 
 def test_only_what_is_needed_is_chosen() -> None:
-    shelf = FontShelf(find_noto_fonts())
+    shelf = FontLibrary(find_noto_fonts())
     assert len(shelf.choose("王小明").faces) == 1
     assert len(shelf.choose("王小明 محمد").faces) == 2
     assert shelf.choose("山田さくら").faces != shelf.choose("王小明").faces
@@ -103,7 +103,7 @@ def test_a_file_that_is_no_font_is_passed_over(tmp_path: Path) -> None:
     (tmp_path / "b.ttf").write_bytes(b"")
     (tmp_path / "c.ttc").write_bytes(b"ttcf" + b"\xff" * 40)
     (tmp_path / "d.otf").write_bytes(b"OTTO\xff\xff" + b"\0" * 300)
-    assert FontShelf([tmp_path]).choose("王").missing == ("Han",)
+    assert FontLibrary([tmp_path]).choose("王").missing == ("Han",)
 
 
 def test_what_comes_along_is_written_down() -> None:

@@ -10,9 +10,14 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from dunwell.contact.messages.facts import CreditorFacts, LandingFacts, MessageClaim, MessageItem
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import Enclosure, Picture, write_sheet
+from dunwell.contact.messages.templates.facts import (
+    CreditorFacts,
+    LandingFacts,
+    MessageClaim,
+    MessageItem,
+)
 from dunwell.core.claims.fields import DebtorName
 from tests.support.files import a_pdf, an_image
 from tests.support.letters import ADDRESS, PrintedLetter, a_letter

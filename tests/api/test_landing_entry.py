@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.contact.messages.links import activate_claim_token
+from dunwell.contact.messages.claim_links import activate_claim_token
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import Doorstep, a_doorstep

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.notices.settled import report_notice_failure
+from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.documents import read_text

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import pytest
 from playwright.async_api import Browser, Page
 
+from dunwell.contact.messages.claim_links import TOKEN_MASK
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import Picture
-from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.contact.messages.rendering import LOGO_ID, render_email
-from dunwell.contact.notices.secrets import NOTICE_CODE_MASK
+from dunwell.contact.messages.templates.rendering import LOGO_ID, render_email
+from dunwell.contact.notices.notice_codes import NOTICE_CODE_MASK
 from dunwell.contact.sending.channel import MessageImage
 from dunwell.contact.sending.logo import show_logo
 from dunwell.core.workflows.definition import EmailTemplate

@@ -8,11 +8,11 @@ from playwright.async_api import Browser, expect
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.contact.escalation.reports.join_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import join_reports
 from dunwell.contact.sending.incoming_sms import Incoming
+from dunwell.contact.sending.receive_sms import receive_sms
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import save_report
-from dunwell.contact.sending.take_incoming_sms import receive_sms
 from dunwell.platform.resources import Resources
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from dunwell.contact.messages.gsm import count_parts, write_plainly
-from dunwell.contact.messages.placeholders import PLACEHOLDER
+from dunwell.contact.messages.templates.placeholders import PLACEHOLDER
+from dunwell.contact.messages.templates.sms_parts import count_parts, write_plainly
 from dunwell.platform.text.yaml_document import parse_yaml
 
 FILE = Path(__file__).parents[2] / "examples" / "friendly-reminders.yaml"

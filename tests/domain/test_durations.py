@@ -33,7 +33,7 @@ from dunwell.cases.payments.provider import NoticeRefused
 from dunwell.cases.rollout.preview.effects import NextContacts, PreviewScope
 from dunwell.contact.escalation.contacts.render_leased import render_leased
 from dunwell.contact.escalation.due_claim import DueClaim
-from dunwell.contact.escalation.forecast.running_claims import RunningClaim, foresee
+from dunwell.contact.escalation.forecast.running_claim import RunningClaim, foresee
 from dunwell.contact.escalation.process import make_process
 from dunwell.contact.escalation.schedule import StepFacts, Tried, WorkflowPosition
 from dunwell.contact.messages.guards.guards import Candidate, KeptBack, decide_contacts
@@ -209,7 +209,7 @@ EDGES: Mapping[str, Edge] = {
         timedelta(days=30), lambda age: has_room([_a_debtors_dispute()] * 5, NOW + age),
         before=False, after=True,
     ),
-    "contact/escalation/forecast/running_claims.py FARTHEST":
+    "contact/escalation/forecast/running_claim.py FARTHEST":
         Edge(timedelta(days=3_650) + JUST, _is_claim_foreseen),
     "core/events/webhooks/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
     "core/events/webhooks/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),

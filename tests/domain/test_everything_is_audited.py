@@ -33,12 +33,12 @@ from dunwell.cases.rollout.scenarios import switch_to_workflows
 from dunwell.cases.rollout.texts import edit_text
 from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, writing
 from dunwell.contact.escalation import end_claim, engine
-from dunwell.contact.escalation.contacts.outcomes import settle_contacts
-from dunwell.contact.escalation.reports import join_reports
-from dunwell.contact.notices import send_notice, settled
-from dunwell.contact.notices.occasions import tell_debtor
-from dunwell.contact.sending import heed_refusals, unmatched
-from dunwell.contact.sending.batches.after_restore import settle_doubted
+from dunwell.contact.escalation.contacts.outcomes import record_outcomes
+from dunwell.contact.escalation.reports import delivery_reports
+from dunwell.contact.notices import notice_outcomes, send_notice
+from dunwell.contact.notices.occasions import notify_debtor
+from dunwell.contact.sending import refused_addresses, unmatched
+from dunwell.contact.sending.batches.after_restore import unconfirmed_letters
 from dunwell.core.claims import claim_holds
 from dunwell.core.claims.searching import search_claims
 from dunwell.core.events.deliveries import delivery_log, replay
@@ -136,16 +136,16 @@ _NO_ROW = {
         start_payment.start_payment,
         parts_shown.save_part,
         publish_workflow.publish_workflow,
-        edit_text.edit_text, heed_refusals.suppress_refused_addresses,
+        edit_text.edit_text, refused_addresses.suppress_refused_addresses,
     ),
     "The use case that calls it writes the row.": (
         assign_claims.start_runs, disputes_store.save_evidence,
         wrong_person.withhold_claim,
         end_claim.end_claim,
         engine.record_decisions,
-        settle_contacts.record_answers,
+        record_outcomes.record_answers,
         sweep_modalities.notify_of_plans,
-        tell_debtor.notify_debtor, record_payment.collect_if_paid,
+        notify_debtor.notify_debtor, record_payment.collect_if_paid,
         record_payment.use_surplus, live_requests.complete_transfer,
         live_requests.find_arrived,
         live_requests.load_awaited_requests,
@@ -158,7 +158,7 @@ _NO_ROW = {
         send_drafted.send_draft_files,
     ),
     "The installation's own audit log has its row.": (
-        settle_doubted.resolve_doubted_letters,
+        unconfirmed_letters.resolve_doubted_letters,
         unmatched.mark_unmatched_as_seen,
     ),
     "Its SQL, create_claims.sql, writes a row for each request.": (
@@ -218,8 +218,8 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     claim_holds._expire_for: _SET,
     answer_dispute.rest_after_answer: _TOLD,
     engine.Engine._run: _SET,
-    join_reports.report_failure: _TOLD,
-    settle_contacts.record_outcomes: _SET,
+    delivery_reports.report_failure: _TOLD,
+    record_outcomes.record_outcomes: _SET,
     replay.replay_given_up: _SENT,
     replay.replay_events: _SENT,
     send_test.begin_test: _SENT,
@@ -235,7 +235,7 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     sweep_modalities.rest_after_break: _TOLD,
     sweep_modalities._end: _SET,
     send_notice.send_notice: _SENT,
-    settled.report_notice_failure: _TOLD,
+    notice_outcomes.report_notice_failure: _TOLD,
     settle_payment._report_mismatch: "nothing is booked; a person has to look",
     live_requests.audit_request: "the action says what it is from then on",
     looking.open_claim: _LOOK,

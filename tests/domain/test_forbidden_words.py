@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from dunwell.contact.messages.merchant_rules import STANDARD, find_forbidden_words
+from dunwell.contact.messages.templates.merchant_rules import STANDARD, find_forbidden_words
 from tests.support.definitions import a_definition
 
 

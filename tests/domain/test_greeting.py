@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from dunwell.contact.messages.rendering import render_email
+from dunwell.contact.messages.templates.rendering import render_email
 from dunwell.core.claims.fields import DebtorName, Salutation
 from dunwell.core.workflows.definition import EmailTemplate, Texts
 from tests.support.letters import a_letter

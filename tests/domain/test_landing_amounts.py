@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.formatting import render_money
+from dunwell.contact.messages.templates.formatting import render_money
 from dunwell.interfaces.web.amounts import read_amount, render_plain
 
 

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.placeholders import PAY_BY, find_used, remove_sentences
-from dunwell.contact.messages.rendering import render_email, render_sms
+from dunwell.contact.messages.templates.placeholders import PAY_BY, find_used, remove_sentences
+from dunwell.contact.messages.templates.rendering import render_email, render_sms
+from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
 from tests.support.definitions import a_definition
 from tests.support.messages import some_facts

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.contact.messages.merchant_rules import find_quiet_faults
+from dunwell.contact.messages.templates.merchant_rules import find_quiet_faults
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION
 

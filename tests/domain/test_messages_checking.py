@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.messages.checking import find_template_faults
+from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.platform.errors import Fault
 from tests.support.definitions import a_definition
 

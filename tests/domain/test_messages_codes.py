@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.codes import (
+from dunwell.contact.messages.claim_links import (
     CODE_MASK,
     LENGTH,
     derive_code,

@@ -10,7 +10,7 @@ from babel.numbers import format_currency
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.formatting import (
+from dunwell.contact.messages.templates.formatting import (
     Values,
     render_day,
     render_iban,
@@ -18,7 +18,7 @@ from dunwell.contact.messages.formatting import (
     render_money,
     render_name,
 )
-from dunwell.contact.messages.placeholders import NAMES
+from dunwell.contact.messages.templates.placeholders import NAMES
 from dunwell.core.claims.fields import DebtorName
 from tests.support.messages import some_facts
 

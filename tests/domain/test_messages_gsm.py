@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.gsm import Parts, count_parts, write_plainly
+from dunwell.contact.messages.templates.sms_parts import Parts, count_parts, write_plainly
 
 
 @pytest.mark.parametrize(

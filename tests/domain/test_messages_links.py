@@ -3,7 +3,7 @@
 import re
 from uuid import UUID
 
-from dunwell.contact.messages.links import TOKEN_MASK, derive_token, hash_token, unmask
+from dunwell.contact.messages.claim_links import TOKEN_MASK, derive_token, hash_token, unmask
 from dunwell.platform.crypto import KeyRing
 
 _KEYS = KeyRing({1: bytes(32)})

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.messages.checking import GIVEN_BY, find_template_faults
-from dunwell.contact.messages.placeholders import NAMES
+from dunwell.contact.messages.templates.placeholders import NAMES
+from dunwell.contact.messages.templates.template_faults import GIVEN_BY, find_template_faults
 from dunwell.platform.errors import Fault
 from tests.support.definitions import a_definition
 

@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.facts import LandingFacts
-from dunwell.contact.messages.formatting import Values
-from dunwell.contact.messages.markdown import parse_line, parse_markdown
-from dunwell.contact.messages.parts import fill
+from dunwell.contact.messages.templates.compiled_text import fill
+from dunwell.contact.messages.templates.facts import LandingFacts
+from dunwell.contact.messages.templates.formatting import Values
+from dunwell.contact.messages.templates.markdown import parse_line, parse_markdown
 from dunwell.core.claims.fields import DebtorName
 from tests.support.messages import some_facts
 

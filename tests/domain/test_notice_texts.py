@@ -9,9 +9,10 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.messages.gsm import count_parts
-from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.claim_links import TOKEN_MASK
+from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.notices.notice import Addressee, DebtorNotice, NoticeChannel
+from dunwell.contact.notices.notice_codes import NOTICE_CODE_MASK
 from dunwell.contact.notices.occasions.facts import (
     OCCASIONS,
     ChangeCodeFacts,
@@ -34,7 +35,6 @@ from dunwell.contact.notices.occasions.facts import (
     RejectionFacts,
     TransferFacts,
 )
-from dunwell.contact.notices.secrets import NOTICE_CODE_MASK
 from dunwell.interfaces.landing.telling.writer import NOTICE_TEMPLATES, NoticeWriter
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.merchants import CONFIGURATION

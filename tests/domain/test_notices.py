@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.contact.messages.links import TOKEN_MASK, derive_token
+from dunwell.contact.messages.claim_links import TOKEN_MASK, derive_token
 from dunwell.contact.notices.notice import (
     MOST_AN_HOUR,
     DueNotice,
@@ -19,7 +19,7 @@ from dunwell.contact.notices.notice import (
     decide_settlement,
     heeds_suppression,
 )
-from dunwell.contact.notices.secrets import (
+from dunwell.contact.notices.notice_codes import (
     NOTICE_CODE_MASK,
     derive_notice_code,
     derive_notice_token,

@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 
 from dunwell.accounts.installation.operator import Operator
-from dunwell.contact.messages.creditors import list_operator, write_operator
-from dunwell.contact.messages.rendering import render_email
+from dunwell.contact.messages.templates.creditors import list_operator, write_operator
+from dunwell.contact.messages.templates.rendering import render_email
 from dunwell.core.workflows.definition import EmailTemplate
 from dunwell.platform.text.translation import find_debtor_language
 from tests.support.messages import CREDITOR, some_facts

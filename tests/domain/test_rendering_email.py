@@ -6,7 +6,7 @@ from html import unescape
 
 import pytest
 
-from dunwell.contact.messages.rendering import render_email
+from dunwell.contact.messages.templates.rendering import render_email
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import EmailTemplate
 from tests.support.messages import CREDITOR, some_facts

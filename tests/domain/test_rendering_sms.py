@@ -2,11 +2,10 @@
 
 import pytest
 
-from dunwell.contact.messages.codes import CODE_MASK
-from dunwell.contact.messages.facts import CHECK_MASK, LandingFacts
-from dunwell.contact.messages.gsm import Parts, count_parts
-from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.contact.messages.rendering import render_sms
+from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
+from dunwell.contact.messages.templates.facts import CHECK_MASK, LandingFacts
+from dunwell.contact.messages.templates.rendering import render_sms
+from dunwell.contact.messages.templates.sms_parts import Parts, count_parts
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import SmsTemplate
 from tests.support.messages import some_facts

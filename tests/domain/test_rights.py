@@ -37,7 +37,7 @@ from dunwell.cases.modalities import answer_modality
 from dunwell.cases.payments import change_items, record_payment, reverse_payment
 from dunwell.cases.rollout import delete_workflow, publish_workflow
 from dunwell.cases.rollout.scenarios import save_scenario, switch_to_workflows
-from dunwell.contact.escalation.contacts.outcomes import settle_contacts
+from dunwell.contact.escalation.contacts.outcomes import record_outcomes
 from dunwell.contact.messages import suppression
 from dunwell.core.events.deliveries import replay
 from dunwell.core.events.webhooks import endpoints
@@ -68,7 +68,7 @@ _ASKED_BY: Mapping[Right, set[Callable[..., object]]] = {
         answer_modality.reject_modality,
     },
     Right.CONTACT_SETTINGS: {
-        settle_contacts.resolve_unknown_contact,
+        record_outcomes.resolve_unknown_contact,
         suppression.lift_suppression,
         suppression.suppress,
     },

@@ -7,12 +7,11 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.facts import MessageClaim, MessageItem
-from dunwell.contact.messages.formatting import Values
-from dunwell.contact.messages.markdown import cache_by_size
-from dunwell.contact.messages.parts import Slot, fill_within
-from dunwell.contact.messages.placeholders import (
+from dunwell.contact.messages.templates.compiled_text import Slot, fill_within
+from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
+from dunwell.contact.messages.templates.formatting import Values
+from dunwell.contact.messages.templates.markdown import cache_by_size
+from dunwell.contact.messages.templates.placeholders import (
     PAY_BY,
     MessageTooLarge,
     expand_snippets,
@@ -21,7 +20,8 @@ from dunwell.contact.messages.placeholders import (
     measure_expanded,
     remove_sentences,
 )
-from dunwell.contact.messages.rendering import render_email, render_sms
+from dunwell.contact.messages.templates.rendering import render_email, render_sms
+from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
 from dunwell.platform.errors import Fault

@@ -15,7 +15,7 @@ from jinja2.environment import Environment
 
 import dunwell.interfaces
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.messages.facts import CreditorFacts
+from dunwell.contact.messages.templates.facts import CreditorFacts
 from dunwell.contact.notices.occasions import facts
 from dunwell.core.workflows.versions.word_differences import WordComparison
 from dunwell.interfaces.landing.render import pages as debtor_pages

@@ -6,7 +6,7 @@ import jsonschema
 import msgspec
 from tools.write_reference import DRAWN, PAGE, PARTS, SCHEMA, draw_page, draw_schema
 
-from dunwell.contact.messages.checking import find_template_faults
+from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.workflows.checking import definition_schema, find_definition_faults
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.reference import FIELD_WORDS

@@ -8,9 +8,8 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.contact.messages.codes import list_code_digests, read_code
+from dunwell.contact.messages.claim_links import hash_token, list_code_digests, read_code
 from dunwell.contact.messages.identities import render_postal_address
-from dunwell.contact.messages.links import hash_token
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.interfaces.landing.entering.store import find_code, find_link

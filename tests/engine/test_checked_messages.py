@@ -7,8 +7,8 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.codes import derive_check, digest_check
-from dunwell.contact.messages.facts import CHECK_MASK
+from dunwell.contact.messages.claim_links import derive_check, digest_check
+from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
 from dunwell.interfaces.landing.entering.routes_real import Confirmed, TypedMessage, check_message
 from dunwell.interfaces.landing.entering.tries import WrongTry

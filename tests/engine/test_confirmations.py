@@ -15,9 +15,9 @@ from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
 from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice import MOST_AN_HOUR
+from dunwell.contact.notices.notice_outcomes import KEPT_FOR, report_notice_failure, sweep_notices
 from dunwell.contact.notices.occasions.facts import PauseFacts
-from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
-from dunwell.contact.notices.settled import KEPT_FOR, report_notice_failure, sweep_notices
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock

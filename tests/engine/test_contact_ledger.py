@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.actor import SYSTEM
-from dunwell.contact.escalation.reports.join_reports import report_failure
+from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.contact.sending.channel import Outcome, Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -8,7 +8,7 @@ import pytest
 from dunwell.cases.disputes.answer_dispute import confirm_right_person
 from dunwell.contact.messages.suppression import find_stopped_claims
 from dunwell.contact.notices.occasions.facts import ObjectionFacts
-from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

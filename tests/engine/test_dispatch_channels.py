@@ -6,15 +6,17 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
-from dunwell.contact.messages.codes import (
+from dunwell.contact.messages.claim_links import (
     CODE_MASK,
+    TOKEN_MASK,
     derive_check,
     derive_code,
+    derive_token,
     digest_code,
+    hash_token,
     render_code,
 )
-from dunwell.contact.messages.facts import CHECK_MASK
-from dunwell.contact.messages.links import TOKEN_MASK, derive_token, hash_token
+from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.files.storage import Storage
 from dunwell.platform.clock import MovableClock

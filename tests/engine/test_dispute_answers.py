@@ -9,7 +9,7 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Disputes
 from dunwell.contact.messages.suppression import suppress
-from dunwell.contact.notices.settled import report_notice_failure
+from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.states import Status

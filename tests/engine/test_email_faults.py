@@ -10,7 +10,7 @@ import pytest
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
-from dunwell.contact.escalation.reports.join_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import join_reports
 from dunwell.contact.sending.report import Reference
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -12,10 +12,10 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
+from dunwell.contact.messages.claim_links import derive_token, hash_token
 from dunwell.contact.messages.ledger.seal_ledger import seal_ledger
 from dunwell.contact.messages.ledger.verify_ledger import verify_ledger
 from dunwell.contact.messages.letters.letter_files import LetterFiles
-from dunwell.contact.messages.links import derive_token, hash_token
 from dunwell.contact.messages.suppression import (
     lift_suppression,
     load_suppressed,

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.reports.join_reports import report_failure
+from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import a_house_with_channels

@@ -11,7 +11,7 @@ import pytest
 from dunwell.accounts.installation.delivery_providers import BatchRule
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.sending.batches.after_restore.settle_doubted import (
+from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
     GONE,
     resolve_doubted_letters,
 )

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from dunwell.adapters.channels.outbox.channel import OutboxEmail, report_late_failures
-from dunwell.contact.notices.settled import report_notice_failure, sweep_notices
+from dunwell.contact.notices.notice_outcomes import report_notice_failure, sweep_notices
 from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.contact.escalation.end_claim import end_claim
-from dunwell.contact.messages.links import hash_token
+from dunwell.contact.messages.claim_links import hash_token
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.states import ClaimTransition

@@ -7,8 +7,11 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.contact.escalation.reports.ask_channels import ask_channels
-from dunwell.contact.escalation.reports.join_reports import join_reports, sweep_old_reports
+from dunwell.contact.escalation.reports.delivery_reports import (
+    ask_channels,
+    join_reports,
+    sweep_old_reports,
+)
 from dunwell.contact.escalation.reports.store import load_unknown, lock_report
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import Accepted

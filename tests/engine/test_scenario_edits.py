@@ -12,7 +12,7 @@ from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.cases.rollout.scenarios.save_scenario import SavedScenario, save_scenario
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.reports.join_reports import report_failure
+from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.contact.sending.channel import Outcome, Permanent, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError

@@ -13,10 +13,10 @@ from starlette.applications import Starlette
 
 from dunwell.adapters.channels.outbox.channel import OutboxEmail, OutboxSms
 from dunwell.adapters.channels.outbox.pages import outbox_routes
-from dunwell.contact.messages.codes import derive_check, render_code
+from dunwell.contact.messages.claim_links import derive_check, render_code
 from dunwell.contact.messages.suppression import suppress
+from dunwell.contact.notices.notice_codes import derive_notice_code, derive_notice_token
 from dunwell.contact.notices.occasions.facts import CodeFacts, DefermentFacts, LinkFacts
-from dunwell.contact.notices.secrets import derive_notice_code, derive_notice_token
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.platform.clock import MovableClock

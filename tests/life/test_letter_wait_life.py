@@ -4,7 +4,7 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Letters
 from dunwell.accounts.merchants.store import save_configuration
-from dunwell.contact.escalation.reports.join_reports import report_failure
+from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE

@@ -5,7 +5,7 @@ addresses, and contacts that turn out later not to have arrived.
 from typing import Any
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.contact.escalation.reports.join_reports import report_failure
+from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Permanent
 from dunwell.platform.clock import MovableClock

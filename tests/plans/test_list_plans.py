@@ -11,7 +11,7 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.disputes.list_disputes import list_claim_disputes
 from dunwell.cases.modalities.list_modalities import list_claim_modalities
-from dunwell.contact.messages.list_communications import list_claim_communications
+from dunwell.contact.messages.communications.list_communications import list_claim_communications
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.read_claim import read_claim

@@ -23,11 +23,11 @@ from dunwell.cases.payments.list_payments import (
     list_payments,
 )
 from dunwell.cases.payments.requests.request_states import RequestState
-from dunwell.contact.messages.list_communications import (
+from dunwell.contact.messages.communications.list_communications import (
     CommunicationFilter,
     list_communications,
 )
-from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
+from dunwell.contact.messages.suppression import SuppressionFilter, list_suppressions
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey, count_claims, list_claims
 from dunwell.core.claims.lists.store import FEW, ClaimFilter

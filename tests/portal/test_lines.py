@@ -9,7 +9,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
-from dunwell.contact.escalation.reports.join_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import join_reports
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.operations.alerts.look import check_for_alerts
 from dunwell.operations.alerts.mail_words import PLACES

@@ -7,9 +7,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.messages.codes import CODE_MASK
-from dunwell.contact.messages.facts import CHECK_MASK
-from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
+from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

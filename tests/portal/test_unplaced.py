@@ -6,11 +6,11 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
-from dunwell.contact.escalation.reports.join_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import join_reports
 from dunwell.contact.sending.incoming_sms import Incoming
+from dunwell.contact.sending.receive_sms import receive_sms
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import save_report
-from dunwell.contact.sending.take_incoming_sms import receive_sms
 from dunwell.interfaces.portal.web.paging import PAGE
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -16,7 +16,7 @@ from dunwell.accounts.installation.delivery_providers import SmtpLine
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.mail.listener import Doorkeeper, listen
-from dunwell.contact.escalation.reports.join_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import join_reports
 from dunwell.contact.notices.occasions.facts import CodeFacts, RateDueFacts
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.interfaces.landing.telling.writer import NoticeWriter

@@ -9,7 +9,7 @@ import pytest
 from dunwell.adapters.channels import gateway
 from dunwell.adapters.channels.gateway import UnclearAnswer
 from dunwell.adapters.channels.kannel.channel import KannelChannel
-from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Temporary
 from dunwell.interfaces.cli.findings.gateways import check_gateway
 from dunwell.platform.crypto import KeyRing

@@ -12,7 +12,7 @@ import pytest
 
 from dunwell.accounts.installation.delivery_providers import BatchRule
 from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpDepot
-from dunwell.contact.escalation.reports.join_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import join_reports
 from dunwell.contact.sending.batches.status_file import MOST_LINES
 from dunwell.contact.sending.channel import Accepted, Temporary
 from dunwell.platform.clock import MovableClock

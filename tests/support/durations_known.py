@@ -38,7 +38,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_CLOCKS}::test_half_of_the_round_trip_is_taken_off",
         f"{_CLOCKS}::test_an_answer_that_took_too_long_says_nothing",
     ),
-    "contact/escalation/contacts/gate.py _ASK_AGAIN_AFTER": (
+    "contact/escalation/contacts/final_check.py _ASK_AGAIN_AFTER": (
         (
             "tests/engine/test_contact_stops.py"
             "::test_a_stopped_contact_goes_out_a_day_after_it_was_stopped"
@@ -115,22 +115,22 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/installation/alerts/alert.py CALM": (
         "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
     ),
-    "contact/escalation/reports/ask_channels.py _OLD_ENOUGH": (
+    "contact/escalation/reports/delivery_reports.py _OLD_ENOUGH": (
         "tests/engine/test_reports.py::test_who_called_it_is_given_two_minutes_to_hear",
     ),
-    "contact/escalation/reports/join_reports.py KEPT_FOR": (
+    "contact/escalation/reports/delivery_reports.py KEPT_FOR": (
         "tests/engine/test_reports.py::test_old_reports_go",
     ),
-    "contact/escalation/reports/join_reports.py _AGAIN_AFTER": (
+    "contact/escalation/reports/delivery_reports.py _AGAIN_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
-    "contact/escalation/reports/join_reports.py _PATIENCE": (
+    "contact/escalation/reports/delivery_reports.py _PATIENCE": (
         f"{_REPORTS}::test_it_waits_a_day_and_no_longer",
     ),
     "operations/explanation/deliveries/delivery_providers.py LOOKED_BACK": (
         "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
     ),
-    "contact/sending/take_incoming_sms.py _KEPT_FOR": (
+    "contact/sending/receive_sms.py _KEPT_FOR": (
         "tests/usecases/test_take_incoming_sms.py::test_old_ones_are_taken_out",
     ),
     "contact/sending/batches/read_statuses.py _KEPT_FOR": (
@@ -313,7 +313,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/notices/notice.py REPEATED_WITHIN": (
         "tests/usecases/test_send_notice.py::test_it_is_a_second_click_for_ten_seconds",
     ),
-    "contact/notices/settled.py KEPT_FOR": (f"{_AGES}[debtor_notices]",),
+    "contact/notices/notice_outcomes.py KEPT_FOR": (f"{_AGES}[debtor_notices]",),
     "contact/notices/notice.py _FIRST_PAUSE": (
         "tests/domain/test_notices.py::test_what_an_answer_means",
     ),
@@ -356,7 +356,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/jobs/job.py _EXPORTS_KEPT": (
         "tests/usecases/test_job_exports.py::test_a_week_later_job_and_file_are_gone",
     ),
-    "contact/notices/settled.py ANSWERS_KEPT_FOR": (
+    "contact/notices/notice_outcomes.py ANSWERS_KEPT_FOR": (
         (
             "tests/engine/test_news_that_bounces.py"
             "::test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more"

@@ -11,14 +11,15 @@ import httpx
 from starlette.applications import Starlette
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.codes import (
+from dunwell.contact.messages.claim_links import (
     derive_check,
     derive_code,
+    derive_token,
     digest_check,
     digest_code,
+    hash_token,
     render_code,
 )
-from dunwell.contact.messages.links import derive_token, hash_token
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

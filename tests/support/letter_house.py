@@ -11,8 +11,8 @@ from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLi
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.contact.escalation.reports.join_reports import join_reports
-from dunwell.contact.sending.batches.depot import LetterLine
+from dunwell.contact.escalation.reports.delivery_reports import join_reports
+from dunwell.contact.sending.batches.letter_folder import LetterLine
 from dunwell.contact.sending.batches.read_statuses import StatusReader
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.platform.clock import MovableClock

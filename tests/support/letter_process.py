@@ -16,7 +16,7 @@ from dunwell.accounts.installation.delivery_providers import SftpLine
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.reports.join_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import join_reports
 from dunwell.contact.sending.batches.read_statuses import StatusReader
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.platform.config import load_settings

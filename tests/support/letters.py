@@ -6,8 +6,8 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from dunwell.contact.messages.facts import LandingFacts
 from dunwell.contact.messages.letters.rendering import LetterPost, RenderedLetter, render_letter
+from dunwell.contact.messages.templates.facts import LandingFacts
 from dunwell.core.workflows.definition import LetterTemplate
 from tests.support.messages import some_facts
 from tests.support.tools import run_tool

@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.contact.messages.facts import (
+from dunwell.contact.messages.templates.facts import (
     CreditorFacts,
     LandingFacts,
     MessageClaim,

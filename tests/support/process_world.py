@@ -14,9 +14,9 @@ from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
+from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve_unknown_contact
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.reports.join_reports import report_failure
+from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.core.claims.claim_holds import expire_holds, lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.core.workflows.change_workflow import activate_workflow, deactivate_workflow

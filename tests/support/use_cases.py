@@ -25,9 +25,9 @@ from dunwell.cases.payments.requests import live_requests
 from dunwell.cases.payments.requests import store as requests_store
 from dunwell.cases.rollout import delete_workflow, publish_workflow
 from dunwell.contact.escalation import change_attachments, end_claim, engine
-from dunwell.contact.escalation.contacts.outcomes import settle_contacts
-from dunwell.contact.notices import send_notice, settled
-from dunwell.contact.notices.occasions import tell_debtor
+from dunwell.contact.escalation.contacts.outcomes import record_outcomes
+from dunwell.contact.notices import notice_outcomes, send_notice
+from dunwell.contact.notices.occasions import notify_debtor
 from dunwell.core.claims import access, claim_holds, raise_event
 from dunwell.core.claims.searching import search_claims
 from dunwell.core.workflows import change_workflow
@@ -159,7 +159,7 @@ ASK_NOTHING = name_reasons({
         answer_modality.open_modality_hold,
         sweep_modalities.is_still_true,
         send_notice.find_repeated, send_notice.send_notice,
-        tell_debtor.notify_debtor,
+        notify_debtor.notify_debtor,
         record_payment.collect_if_paid, record_payment.load_balance,
         record_payment.use_surplus, live_requests.check_choice,
         live_requests.complete_transfer,
@@ -180,11 +180,11 @@ ASK_NOTHING = name_reasons({
         claim_holds.ensure_hold,
         answer_dispute.rest_after_answer,
         engine.record_decisions,
-        settle_contacts.record_answers,
-        settle_contacts.record_outcomes,
+        record_outcomes.record_answers,
+        record_outcomes.record_outcomes,
         sweep_modalities.begin_rest,
         sweep_modalities.rest_after_break,
-        sweep_modalities.notify_of_plans, settled.report_notice_failure,
+        sweep_modalities.notify_of_plans, notice_outcomes.report_notice_failure,
     ),
     "workers alone reach it, and what it does to each claim asks in the starter's name": (
         act.act_on_claims,

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel, ChannelSetup, LandingPage, Proof
-from dunwell.contact.notices.secrets import derive_notice_code, derive_notice_token
+from dunwell.contact.notices.notice_codes import derive_notice_code, derive_notice_token
 from dunwell.interfaces.landing.entering.asked_links import send_asked_links
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.platform.clock import MovableClock

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.escalation.reports.join_reports import sweep_old_reports
-from dunwell.contact.notices.settled import sweep_notices
+from dunwell.contact.escalation.reports.delivery_reports import sweep_old_reports
+from dunwell.contact.notices.notice_outcomes import sweep_notices
 from dunwell.contact.sending.batches.read_statuses import StatusReader
-from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming
+from dunwell.contact.sending.receive_sms import sweep_old_incoming
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.sweep_landing import sweep_landing
 from dunwell.interfaces.worker.housekeeping import Housekeeping

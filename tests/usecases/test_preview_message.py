@@ -13,9 +13,8 @@ from dunwell.cases.rollout.preview.preview_message import (
     prepare_message,
     render_preview,
 )
-from dunwell.contact.messages.codes import CODE_MASK
+from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.messages.links import TOKEN_MASK
 from dunwell.core.workflows.definition import Definition, Template
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound, ValidationError

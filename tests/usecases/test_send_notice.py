@@ -6,22 +6,22 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.contact.messages.links import TOKEN_MASK, hash_token
+from dunwell.contact.messages.claim_links import TOKEN_MASK, hash_token
 from dunwell.contact.messages.suppression import SuppressionReason, suppress
 from dunwell.contact.notices.notice import Addressee, TooMany, Unreachable
+from dunwell.contact.notices.notice_codes import (
+    NOTICE_CODE_MASK,
+    derive_notice_code,
+    derive_notice_token,
+)
+from dunwell.contact.notices.notice_outcomes import sweep_notices
 from dunwell.contact.notices.occasions.facts import (
     ChangeNoticeFacts,
     CodeFacts,
     DefermentFacts,
     LinkFacts,
 )
-from dunwell.contact.notices.secrets import (
-    NOTICE_CODE_MASK,
-    derive_notice_code,
-    derive_notice_token,
-)
 from dunwell.contact.notices.send_notice import find_repeated
-from dunwell.contact.notices.settled import sweep_notices
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources

@@ -7,7 +7,7 @@ import pytest
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.reports.join_reports import report_failure
+from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.contact.messages.suppression import (
     SuppressionEntry,
     lift_suppression,

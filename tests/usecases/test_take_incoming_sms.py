@@ -10,12 +10,12 @@ import pytest
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.contact.messages.suppression import lift_suppression
+from dunwell.contact.notices.notice_outcomes import sweep_notices
 from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.contact.notices.settled import sweep_notices
 from dunwell.contact.sending.adapters import find_no_line
 from dunwell.contact.sending.incoming_sms import Incoming, is_stop, read_number
-from dunwell.contact.sending.take_incoming_sms import receive_sms, sweep_old_incoming
+from dunwell.contact.sending.receive_sms import receive_sms, sweep_old_incoming
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.sms_world import a_sending_house

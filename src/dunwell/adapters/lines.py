@@ -20,7 +20,7 @@ from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.channels.twilio.channel import TwilioChannel
-from dunwell.contact.sending.batches.depot import BatchedChannel, LetterLine
+from dunwell.contact.sending.batches.letter_folder import BatchedChannel, LetterLine
 from dunwell.contact.sending.channel import LineAdapter, LineUnusable
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources

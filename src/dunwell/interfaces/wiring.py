@@ -30,20 +30,21 @@ from dunwell.cases.modalities.sweep_modalities import MODALITY_SECONDS, sweep_mo
 from dunwell.cases.payments.requests.settle_payment import SWEEP_SECONDS, sweep_requests
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.reports.ask_channels import ASK_SECONDS, ask_channels
-from dunwell.contact.escalation.reports.join_reports import (
+from dunwell.contact.escalation.reports.delivery_reports import (
+    ASK_SECONDS,
     REPORTS_SECONDS,
+    ask_channels,
     join_reports,
     sweep_old_reports,
 )
 from dunwell.contact.messages.ledger.seal_ledger import SEAL_SECONDS, seal_ledger
 from dunwell.contact.messages.letters.printer import LetterPrinter
+from dunwell.contact.notices.notice_outcomes import sweep_notices
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.contact.notices.settled import sweep_notices
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.batches.read_statuses import STATUS_SECONDS, StatusReader
 from dunwell.contact.sending.batches.release_batches import BATCH_SECONDS, BatchReleaser
-from dunwell.contact.sending.take_incoming_sms import sweep_old_incoming
+from dunwell.contact.sending.receive_sms import sweep_old_incoming
 from dunwell.core.claims.claim_holds import expire_holds
 from dunwell.core.claims.searching.search_claims import (
     SEARCH_SECONDS,

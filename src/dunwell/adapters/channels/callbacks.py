@@ -20,10 +20,10 @@ from dunwell.adapters.channels.gateway import Forged
 from dunwell.adapters.channels.kannel import channel as reading
 from dunwell.adapters.channels.twilio import channel as twilio
 from dunwell.contact.sending.incoming_sms import Incoming
+from dunwell.contact.sending.receive_sms import receive_sms
 from dunwell.contact.sending.references import read_reference
 from dunwell.contact.sending.report import Reference, Report
 from dunwell.contact.sending.store import count_reports, save_reports
-from dunwell.contact.sending.take_incoming_sms import receive_sms
 from dunwell.platform.errors import NotFound, RateLimited
 from dunwell.platform.http.addresses import find_network
 from dunwell.platform.http.requests import read_body, request_id_of

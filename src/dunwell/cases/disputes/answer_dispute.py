@@ -36,7 +36,7 @@ from dunwell.cases.disputes.store import (
 from dunwell.cases.disputes.wrong_person import release_claim
 from dunwell.contact.escalation.end_claim import end_claim
 from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, ToldOccasion
-from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import ensure_hold, lift_hold
 from dunwell.core.claims.holds import HoldKind

@@ -24,7 +24,7 @@ from dunwell.cases.disputes.reasons import OfferedReason
 from dunwell.cases.disputes.store import load_recent_disputes, save_dispute
 from dunwell.cases.disputes.wrong_person import ReachedAddress, withhold_claim
 from dunwell.contact.notices.occasions.facts import ObjectionFacts
-from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind

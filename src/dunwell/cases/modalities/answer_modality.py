@@ -48,7 +48,7 @@ from dunwell.cases.modalities.store import (
     save_rejection,
 )
 from dunwell.contact.notices.occasions.facts import DefermentFacts, PlanFacts, RejectionFacts
-from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.holds import HoldKind

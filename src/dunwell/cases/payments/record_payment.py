@@ -26,7 +26,7 @@ from dunwell.cases.payments.store import (
 )
 from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.contact.notices.occasions.facts import ReceiptFacts
-from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import Balance, OwedItem, allocate, sum_balance
 from dunwell.core.claims.states import ClaimTransition, Status, decide_status

@@ -14,12 +14,12 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.cases.rollout.uses import describe_count
-from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.merchant_rules import (
+from dunwell.contact.messages.templates.merchant_rules import (
     find_forbidden_words,
     find_quiet_faults,
     find_value_faults,
 )
+from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.workflows.change_workflow import open_workflow
 from dunwell.core.workflows.checking import find_definition_faults
 from dunwell.core.workflows.definition import Definition

@@ -9,7 +9,7 @@ import msgspec
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.store import load_published_rules, load_rules_draft
-from dunwell.contact.escalation.forecast.running_claims import AwaitedContact, RunningClaim
+from dunwell.contact.escalation.forecast.running_claim import AwaitedContact, RunningClaim
 from dunwell.contact.escalation.store import load_claims
 from dunwell.core.claims.fields import DebtorName
 from dunwell.platform.crypto import KeyRing

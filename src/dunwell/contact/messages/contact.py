@@ -6,7 +6,7 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.facts import MessageClaim
+from dunwell.contact.messages.templates.facts import MessageClaim
 from dunwell.core.claims.fields import DebtorName
 
 

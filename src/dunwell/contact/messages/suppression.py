@@ -1,5 +1,5 @@
-"""The suppression list: addresses that are not contacted any more, and people who are said to have
-died.
+"""The suppression list: addresses that are no longer contacted, and debtors who are reported to
+have died.
 """
 
 import re
@@ -23,6 +23,8 @@ from dunwell.contact.messages.identities import (
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
+from dunwell.platform.database.listed_table import ListedTable, ListPage
+from dunwell.platform.database.lists import list_page
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.texts import is_email_address
@@ -301,3 +303,48 @@ async def _load_persons(
         )
         for row in rows
     }
+
+
+@dataclass(frozen=True, slots=True)
+class SuppressionFilter:
+    """All that is given must hold. Suppressed since, inclusive, and until, exclusive."""
+
+    channel: Channel | None = None
+    reason: SuppressionReason | None = None
+    since: datetime | None = None
+    until: datetime | None = None
+
+
+# The digest differs by channel too.
+SUPPRESSIONS: ListedTable[SuppressionFilter, bytes, SuppressionEntry] = ListedTable(
+    name="suppressions",
+    table="suppressions",
+    key="address_digest",
+    key_type="bytea",
+    index="suppressions_list",
+    at="created_at",
+    filter=SuppressionFilter,
+    filters={"channel": "l.channel = {}", "reason": "l.reason = {}"},
+    load=load_listed,
+)
+ALL_SUPPRESSIONS = SuppressionFilter()
+
+
+async def list_suppressions(
+    work: Work, *, limit: int, cursor: str | None = None,
+    wanted: SuppressionFilter = ALL_SUPPRESSIONS, oldest_first: bool = False,
+) -> ListPage[SuppressionEntry]:  # fmt: skip
+    """Raises ValidationError for a bad cursor."""
+    work.need(Right.READ_CLAIMS)
+    return await list_page(
+        work.scope(), SUPPRESSIONS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
+    )
+
+
+async def get_suppression(work: Work, channel: Channel, digest: bytes) -> SuppressionEntry:
+    """Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    found = (await load_listed(work.tx, work.merchant_id, [digest])).get(digest)
+    if found is None or found.channel != channel:
+        raise NotFound("This address is not in the list.")
+    return found

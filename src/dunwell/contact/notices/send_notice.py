@@ -7,11 +7,17 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
-from dunwell.contact.messages.codes import derive_check, derive_code, digest_check, digest_code
-from dunwell.contact.messages.facts import CHECK_MASK
+from dunwell.contact.messages.claim_links import (
+    TOKEN_MASK,
+    derive_check,
+    derive_code,
+    digest_check,
+    digest_code,
+    hash_token,
+)
 from dunwell.contact.messages.identities import digest_recipient
-from dunwell.contact.messages.links import TOKEN_MASK, hash_token
 from dunwell.contact.messages.suppression import find_stopped_claims, load_reasons
+from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.notice import (
     DAY,
     HOUR,
@@ -26,7 +32,7 @@ from dunwell.contact.notices.notice import (
     heeds_suppression,
     is_awaited,
 )
-from dunwell.contact.notices.secrets import bears_check, bears_token, derive_notice_token
+from dunwell.contact.notices.notice_codes import bears_check, bears_token, derive_notice_token
 from dunwell.contact.notices.store import (
     CheckCode,
     Keyed,

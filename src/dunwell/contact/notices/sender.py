@@ -16,7 +16,6 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.messages.creditors import find_creditor, find_sender
 from dunwell.contact.messages.letters.printer import (
     LetterPrinter,
     ScriptMissing,
@@ -26,6 +25,7 @@ from dunwell.contact.messages.letters.printer import (
 from dunwell.contact.messages.letters.rendering import add_brand
 from dunwell.contact.messages.letters.sheet import write_sheet
 from dunwell.contact.messages.suppression import ClaimKey, find_stopped_claims, load_reasons_of_many
+from dunwell.contact.messages.templates.creditors import find_creditor, find_sender
 from dunwell.contact.notices.notice import (
     DueNotice,
     Settlement,
@@ -35,8 +35,8 @@ from dunwell.contact.notices.notice import (
     heeds_suppression,
     is_ended_by_one_click,
 )
-from dunwell.contact.notices.secrets import unmask
-from dunwell.contact.notices.settled import count_unsent
+from dunwell.contact.notices.notice_codes import unmask
+from dunwell.contact.notices.notice_outcomes import count_unsent
 from dunwell.contact.notices.store import (
     LeasedNotice,
     lease_notices,
@@ -45,7 +45,7 @@ from dunwell.contact.notices.store import (
     save_notice_outcome,
 )
 from dunwell.contact.sending.adapters import Adapters, FindLine, find_no_line
-from dunwell.contact.sending.batches.depot import choose_layout
+from dunwell.contact.sending.batches.letter_folder import choose_layout
 from dunwell.contact.sending.channel import (
     Answer,
     ChannelAdapter,
@@ -55,9 +55,9 @@ from dunwell.contact.sending.channel import (
     Temporary,
     Uncalled,
 )
-from dunwell.contact.sending.heed_refusals import suppress_refused_addresses
 from dunwell.contact.sending.logo import find_logo
 from dunwell.contact.sending.references import write_reference
+from dunwell.contact.sending.refused_addresses import suppress_refused_addresses
 from dunwell.contact.sending.sender import Begun, RunningSet, Sender, persist_for_a_moment
 from dunwell.core.files.upload import PDF
 from dunwell.platform.database.database import Connection

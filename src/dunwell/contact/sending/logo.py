@@ -3,7 +3,7 @@
 from base64 import b64encode
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.messages.rendering import LOGO_ID
+from dunwell.contact.messages.templates.rendering import LOGO_ID
 from dunwell.contact.sending.channel import MessageImage
 
 

@@ -9,9 +9,9 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
-from dunwell.contact.messages.communications.read_communications import FIRST
+from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve_unknown_contact
 from dunwell.contact.messages.communications.unknown_contacts import (
+    FIRST,
     ContactView,
     find_contact,
     list_unknown,

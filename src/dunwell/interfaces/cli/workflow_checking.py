@@ -5,8 +5,8 @@ from typing import Any, TextIO
 import click
 
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
-from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.merchant_rules import find_forbidden_words
+from dunwell.contact.messages.templates.merchant_rules import find_forbidden_words
+from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.workflows.checking import (
     definition_schema,
     find_definition_faults,

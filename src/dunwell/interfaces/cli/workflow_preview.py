@@ -34,8 +34,8 @@ from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, pre
 from dunwell.cases.rollout.preview.preview_draft import DraftPreview, preview_draft, view_preview
 from dunwell.cases.rollout.publish_workflow import describe_reach
 from dunwell.cases.rollout.uses import describe_count
-from dunwell.contact.messages.formatting import render_money
 from dunwell.contact.messages.guards.guards import HeldBy
+from dunwell.contact.messages.templates.formatting import render_money
 from dunwell.core.workflows.change_workflow import check_switched, find_workflow
 from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option

@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from babel.numbers import get_currency_symbol, get_decimal_symbol, get_group_symbol
 
-from dunwell.contact.messages.formatting import count_minor_digits, find_locale
+from dunwell.contact.messages.templates.formatting import count_minor_digits, find_locale
 
 _BLANKS = re.compile(r"[\s\u00a0\u202f]+")
 _MOST_TYPED = 40

@@ -17,7 +17,7 @@ from babel.dates import format_date, format_time, get_timezone_name
 from babel.numbers import format_currency, format_decimal, format_percent
 from markupsafe import Markup
 
-from dunwell.contact.messages.formatting import (
+from dunwell.contact.messages.templates.formatting import (
     find_day_locale,
     find_locale,
     render_day,

@@ -20,7 +20,7 @@ from jinja2.ext import Extension
 from markupsafe import Markup
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.messages.formatting import render_line
+from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.interfaces.web.formats import build_page_filters
 from dunwell.platform.text.translation import Language
 

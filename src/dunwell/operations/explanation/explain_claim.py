@@ -22,8 +22,8 @@ from dunwell.cases.assignment.store import load_rules_version
 from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
 from dunwell.contact.escalation.forecast.person_guard import make_person_guard
-from dunwell.contact.escalation.forecast.running_claims import AwaitedContact as RunningContact
-from dunwell.contact.escalation.forecast.running_claims import RunningClaim, find_person, foresee
+from dunwell.contact.escalation.forecast.running_claim import AwaitedContact as RunningContact
+from dunwell.contact.escalation.forecast.running_claim import RunningClaim, find_person, foresee
 from dunwell.contact.escalation.process import Process, find_process
 from dunwell.contact.escalation.schedule import StepFacts
 from dunwell.contact.escalation.store import load_claims

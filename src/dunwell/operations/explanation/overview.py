@@ -23,8 +23,11 @@ from dunwell.cases.modalities.modality import ModalityState
 from dunwell.cases.payments.list_payments import REQUESTS, RequestFilter
 from dunwell.cases.payments.requests.request_states import RequestState
 from dunwell.cases.replies.store import count_unseen
+from dunwell.contact.messages.communications.list_communications import (
+    COMMUNICATIONS,
+    CommunicationFilter,
+)
 from dunwell.contact.messages.communications.store import count_failed
-from dunwell.contact.messages.list_communications import COMMUNICATIONS, CommunicationFilter
 from dunwell.core.claims.states import Status
 from dunwell.core.events.list_endpoints import ENDPOINTS, EndpointFilter
 from dunwell.core.workflows.definition import ContactStep, FeeStep, Step, WaitStep

@@ -10,7 +10,7 @@ from datetime import date, datetime
 from enum import Enum
 from typing import TypeAlias
 
-from dunwell.contact.messages.formatting import count_minor_digits
+from dunwell.contact.messages.templates.formatting import count_minor_digits
 from dunwell.platform.text.wire import write_instant
 
 Cell: TypeAlias = str | int | bool | datetime | date | Enum | None

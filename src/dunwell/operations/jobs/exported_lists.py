@@ -24,12 +24,15 @@ from dunwell.cases.payments.list_payments import (
 )
 from dunwell.cases.payments.store import ListedPayment, ListedRequest
 from dunwell.contact.messages.communications.communication import FoundCommunication
-from dunwell.contact.messages.list_communications import (
+from dunwell.contact.messages.communications.list_communications import (
     CommunicationFilter,
     list_communications,
 )
-from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
-from dunwell.contact.messages.suppression import SuppressionEntry
+from dunwell.contact.messages.suppression import (
+    SuppressionEntry,
+    SuppressionFilter,
+    list_suppressions,
+)
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.operations.jobs.cells import Cell, Cells, render_amount

@@ -14,7 +14,7 @@ from dunwell.accounts.merchants.configuration import Configuration, Logo
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.messages.merchant_rules import (
+from dunwell.contact.messages.templates.merchant_rules import (
     find_forbidden_words,
     find_quiet_faults,
     find_value_faults,

@@ -11,8 +11,8 @@ from msgspec import UNSET, UnsetType
 from dunwell.accounts.installation.webhook_networks import WebhookReach
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES, Channel
 from dunwell.cases.assignment.rules import find_rule_faults
-from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.merchant_rules import is_all_quiet
+from dunwell.contact.messages.templates.merchant_rules import is_all_quiet
+from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.events.webhooks.endpoint import (
     WantedEndpoint,
     find_form_faults,

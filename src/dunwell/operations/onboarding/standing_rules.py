@@ -6,7 +6,7 @@ from msgspec import UNSET
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.assignment.rules import find_unknown_names, list_names
-from dunwell.contact.messages.merchant_rules import (
+from dunwell.contact.messages.templates.merchant_rules import (
     find_forbidden_words,
     find_quiet_faults,
     find_value_faults,

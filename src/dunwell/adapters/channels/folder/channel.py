@@ -11,7 +11,7 @@ from pathlib import Path
 from dunwell.accounts.installation.delivery_providers import FolderLine
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.sending.batches.depot import PART
+from dunwell.contact.sending.batches.letter_folder import PART
 from dunwell.platform.resources import Resources
 
 

@@ -16,7 +16,7 @@ from dunwell.adapters.channels.gateway import (
     is_sender,
     read_text,
 )
-from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import (
     Accepted,
     LineUnusable,

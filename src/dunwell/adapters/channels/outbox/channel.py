@@ -23,10 +23,10 @@ from dunwell.adapters.channels.outbox.folder import (
     SmsRecord,
     list_marks,
 )
-from dunwell.contact.escalation.reports.join_reports import report_failure
-from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.contact.messages.letters.address import MAX_LINES
-from dunwell.contact.notices.settled import report_notice_failure
+from dunwell.contact.messages.templates.sms_parts import count_parts
+from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, NotFound

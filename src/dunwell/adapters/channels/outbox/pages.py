@@ -22,7 +22,7 @@ from starlette.templating import Jinja2Templates
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.outbox.folder import LetterRecord, SmsRecord, outbox_folder
-from dunwell.contact.messages.mail_blocks import render_frame_policy
+from dunwell.contact.messages.templates.mail_blocks import render_frame_policy
 from dunwell.platform.errors import InvalidRequest
 from dunwell.platform.resources import Resources
 

@@ -24,7 +24,7 @@ from dunwell.adapters.channels.print_service.letter_files import (
     make_files,
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.sending.batches.depot import Depot, HostKeyRefused, LetterLine
+from dunwell.contact.sending.batches.letter_folder import HostKeyRefused, LetterFolder, LetterLine
 from dunwell.contact.sending.batches.manifest import Letter
 from dunwell.contact.sending.batches.status_file import load_status_format
 from dunwell.contact.sending.batches.store import (
@@ -61,7 +61,7 @@ class PrintServiceChannel:
     is_repeatable = True
 
     def __init__(
-        self, name: str, line: FolderLine | SftpLine, depot: Depot, resources: Resources,
+        self, name: str, line: FolderLine | SftpLine, depot: LetterFolder, resources: Resources,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         """printer: one for enclosures; unless given, of its own."""

@@ -12,14 +12,14 @@ from msgspec.structs import replace
 
 from dunwell.accounts.installation.delivery_providers import Enclosures, FolderLine, SftpLine
 from dunwell.accounts.installation.operator import Operator
-from dunwell.contact.messages.facts import CreditorFacts
-from dunwell.contact.messages.formatting import NamedTexts, greet_company
 from dunwell.contact.messages.letters.address import MAX_LINES
 from dunwell.contact.messages.letters.printer import EnclosedPart, LetterPrinter, Unprintable
 from dunwell.contact.messages.letters.rendering import ShortLetter, compose_sheet
 from dunwell.contact.messages.letters.sheet import SheetPage, write_sheet
-from dunwell.contact.messages.markdown import parse_markdown
-from dunwell.contact.sending.batches.depot import Depot
+from dunwell.contact.messages.templates.facts import CreditorFacts
+from dunwell.contact.messages.templates.formatting import NamedTexts, greet_company
+from dunwell.contact.messages.templates.markdown import parse_markdown
+from dunwell.contact.sending.batches.letter_folder import LetterFolder
 from dunwell.contact.sending.batches.manifest import HandedFile, Letter, write_manifest
 from dunwell.contact.sending.channel import Message, MessageFile
 from dunwell.contact.sending.references import write_reference
@@ -139,7 +139,7 @@ async def print_specimen(
 
 
 async def hand_over_specimen(
-    depot: Depot, name: str, files: PrintServiceFiles, batch_id: UUID, made_at: datetime
+    depot: LetterFolder, name: str, files: PrintServiceFiles, batch_id: UUID, made_at: datetime
 ) -> str:
     """Its files, and then a manifest of its own that is no batch's; answers that one's name. Raises
     OSError."""

@@ -13,7 +13,7 @@ from asyncssh import SSHClientConnection
 
 from dunwell.accounts.installation.delivery_providers import SftpLine
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.contact.sending.batches.depot import PART, HostKeyRefused, LoginRefused
+from dunwell.contact.sending.batches.letter_folder import PART, HostKeyRefused, LoginRefused
 from dunwell.contact.sending.channel import LineUnusable
 from dunwell.platform.resources import Resources
 

@@ -25,7 +25,7 @@ from dunwell.adapters.payments.sandbox.checkout import (
 )
 from dunwell.adapters.payments.sandbox.provider import CHECKOUT_PATH, find_checkout
 from dunwell.adapters.payments.sandbox.store import save_decision
-from dunwell.contact.messages.formatting import render_money
+from dunwell.contact.messages.templates.formatting import render_money
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidRequest, PayloadTooLarge
 from dunwell.platform.http.requests import read_body

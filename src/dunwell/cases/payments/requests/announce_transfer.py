@@ -22,7 +22,7 @@ from dunwell.cases.payments.requests.store import (
 )
 from dunwell.contact.escalation.contacts.sending_hours import find_days
 from dunwell.contact.notices.occasions.facts import TransferFacts
-from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE

@@ -39,7 +39,7 @@ from dunwell.cases.payments.requests.store import (
     postpone_checks,
 )
 from dunwell.cases.payments.store import StoredPayment, find_payment, link_payment
-from dunwell.contact.messages.formatting import render_line
+from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.store import LockedClaim, lock_claim
 from dunwell.core.events.payloads import EventedPayment, payment_completed

@@ -23,7 +23,7 @@ from dunwell.contact.escalation.schedule import (
     list_channels,
 )
 from dunwell.contact.messages.guards.guards import HeldBy
-from dunwell.contact.messages.placeholders import find_snippets
+from dunwell.contact.messages.templates.placeholders import find_snippets
 from dunwell.contact.sending.report import UNKNOWN_COUNTRY
 from dunwell.core.workflows.definition import ContactStep, Definition, Texts
 from dunwell.platform.errors import Fault, ValidationError

@@ -35,7 +35,7 @@ from dunwell.contact.escalation.forecast.person_guard import (
     QuietHours,
     find_quiet_hours,
 )
-from dunwell.contact.escalation.forecast.running_claims import (
+from dunwell.contact.escalation.forecast.running_claim import (
     RunningClaim,
     find_person,
     find_standing,

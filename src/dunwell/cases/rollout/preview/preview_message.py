@@ -25,13 +25,13 @@ from dunwell.contact.escalation.due_claim import find_usable_channels
 from dunwell.contact.escalation.schedule import ContactPlanned
 from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.contact import RenderedContact
-from dunwell.contact.messages.gsm import Parts, count_parts
 from dunwell.contact.messages.letters.printer import (
     LetterPrinter,
     ScriptMissing,
     Unprintable,
     describe_missing,
 )
+from dunwell.contact.messages.templates.sms_parts import Parts, count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.logo import find_logo, show_logo
 from dunwell.core.claims.read_claim import read_claim

@@ -15,7 +15,7 @@ import msgspec
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.schedule import StepFacts
 from dunwell.contact.messages.contact import LeasedContact, PlannedContact
-from dunwell.contact.messages.facts import MessageClaim, MessageItem
+from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
 from dunwell.core.claims.balance import PRIMARY
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.fields import DebtorName

@@ -12,9 +12,12 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.read_workflows import DRAFT, choose_version
-from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.merchant_rules import find_forbidden_words, find_value_faults
-from dunwell.contact.messages.placeholders import LINE_MARK, split_sentences
+from dunwell.contact.messages.templates.merchant_rules import (
+    find_forbidden_words,
+    find_value_faults,
+)
+from dunwell.contact.messages.templates.placeholders import LINE_MARK, split_sentences
+from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.workflows.change_workflow import check_switched, open_workflow
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.draft_changes import find_last_change

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel, Configuration
 from dunwell.contact.escalation.schedule import list_channels
-from dunwell.contact.messages.checking import find_template_faults
-from dunwell.contact.messages.merchant_rules import find_forbidden_words, find_value_faults
+from dunwell.contact.messages.templates.merchant_rules import (
+    find_forbidden_words,
+    find_value_faults,
+)
+from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.text_places import (
     Group,

@@ -26,14 +26,14 @@ from dunwell.cases.rollout.trials.simulating import (
 from dunwell.cases.rollout.trials.writing import TrialWish, TrialWriter, open_trial
 from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
 from dunwell.contact.escalation.due_claim import find_usable_channels
-from dunwell.contact.escalation.forecast.running_claims import find_person
+from dunwell.contact.escalation.forecast.running_claim import find_person
 from dunwell.contact.escalation.schedule import NOTHING_TRIED, ContactPlanned, StepFacts
 from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.contact import RenderedContact
-from dunwell.contact.messages.gsm import count_parts
 from dunwell.contact.messages.guards.store import load_contacted
 from dunwell.contact.messages.identities import identify
 from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.workflows.definition import Definition
 from dunwell.platform.children.process import run_apart

@@ -19,8 +19,8 @@ from dunwell.contact.escalation.schedule import (
     WorkflowPosition,
     find_start_of_wait,
 )
-from dunwell.contact.messages.facts import MessageClaim, MessageItem
 from dunwell.contact.messages.guards.guards import Days, HeldBy
+from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
 from dunwell.core.workflows.definition import ContactStep, WaitStep
 
 # HOLIDAY, NO_WEEKDAY: a day is passed over. BEFORE_HOURS, AFTER_HOURS: the hours of contact of a

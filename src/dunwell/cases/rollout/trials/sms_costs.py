@@ -14,8 +14,8 @@ from dunwell.cases.rollout.preview.preview_message import WantedMessage
 from dunwell.cases.rollout.preview.sample_contact import SampleReader, make_sample
 from dunwell.cases.rollout.store import NamedClaim, load_named_claims
 from dunwell.cases.rollout.trials.writing import TrialWish, TrialWriter, open_trial
-from dunwell.contact.messages.facts import MessageItem
-from dunwell.contact.messages.gsm import count_parts
+from dunwell.contact.messages.templates.facts import MessageItem
+from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.report import find_country
 from dunwell.core.workflows.definition import Definition

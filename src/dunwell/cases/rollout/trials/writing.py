@@ -23,12 +23,10 @@ from dunwell.contact.escalation.contacts.compose_contact import (
     render_contact,
 )
 from dunwell.contact.escalation.process import Process, build_process
-from dunwell.contact.messages.codes import CODE_MASK
+from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
 from dunwell.contact.messages.contact import RenderedContact
-from dunwell.contact.messages.formatting import Values
-from dunwell.contact.messages.gsm import count_parts
-from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.contact.messages.placeholders import (
+from dunwell.contact.messages.templates.formatting import Values
+from dunwell.contact.messages.templates.placeholders import (
     GREETING,
     GREETING_USED,
     ITEMS,
@@ -36,6 +34,7 @@ from dunwell.contact.messages.placeholders import (
     NAMES,
     SNIPPET_PREFIX,
 )
+from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.report import Weight, find_country, price_of
 from dunwell.core.workflows.definition import ContactStep, Definition

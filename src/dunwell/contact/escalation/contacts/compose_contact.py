@@ -10,24 +10,26 @@ from dunwell.accounts.installation.delivery_providers import FolderLine, Line, S
 from dunwell.accounts.installation.operator import Operator
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.due_claim import has_postal_address
-from dunwell.contact.messages.codes import (
+from dunwell.contact.messages.claim_links import (
     CODE_MASK,
+    TOKEN_MASK,
     derive_check,
     derive_code,
+    derive_token,
     digest_check,
     digest_code,
+    hash_token,
     render_code,
     unmask_check,
 )
 from dunwell.contact.messages.contact import Content, LeasedContact, PlannedContact, RenderedContact
-from dunwell.contact.messages.creditors import find_creditor, find_sender
-from dunwell.contact.messages.facts import CHECK_MASK, LandingFacts, MessageFacts
 from dunwell.contact.messages.letters.address import render_address
 from dunwell.contact.messages.letters.rendering import LetterPost, render_letter
 from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT, Enclosure, Picture, write_sheet
-from dunwell.contact.messages.links import TOKEN_MASK, derive_token, hash_token
-from dunwell.contact.messages.placeholders import MessageTooLarge
-from dunwell.contact.messages.rendering import MAX_PARTS, render_email, render_sms
+from dunwell.contact.messages.templates.creditors import find_creditor, find_sender
+from dunwell.contact.messages.templates.facts import CHECK_MASK, LandingFacts, MessageFacts
+from dunwell.contact.messages.templates.placeholders import MessageTooLarge
+from dunwell.contact.messages.templates.rendering import MAX_PARTS, render_email, render_sms
 from dunwell.contact.sending.channel import Message, MessageFile, Permanent
 from dunwell.contact.sending.logo import find_logo
 from dunwell.contact.sending.references import write_reference

@@ -21,6 +21,7 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.escalation.contacts.compose_contact import Letterhead
 from dunwell.contact.escalation.contacts.handed_over import (
     ContactCall,
+    FileMemory,
     HandedOverContacts,
     LeasedCalls,
 )
@@ -40,7 +41,6 @@ from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.suppression import find_stopped_claims
 from dunwell.contact.sending.adapters import Adapters, FindLine, find_no_line
 from dunwell.contact.sending.channel import ChannelAdapter, Unanswered
-from dunwell.contact.sending.file_memory import FileMemory
 from dunwell.contact.sending.sender import Begun, RunningSet, Sender
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease

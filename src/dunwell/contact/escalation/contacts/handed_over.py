@@ -17,7 +17,7 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.contacts.compose_contact import Files, Letterhead, make_message
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import (
+from dunwell.contact.escalation.contacts.outcomes.record_outcomes import (
     AnsweredContact,
     record_outcomes,
 )
@@ -42,8 +42,7 @@ from dunwell.contact.sending.channel import (
     Temporary,
     Uncalled,
 )
-from dunwell.contact.sending.file_memory import FileMemory
-from dunwell.contact.sending.heed_refusals import suppress_refused_addresses
+from dunwell.contact.sending.refused_addresses import suppress_refused_addresses
 from dunwell.core.files.storage import ContentMissing
 from dunwell.core.files.store import MessageAttachment, find_attachments
 from dunwell.core.files.upload import PDF
@@ -52,6 +51,40 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
+
+# Of one worker, for the files as they are stored; a message is about three times as large while it
+# is written. Ordinary files never fill it, so a recipient who does not answer holds up no others.
+_MOST_BYTES = 96 * 1024 * 1024
+
+
+class FileMemory:
+    """Shared by all messages of a worker; those that find no room wait for their turn."""
+
+    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+        self._most_bytes = most_bytes
+        self._taken = 0
+        self._freed = asyncio.Condition()
+
+    @asynccontextmanager
+    async def take(self, size_bytes: int) -> AsyncIterator[None]:
+        """Until the block ends. One message that is larger than all the memory goes alone."""
+        if size_bytes == 0:
+            yield
+            return
+        async with self._freed:
+            await self._freed.wait_for(lambda: self._has_room(size_bytes))
+            self._taken += size_bytes
+        try:
+            yield
+        finally:
+            # Not awaited before: a cancelled message must give its room back too.
+            self._taken -= size_bytes
+            async with self._freed:
+                self._freed.notify_all()
+
+    def _has_room(self, size_bytes: int) -> bool:
+        return self._taken == 0 or self._taken + size_bytes <= self._most_bytes
+
 
 # Of one set: what reads letters from the storage for it.
 _CALLS_AT_ONCE = 50

@@ -17,8 +17,12 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.contacts.compose_contact import Letterhead, find_layout
-from dunwell.contact.escalation.contacts.gate import pass_gate
-from dunwell.contact.escalation.contacts.handed_over import HandedOverContacts, LeasedCalls
+from dunwell.contact.escalation.contacts.final_check import pass_gate
+from dunwell.contact.escalation.contacts.handed_over import (
+    FileMemory,
+    HandedOverContacts,
+    LeasedCalls,
+)
 from dunwell.contact.escalation.contacts.outcomes.settlement import Answer, MissedInStandstill
 from dunwell.contact.escalation.contacts.render_leased import (
     Leased,
@@ -37,7 +41,6 @@ from dunwell.contact.messages.guards.guards import KeptBack
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.suppression import SUPPRESSED
 from dunwell.contact.sending.channel import Permanent, Uncalled
-from dunwell.contact.sending.file_memory import FileMemory
 from dunwell.contact.sending.sender import persist, persist_for_a_moment
 from dunwell.contact.sending.store import lock_room, save_used_room
 from dunwell.core.files.store import load_attachments

@@ -25,7 +25,7 @@ from dunwell.contact.escalation.contacts.sending_hours import find_sending_hours
 from dunwell.contact.escalation.due_claim import DueClaim, find_usable_channels
 from dunwell.contact.escalation.forecast.forecast import Guard, UnderWay, find_pay_by, forecast
 from dunwell.contact.escalation.forecast.person_guard import make_person_guard
-from dunwell.contact.escalation.forecast.running_claims import FARTHEST, find_person
+from dunwell.contact.escalation.forecast.running_claim import FARTHEST, find_person
 from dunwell.contact.escalation.process import Process, find_process
 from dunwell.contact.escalation.schedule import ContactPlanned, StepFacts
 from dunwell.contact.escalation.store import load_claims
@@ -35,7 +35,7 @@ from dunwell.contact.messages.guards.store import load_contacted
 from dunwell.contact.messages.identities import identify
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.letters.printer import ScriptMissing, describe_missing
-from dunwell.contact.messages.placeholders import PAY_BY, find_snippets, find_used
+from dunwell.contact.messages.templates.placeholders import PAY_BY, find_snippets, find_used
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.files.store import MessageAttachment
 from dunwell.core.workflows.definition import ContactStep, Definition, Template, Texts

@@ -12,10 +12,10 @@ from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
 from dunwell.contact.escalation.store import CONTACTS
 from dunwell.contact.messages.contact import Content, LeasedContact, PlannedContact, RenderedContact
-from dunwell.contact.messages.facts import MessageClaim, MessageItem
 from dunwell.contact.messages.guards.guards import KeptBack, RaisedGuard
 from dunwell.contact.messages.guards.store import write_days
 from dunwell.contact.messages.ledger.ledger import digest_content, digest_recipient
+from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
 from dunwell.core.claims.debtor_rows import list_columns, read_row
 from dunwell.core.claims.fields import DebtorName
 from dunwell.platform.crypto import KeyRing

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.due_claim import find_usable_channels
 from dunwell.contact.escalation.forecast.forecast import Announced, list_announced
 from dunwell.contact.escalation.forecast.person_guard import make_person_guard
-from dunwell.contact.escalation.forecast.running_claims import RunningClaim, foresee
+from dunwell.contact.escalation.forecast.running_claim import RunningClaim, foresee
 from dunwell.contact.escalation.forecast.store import load_foreseen
 from dunwell.contact.escalation.process import find_process
 from dunwell.contact.escalation.store import read_claim

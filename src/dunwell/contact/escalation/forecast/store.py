@@ -7,7 +7,7 @@ from typing import get_args
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.forecast.running_claims import AwaitedContact
+from dunwell.contact.escalation.forecast.running_claim import AwaitedContact
 from dunwell.contact.escalation.store import LOAD_FACTS
 from dunwell.core.workflows.store import LOAD_NEWEST
 from dunwell.platform.database.database import Connection, Row

@@ -1,4 +1,4 @@
-"""Contacts whose delivery is unknown, as the operator resolves them, and any single contact."""
+"""Contacts whose delivery is unknown, which the operator resolves, and any single contact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +11,10 @@ from dunwell.contact.messages.identities import mask_address
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import NotFound
+
+# Before all ids.
+FIRST = UUID(int=0)
+
 
 _COLUMNS = """
 m.communication_id, m.claim_id, c.reference_number, m.run, m.step_id, m.channel, m.state, m.tries,

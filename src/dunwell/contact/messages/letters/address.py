@@ -9,8 +9,8 @@ from typing import Any
 
 import msgspec
 
-from dunwell.contact.messages.facts import CreditorFacts
-from dunwell.contact.messages.formatting import find_locale, render_line
+from dunwell.contact.messages.templates.facts import CreditorFacts
+from dunwell.contact.messages.templates.formatting import find_locale, render_line
 from dunwell.core.claims.fields import DebtorName
 
 # Pictures outside of the basic plane, with flags and skin tones; those of the basic plane that look

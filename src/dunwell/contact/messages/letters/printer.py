@@ -12,7 +12,7 @@ from typing import Literal, Self
 
 import msgspec
 
-from dunwell.contact.messages.letters.fonts.shelf import FontChoice, FontFace, FontShelf
+from dunwell.contact.messages.letters.fonts.font_library import FontChoice, FontFace, FontLibrary
 from dunwell.contact.messages.letters.sheet import Picture
 from dunwell.platform.children.child_pool import ChildLost, ChildPool
 from dunwell.platform.children.fair_queue import UNLIMITED, QueueLimits
@@ -73,7 +73,7 @@ class LetterPrinter:
         self._key: Hashable = ""
         self._limits = limits
         self._patience_seconds = patience_seconds
-        self._shelf = FontShelf(fonts)
+        self._shelf = FontLibrary(fonts)
         self._children = self._open_pool(size, ())
         # One child for each set of fonts, the one used last at the end.
         self._others: OrderedDict[tuple[FontFace, ...], ChildPool] = OrderedDict()

@@ -22,9 +22,9 @@ import pikepdf
 import typst
 from PIL import Image, ImageOps, UnidentifiedImageError
 
-from dunwell.contact.messages.letters.code_image import draw_svg
 from dunwell.contact.messages.letters.layout import list_layouts, load_layout
 from dunwell.contact.messages.letters.printer import Done, EnclosedPart, PrintJob
+from dunwell.contact.messages.letters.qr_code import draw_svg
 from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT, Picture, SheetPage, Transfer
 from dunwell.platform.children.child import serve, shut_in
 

@@ -8,9 +8,6 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as structs_replace
 
 from dunwell.accounts.merchants.configuration import Brand
-from dunwell.contact.messages.creditors import write_operator
-from dunwell.contact.messages.facts import CreditorFacts, MessageFacts
-from dunwell.contact.messages.formatting import Values, render_iban, render_line, render_money
 from dunwell.contact.messages.letters.address import print_creditor, print_debtor
 from dunwell.contact.messages.letters.sheet import (
     USUAL_LAYOUT,
@@ -22,12 +19,25 @@ from dunwell.contact.messages.letters.sheet import (
     SheetPage,
     Transfer,
 )
-from dunwell.contact.messages.mail_blocks import describe_item, explain_item, list_sums
-from dunwell.contact.messages.markdown import Parsed, parse_markdown
-from dunwell.contact.messages.markdown_compilers import fill_blocks
-from dunwell.contact.messages.parts import Source, fill, fill_within
-from dunwell.contact.messages.placeholders import MAX_MESSAGE_CHARACTERS
-from dunwell.contact.messages.rendering import assemble_text, choose_words, fill_line, list_footer
+from dunwell.contact.messages.templates.compiled_text import Source, fill, fill_within
+from dunwell.contact.messages.templates.creditors import write_operator
+from dunwell.contact.messages.templates.facts import CreditorFacts, MessageFacts
+from dunwell.contact.messages.templates.formatting import (
+    Values,
+    render_iban,
+    render_line,
+    render_money,
+)
+from dunwell.contact.messages.templates.mail_blocks import describe_item, explain_item, list_sums
+from dunwell.contact.messages.templates.markdown import Parsed, parse_markdown
+from dunwell.contact.messages.templates.markdown_compilers import fill_blocks
+from dunwell.contact.messages.templates.placeholders import MAX_MESSAGE_CHARACTERS
+from dunwell.contact.messages.templates.rendering import (
+    assemble_text,
+    choose_words,
+    fill_line,
+    list_footer,
+)
 from dunwell.core.workflows.definition import LetterTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 

@@ -1,7 +1,7 @@
 """What a message of its own tells a debtor: facts for its templates (`interfaces.landing.telling`).
 
 Cents, days and instants only: how they read is the templates' business. Each class names its kind
-and its template. Those of OCCASIONS are kept until they are told (`tell_debtor`). Pure.
+and its template. Those of OCCASIONS are kept until they are told (`notify_debtor`). Pure.
 """
 
 from collections.abc import Mapping

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.contact.sending.batches.depot import DONE, PART, REFUSED, STATUS, LetterLine
+from dunwell.contact.sending.batches.letter_folder import DONE, PART, REFUSED, STATUS, LetterLine
 from dunwell.contact.sending.batches.status_file import (
     MOST_BYTES,
     Status,

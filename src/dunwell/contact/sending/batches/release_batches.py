@@ -22,8 +22,8 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.contact.sending.batches.after_restore.search_released import search_released
-from dunwell.contact.sending.batches.depot import PART, RELEASED, LetterLine
+from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import search_released
+from dunwell.contact.sending.batches.letter_folder import PART, RELEASED, LetterLine
 from dunwell.contact.sending.batches.manifest import (
     list_old_manifests,
     name_manifest,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dunwell.cases.intake.check_claims import normalize_reference
-from dunwell.contact.messages.links import activate_claim_token
+from dunwell.contact.messages.claim_links import activate_claim_token
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.lists.store import ClaimRow as Found

@@ -10,14 +10,17 @@ from dunwell.contact.messages.communications.communication import (
     CommunicationState,
     FoundCommunicationList,
 )
-from dunwell.contact.messages.list_communications import (
+from dunwell.contact.messages.communications.list_communications import (
     CommunicationFilter,
     get_communication,
     list_claim_communications,
     list_communications,
 )
-from dunwell.contact.messages.list_suppressions import SuppressionFilter, list_suppressions
-from dunwell.contact.messages.suppression import SuppressionReason
+from dunwell.contact.messages.suppression import (
+    SuppressionFilter,
+    SuppressionReason,
+    list_suppressions,
+)
 from dunwell.interfaces.api.address import read_claim_id, read_reference
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, Span

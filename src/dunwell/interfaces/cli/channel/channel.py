@@ -25,7 +25,7 @@ from dunwell.adapters.channels.print_service.letter_files import (
 )
 from dunwell.adapters.lines import build_line
 from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
-from dunwell.contact.sending.batches.depot import HostKeyRefused
+from dunwell.contact.sending.batches.letter_folder import HostKeyRefused
 from dunwell.contact.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent
 from dunwell.interfaces.cli.findings.letters import open_line
 from dunwell.interfaces.cli.options import data_dir_option

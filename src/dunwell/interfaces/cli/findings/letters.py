@@ -13,8 +13,13 @@ from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.installation.store import load_installation
 from dunwell.adapters.channels.folder.channel import FolderDepot
 from dunwell.adapters.channels.sftp.channel import open_depot
-from dunwell.contact.messages.letters.fonts.shelf import FontShelf
-from dunwell.contact.sending.batches.depot import RELEASED, Depot, HostKeyRefused, LoginRefused
+from dunwell.contact.messages.letters.fonts.font_library import FontLibrary
+from dunwell.contact.sending.batches.letter_folder import (
+    RELEASED,
+    HostKeyRefused,
+    LetterFolder,
+    LoginRefused,
+)
 from dunwell.contact.sending.channel import LineUnusable
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
@@ -44,7 +49,7 @@ _INSTALL = (
 
 
 def check_fonts(settings: Settings) -> DoctorFinding:
-    shelf = FontShelf(settings.fonts)
+    shelf = FontLibrary(settings.fonts)
     missing = [name for name, character in _SCRIPTS.items() if shelf.choose(character).missing]
     gone = [str(each) for each in settings.fonts if not each.is_dir()]
     if gone:
@@ -119,21 +124,21 @@ def _describe_away(subject: str, line: FolderLine | SftpLine, error: OSError) ->
     return DoctorFinding(subject, words, remedy)
 
 
-def open_line(name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]) -> Depot:
+def open_line(name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]) -> LetterFolder:
     """Nothing is connected to. Raises LineUnusable."""
     if isinstance(line, FolderLine):
         return FolderDepot(Path(line.folder))
     return open_depot(name, line, secrets)
 
 
-async def _write_and_read(depot: Depot, name: str) -> bytes:
+async def _write_and_read(depot: LetterFolder, name: str) -> bytes:
     await depot.write(name, _CONTENT)
     content = await depot.read(name)
     await depot.remove(name)
     return content
 
 
-async def _try(subject: str, folder: str, depot: Depot) -> DoctorFinding:
+async def _try(subject: str, folder: str, depot: LetterFolder) -> DoctorFinding:
     """A file is written, read and removed: no print service takes one that no manifest names."""
     content = await _write_and_read(depot, _PROBE)
     try:

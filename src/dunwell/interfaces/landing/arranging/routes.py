@@ -11,7 +11,7 @@ from dunwell.cases.modalities.limits import DefermentTerms, PlanTerms, find_defe
 from dunwell.cases.modalities.offers import list_offered_deferments
 from dunwell.cases.modalities.progress import start_of_day
 from dunwell.contact.notices.occasions.facts import PauseFacts
-from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.holds import HoldKind
 from dunwell.interfaces.landing.arranging.requesting import (

@@ -11,15 +11,15 @@ from dunwell.cases.modalities.answer_modality import is_agreed, notify_of_answer
 from dunwell.cases.modalities.modality import Modality, ModalityType
 from dunwell.cases.modalities.progress import GRACE
 from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow, read_modality
-from dunwell.contact.messages.creditors import find_creditor
-from dunwell.contact.messages.formatting import render_day, render_money
-from dunwell.contact.messages.letters.paper import (
+from dunwell.contact.messages.letters.sheet import (
     Paper,
     PaperBody,
     Table,
     compose_paper,
     write_paper,
 )
+from dunwell.contact.messages.templates.creditors import find_creditor
+from dunwell.contact.messages.templates.formatting import render_day, render_money
 from dunwell.contact.notices.notice import Addressee
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.interfaces.landing.arranging.views import ModalityWithdrawPage, describe_modality

@@ -12,7 +12,7 @@ from itertools import accumulate
 from typing import Literal
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration, Proof
-from dunwell.contact.messages.formatting import count_minor_digits
+from dunwell.contact.messages.templates.formatting import count_minor_digits
 from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.render.dates import read_birth_date
 from dunwell.interfaces.landing.session.facts import OnFile

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 from starlette.responses import Response
 
-from dunwell.contact.messages.links import hash_token, is_token
+from dunwell.contact.messages.claim_links import hash_token, is_token
 from dunwell.interfaces.landing.entering.browser_sessions import (
     find_session_of_link,
     find_session_with_higher_level,

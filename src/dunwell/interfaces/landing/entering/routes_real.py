@@ -8,13 +8,14 @@ from datetime import datetime
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.messages.codes import (
+from dunwell.contact.messages.claim_links import (
+    TOKEN_LENGTH,
+    hash_token,
     list_check_digests,
     list_code_digests,
     read_check,
     read_code,
 )
-from dunwell.contact.messages.links import TOKEN_LENGTH, hash_token
 from dunwell.interfaces.landing.entering.asked_links import ask_link
 from dunwell.interfaces.landing.entering.proofs import is_known_amount
 from dunwell.interfaces.landing.entering.store import (

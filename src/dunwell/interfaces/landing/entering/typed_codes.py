@@ -9,10 +9,10 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.codes import list_code_digests, read_code
+from dunwell.contact.messages.claim_links import list_code_digests, read_code
 from dunwell.contact.messages.identities import digest_address
 from dunwell.contact.notices.notice import DebtorNotice, TooMany, Unreachable
-from dunwell.contact.notices.secrets import is_notice_code
+from dunwell.contact.notices.notice_codes import is_notice_code
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.entering.proofs import Fact, Known, is_proven, read_typed

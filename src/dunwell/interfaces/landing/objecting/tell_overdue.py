@@ -21,7 +21,7 @@ from dunwell.cases.disputes.store import (
     save_overdue_told,
 )
 from dunwell.cases.modalities.progress import local_date
-from dunwell.contact.messages.creditors import find_creditor
+from dunwell.contact.messages.templates.creditors import find_creditor
 from dunwell.contact.notices.notice import Addressee, TooMany, Unreachable
 from dunwell.contact.notices.occasions.facts import OverdueFacts
 from dunwell.contact.notices.send_notice import send_notice

@@ -15,9 +15,9 @@ from dunwell.cases.payments.requests.request_states import (
     RequestState,
 )
 from dunwell.cases.payments.requests.settle_payment import settle_payment
-from dunwell.contact.messages.creditors import find_creditor
-from dunwell.contact.messages.formatting import render_money
-from dunwell.contact.messages.letters.paper import Paper, PaperBody, compose_paper, write_paper
+from dunwell.contact.messages.letters.sheet import Paper, PaperBody, compose_paper, write_paper
+from dunwell.contact.messages.templates.creditors import find_creditor
+from dunwell.contact.messages.templates.formatting import render_money
 from dunwell.contact.notices.notice import Addressee
 from dunwell.contact.notices.occasions.facts import ReceiptFacts
 from dunwell.contact.notices.send_notice import find_repeated, send_notice

@@ -8,7 +8,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.configuration import BankAccount
 from dunwell.cases.payments.choice import PaymentChoice
 from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
-from dunwell.contact.messages.letters.code_image import draw_png
+from dunwell.contact.messages.letters.qr_code import draw_png
 from dunwell.contact.messages.letters.rendering import render_payment_code
 from dunwell.core.claims.holds import HoldKind
 from dunwell.interfaces.landing.paying.choosing import (

@@ -19,9 +19,9 @@ from dunwell.contact.messages.suppression import (
     suppress,
 )
 from dunwell.contact.notices.notice import DebtorNotice, NoticeChannel, TooMany, Unreachable
+from dunwell.contact.notices.notice_codes import is_notice_code
 from dunwell.contact.notices.occasions.facts import ContactChangeFacts
-from dunwell.contact.notices.occasions.tell_debtor import notify_debtor
-from dunwell.contact.notices.secrets import is_notice_code
+from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.contact.notices.send_notice import find_repeated, send_notice
 from dunwell.contact.sending.report import Reference
 from dunwell.core.claims.store import lock_claim

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from dunwell.accounts.installation.operator import Operator, Role
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.messages.formatting import render_iban, render_line
+from dunwell.contact.messages.templates.formatting import render_iban, render_line
 from dunwell.interfaces.landing.render.addresses import build_address
 
 

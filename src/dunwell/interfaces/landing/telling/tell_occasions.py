@@ -1,4 +1,4 @@
-"""Tells debtors what they are to be told (`contact.notices.occasions.tell_debtor`), each occasion
+"""Tells debtors what they are to be told (`contact.notices.occasions.notify_debtor`), each occasion
 once.
 
 By e-mail, else by SMS, else, where it is worth one, by letter: the next way is taken where there is

@@ -16,11 +16,7 @@ from jinja2.runtime import Context
 
 from dunwell.accounts.installation.operator import FindOperator, find_nobody
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.messages.codes import CODE_MASK
-from dunwell.contact.messages.creditors import find_creditor
-from dunwell.contact.messages.facts import CreditorFacts
-from dunwell.contact.messages.formatting import NamedTexts, render_greeting, render_money
-from dunwell.contact.messages.gsm import write_plainly
+from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
 from dunwell.contact.messages.letters.rendering import (
     AmountDue,
     ShortLetter,
@@ -28,14 +24,17 @@ from dunwell.contact.messages.letters.rendering import (
     render_plain_letter,
 )
 from dunwell.contact.messages.letters.sheet import SheetPage
-from dunwell.contact.messages.links import TOKEN_MASK
-from dunwell.contact.messages.markdown import parse_line, parse_lines, parse_markdown
-from dunwell.contact.messages.parts import fill
-from dunwell.contact.messages.placeholders import LANDING_URL
-from dunwell.contact.messages.rendering import add_check, frame_email, name_check_page
+from dunwell.contact.messages.templates.compiled_text import fill
+from dunwell.contact.messages.templates.creditors import find_creditor
+from dunwell.contact.messages.templates.facts import CreditorFacts
+from dunwell.contact.messages.templates.formatting import NamedTexts, render_greeting, render_money
+from dunwell.contact.messages.templates.markdown import parse_line, parse_lines, parse_markdown
+from dunwell.contact.messages.templates.placeholders import LANDING_URL
+from dunwell.contact.messages.templates.rendering import add_check, frame_email, name_check_page
+from dunwell.contact.messages.templates.sms_parts import write_plainly
 from dunwell.contact.notices.notice import Addressee, DebtorNotice
+from dunwell.contact.notices.notice_codes import NOTICE_CODE_MASK, bears_check
 from dunwell.contact.notices.occasions.facts import Facts, LetterFacts, find_amount_due
-from dunwell.contact.notices.secrets import NOTICE_CODE_MASK, bears_check
 from dunwell.core.claims.fields import DebtorName
 from dunwell.interfaces.landing.render.addresses import build_address
 from dunwell.interfaces.web.formats import build_message_filters

@@ -10,7 +10,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.formatting import render_line
+from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey
 from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.core.claims.searching.search_claims import search_claims

@@ -4,7 +4,7 @@ stands, its account as of a day, its documents."""
 from starlette.responses import Response
 
 from dunwell.cases.payments.statement_of_account import read_account
-from dunwell.contact.messages.list_communications import get_communication
+from dunwell.contact.messages.communications.list_communications import get_communication
 from dunwell.core.files.read_attachments import list_all_attachments, read_attachment
 from dunwell.core.files.upload import name_for_reader
 from dunwell.interfaces.landing.claim.preview import answer_claim_preview, prepare_claim_preview

@@ -9,7 +9,7 @@ import msgspec
 
 from dunwell.cases.payments.statement_of_account import StatementOfAccount
 from dunwell.contact.messages.communications.communication import Communication
-from dunwell.contact.messages.formatting import render_name
+from dunwell.contact.messages.templates.formatting import render_name
 from dunwell.core.claims.balance import Balance, OwedItem
 from dunwell.core.claims.fields import DebtorFields
 from dunwell.core.claims.holds import Hold

@@ -9,13 +9,16 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.replies.receive_reply import MOST_LISTED, list_unseen
 from dunwell.cases.replies.store import UnseenReply
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
+from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve_unknown_contact
 from dunwell.contact.messages.communications.communication import (
     CommunicationState,
     FoundCommunication,
 )
+from dunwell.contact.messages.communications.list_communications import (
+    CommunicationFilter,
+    list_communications,
+)
 from dunwell.contact.messages.communications.store import load_found_communications
-from dunwell.contact.messages.list_communications import CommunicationFilter, list_communications
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

@@ -9,7 +9,9 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.users.user import SignedIn
-from dunwell.contact.sending.batches.after_restore.settle_doubted import resolve_doubted_letters
+from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
+    resolve_doubted_letters,
+)
 from dunwell.contact.sending.store import Unplaced, UnplacedKind
 from dunwell.contact.sending.unmatched import list_unplaced, mark_unmatched_as_seen
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form

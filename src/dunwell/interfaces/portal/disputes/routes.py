@@ -27,7 +27,7 @@ from dunwell.cases.disputes.list_disputes import (
 )
 from dunwell.cases.disputes.response_templates import list_answer_texts
 from dunwell.cases.disputes.store import ListedDispute, WaitingDispute
-from dunwell.contact.messages.formatting import render_name
+from dunwell.contact.messages.templates.formatting import render_name
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.disputes.drafts import (
     AnsweredAlready,

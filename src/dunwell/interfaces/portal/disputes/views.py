@@ -11,8 +11,8 @@ from dunwell.accounts.users.assignee import Assignee
 from dunwell.cases.disputes.dispute import ClaimDispute, EvidenceFile, render_case_number
 from dunwell.cases.disputes.response_templates import AnswerText
 from dunwell.cases.disputes.store import ListedDispute, WaitingDispute
-from dunwell.contact.messages.facts import CHECK_MASK
-from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.claim_links import TOKEN_MASK
+from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.notice import Addressee, DebtorNotice
 from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts
 from dunwell.core.claims.read_claim import ClaimView

@@ -23,7 +23,7 @@ from dunwell.cases.modalities.list_modalities import (
 from dunwell.cases.modalities.modality import Modality, ModalityState
 from dunwell.cases.modalities.progress import find_request_answer_day
 from dunwell.cases.modalities.store import ListedModality
-from dunwell.contact.messages.formatting import render_name
+from dunwell.contact.messages.templates.formatting import render_name
 from dunwell.core.claims.access import check_claim
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting

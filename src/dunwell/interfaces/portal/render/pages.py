@@ -14,10 +14,9 @@ from jinja2 import Environment, pass_context
 from jinja2.runtime import Context
 from markupsafe import Markup, escape
 
-from dunwell.contact.messages.codes import CODE_MASK
-from dunwell.contact.messages.facts import CHECK_MASK
-from dunwell.contact.messages.formatting import render_line
-from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
+from dunwell.contact.messages.templates.facts import CHECK_MASK
+from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.core.workflows.versions.word_differences import WordComparison
 from dunwell.interfaces.portal.render.addresses import build_address, names_merchant
 from dunwell.interfaces.portal.render.charts import Bar, draw_bars, draw_columns

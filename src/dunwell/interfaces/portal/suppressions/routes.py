@@ -8,13 +8,14 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.list_suppressions import get_suppression, list_suppressions
 from dunwell.contact.messages.suppression import (
     LiftReason,
     SuppressionEntry,
     SuppressionReason,
     check_address,
+    get_suppression,
     lift_listed,
+    list_suppressions,
     suppress,
 )
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting

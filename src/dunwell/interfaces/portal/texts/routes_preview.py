@@ -29,7 +29,7 @@ from dunwell.cases.rollout.trials.sms_costs import (
     prepare_sms_costs,
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.messages.mail_blocks import render_frame_policy
+from dunwell.contact.messages.templates.mail_blocks import render_frame_policy
 from dunwell.contact.sending.channel import (
     Accepted,
     Message,

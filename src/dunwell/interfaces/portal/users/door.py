@@ -23,7 +23,7 @@ from dunwell.accounts.users.sessions.session_rules import (
 from dunwell.accounts.users.sessions.store import save_end_by_hash
 from dunwell.accounts.users.single_sign_on.start_attempt import ATTEMPT_LASTS
 from dunwell.accounts.users.user_work import Visitor
-from dunwell.contact.messages.letters.code_image import draw_svg
+from dunwell.contact.messages.letters.qr_code import draw_svg
 from dunwell.interfaces.portal.render.addresses import build_address, is_ours
 from dunwell.interfaces.portal.users.views import SignInPage
 from dunwell.interfaces.portal.web.portal_request import PortalRequest

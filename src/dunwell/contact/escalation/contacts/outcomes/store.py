@@ -18,7 +18,7 @@ from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import WRITTEN_BY
 from dunwell.platform.database.sql import compose, load_statement
 
-_SETTLE = load_statement(__file__, "settle_contacts.sql", written_by=WRITTEN_BY)
+_SETTLE = load_statement(__file__, "record_outcomes.sql", written_by=WRITTEN_BY)
 
 # The contacts still ours, and their claims as they are now: handed over, or refused before they
 # were. By primary keys.
@@ -76,7 +76,7 @@ WITH moved AS (
 INSERT INTO communications
     (merchant_id, communication_id, claim_id, run, step_id, place, channel, not_before, planned_at)
 VALUES ($1, $5, $2, $6, $7, $8, $9, $3, $3)
--- As in settle_contacts: a place whose contact was cancelled is free.
+-- As in record_outcomes: a place whose contact was cancelled is free.
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
@@ -111,7 +111,7 @@ class AnsweredRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class SettledRows(msgspec.Struct, frozen=True, gc=False):
-    """What settle_contacts.sql writes, in its order of columns."""
+    """What record_outcomes.sql writes, in its order of columns."""
 
     contacts: Sequence[tuple[Any, ...]]
     places: Sequence[tuple[Any, ...]]

@@ -1,5 +1,5 @@
-"""Joins delivery reports with the messages they are about, and starts the next fallback for a
-contact that did not arrive.
+"""Delivery reports: joined with the messages they are about, and requested from channels for sends
+of unknown outcome.
 """
 
 from collections.abc import Sequence
@@ -11,9 +11,11 @@ import structlog
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
+from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.escalation.contacts.outcomes.settle_contacts import resolve_unknown_contact
+from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve_unknown_contact
 from dunwell.contact.escalation.contacts.outcomes.settlement import FallBackNow, decide_late_failure
 from dunwell.contact.escalation.contacts.outcomes.store import (
     AnsweredRow,
@@ -24,8 +26,10 @@ from dunwell.contact.escalation.contacts.outcomes.store import (
 from dunwell.contact.escalation.process import find_process
 from dunwell.contact.escalation.reports.store import (
     ReportedMessage,
+    find_merchants_with_unknown,
     has_failed_before,
     load_reported,
+    load_unknown,
     lock_report,
     note_deliveries,
 )
@@ -34,7 +38,9 @@ from dunwell.contact.escalation.store import load_tried
 from dunwell.contact.escalation.usable_channels import load_usable_channels
 from dunwell.contact.messages.guards.store import free_contact_days
 from dunwell.contact.messages.suppression import suppress
-from dunwell.contact.notices.settled import report_notice_failure
+from dunwell.contact.notices.notice_outcomes import report_notice_failure
+from dunwell.contact.sending.adapters import Adapters
+from dunwell.contact.sending.channel import AskableChannel
 from dunwell.contact.sending.report import ReportOutcome, decide_report
 from dunwell.contact.sending.store import (
     WaitingReport,
@@ -232,3 +238,55 @@ async def sweep_old_reports(resources: Resources) -> int:
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         return await sweep_reports(tx, now - KEPT_FOR, _SET_SIZE)
+
+
+ASK_SECONDS = 30.0
+# Who called it may still be about to hear.
+_OLD_ENOUGH = timedelta(minutes=2)
+_PAGE = 200
+
+
+async def ask_channels(resources: Resources, adapters: Adapters) -> int:
+    """How many were settled."""
+    async with resources.database.connection() as connection:
+        merchant_ids = await find_merchants_with_unknown(connection)
+    settled = 0
+    for merchant_id in merchant_ids:
+        async with resources.database.connection() as connection:
+            merchant = await load_merchant(connection, merchant_id)
+        if merchant is not None:
+            for channel, askable in adapters.list_askable(merchant).items():
+                settled += await _ask(resources, merchant, channel, askable)
+    return settled
+
+
+async def _ask(
+    resources: Resources, merchant: Merchant, channel: Channel, askable: AskableChannel
+) -> int:
+    waiting = await _list_waiting(resources, merchant, channel)
+    if not waiting:
+        return 0
+    try:
+        known = await askable.what_became_of(waiting)
+    except (OSError, Unavailable) as error:
+        log.warning("cannot be asked", channel=channel, error=type(error).__name__)
+        return 0
+    for communication_id, was_sent in known.items():
+        async with resources.database.transaction() as tx:
+            work = Work.open(resources, tx, merchant, SYSTEM)
+            try:
+                await resolve_unknown_contact(work, communication_id, was_sent=was_sent)
+            except InvalidState:
+                log.info("settled meanwhile", communication_id=str(communication_id))
+    return len(known)
+
+
+async def _list_waiting(
+    resources: Resources, merchant: Merchant, channel: Channel
+) -> Sequence[UUID]:
+    """A page of the channel's, the oldest planned first."""
+    before = merchant.now(resources.clock) - _OLD_ENOUGH
+    async with resources.database.connection() as connection:
+        return await load_unknown(
+            connection, merchant.merchant_id, channel=channel, before=before, limit=_PAGE
+        )

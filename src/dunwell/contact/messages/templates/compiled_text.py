@@ -10,9 +10,18 @@ from urllib.parse import quote
 
 from markdown_it.token import Token
 
-from dunwell.contact.messages.formatting import NamedTexts, Values, escape
-from dunwell.contact.messages.mail_blocks import render_items_html, render_items_text, style_button
-from dunwell.contact.messages.placeholders import ITEMS, LANDING_URL, PLACEHOLDER, join_within
+from dunwell.contact.messages.templates.formatting import NamedTexts, Values, escape
+from dunwell.contact.messages.templates.mail_blocks import (
+    render_items_html,
+    render_items_text,
+    style_button,
+)
+from dunwell.contact.messages.templates.placeholders import (
+    ITEMS,
+    LANDING_URL,
+    PLACEHOLDER,
+    join_within,
+)
 
 Form = Literal[
     "TEXT", "HTML", "ADDRESS", "ITEMS_HTML", "ITEMS_TEXT", "LINK_OPEN", "LINK_CLOSE", "LINK_TEXT",

@@ -8,8 +8,7 @@ from typing import Any
 
 from markdown_it.token import Token
 
-from dunwell.contact.messages.mail_blocks import BLOCKS, BOX, BOX_LABEL
-from dunwell.contact.messages.parts import (
+from dunwell.contact.messages.templates.compiled_text import (
     ITEMS_ALONE,
     LANDING_ALONE,
     Part,
@@ -23,7 +22,8 @@ from dunwell.contact.messages.parts import (
     list_words,
     split,
 )
-from dunwell.contact.messages.placeholders import LANDING_URL
+from dunwell.contact.messages.templates.mail_blocks import BLOCKS, BOX, BOX_LABEL
+from dunwell.contact.messages.templates.placeholders import LANDING_URL
 
 _PARAGRAPH = f'<p style="{BLOCKS["p"]}">'
 

@@ -14,14 +14,23 @@ from jinja2 import Template as Frame
 from markupsafe import Markup
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.creditors import list_operator
-from dunwell.contact.messages.facts import CHECK_MASK, CreditorFacts, MessageFacts
-from dunwell.contact.messages.formatting import Values, find_locale, render_line
-from dunwell.contact.messages.gsm import Parts, count_parts, write_plainly
-from dunwell.contact.messages.mail_blocks import BOX, BOX_LABEL, choose_rule_color, style_button
-from dunwell.contact.messages.markdown import Parsed, parse_line, parse_lines, parse_markdown
-from dunwell.contact.messages.parts import Source, fill_within
-from dunwell.contact.messages.placeholders import (
+from dunwell.contact.messages.templates.compiled_text import Source, fill_within
+from dunwell.contact.messages.templates.creditors import list_operator
+from dunwell.contact.messages.templates.facts import CHECK_MASK, CreditorFacts, MessageFacts
+from dunwell.contact.messages.templates.formatting import Values, find_locale, render_line
+from dunwell.contact.messages.templates.mail_blocks import (
+    BOX,
+    BOX_LABEL,
+    choose_rule_color,
+    style_button,
+)
+from dunwell.contact.messages.templates.markdown import (
+    Parsed,
+    parse_line,
+    parse_lines,
+    parse_markdown,
+)
+from dunwell.contact.messages.templates.placeholders import (
     LANDING_URL,
     MAX_MESSAGE_CHARACTERS,
     MAX_TEXT_CHARACTERS,
@@ -29,6 +38,7 @@ from dunwell.contact.messages.placeholders import (
     expand_snippets,
     remove_sentences,
 )
+from dunwell.contact.messages.templates.sms_parts import Parts, count_parts, write_plainly
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 
@@ -36,7 +46,7 @@ from dunwell.platform.text.translation import Language, find_debtor_language
 MAX_PARTS = 10
 # What the logo is called within an e-mail (RFC 2392).
 LOGO_ID = "logo@brand"
-_TEMPLATES = Path(__file__).parent / "templates"
+_TEMPLATES = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,8 +6,8 @@ import hashlib
 import re
 from base64 import b64encode
 
-from dunwell.contact.messages.facts import MessageItem
-from dunwell.contact.messages.formatting import Values, escape, label_item
+from dunwell.contact.messages.templates.facts import MessageItem
+from dunwell.contact.messages.templates.formatting import Values, escape, label_item
 from dunwell.platform.text.colors import is_color, measure_contrast
 
 # Of what is no text (WCAG 2, 1.4.11), and of text.

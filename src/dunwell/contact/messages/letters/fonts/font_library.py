@@ -47,7 +47,7 @@ class FontChoice:
     missing: tuple[str, ...] = ()
 
 
-class FontShelf:
+class FontLibrary:
     """Its folders are read when the first letter needs more than comes along."""
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:

@@ -9,9 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.gsm import count_parts, find_outside, is_written_in_gsm, write_plainly
-from dunwell.contact.messages.markdown import Parsed, has_markup, parse_markdown
-from dunwell.contact.messages.placeholders import (
+from dunwell.contact.messages.templates.markdown import Parsed, has_markup, parse_markdown
+from dunwell.contact.messages.templates.placeholders import (
     GREETING,
     ITEMS,
     ITEMS_CHARACTERS,
@@ -32,7 +31,13 @@ from dunwell.contact.messages.placeholders import (
     measure_expanded,
     remove_sentences,
 )
-from dunwell.contact.messages.rendering import MAX_PARTS
+from dunwell.contact.messages.templates.rendering import MAX_PARTS
+from dunwell.contact.messages.templates.sms_parts import (
+    count_parts,
+    find_outside,
+    is_written_in_gsm,
+    write_plainly,
+)
 from dunwell.core.workflows.definition import Definition, Template, Texts
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.lazy_text import CountText, LazyText

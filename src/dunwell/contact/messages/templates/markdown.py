@@ -14,13 +14,21 @@ from typing import TypeVar
 
 from markdown_it import MarkdownIt
 
-from dunwell.contact.messages.markdown_compilers import (
+from dunwell.contact.messages.templates.compiled_text import (
+    ITEMS_ALONE,
+    Part,
+    find_link,
+    join,
+    mark,
+    split,
+    unmark,
+)
+from dunwell.contact.messages.templates.markdown_compilers import (
     Block,
     HtmlCompiler,
     LetterCompiler,
     TextCompiler,
 )
-from dunwell.contact.messages.parts import ITEMS_ALONE, Part, find_link, join, mark, split, unmark
 
 _Made = TypeVar("_Made")
 _RULES = (

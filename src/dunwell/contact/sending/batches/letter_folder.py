@@ -26,7 +26,7 @@ class LoginRefused(PermissionError):  # noqa: N818 - reads as what happened
     """The server does not let us in."""
 
 
-class Depot(Protocol):
+class LetterFolder(Protocol):
     async def write(self, name: str, content: bytes) -> None:
         """Whole under its name, or not at all: first as `name.part`. A folder that it names below
         the depot is made."""
@@ -61,7 +61,7 @@ class Depot(Protocol):
 @dataclass(frozen=True, slots=True)
 class LetterLine:
     name: str
-    depot: Depot
+    depot: LetterFolder
     batch: BatchRule
     status_format: StatusFormat
     # Where on a sheet what stands: a file of `contact/messages/letters/layouts`.

@@ -15,8 +15,8 @@ from babel.dates import format_date
 from babel.numbers import format_currency, get_currency_precision
 from markupsafe import escape as _escape
 
-from dunwell.contact.messages.facts import ItemType, MessageFacts, MessageItem
-from dunwell.contact.messages.placeholders import (
+from dunwell.contact.messages.templates.facts import ItemType, MessageFacts, MessageItem
+from dunwell.contact.messages.templates.placeholders import (
     GREETING_USED,
     ITEMS,
     LANDING_CODE,

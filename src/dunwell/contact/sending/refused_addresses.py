@@ -1,6 +1,7 @@
 """What a channel's refusal says beside that the message did not leave: an address where nobody is
 reached is suppressed at once, as one of which that is reported later; what is about us is told to
-the operator."""
+the operator.
+"""
 
 from collections.abc import Iterable
 from contextlib import suppress as passing_over

@@ -10,8 +10,13 @@ import base64
 import hmac
 from uuid import UUID
 
-from dunwell.contact.messages.codes import CODE_MASK, derive_code, render_code, unmask_check
-from dunwell.contact.messages.links import TOKEN_MASK
+from dunwell.contact.messages.claim_links import (
+    CODE_MASK,
+    TOKEN_MASK,
+    derive_code,
+    render_code,
+    unmask_check,
+)
 from dunwell.contact.notices.notice import NoticeKind
 from dunwell.platform.crypto import KeyRing
 

@@ -1,5 +1,6 @@
 """Lists of communications, the newest planned first: all of a merchant's, and those of one claim;
-and a single one."""
+and a single one.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

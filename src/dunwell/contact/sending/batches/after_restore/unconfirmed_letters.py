@@ -1,43 +1,42 @@
-"""After a restore: looks for letters that wait among what was released in the time that was lost.
-
-Of each manifest a copy is written beside the letters before it is released (`depot.RELEASED`), and
-stays there when the print service takes the manifest away. A letter whose message is older than the
-end of the loss is put into no batch before those copies were looked at:
-
-    one names it                               it was released; its batch is taken over
-    the print service has spoken of it         it was released
-    none names it, all are there, its files    it goes on
-    none names it, copies may be missing       a person is asked: UNTOLD
-    none names it, its files are not there     a person is asked: GONE
-
-All copies are there if that of the last batch is that the database knew when it was backed up: who
-clears a folder begins with the oldest.
+"""After a restore, letters that may have been released in the time that was lost: found again in
+manifests, or resolved by a person.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import UUID
 
 import structlog
 
+from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.sending.batches.after_restore.store import (
+    Key,
     Loss,
     ask,
     clear,
+    clear_asked,
     find_asked,
     find_doubted,
     find_known,
     find_newest,
     load_loss,
+    mark_gone,
+    mark_released_before,
     save_found,
     save_found_letters,
 )
-from dunwell.contact.sending.batches.depot import RELEASED, LetterLine
+from dunwell.contact.sending.batches.letter_folder import RELEASED, LetterLine
 from dunwell.contact.sending.batches.manifest import (
     ManifestBroken,
     read_manifest,
     read_manifest_name,
 )
 from dunwell.contact.sending.references import read_reference
+from dunwell.contact.sending.report import Reference, Report
+from dunwell.contact.sending.store import save_reports
+from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
 _AT_ONCE = 1_000
@@ -105,3 +104,45 @@ async def _take_over_batch(
         )
     log.info("batch of the lost time taken over", line=line.name, batch=str(batch_id))
     return len(letters) == len(named)
+
+
+GONE = "its files were gone after a restore, and it was not printed"
+
+
+async def resolve_doubted_letters(
+    tx: Connection, actor: Actor, resources: Resources, *,
+    line: str, keys: Sequence[Key], was_released: bool,
+) -> int:  # fmt: skip
+    """Of how many; what somebody else has settled meanwhile stays as it is."""
+    check_right(actor, Right.OPERATE)
+    real_now = resources.clock.now()
+    if was_released:
+        settled = await mark_released_before(tx, line, keys)
+    else:
+        gone = await mark_gone(tx, line, keys)
+        reports = [
+            Report(
+                line=line,
+                provider_id=f"{reference}/gone",
+                state="FAILED",
+                happened_at=real_now,
+                reference=Reference(merchant_id, communication_id),
+                reason=GONE,
+                cause="OTHER",
+                raw=b"",
+            )
+            for merchant_id, communication_id, reference in gone
+        ]
+        await save_reports(tx, reports, real_now=real_now, ids=resources.ids)
+        settled = len(gone) + await clear_asked(tx, line, keys, real_now)
+    if settled:
+        act = InstallationAct(
+            actor_kind=actor.kind,
+            actor_id=actor.actor_id,
+            action="letters.settle",
+            subject=f"line:{line}",
+            after={"released": was_released, "letters": settled},
+            origin=None if actor.origin is None else actor.origin.as_json(),
+        )
+        await save_installation_audit(tx, act, real_now, resources.ids)
+    return settled

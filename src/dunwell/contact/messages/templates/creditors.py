@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dunwell.accounts.installation.operator import Operator
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.messages.facts import CreditorFacts
-from dunwell.contact.messages.formatting import render_line
+from dunwell.contact.messages.templates.facts import CreditorFacts
+from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.platform.errors import MerchantNotConfigured
 from dunwell.platform.text.translation import Language
 

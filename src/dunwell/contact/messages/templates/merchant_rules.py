@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from dunwell.accounts.merchants.configuration import Configuration, find_missing
-from dunwell.contact.messages.placeholders import find_used
+from dunwell.contact.messages.templates.placeholders import find_used
 from dunwell.core.workflows.definition import Definition, Texts, WorkflowContactHours
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.lazy_text import LazyText

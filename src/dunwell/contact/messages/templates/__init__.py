@@ -1,0 +1,1 @@
+"""Templates: placeholders, their values, Markdown, and the rendering and checking of messages."""
