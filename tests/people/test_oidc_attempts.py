@@ -8,7 +8,6 @@ import msgspec
 import pytest
 
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.sessions import sweep_people
 from dunwell.accounts.users.sign_in.limits import MOST_LOST, WINDOW
 from dunwell.accounts.users.sign_in.sign_in import TooOften
 from dunwell.accounts.users.single_sign_on.finish_attempt import (
@@ -18,6 +17,7 @@ from dunwell.accounts.users.single_sign_on.finish_attempt import (
 )
 from dunwell.accounts.users.single_sign_on.provider import Away
 from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
+from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.adapters.oidc.provider import OidcProvider
 from tests.support.durations import JUST
 from tests.support.people import AWAY, HOME, randomness
@@ -145,7 +145,7 @@ async def test_an_attempt_waits_ten_minutes(house: House, late: timedelta, expec
 async def test_attempts_that_nobody_came_back_from_are_removed(house: House) -> None:
     await house.go_there()
     house.clock.advance(timedelta(minutes=10) + JUST)
-    await sweep_people(house.resources)
+    await sweep_user_rows(house.resources)
     assert await house.count("single_sign_on_attempts") == 0
 
 

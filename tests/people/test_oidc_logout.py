@@ -8,10 +8,11 @@ import pytest
 
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sessions.sessions import find_session, sweep_people
+from dunwell.accounts.users.sessions.sessions import find_session
 from dunwell.accounts.users.single_sign_on.let_in import RefusalReason, Unwelcome
 from dunwell.accounts.users.single_sign_on.provider import NotTaken, ToldLogout
 from dunwell.accounts.users.single_sign_on.take_logout import process_logout
+from dunwell.accounts.users.sweep_users import sweep_user_rows
 from tests.people.test_oidc_tokens import by_another_key, keyed_by_the_public_key, unsigned
 from tests.support.durations import JUST
 from tests.support.people import AWAY, a_new_user, join
@@ -154,8 +155,8 @@ async def test_who_went_everywhere_comes_in_with_a_later_token_alone(house: Hous
 async def test_what_was_told_is_kept_for_an_hour(house: House) -> None:
     await tell(house)
     house.clock.advance(timedelta(hours=1))
-    await sweep_people(house.resources)
+    await sweep_user_rows(house.resources)
     assert await house.count("provider_logouts") == 1
     house.clock.advance(JUST)
-    await sweep_people(house.resources)
+    await sweep_user_rows(house.resources)
     assert await house.count("provider_logouts") == 0

@@ -19,7 +19,6 @@ from dunwell.accounts.users.sessions.open_session import (
     find_known_browser,
     render_browser_cookie,
 )
-from dunwell.accounts.users.sessions.sessions import sweep_people
 from dunwell.accounts.users.sign_in.sign_in import (
     CodeOutcome,
     SecondFactorLocked,
@@ -30,6 +29,7 @@ from dunwell.accounts.users.sign_in.sign_in import (
     check_recovery_code,
     check_totp_code,
 )
+from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.operations.alerts.look import check_for_alerts
 from dunwell.operations.alerts.send_mails import send_alarm_mails
@@ -381,7 +381,7 @@ async def test_wrong_codes_are_removed_after_24_hours(
 ) -> None:  # fmt: skip
     await guess(reception, erika, 0)
     clock.advance(age)
-    await sweep_people(resources)
+    await sweep_user_rows(resources)
     assert await rows(reception, "SELECT count(*) FROM wrong_second_factors") == [(left,)]
 
 

@@ -8,9 +8,10 @@ from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, Role
 from dunwell.accounts.users.own_account import SignInChange, change_password, end_own_session
 from dunwell.accounts.users.passwords import PasswordFault, SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sessions.sessions import find_session, list_sessions, sweep_people
+from dunwell.accounts.users.sessions.sessions import find_session, list_sessions
 from dunwell.accounts.users.sign_in.limits import MOST_WRONG
 from dunwell.accounts.users.sign_in.sign_in import Gone, TooOften, WrongSignIn, check_totp_code
+from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.accounts.users.user import SignedIn, UserRoles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
@@ -203,4 +204,4 @@ async def test_sessions_are_removed_after_90_days(
 ) -> None:
     await join(reception, a_new_user())
     clock.advance(timedelta(days=90, hours=8) + late)
-    assert await sweep_people(reception.resources) == removed
+    assert await sweep_user_rows(reception.resources) == removed

@@ -26,7 +26,6 @@ from dunwell.accounts.users.own_account import (
 )
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sessions.sessions import sweep_people
 from dunwell.accounts.users.sign_in.limits import MOST_ASKED, MOST_WRONG
 from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey
 from dunwell.accounts.users.sign_in.sign_in import (
@@ -37,6 +36,7 @@ from dunwell.accounts.users.sign_in.sign_in import (
     check_password,
     check_totp_code,
 )
+from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
@@ -219,7 +219,7 @@ async def test_a_visitor_asks_for_so_many_passkeys_and_no_more(
     assert isinstance(await ask_passkey(with_passkeys, HOME, randomness()), str)
     clock.advance(timedelta(minutes=15))
     assert isinstance(await ask_passkey(with_passkeys, AWAY, randomness()), str)
-    while await sweep_people(with_passkeys.resources):
+    while await sweep_user_rows(with_passkeys.resources):
         pass
     assert await count_challenges(database) == 1
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.accounts.users.sessions.sessions import sweep_people
 from dunwell.accounts.users.sessions.store import MAX_FORMS
+from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.interfaces.portal.render.pages import TEMPLATES
 from dunwell.interfaces.portal.web.stale_forms import is_typed
@@ -190,7 +190,7 @@ async def test_the_values_are_kept_for_a_day_and_ten_minutes_after_they_were_put
         assert _BANNER in (await typist.get(path)).text
     clock.advance(timedelta(minutes=10))
     assert _BANNER not in (await typist.get(path)).text
-    await sweep_people(resources)
+    await sweep_user_rows(resources)
     assert await count_kept(resources) == 0
 
     await typist.send_too_late(path, _PAYMENT)

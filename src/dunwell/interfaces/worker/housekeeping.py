@@ -7,7 +7,7 @@ What counts as outlived is said by the folders whose rows they are.
 from datetime import UTC, datetime
 
 from dunwell.accounts.merchants.sweep import sweep_outdated
-from dunwell.accounts.users.sessions.sessions import sweep_people
+from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.core.events.store import save_spans
 from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.uploads import GRACE, UPLOADS_AT_ONCE, remove_unused_uploads
@@ -26,7 +26,7 @@ class Housekeeping:
     async def run_once(self) -> int:
         """One limited sweep of each kind; how many rows it was, 0 when nothing was left."""
         spans = await self._save_spans()
-        swept = await self._sweep_rows() + await sweep_people(self._resources)
+        swept = await self._sweep_rows() + await sweep_user_rows(self._resources)
         return spans + swept + await self._sweep_uploads()
 
     async def _save_spans(self) -> int:

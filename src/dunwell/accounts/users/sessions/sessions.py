@@ -9,27 +9,18 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.accounts.users.factors.store import remove_challenges, remove_wrong_codes
-from dunwell.accounts.users.sessions.session_rules import REMEMBERED, hash_secret
+from dunwell.accounts.users.sessions.session_rules import hash_secret
 from dunwell.accounts.users.sessions.store import (
     SessionRow,
     forget_devices,
     load_session_user,
     load_sessions,
     load_used_session,
-    remove_expired_forms,
-    remove_sessions,
     save_end,
     save_end_of_all,
 )
-from dunwell.accounts.users.sign_in.second_factor_limit import COUNTED_FOR
-from dunwell.accounts.users.sign_in.store import remove_entries
-from dunwell.accounts.users.single_sign_on.store import remove_left_behind
 from dunwell.accounts.users.user import SignedIn, derive_form_token
 from dunwell.platform.database.database import Connection
-from dunwell.platform.resources import Resources
-
-_ROWS_AT_ONCE = 5000
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,15 +68,3 @@ async def end_all_sessions(
     """How many lasted. but: the one that goes on. The user's other browsers are known no more."""
     await forget_devices(tx, user_id, but=but)
     return await save_end_of_all(tx, user_id, now, but)
-
-
-async def sweep_people(resources: Resources) -> int:
-    """Rows removed; 0 when nothing was left."""
-    now = resources.clock.now()
-    async with resources.database.transaction() as tx:
-        removed = await remove_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)
-        removed += await remove_entries(tx, now, _ROWS_AT_ONCE)
-        removed += await remove_expired_forms(tx, now, _ROWS_AT_ONCE)
-        removed += await remove_wrong_codes(tx, now - COUNTED_FOR, _ROWS_AT_ONCE)
-        removed += await remove_left_behind(tx, now, _ROWS_AT_ONCE)
-        return removed + await remove_challenges(tx, now, _ROWS_AT_ONCE)

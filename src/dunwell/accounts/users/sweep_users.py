@@ -1,0 +1,25 @@
+"""Delete the rows about users that are no longer needed: sessions, sign-ins and single sign-on
+attempts that ended, saved forms, wrong codes and challenges of passkeys.
+"""
+
+from dunwell.accounts.users.factors.store import remove_challenges, remove_wrong_codes
+from dunwell.accounts.users.sessions.session_rules import REMEMBERED
+from dunwell.accounts.users.sessions.store import remove_expired_forms, remove_sessions
+from dunwell.accounts.users.sign_in.second_factor_limit import COUNTED_FOR
+from dunwell.accounts.users.sign_in.store import remove_entries
+from dunwell.accounts.users.single_sign_on.store import remove_left_behind
+from dunwell.platform.resources import Resources
+
+_ROWS_AT_ONCE = 5000
+
+
+async def sweep_user_rows(resources: Resources) -> int:
+    """Delete at most `_ROWS_AT_ONCE` rows of each kind; return how many. 0: nothing is left."""
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        removed = await remove_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)
+        removed += await remove_entries(tx, now, _ROWS_AT_ONCE)
+        removed += await remove_expired_forms(tx, now, _ROWS_AT_ONCE)
+        removed += await remove_wrong_codes(tx, now - COUNTED_FOR, _ROWS_AT_ONCE)
+        removed += await remove_left_behind(tx, now, _ROWS_AT_ONCE)
+        return removed + await remove_challenges(tx, now, _ROWS_AT_ONCE)
