@@ -19,15 +19,15 @@ from bench.ground import Ground
 from bench.merchant import BenchMerchant, make_merchant
 from dunwell.accounts.merchants.actor import operator_actor
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.sessions.open_session import OpenedBy, open_session
 from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
+from dunwell.accounts.users.sessions.sessions import OpenedBy, open_session
 from dunwell.accounts.users.store import save_new_user
 from dunwell.accounts.users.user import NewUser, UserRoles
 from dunwell.accounts.users.user_work import UserWork, Visitor
 from dunwell.cases.assignment.edit_rules import SetDefault, edit_rules_draft
 from dunwell.core.events.store import save_spans
 from dunwell.core.workflows.change_workflow import find_workflow
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current
 from dunwell.platform.database.database import Connection
 

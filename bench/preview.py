@@ -20,8 +20,8 @@ from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.core.workflows.change_workflow import find_workflow
 from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.operations.jobs.previews.run_previews import run_previews
 from dunwell.operations.jobs.previews.start_preview import read_preview, start_preview
 from dunwell.platform.text.yaml_document import parse_yaml

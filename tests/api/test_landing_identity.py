@@ -11,7 +11,7 @@ import msgspec
 import pytest
 from httpx import Response
 
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.contact.sending.references import write_reference
 from tests.browser.judges import follow
 from tests.browser.visit import Visit

@@ -9,8 +9,7 @@ import msgspec
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.current_installation import StandingInstallation
-from dunwell.accounts.installation.installation_file import Installation
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Installation, Operator
 from dunwell.accounts.merchants.configuration import (
     BankAccount,
     Brand,

@@ -14,7 +14,7 @@ from dunwell.contact.messages.suppression import suppress
 from dunwell.core.events.webhooks.endpoint import WantedEndpoint
 from dunwell.core.events.webhooks.endpoints import add_endpoint
 from dunwell.core.workflows.definition import FeeStep
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.operations.jobs.previews.run_previews import run_previews

@@ -11,14 +11,15 @@ import pytest
 from dunwell.accounts.installation.alerts.alert import (
     EVENTS,
     Alarm,
+    Alarms,
     AlertFigures,
     AlertKind,
+    Failing,
     Phase,
     Sign,
     compare,
     decide_phase,
 )
-from dunwell.accounts.installation.alerts.alert_settings import Alarms, Failing
 from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.operations.alerts.mail_words import Telling, describe, write_mail
 from dunwell.operations.alerts.send_mails import choose_lines, find_sender

@@ -5,7 +5,6 @@ import msgspec
 from dunwell.accounts.merchants.audit_fields import FieldClass, find_class
 from dunwell.cases.intake.check_claims import check_claims
 from dunwell.cases.intake.submission import ClaimSubmission
-from dunwell.core.claims.debtor_rows import define_record, list_columns, make_row, read_row
 from dunwell.core.claims.fields import (
     ADDRESS_FIELDS,
     FIELDS,
@@ -13,6 +12,10 @@ from dunwell.core.claims.fields import (
     ContactData,
     DebtorFields,
     DebtorName,
+    define_record,
+    list_columns,
+    make_row,
+    read_row,
 )
 from dunwell.interfaces.api.schemas.claims import Address, Claim
 from dunwell.platform.logging import FIELDS as LOGGED

@@ -44,8 +44,7 @@ from dunwell.contact.notices.notice import (
     decide_limit_to_one,
 )
 from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import Hold, HoldKind, Status, check_new_hold
 from dunwell.core.events.webhooks.retry import FailureHistory, judge_endpoint, plan_next_probe
 from dunwell.interfaces.cli.doctor import check_clocks
 from dunwell.interfaces.landing.entering.tries import Tries, count_wrong, decide_lock
@@ -195,7 +194,7 @@ def _find_last_probe_gap() -> timedelta | None:
 EDGES: Mapping[str, Edge] = {
     "adapters/payments/sandbox/checkout.py _TOLERANCE":
         Edge(timedelta(minutes=5) + JUST, _is_refused_notice, before=False, after=True),
-    "core/claims/holds.py _DEBTORS_INTERVAL": Edge(
+    "core/claims/states.py _DEBTORS_INTERVAL": Edge(
         timedelta(days=30),
         lambda age: _is_taken(
             lambda: check_new_hold(_a_debtors_hold(NOW + age), [_a_debtors_hold(NOW)])

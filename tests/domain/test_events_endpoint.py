@@ -2,7 +2,7 @@ from typing import Literal
 
 import pytest
 
-from dunwell.accounts.installation.webhook_networks import (
+from dunwell.accounts.installation.installation_file import (
     PUBLIC_REACH,
     WebhookNetworks,
     WebhookReach,

@@ -44,7 +44,8 @@ from dunwell.core.claims.searching import search_claims
 from dunwell.core.events.deliveries import delivery_log, replay
 from dunwell.core.events.webhooks import send_test
 from dunwell.core.files import uploads
-from dunwell.core.workflows.drafts import edit_draft, save_draft
+from dunwell.core.workflows.drafts import edit_draft
+from dunwell.core.workflows.drafts import edit_draft as save_draft
 from dunwell.interfaces.landing.entering import typed_codes
 from dunwell.interfaces.landing.objecting import send_drafted
 from dunwell.interfaces.landing.reaching import change_contact

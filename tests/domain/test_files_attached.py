@@ -5,8 +5,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.core.claims.states import ACTIVE, Status
-from dunwell.core.files.attachment import MAX_ATTACHMENTS, check_attachable, check_space
-from dunwell.core.files.upload import render_disposition
+from dunwell.core.files.upload import (
+    MAX_ATTACHMENTS,
+    check_attachable,
+    check_space,
+    render_disposition,
+)
 from dunwell.platform.errors import InvalidState, ValidationError
 
 

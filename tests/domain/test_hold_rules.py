@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
+from dunwell.core.claims.states import Hold, HoldKind, check_new_hold
 from dunwell.platform.errors import InvalidState, ValidationError
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)

@@ -12,8 +12,7 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.modalities.instalments import Instalment, cover, plan_instalments
 from dunwell.cases.modalities.modality import HOLDS, Modality, ModalityState, ModalityType
 from dunwell.cases.payments.requests.request_states import RequestState
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.interfaces.landing.session.facts import (
     HoldFacts,
     PageClaim,

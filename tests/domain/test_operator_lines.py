@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.contact.messages.templates.creditors import list_operator, write_operator
 from dunwell.contact.messages.templates.rendering import render_email
 from dunwell.core.workflows.definition import EmailTemplate

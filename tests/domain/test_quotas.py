@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.credentials.quotas import (
+from dunwell.accounts.merchants.credentials.credential import (
     decide_block,
     decide_granted,
     minute_of,

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.merchants import list_audit, set_up_merchant
+from dunwell.accounts.merchants import audit_log as list_audit
+from dunwell.accounts.merchants import set_up_merchant
 from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import (
     COMMAND_LINE,
@@ -42,7 +43,8 @@ from dunwell.contact.messages import suppression
 from dunwell.core.events.deliveries import replay
 from dunwell.core.events.webhooks import endpoints
 from dunwell.core.workflows import change_workflow
-from dunwell.core.workflows.drafts import publish_draft, save_draft
+from dunwell.core.workflows.drafts import edit_draft as save_draft
+from dunwell.core.workflows.drafts import publish_draft
 from dunwell.operations.sandbox import advance_clock
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.http.addresses import name_network

@@ -13,7 +13,7 @@ from dunwell.accounts.installation.installation_file import (
 )
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule, RoleName
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.single_sign_on.let_in import choose_rules, decide_place
+from dunwell.accounts.users.single_sign_on.identities import choose_rules, decide_place
 from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.errors import ValidationError
 

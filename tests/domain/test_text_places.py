@@ -3,7 +3,7 @@
 import pytest
 
 from dunwell.core.workflows.definition import Template
-from dunwell.core.workflows.text_places import (
+from dunwell.core.workflows.texts import (
     TextPlace,
     Written,
     list_places,

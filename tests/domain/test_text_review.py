@@ -13,7 +13,7 @@ from dunwell.cases.rollout.texts.edit_text import (
 from dunwell.cases.rollout.texts.grid import Cell, lay_out_texts
 from dunwell.contact.messages.templates.merchant_rules import find_forbidden_words
 from dunwell.contact.messages.templates.template_faults import find_template_faults
-from dunwell.core.workflows.text_places import TextPlace, Written, list_places, replace_text
+from dunwell.core.workflows.texts import TextPlace, Written, list_places, replace_text
 from tests.support.merchants import CONFIGURATION
 from tests.support.texts import a_texts_definition
 

@@ -10,8 +10,8 @@ import pytest
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.contacts.store import lease_contacts
 from dunwell.contact.escalation.engine import Engine
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.heartbeat import begin_lease

@@ -11,8 +11,7 @@ from dunwell.accounts.merchants.configuration import Disputes
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

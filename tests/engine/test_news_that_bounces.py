@@ -12,7 +12,7 @@ from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.notices.notice_outcomes import report_notice_failure, sweep_notices
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

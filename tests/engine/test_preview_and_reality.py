@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.cases.rollout.preview.effects import Outlook, PreviewScope
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot

@@ -12,9 +12,9 @@ from dunwell.cases.intake.create_claims import create_claims
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome, Temporary
 from dunwell.core.claims.claim_holds import expire_holds, lift_hold, open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.operations.sandbox.advance_clock import advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

@@ -13,7 +13,7 @@ from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.operations.sandbox.advance_clock import Advance, advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

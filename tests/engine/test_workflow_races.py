@@ -18,9 +18,8 @@ from dunwell.core.workflows.change_workflow import (
     deactivate_workflow,
     rename_workflow,
 )
-from dunwell.core.workflows.drafts.edit_draft import new_draft
+from dunwell.core.workflows.drafts.edit_draft import new_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError

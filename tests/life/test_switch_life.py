@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.life.test_life import START, STEPS

@@ -14,11 +14,10 @@ from dunwell.accounts.users.accept_invitation import (
     find_invitation,
     join_with_app,
 )
-from dunwell.accounts.users.change_user import change_place
-from dunwell.accounts.users.invite_user import invite_first_admin, set_break_glass
+from dunwell.accounts.users.manage_users import change_place, invite_first_admin, set_break_glass
 from dunwell.accounts.users.own_account import SignInChange, change_password
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
+from dunwell.accounts.users.sessions.sessions import OpenedBy, OpenedSession
 from dunwell.accounts.users.sign_in.sign_in import (
     Gone,
     SignInEntry,
@@ -26,7 +25,7 @@ from dunwell.accounts.users.sign_in.sign_in import (
     check_password,
     check_totp_code,
 )
-from dunwell.accounts.users.single_sign_on.link_identity import link_identity
+from dunwell.accounts.users.single_sign_on.identities import link_identity
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import UserRoles
 from dunwell.operations.keys.installation_seals import seal_installation

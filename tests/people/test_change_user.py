@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.rights import Right, Role
-from dunwell.accounts.users.change_user import change_place, end_user
+from dunwell.accounts.users.manage_users import change_place, end_user
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sign_in.sign_in import WrongSignIn, check_password
 from dunwell.accounts.users.store import list_users, load_user

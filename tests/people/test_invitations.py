@@ -14,14 +14,14 @@ from dunwell.accounts.users.accept_invitation import (
     find_invitation,
     join_with_app,
 )
-from dunwell.accounts.users.invite_user import (
+from dunwell.accounts.users.manage_users import (
     RANDOM_BYTES,
     invite_first_admin,
     invite_user,
     reset_user,
 )
 from dunwell.accounts.users.passwords import PasswordFault, SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.accounts.users.sign_in.sign_in import (
     Gone,
     WrongSignIn,

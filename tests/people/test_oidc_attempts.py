@@ -10,13 +10,13 @@ import pytest
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sign_in.limits import MOST_LOST, WINDOW
 from dunwell.accounts.users.sign_in.sign_in import TooOften
-from dunwell.accounts.users.single_sign_on.finish_attempt import (
+from dunwell.accounts.users.single_sign_on.provider import Away
+from dunwell.accounts.users.single_sign_on.sign_on import (
     CameIn,
     SignOnFailure,
     finish_attempt,
+    start_attempt,
 )
-from dunwell.accounts.users.single_sign_on.provider import Away
-from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
 from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.adapters.oidc.provider import OidcProvider
 from tests.support.durations import JUST

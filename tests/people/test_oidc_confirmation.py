@@ -9,13 +9,14 @@ import pytest
 
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.confirm_session import is_confirmed
-from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.single_sign_on.finish_attempt import (
+from dunwell.accounts.users.sessions.sessions import OpenedSession
+from dunwell.accounts.users.single_sign_on.sign_on import (
     CameIn,
     ConfirmationEnded,
     ConfirmationFailure,
+    StartedSignOn,
+    start_attempt,
 )
-from dunwell.accounts.users.single_sign_on.start_attempt import StartedSignOn, start_attempt
 from dunwell.accounts.users.user import SignedIn
 from tests.people.test_sessions import require
 from tests.support.people import HOME, randomness

@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, SignOnFailure
 from dunwell.accounts.users.single_sign_on.provider import Away
+from dunwell.accounts.users.single_sign_on.sign_on import CameIn, SignOnFailure
 from tests.support.durations import JUST
 from tests.support.scripted_provider import a_key, sign
 from tests.support.single_sign_on import House, a_house

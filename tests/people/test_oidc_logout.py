@@ -7,11 +7,13 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sessions.sessions import find_session
-from dunwell.accounts.users.single_sign_on.let_in import RefusalReason, Unwelcome
+from dunwell.accounts.users.sessions.sessions import OpenedSession, find_session
+from dunwell.accounts.users.single_sign_on.identities import (
+    RefusalReason,
+    Unwelcome,
+    process_logout,
+)
 from dunwell.accounts.users.single_sign_on.provider import NotTaken, ToldLogout
-from dunwell.accounts.users.single_sign_on.take_logout import process_logout
 from dunwell.accounts.users.sweep_users import sweep_user_rows
 from tests.people.test_oidc_tokens import by_another_key, keyed_by_the_public_key, unsigned
 from tests.support.durations import JUST

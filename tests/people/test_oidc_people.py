@@ -9,20 +9,17 @@ import pytest
 
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule
 from dunwell.accounts.merchants.rights import Right, Role
-from dunwell.accounts.users.change_user import change_place, end_user
-from dunwell.accounts.users.invite_user import reset_user
+from dunwell.accounts.users.manage_users import change_place, end_user, reset_user
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sessions.sessions import find_session
+from dunwell.accounts.users.sessions.sessions import OpenedSession, find_session
 from dunwell.accounts.users.sign_in.sign_in import (
     Gone,
     WrongSignIn,
     check_password,
     check_totp_code,
 )
-from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, SignOnFailure
-from dunwell.accounts.users.single_sign_on.let_in import RefusalReason, Unwelcome
-from dunwell.accounts.users.single_sign_on.link_identity import link_identity
+from dunwell.accounts.users.single_sign_on.identities import RefusalReason, Unwelcome, link_identity
+from dunwell.accounts.users.single_sign_on.sign_on import CameIn, SignOnFailure
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import User, UserRoles
 from dunwell.operations.jobs.runner import find_rights

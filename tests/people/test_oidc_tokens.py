@@ -10,7 +10,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.single_sign_on.finish_attempt import CameIn, SignOnFailure
+from dunwell.accounts.users.single_sign_on.sign_on import CameIn, SignOnFailure
 from tests.support.scripted_provider import (
     CLIENT_ID,
     CLIENT_SECRET,

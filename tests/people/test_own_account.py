@@ -29,7 +29,7 @@ from dunwell.accounts.users.own_account import (
     remove_own_factor,
 )
 from dunwell.accounts.users.passwords import Passwords, SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.accounts.users.sign_in.sign_in import WrongSignIn, check_recovery_code, check_totp_code
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing

@@ -23,7 +23,7 @@ from dunwell.accounts.users.own_account import (
     check_own_password,
 )
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
+from dunwell.accounts.users.sessions.sessions import OpenedBy, OpenedSession
 from dunwell.accounts.users.sign_in.limits import MOST_WRONG
 from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey, sign_in_with_passkey
 from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn, check_password

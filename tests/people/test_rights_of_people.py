@@ -10,10 +10,10 @@ from dunwell.accounts import users as people
 from dunwell.accounts.users.user_work import UserWork
 
 _ASKING = {
-    "invite_user.set_break_glass", "single_sign_on.link_identity.link_identity",
-    "change_user.change_place", "change_user.end_sessions", "change_user.end_user",
-    "change_user.reset_other",
-    "invite_user.invite_first_admin", "invite_user.invite_user", "invite_user.reset_user",
+    "manage_users.set_break_glass", "single_sign_on.identities.link_identity",
+    "manage_users.change_place", "manage_users.end_sessions", "manage_users.end_user",
+    "manage_users.reset_other",
+    "manage_users.invite_first_admin", "manage_users.invite_user", "manage_users.reset_user",
 }  # fmt: skip
 _OF_ONESELF = {
     "sessions.confirm_session.find_confirmation_ways", "factors.recovery_codes.find_made_codes",
@@ -25,13 +25,14 @@ _OF_ONESELF = {
     "factors.set_up_factor.start_passkey",
 }  # fmt: skip
 _BEHIND_ONE_THAT_ASKED_OR_PROVED = {
-    "accept_invitation.enrol_passkey", "audit.save_people_audit", "audit.save_refused_sign_in",
-    "sessions.confirm_session.record_confirmation", "invite_user.check_merchants",
-    "invite_user.require_user", "sessions.open_session.open_session",
+    "accept_invitation.enrol_passkey", "user_work.save_people_audit",
+    "user_work.save_refused_sign_in",
+    "sessions.confirm_session.record_confirmation", "manage_users.check_merchants",
+    "manage_users.require_user", "sessions.sessions.open_session",
     "sign_in.passkey_sign_in.find_passkey_user",
     "sign_in.local_sign_in.report_break_glass", "user_mails.mail_user",
-    "sign_in.second_factor_limit.is_code_accepted", "sign_in.second_factor_limit.record_wrong_code",
-    "single_sign_on.let_in.admit_user",
+    "sign_in.limits.is_code_accepted", "sign_in.limits.record_wrong_code",
+    "single_sign_on.identities.admit_user",
 }  # fmt: skip
 
 

@@ -11,10 +11,10 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.users.accept_invitation import find_invitation
-from dunwell.accounts.users.invite_user import RANDOM_BYTES, reset_user
+from dunwell.accounts.users.manage_users import RANDOM_BYTES, reset_user
 from dunwell.accounts.users.own_account import SignInChange, change_password
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.open_session import (
+from dunwell.accounts.users.sessions.sessions import (
     OpenedSession,
     find_known_browser,
     render_browser_cookie,

@@ -7,8 +7,7 @@ import pytest
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, Role
 from dunwell.accounts.users.own_account import SignInChange, change_password, end_own_session
 from dunwell.accounts.users.passwords import PasswordFault, SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sessions.sessions import find_session, list_sessions
+from dunwell.accounts.users.sessions.sessions import OpenedSession, find_session, list_sessions
 from dunwell.accounts.users.sign_in.limits import MOST_WRONG
 from dunwell.accounts.users.sign_in.sign_in import Gone, TooOften, WrongSignIn, check_totp_code
 from dunwell.accounts.users.sweep_users import sweep_user_rows

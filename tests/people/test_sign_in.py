@@ -6,8 +6,8 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.users.passwords import Passwords, SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession
 from dunwell.accounts.users.sessions.session_rules import hash_secret
+from dunwell.accounts.users.sessions.sessions import OpenedBy, OpenedSession
 from dunwell.accounts.users.sign_in.limits import MOST_WRONG
 from dunwell.accounts.users.sign_in.sign_in import (
     Gone,

@@ -8,9 +8,9 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.change_user import end_sessions
 from dunwell.accounts.users.factors.set_up_factor import confirm_app, find_started_app, start_app
 from dunwell.accounts.users.factors.totp import SECRET_BYTES
+from dunwell.accounts.users.manage_users import end_sessions
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sign_in.sign_in import Gone, check_totp_code
 from dunwell.accounts.users.user import UserRoles

@@ -16,7 +16,7 @@ from dunwell.accounts.users.accept_invitation import (
     join_with_app,
 )
 from dunwell.accounts.users.factors import store as factors_store
-from dunwell.accounts.users.invite_user import RANDOM_BYTES, reset_user
+from dunwell.accounts.users.manage_users import RANDOM_BYTES, reset_user
 from dunwell.accounts.users.own_account import (
     SignInChange,
     change_password,
@@ -25,7 +25,7 @@ from dunwell.accounts.users.own_account import (
     read_account,
 )
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.accounts.users.sign_in.limits import MOST_ASKED, MOST_WRONG
 from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey
 from dunwell.accounts.users.sign_in.sign_in import (

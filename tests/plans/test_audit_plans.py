@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.audit_log import AuditFilter
-from dunwell.accounts.merchants.list_audit import list_audit
+from dunwell.accounts.merchants.audit_log import list_audit
 from dunwell.platform.resources import Resources
 from tests.plans.test_list_plans import explained, fill
 from tests.support.webhooks import Outbox, an_outbox

@@ -28,12 +28,11 @@ from dunwell.contact.messages.communications.list_communications import (
     list_communications,
 )
 from dunwell.contact.messages.suppression import SuppressionFilter, list_suppressions
-from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey, count_claims, list_claims
 from dunwell.core.claims.lists.store import FEW, ClaimFilter
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.operations.explanation.overview import read_waiting
 from dunwell.operations.jobs.read_jobs import list_jobs
 from dunwell.platform.database.listed_table import BUDGET

@@ -13,7 +13,7 @@ from dunwell.cases.assignment.rules_draft import publish_rules_draft, save_rules
 from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
 from dunwell.cases.disputes.response_templates import add_answer_text
 from dunwell.core.workflows.change_workflow import deactivate_workflow
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources

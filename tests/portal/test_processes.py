@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.platform.resources import Resources

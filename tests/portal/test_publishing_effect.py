@@ -15,7 +15,7 @@ from dunwell.cases.rollout.preview.effects import DEFAULT_DAYS, PreviewScope
 from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
 from dunwell.cases.rollout.preview.preview_draft import PreviewView, preview_draft, view_preview
 from dunwell.core.workflows.change_workflow import find_workflow
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.operations.jobs.previews.run_previews import run_previews
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot

@@ -22,7 +22,7 @@ from tests.support.portal_world import PortalWorld, a_portal_world
 _ROOT = Path(dunwell.__file__).parent
 _TEXT_CHECKS = (
     "contact/messages/templates/template_faults.py", "contact/messages/templates/merchant_rules.py",
-    "contact/messages/templates/merchant_rules.py", "core/workflows/text_rules.py",
+    "contact/messages/templates/merchant_rules.py", "core/workflows/texts.py",
 )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dunwell.core.workflows.store import load_draft
-from dunwell.core.workflows.text_places import TextPlace, Written, read_text
+from dunwell.core.workflows.texts import TextPlace, Written, read_text
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
 from tests.support.portal_world import MARKUP

@@ -6,8 +6,7 @@ import pytest
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.disputes.reasons import KNOWN_NAMES
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.interfaces.portal.render import labels
 
 

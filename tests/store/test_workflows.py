@@ -9,9 +9,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.edit_draft import discard_draft, new_draft
+from dunwell.core.workflows.drafts.edit_draft import discard_draft, new_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import (
     load_current,
     load_draft,

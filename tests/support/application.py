@@ -14,7 +14,7 @@ from argon2 import PasswordHasher
 from starlette.applications import Starlette
 from starlette.routing import BaseRoute
 
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.accounts.users.passwords import Passwords
 from dunwell.cases.payments.provider import PaymentProvider
 from dunwell.contact.sending.adapters import Adapters

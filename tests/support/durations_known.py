@@ -77,10 +77,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "interfaces/cli/findings/installation.py _MOST_SKEW_SECONDS": (
         "tests/people/test_oidc_doctor.py::test_clocks_may_differ_by_half_a_minute",
     ),
-    "accounts/users/single_sign_on/start_attempt.py ATTEMPT_LASTS": (
+    "accounts/users/single_sign_on/sign_on.py ATTEMPT_LASTS": (
         "tests/people/test_oidc_attempts.py::test_an_attempt_waits_ten_minutes",
     ),
-    "accounts/users/single_sign_on/take_logout.py LOGOUT_KEPT": (
+    "accounts/users/single_sign_on/identities.py LOGOUT_KEPT": (
         "tests/people/test_oidc_logout.py::test_what_was_told_is_kept_for_an_hour",
     ),
     "cases/assignment/preview_rules.py LOOKS_BACK": (
@@ -362,25 +362,25 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more"
         ),
     ),
-    "accounts/users/invite_user.py LINK_LASTS": (
+    "accounts/users/manage_users.py LINK_LASTS": (
         "tests/people/test_invitations.py::test_a_link_lasts_72_hours",
     ),
     "accounts/users/sessions/confirm_session.py CONFIRMED_FOR": (
         "tests/portal/test_confirmations.py::test_a_sign_in_confirms_a_session_for_ten_minutes",
     ),
-    "accounts/users/single_sign_on/finish_attempt.py CLOCK_LEEWAY": (
+    "accounts/users/single_sign_on/sign_on.py CLOCK_LEEWAY": (
         (
             "tests/people/test_oidc_confirmation.py"
             "::test_the_token_must_say_that_its_user_has_just_signed_in"
         ),
     ),
-    "accounts/users/sessions/open_session.py TRUSTED_FOR": (
+    "accounts/users/sessions/sessions.py TRUSTED_FOR": (
         (
             "tests/people/test_second_factor_limit.py"
             "::test_a_browser_of_the_last_30_days_still_signs_in"
         ),
     ),
-    "accounts/users/sign_in/second_factor_limit.py COUNTED_FOR": (
+    "accounts/users/sign_in/limits.py COUNTED_FOR": (
         "tests/people/test_second_factor_limit.py::test_wrong_codes_are_counted_for_24_hours",
     ),
     "accounts/users/sign_in/passkey_sign_in.py CHALLENGE_LASTS": (

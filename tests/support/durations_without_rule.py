@@ -106,7 +106,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/landing/session/details.py PREVIEW": "the made-up end of a made-up session",
     "interfaces/landing/telling/tell_occasions.py TELL_SECONDS": _PAUSE,
     "platform/database/lists.py _MARGIN": _BOUND,
-    "accounts/merchants/credentials/quotas.py seconds_to_next_minute": _UNIT,
+    "accounts/merchants/credentials/credential.py seconds_to_next_minute": _UNIT,
     "contact/messages/guards/guards.py _ONE_DAY": _UNIT,
     "contact/messages/ledger/store.py PATIENCE_SECONDS": _PATIENCE,
     "contact/messages/letters/printer.py _PATIENCE_SECONDS": _PATIENCE,

@@ -29,8 +29,8 @@ from dunwell.contact.sending.channel import Accepted, Message, Outcome
 from dunwell.core.claims.claim_holds import expire_holds
 from dunwell.core.claims.read_claim import ClaimView, read_claim
 from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_current
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.clock import MovableClock

@@ -4,8 +4,9 @@ the same rows cannot try, with what does.
 
 from collections.abc import Mapping, Sequence
 
-from dunwell.accounts.installation import audit_log, secrets
+from dunwell.accounts.installation import audit_log
 from dunwell.accounts.installation import store as installation_store
+from dunwell.accounts.installation import store as secrets
 from dunwell.accounts.installation.alerts import store as alerts_store
 from dunwell.accounts.merchants import find_merchants, sweep
 from dunwell.accounts.merchants import store as merchants_store
@@ -213,8 +214,8 @@ NOT_ONE_MERCHANTS = _name({
         operations_alerts_store._SAVE_TELLINGS,
         operations_alerts_store._TAKE_TURN,
         mail_store._LOAD, mail_store._SAVE,
-        secrets._LOAD, secrets._REMOVE,
-        secrets._SAVE,
+        secrets._LOAD_SECRETS, secrets._DELETE_OTHER_SECRETS,
+        secrets._SAVE_SECRETS,
         installation_store._FIND_USERS, installation_store._FIND_WAITING,
         sending_store._COUNT_STRANGE,
         sending_store._LOCK, sending_store._TAKE,

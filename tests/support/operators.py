@@ -4,7 +4,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 
 AGENCY_DOCUMENT: dict[str, Any] = {
     "role": "AGENCY",

@@ -13,10 +13,10 @@ from dunwell.accounts.merchants.actor import operator_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.accept_invitation import Joining, find_invitation, join_with_app
 from dunwell.accounts.users.factors.recovery_codes import find_made_codes
-from dunwell.accounts.users.invite_user import RANDOM_BYTES, Invitation, invite_user
+from dunwell.accounts.users.manage_users import RANDOM_BYTES, Invitation, invite_user
 from dunwell.accounts.users.passwords import Passwords, SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
+from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.accounts.users.sign_in.sign_in import (
     GivenCode,
     SignInEntry,

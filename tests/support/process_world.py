@@ -18,11 +18,10 @@ from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.core.claims.claim_holds import expire_holds, lift_hold, open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.core.workflows.change_workflow import activate_workflow, deactivate_workflow
-from dunwell.core.workflows.drafts.edit_draft import discard_draft
+from dunwell.core.workflows.drafts.edit_draft import discard_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.errors import InvalidState
 from tests.support.gated_channels import GatedChannel, Post

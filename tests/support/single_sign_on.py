@@ -13,16 +13,17 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider, SignIn
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.single_sign_on.finish_attempt import (
+from dunwell.accounts.users.sessions.sessions import OpenedSession
+from dunwell.accounts.users.single_sign_on.identities import Unwelcome
+from dunwell.accounts.users.single_sign_on.sign_on import (
     CameIn,
     ConfirmationEnded,
     Returned,
     SignOnFailure,
+    StartedSignOn,
     finish_attempt,
+    start_attempt,
 )
-from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
-from dunwell.accounts.users.single_sign_on.start_attempt import StartedSignOn, start_attempt
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.adapters.oidc.provider import OidcProvider
 from dunwell.platform.clock import MovableClock

@@ -9,7 +9,7 @@ from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import Revision, save_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup, Configuration
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources

@@ -12,7 +12,7 @@ from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
 from dunwell.cases.payments.provider import Failed, Pending
 from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

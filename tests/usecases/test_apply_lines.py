@@ -14,7 +14,7 @@ from dunwell.accounts.installation.apply_installation import (
 )
 from dunwell.accounts.installation.current_installation import StandingInstallation
 from dunwell.accounts.installation.installation_file import check_installation, is_installation
-from dunwell.accounts.installation.secrets import load_secrets
+from dunwell.accounts.installation.store import load_secrets
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.operations.onboarding.apply import apply_file
 from dunwell.platform.crypto import KeyRing

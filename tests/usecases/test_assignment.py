@@ -12,7 +12,7 @@ from dunwell.cases.assignment.decision import AssignedWorkflow, AssignmentFailur
 from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.assignment.store import load_rules
 from dunwell.contact.escalation.engine import Engine
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound

@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
-from dunwell.accounts.merchants.list_audit import list_audit
+from dunwell.accounts.merchants.audit_log import list_audit
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, Right
 from dunwell.accounts.merchants.set_up_merchant import change_configuration
 from dunwell.cases.intake.change_contact_data import change_contact_data

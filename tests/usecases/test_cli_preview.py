@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine, Done

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.credentials.access import Access
+from dunwell.accounts.merchants.credentials.credential import Access
 from dunwell.accounts.merchants.credentials.credentials import (
     create_credential,
     revoke_credential,

@@ -11,8 +11,7 @@ from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

@@ -11,9 +11,8 @@ from dunwell.cases.rollout.delete_workflow import drop_draft
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
-from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft
+from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import ChangesUnseen
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.drafts.store import load_open_changes, load_published_changes
 from dunwell.core.workflows.store import load_draft
 from dunwell.core.workflows.versions.parts import list_parts

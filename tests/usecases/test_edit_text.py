@@ -8,7 +8,7 @@ import pytest
 from dunwell.cases.rollout.texts.edit_text import edit_text
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.store import load_draft
-from dunwell.core.workflows.text_places import TextPlace, Written, read_text
+from dunwell.core.workflows.texts import TextPlace, Written, read_text
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import EditConflict
 from dunwell.platform.resources import Resources

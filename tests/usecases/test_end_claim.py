@@ -8,8 +8,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.resources import Resources

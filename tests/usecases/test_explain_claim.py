@@ -10,7 +10,7 @@ from dunwell.cases.assignment.rules import Rule, RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.core.workflows.definition import Condition, IntegerBounds
 from dunwell.operations.explanation.explain_claim import explain_claim
 from dunwell.operations.explanation.views import ClaimExplanation, ExplainedNextContact, write_plain

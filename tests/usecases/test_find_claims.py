@@ -6,10 +6,9 @@ import pytest
 
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.core.claims.claim_holds import pause_claim
-from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.lists.list_claims import NO_FILTER, list_claims
 from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import ValidationError

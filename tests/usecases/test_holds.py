@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

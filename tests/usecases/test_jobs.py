@@ -9,12 +9,11 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.accounts.users.change_user import end_user
+from dunwell.accounts.users.manage_users import end_user
 from dunwell.accounts.users.user import UserRoles
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.operations.jobs import run_jobs as running
 from dunwell.operations.jobs import runner
 from dunwell.operations.jobs.act import act_on_claims

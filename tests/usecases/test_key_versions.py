@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.list_audit import list_installation_audit
+from dunwell.accounts.merchants.audit_log import list_installation_audit
 from dunwell.core.events.webhooks.endpoint_secrets import open_authorization, open_secret
 from dunwell.core.events.webhooks.endpoints import load_endpoints
 from dunwell.core.files.storage import Storage

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dunwell.cases.rollout.publish_workflow import publish_workflow
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

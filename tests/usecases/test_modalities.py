@@ -7,7 +7,7 @@ import pytest
 from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.cases.modalities.modality import EndReason, ModalityState, ModalityType
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

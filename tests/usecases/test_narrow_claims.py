@@ -5,11 +5,10 @@ from datetime import timedelta
 import pytest
 
 from dunwell.core.claims.claim_holds import open_hold, pause_claim
-from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.lists import store as lists_store
 from dunwell.core.claims.lists.list_claims import CLAIMS, count_claims, list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources

@@ -7,7 +7,7 @@ import pytest
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import open_hold, pause_claim, resume_claim
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

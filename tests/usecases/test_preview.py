@@ -21,9 +21,9 @@ from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Accepted
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.core.workflows.change_workflow import find_workflow
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot

@@ -18,7 +18,7 @@ from dunwell.cases.rollout.preview.foresee_costs import foresee_costs, prepare_c
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.workflows.change_workflow import find_workflow
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import InsufficientScope

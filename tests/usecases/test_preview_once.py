@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_draft
 from dunwell.operations.jobs.job import BackgroundJob
 from dunwell.operations.jobs.previews import run_previews

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.list_audit import list_installation_audit
+from dunwell.accounts.merchants.audit_log import list_installation_audit
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import resume_claim
 from dunwell.operations.recovery.hold import REASON, resume, wait_until_resumed

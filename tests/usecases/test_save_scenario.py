@@ -8,7 +8,7 @@ import pytest
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.cases.rollout.scenarios.save_scenario import SavedScenario, save_scenario
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import load_current, load_newest
 from dunwell.core.workflows.versions.versions import ScenarioVersion

@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import (
     credential_actor,
     user_actor,
 )
-from dunwell.accounts.merchants.credentials.access import Credential
+from dunwell.accounts.merchants.credentials.credential import Credential
 from dunwell.accounts.merchants.credentials.credentials import (
     allow_credential,
     create_credential,

@@ -15,8 +15,7 @@ from dunwell.cases.payments.provider import (
     Succeeded,
 )
 from dunwell.cases.payments.requests.request_states import LOAD_RECEIPT, RequestState
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Row
 from dunwell.platform.errors import NotFound

@@ -15,7 +15,7 @@ from dunwell.cases.rollout.scenarios.switch_to_workflows import (
     SwitchedScenario,
     switch_to_workflows,
 )
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import load_current
 from dunwell.platform.clock import MovableClock

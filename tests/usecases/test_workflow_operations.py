@@ -22,9 +22,8 @@ from dunwell.core.workflows.change_workflow import (
     rename_workflow,
 )
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.edit_draft import new_draft
+from dunwell.core.workflows.drafts.edit_draft import new_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.clock import MovableClock

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 import msgspec
 
-from dunwell.accounts.installation.alerts.alert_settings import find_line_faults
+from dunwell.accounts.installation.alerts.alert import find_line_faults
 from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
 from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine, locate
 from dunwell.accounts.installation.installation_file import (
@@ -16,14 +16,16 @@ from dunwell.accounts.installation.installation_file import (
     list_secret_files,
     merge,
 )
-from dunwell.accounts.installation.secrets import delete_other_secrets, load_secrets, save_secrets
 from dunwell.accounts.installation.store import (
     Revision,
+    delete_other_secrets,
     find_lines_with_letters,
     find_users_of_lines,
     load_installation,
+    load_secrets,
     lock_installation,
     save_installation,
+    save_secrets,
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import EditConflict, Fault, ValidationError

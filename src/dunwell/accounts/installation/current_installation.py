@@ -8,10 +8,9 @@ from contextlib import asynccontextmanager
 import structlog
 
 from dunwell.accounts.installation.delivery_providers import Line
-from dunwell.accounts.installation.operator import Operator
-from dunwell.accounts.installation.secrets import load_secrets
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.accounts.installation.single_sign_on_settings import SignIn
-from dunwell.accounts.installation.store import load_installation, note_forwarders
+from dunwell.accounts.installation.store import load_installation, load_secrets, note_forwarders
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.http.addresses import Proxies, is_forbidden
 from dunwell.platform.resources import Resources

@@ -1,27 +1,151 @@
-"""The installation file as a value, and everything wrong with one (CONTRACT 15). Pure."""
+"""The installation file as a value, with the operator and the networks of webhooks, and all faults
+of one (CONTRACT 15). Pure.
+"""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from ipaddress import ip_network
-from typing import Any
+from typing import Annotated, Any, Literal
 
 import msgspec
+from msgspec import Meta
 
-from dunwell.accounts.installation.alerts.alert_settings import Alarms, find_alarm_faults
+from dunwell.accounts.installation.alerts.alert import Alarms, find_alarm_faults
 from dunwell.accounts.installation.delivery_providers import (
     Line,
     LineName,
+    LinePart,
+    Text,
     find_line_faults,
     list_line_secrets,
 )
-from dunwell.accounts.installation.operator import Operator
 from dunwell.accounts.installation.single_sign_on_settings import SignIn, find_sign_in_faults
-from dunwell.accounts.installation.webhook_networks import (
-    WebhookNetworks,
-    find_webhook_network_faults,
-)
 from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.http.addresses import Network, is_never_granted
 from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
 from dunwell.platform.text.texts import find_unprintable, is_email_address
+
+# The creditors' own service, or an agency that collects for them.
+Role = Literal["OWN", "AGENCY"]
+TextLine = Annotated[str, Meta(min_length=1, max_length=255)]
+# Several lines.
+TextBlock = Annotated[str, Meta(min_length=1, max_length=2_000)]
+
+
+class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True):
+    pass
+
+
+class OperatorLegal(_Part, frozen=True):
+    """As a creditor's, with those who represent it; a sole trader names the owner."""
+
+    name: TextLine
+    address: TextBlock
+    representatives: Annotated[list[TextLine], Meta(min_length=1)]
+    register: TextLine | None = None
+    supervisory_authority: TextLine | None = None
+    vat_id: TextLine | None = None
+
+
+class OperatorContact(_Part, frozen=True):
+    email: TextLine
+    phone: TextLine | None = None
+    hours: TextLine | None = None
+
+
+class Registration(_Part, frozen=True):
+    """Of a debt collector: its number, and the authority that looks after it, with its address and
+    how it is reached electronically."""
+
+    number: TextLine
+    authority: TextBlock
+
+
+class Operator(_Part, frozen=True):
+    role: Role
+    legal: OperatorLegal
+    contact: OperatorContact
+    registration: Registration | None = None
+
+    @property
+    def is_agency(self) -> bool:
+        return self.role == "AGENCY"
+
+
+# Who it is at this moment, which an installation file may change.
+FindOperator = Callable[[], Operator | None]
+
+
+def find_nobody() -> Operator | None:
+    """Where no operator was named."""
+    return None
+
+
+NetworkText = Annotated[str, Meta(min_length=1, max_length=50)]
+
+
+class WebhookNetworks(LinePart, frozen=True):
+    """The only networks that one merchant's webhooks reach."""
+
+    # Its key.
+    merchant: Text
+    networks: Annotated[tuple[NetworkText, ...], Meta(min_length=1, max_length=100)]
+    # OPTIONAL: its webhooks may be sent in clear there.
+    tls: Literal["REQUIRED", "OPTIONAL"] = "REQUIRED"
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookReach:
+    """networks: the only ones that are connected to; none: every public address, no private one."""
+
+    networks: tuple[Network, ...] = ()
+    allows_http: bool = False
+
+
+PUBLIC_REACH = WebhookReach()
+
+
+def find_reach(entries: Sequence[WebhookNetworks] | None, merchant_key: str) -> WebhookReach:
+    """What the installation file says of this merchant's webhooks."""
+    for each in entries or ():
+        if each.merchant == merchant_key:
+            networks = tuple(ip_network(network) for network in each.networks)
+            return WebhookReach(networks, allows_http=each.tls == "OPTIONAL")
+    return PUBLIC_REACH
+
+
+def read_reach(document: object, merchant_key: str) -> WebhookReach:
+    """document: the key `webhookNetworks` as it is stored, None where there is none."""
+    return find_reach(msgspec.convert(document or (), tuple[WebhookNetworks, ...]), merchant_key)
+
+
+def find_webhook_network_faults(entries: Sequence[WebhookNetworks]) -> Iterator[Fault]:
+    """Beyond their shape, with pointers into the file."""
+    keys = [each.merchant for each in entries]
+    for index, entry in enumerate(entries):
+        if entry.merchant in keys[:index]:
+            words = f'"{entry.merchant}" is named twice. Put its networks into one entry.'
+            yield Fault(render_pointer(["webhookNetworks", index, "merchant"]), words, "REPEATED")
+        for place, network in enumerate(entry.networks):
+            words = _find_network_words(network)
+            if words:
+                pointer = render_pointer(["webhookNetworks", index, "networks", place])
+                yield Fault(pointer, words, "INVALID")
+
+
+def _find_network_words(text: str) -> str:
+    """What is wrong with a network, and what to do; empty where nothing is."""
+    try:
+        network = ip_network(text)
+    except ValueError:
+        return f'"{text}" is no network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
+    if is_never_granted(network):
+        return (
+            f'"{text}" holds addresses that webhooks never reach, such as those of a cloud\'s '
+            "metadata. Name a smaller network of your own."
+        )
+    return ""
+
 
 # Old names of keys, by JSON pointer, and their present names.
 _RENAMED_KEYS = {"/lines": "deliveryProviders", "/alarms": "alerts", "/alerts/line": "provider"}

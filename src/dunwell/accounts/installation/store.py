@@ -1,11 +1,13 @@
-"""The SQL of installation files, each that was applied a row, and of forwarders that were seen."""
+"""The SQL of installation files, of their sealed secrets, and of proxies that were seen."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 
 import msgspec
+import structlog
 
 from dunwell.accounts.installation.installation_file import Installation
+from dunwell.platform.crypto import KeyRing, SealBroken
 from dunwell.platform.database.database import Connection
 
 # By the primary key.
@@ -95,3 +97,38 @@ async def find_users_of_lines(connection: Connection, lines: Sequence[str]) -> d
 async def find_lines_with_letters(connection: Connection, lines: Sequence[str]) -> Sequence[str]:
     """Those of the lines where letters lie, or begin to, which nothing has released yet."""
     return [row["line"] for row in await connection.fetch(_FIND_WAITING, list(lines))]
+
+
+PURPOSE = "installation.secret"
+_LOAD_SECRETS = "SELECT name, sealed FROM installation_secrets ORDER BY name"
+_SAVE_SECRETS = """
+INSERT INTO installation_secrets (name, sealed, set_at)
+SELECT name, sealed, $3 FROM unnest($1::text[], $2::bytea[]) AS given (name, sealed)
+ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, set_at = excluded.set_at
+"""
+_DELETE_OTHER_SECRETS = "DELETE FROM installation_secrets WHERE NOT name = ANY($1::text[])"
+
+log = structlog.get_logger(__name__)
+
+
+async def load_secrets(connection: Connection, keys: KeyRing) -> dict[str, bytes]:
+    """Opened, by name. One that does not open is absent and told: its line cannot be used."""
+    found = {}
+    for name, sealed in await connection.fetch(_LOAD_SECRETS):
+        try:
+            found[name] = keys.open(PURPOSE, sealed, name)
+        except SealBroken:
+            log.exception("cannot be opened", name=name)
+    return found
+
+
+async def save_secrets(
+    tx: Connection, keys: KeyRing, secrets: Mapping[str, bytes], set_at: datetime
+) -> None:
+    sealed = [keys.seal(PURPOSE, plain, name) for name, plain in secrets.items()]
+    await tx.execute(_SAVE_SECRETS, list(secrets), sealed, set_at)
+
+
+async def delete_other_secrets(tx: Connection, names: list[str]) -> None:
+    """The others are taken out."""
+    await tx.execute(_DELETE_OTHER_SECRETS, names)

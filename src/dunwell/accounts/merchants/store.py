@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Configuration
-from dunwell.accounts.merchants.credentials.access import Access, Credential, CredentialKey
+from dunwell.accounts.merchants.credentials.credential import Access, Credential, CredentialKey
 from dunwell.accounts.merchants.merchant import Merchant, NewMerchant
 from dunwell.accounts.merchants.rights import Scope
 from dunwell.platform.database.database import Connection, Row

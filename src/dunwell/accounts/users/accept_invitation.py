@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from uuid import UUID
 
-from dunwell.accounts.users.audit import save_people_audit, visiting
 from dunwell.accounts.users.factors.passkeys import (
     PasskeyRefused,
     check_registration,
@@ -29,14 +28,14 @@ from dunwell.accounts.users.factors.store import (
 )
 from dunwell.accounts.users.factors.totp import derive_secret, encode_secret, find_step, seal_secret
 from dunwell.accounts.users.passwords import PasswordFault, SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.accounts.users.sessions.session_rules import hash_secret
+from dunwell.accounts.users.sessions.sessions import OpenedBy, OpenedSession, open_session
 from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
 from dunwell.accounts.users.sign_in.passkey_sign_in import CHALLENGE_LASTS, ENROL, require_party
 from dunwell.accounts.users.sign_in.store import find_invited, use_invitation
 from dunwell.accounts.users.store import load_user, lock_user, save_joined, save_password
 from dunwell.accounts.users.user import User
-from dunwell.accounts.users.user_work import UserWork, Visitor
+from dunwell.accounts.users.user_work import UserWork, Visitor, save_people_audit, visiting
 
 
 class LinkFault(StrEnum):

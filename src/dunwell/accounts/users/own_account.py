@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in
 from dunwell.accounts.users.factors.store import Factor, count_codes, load_factors, remove_factor
 from dunwell.accounts.users.passwords import PasswordFault, SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
 from dunwell.accounts.users.sessions.session_rules import is_just_opened
 from dunwell.accounts.users.sessions.sessions import (
+    OpenedBy,
+    OpenedSession,
     ShownSession,
     end_all_sessions,
     end_session,
     list_sessions,
+    open_session,
 )
 from dunwell.accounts.users.sessions.store import (
     SessionRow,
@@ -38,7 +39,12 @@ from dunwell.accounts.users.store import (
     save_profile,
 )
 from dunwell.accounts.users.user import NewUser, SignedIn, User, find_user_faults
-from dunwell.accounts.users.user_work import UserWork, Visitor
+from dunwell.accounts.users.user_work import (
+    UserWork,
+    Visitor,
+    save_people_audit,
+    save_refused_sign_in,
+)
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.security_events import log_security_event
 from dunwell.platform.text.lazy_text import LazyText

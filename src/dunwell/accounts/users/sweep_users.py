@@ -5,7 +5,7 @@ attempts that ended, saved forms, wrong codes and challenges of passkeys.
 from dunwell.accounts.users.factors.store import remove_challenges, remove_wrong_codes
 from dunwell.accounts.users.sessions.session_rules import REMEMBERED
 from dunwell.accounts.users.sessions.store import remove_expired_forms, remove_sessions
-from dunwell.accounts.users.sign_in.second_factor_limit import COUNTED_FOR
+from dunwell.accounts.users.sign_in.limits import COUNTED_FOR
 from dunwell.accounts.users.sign_in.store import remove_entries
 from dunwell.accounts.users.single_sign_on.store import remove_left_behind
 from dunwell.platform.resources import Resources

@@ -1,18 +1,21 @@
-"""What a use case about users is given: the visitor, the clock and the transaction. Users belong to
-no merchant, so this is not `Work`.
+"""The context of use cases about users (visitor, clock, transaction), and their rows of the
+installation's audit log.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Self
+from typing import Any, Self
+from uuid import UUID
 
+from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
 from dunwell.accounts.merchants.account import check_right
-from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.actor import Actor, ActorKind, Interface, Origin
 from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
-from dunwell.platform.http.addresses import find_network
+from dunwell.platform.http.addresses import find_network, name_network
 from dunwell.platform.ids import Ids
 from dunwell.platform.resources import Resources
 
@@ -78,3 +81,45 @@ def describe_browser(user_agent: str) -> str:
 
 def _find(text: str, names: tuple[tuple[str, str], ...]) -> str:
     return next((name for mark, name in names if re.search(rf"\b{mark}", text)), "")
+
+
+_VISITOR = "VISITOR"
+
+
+async def save_people_audit(
+    work: UserWork, action: str, user_id: UUID, *,
+    before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None,
+) -> None:  # fmt: skip
+    """The work's actor did `action` to the user. Ids, roles and states; no names, no addresses."""
+    act = InstallationAct(
+        actor_kind=work.actor.kind,
+        actor_id=work.actor.actor_id,
+        action=action,
+        subject=f"user:{user_id}",
+        before=before,
+        after=after,
+        origin=None if work.actor.origin is None else work.actor.origin.as_json(),
+    )
+    await save_installation_audit(work.tx, act, work.now, work.ids)
+
+
+async def save_refused_sign_in(
+    work: UserWork, user_id: UUID | None, host: str, *, after: Mapping[str, str] | None = None
+) -> None:
+    """Somebody brought a wrong password, code or passkey, or was refused after a provider's word.
+    None: for nobody we know. after: why, where there is more than one reason."""
+    act = InstallationAct(
+        actor_kind=_VISITOR,
+        action="session.refuse",
+        subject=f"user:{user_id or 'unknown'}",
+        after=after,
+        origin=Origin(Interface.PORTAL, network=name_network(host)).as_json(),
+    )
+    await save_installation_audit(work.tx, act, work.now, work.ids)
+
+
+def visiting(user_id: UUID | None, host: str, session_id: UUID | None = None) -> Actor:
+    """Whoever signs in, who may do nothing by it. None: who it is turns out on the way."""
+    session = None if session_id is None else str(session_id)
+    origin = Origin(Interface.PORTAL, network=name_network(host), session=session)
+    return Actor(ActorKind.USER, None if user_id is None else str(user_id), origin=origin)

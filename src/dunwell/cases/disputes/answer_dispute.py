@@ -39,8 +39,7 @@ from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, ToldOcca
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import ensure_hold, lift_hold
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import ACTIVE, ClaimTransition
+from dunwell.core.claims.states import ACTIVE, ClaimTransition, HoldKind
 from dunwell.core.claims.store import LockedClaim, end_hold_at
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.lazy_text import LazyText

@@ -27,9 +27,8 @@ from dunwell.contact.notices.occasions.facts import ObjectionFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.raise_event import raise_event
-from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.core.events.payloads import disputed
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState

@@ -14,8 +14,7 @@ from dunwell.accounts.merchants.audit_log import mask, save_audit, select_change
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import find_faulty_debtor
 from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
-from dunwell.core.claims.debtor_rows import define_record, list_columns, make_row, read_row
-from dunwell.core.claims.fields import ContactData
+from dunwell.core.claims.fields import ContactData, define_record, list_columns, make_row, read_row
 from dunwell.core.claims.searching.search_claims import replace_terms
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.database.sql import compose

@@ -24,8 +24,7 @@ from dunwell.cases.intake.rows import ItemRow, RequestRow, make_claim_row, make_
 from dunwell.cases.intake.starts import ClaimStart, Submitted, decide_starts
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.core.claims.conditions import count_years
-from dunwell.core.claims.debtor_rows import define_record, list_columns
-from dunwell.core.claims.fields import DebtorFields
+from dunwell.core.claims.fields import DebtorFields, define_record, list_columns
 from dunwell.core.files.store import load_usable_tickets
 from dunwell.platform.children.process import Turns
 from dunwell.platform.database.database import Connection

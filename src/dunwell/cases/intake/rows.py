@@ -14,8 +14,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.cases.intake.submission import ClaimSubmission
-from dunwell.core.claims.debtor_rows import make_address_row
-from dunwell.core.claims.fields import FIELDS
+from dunwell.core.claims.fields import FIELDS, make_address_row
 
 
 class _Row(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

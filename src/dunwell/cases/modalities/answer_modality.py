@@ -51,9 +51,8 @@ from dunwell.contact.notices.occasions.facts import DefermentFacts, PlanFacts, R
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
-from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.raise_event import raise_event
-from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 from dunwell.core.claims.store import LockedClaim, lift_holds_of_claims
 from dunwell.core.events.payloads import payment_modality_state_change
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError

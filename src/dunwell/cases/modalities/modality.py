@@ -14,7 +14,7 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.modalities.instalments import Instalment
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.text.lazy_text import LazyText
 

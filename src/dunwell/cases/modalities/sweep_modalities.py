@@ -46,8 +46,7 @@ from dunwell.contact.notices.occasions.facts import (
 from dunwell.contact.notices.occasions.store import NewOccasion, save_occasions
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 from dunwell.core.claims.store import LockedClaim, lift_holds_of_claims, load_holds
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources

@@ -21,8 +21,7 @@ from dunwell.cases.replies.store import (
 )
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.crypto import KeyRing
 

@@ -11,13 +11,6 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.escalation.store import wake_contacts
 from dunwell.core.claims.access import access_claim
-from dunwell.core.files.attachment import (
-    AttachedFile,
-    check_attachable,
-    check_space,
-    no_attachment,
-    unknown_ticket,
-)
 from dunwell.core.files.store import (
     delete_attachment,
     load_all_attached,
@@ -25,6 +18,13 @@ from dunwell.core.files.store import (
     load_usable_tickets,
     save_attachment,
     save_replacement,
+)
+from dunwell.core.files.upload import (
+    AttachedFile,
+    check_attachable,
+    check_space,
+    no_attachment,
+    unknown_ticket,
 )
 
 

@@ -14,8 +14,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.holds import Hold, HoldKind, check_new_hold
-from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.states import ACTIVE, Hold, HoldKind, check_new_hold
 from dunwell.core.claims.store import (
     end_hold_at,
     find_ended_holds,

@@ -9,8 +9,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.balance import Balance, OwedItem, sum_balance
 from dunwell.core.claims.fields import DebtorFields
-from dunwell.core.claims.holds import Hold
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import Hold, Status
 from dunwell.core.claims.store import (
     ClaimRecord,
     load_claim,

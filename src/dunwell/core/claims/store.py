@@ -9,10 +9,8 @@ import msgspec
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
 from dunwell.core.claims.balance import OwedItem
-from dunwell.core.claims.debtor_rows import list_columns, read_row
-from dunwell.core.claims.fields import DebtorFields
-from dunwell.core.claims.holds import Hold, HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.fields import DebtorFields, list_columns, read_row
+from dunwell.core.claims.states import Hold, HoldKind, Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 

@@ -5,8 +5,8 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.access import check_claim
-from dunwell.core.files.attachment import MAX_ATTACHMENTS, AttachedFile, no_attachment
 from dunwell.core.files.store import load_all_attached, load_attached, load_listed_attachments
+from dunwell.core.files.upload import MAX_ATTACHMENTS, AttachedFile, no_attachment
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import ListedTable, ListPage, NoFilter, Order
 from dunwell.platform.database.lists import list_page

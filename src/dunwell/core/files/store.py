@@ -7,8 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.core.files.attachment import AttachedFile
-from dunwell.core.files.upload import PreparedUpload, StorageUse, name_for_reader
+from dunwell.core.files.upload import AttachedFile, PreparedUpload, StorageUse, name_for_reader
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 

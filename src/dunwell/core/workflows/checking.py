@@ -24,7 +24,7 @@ from dunwell.core.workflows.definition_rules import (
     find_step_faults,
 )
 from dunwell.core.workflows.reference import FIELD_WORDS
-from dunwell.core.workflows.text_rules import find_text_faults
+from dunwell.core.workflows.texts import find_text_faults
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import Part, find_faults, read_if_fits
 from dunwell.platform.text.texts import find_unprintable, is_printable

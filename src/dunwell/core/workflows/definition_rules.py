@@ -20,7 +20,7 @@ from dunwell.core.workflows.definition import (
     WorkflowContactHours,
     WorkflowHolidays,
 )
-from dunwell.core.workflows.text_rules import channels_of
+from dunwell.core.workflows.texts import channels_of
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.codes import is_country, is_currency, is_language, is_timezone
 from dunwell.platform.text.shape import render_nearest

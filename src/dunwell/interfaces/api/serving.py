@@ -15,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import check_right
-from dunwell.accounts.merchants.credentials.access import Access
+from dunwell.accounts.merchants.credentials.credential import Access
 from dunwell.accounts.merchants.credentials.request_allowance import RequestAllowance
 from dunwell.accounts.merchants.credentials.secrets import hash_secret
 from dunwell.accounts.merchants.credentials.store import Presented, find_accesses

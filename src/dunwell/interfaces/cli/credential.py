@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.credentials.access import Credential
+from dunwell.accounts.merchants.credentials.credential import REQUESTS_PER_MINUTE, Credential
 from dunwell.accounts.merchants.credentials.credentials import (
     allow_credential,
     create_credential,
@@ -17,7 +17,6 @@ from dunwell.accounts.merchants.credentials.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.accounts.merchants.credentials.quotas import REQUESTS_PER_MINUTE
 from dunwell.accounts.merchants.credentials.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,

@@ -28,8 +28,7 @@ from dunwell.core.workflows.change_workflow import (
 )
 from dunwell.core.workflows.checking import read_definition
 from dunwell.core.workflows.document import GivenDefinition
-from dunwell.core.workflows.drafts.edit_draft import new_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
+from dunwell.core.workflows.drafts.edit_draft import new_draft, save_draft
 from dunwell.core.workflows.versions.versions import Version, VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm, echo_json

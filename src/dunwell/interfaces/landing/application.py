@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
-from dunwell.accounts.installation.operator import FindOperator, find_nobody
+from dunwell.accounts.installation.installation_file import FindOperator, find_nobody
 from dunwell.cases.payments.provider import Providers
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector

@@ -6,8 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.accounts.installation.alerts.alert import Alarm, Sign, compare, decide_phase
-from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.alerts.alert import Alarm, Alarms, Sign, compare, decide_phase
 from dunwell.accounts.installation.alerts.store import (
     NewMail,
     load_standing,

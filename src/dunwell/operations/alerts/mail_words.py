@@ -4,8 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dunwell.accounts.installation.alerts.alert import Alarm, AlertKind, Phase
-from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.alerts.alert import Alarm, Alarms, AlertKind, Phase
 from dunwell.core.events.webhooks.endpoint import ToldEndpoint, find_origin
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.translation import Language, find_staff_language

@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.accounts.installation.alerts.alert import AlertKind
-from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.alerts.alert import Alarms, AlertKind
 from dunwell.accounts.installation.alerts.store import (
     DueMail,
     hand_over,

@@ -8,8 +8,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from dunwell.accounts.installation.alerts.alert import AlertFigures, AlertKind, Sign
-from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.alerts.alert import Alarms, AlertFigures, AlertKind, Sign
 from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine, SmtpLine
 from dunwell.operations.explanation.deliveries.figures import ArrivalFigures, DestinationFigures
 

@@ -30,8 +30,7 @@ from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.guards.store import load_contacted
 from dunwell.contact.messages.identities import identify
 from dunwell.core.claims.conditions import find_unmet
-from dunwell.core.claims.holds import Hold
-from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.core.claims.states import ACTIVE, Hold, Status
 from dunwell.core.claims.store import load_holds
 from dunwell.core.workflows.definition import CheckpointStep, ContactStep, FeeStep, WaitStep
 from dunwell.core.workflows.store import load_newest

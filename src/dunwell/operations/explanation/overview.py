@@ -29,7 +29,7 @@ from dunwell.contact.messages.communications.list_communications import (
 )
 from dunwell.contact.messages.communications.store import count_failed
 from dunwell.core.claims.states import Status
-from dunwell.core.events.list_endpoints import ENDPOINTS, EndpointFilter
+from dunwell.core.events.webhooks.endpoints import ENDPOINTS, EndpointFilter
 from dunwell.core.workflows.definition import ContactStep, FeeStep, Step, WaitStep
 from dunwell.core.workflows.store import load_newest
 from dunwell.platform.database.database import snapshot

@@ -8,7 +8,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from dunwell.contact.messages.guards.guards import HeldBy
-from dunwell.core.claims.holds import Hold, HoldKind
+from dunwell.core.claims.states import Hold, HoldKind
 from dunwell.core.workflows.definition import ContactStep, Definition, Step, WaitStep
 from dunwell.operations.explanation.views import ClaimState, PastStep, StoredOpenContact
 from dunwell.platform.text.lazy_text import InstantText, LazyText

@@ -8,8 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import UUID
 
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 from dunwell.operations.jobs.job import (
     Action,
     ArchiveAction,

@@ -9,7 +9,7 @@ import msgspec
 from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_fields import redact
-from dunwell.accounts.merchants.list_audit import list_audit
+from dunwell.accounts.merchants.audit_log import list_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.dispute import DisputeState, render_case_number
 from dunwell.cases.disputes.list_disputes import list_disputes

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.accounts.installation import secrets
+from dunwell.accounts.installation import store as secrets
 from dunwell.accounts.users.factors import totp
 from dunwell.cases.replies import reply
 from dunwell.core.events.webhooks import endpoint_secrets

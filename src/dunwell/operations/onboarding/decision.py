@@ -5,7 +5,7 @@ from uuid import UUID
 
 from msgspec import UNSET
 
-from dunwell.accounts.merchants.credentials.quotas import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.credentials.credential import REQUESTS_PER_MINUTE
 from dunwell.accounts.merchants.merchant import NewMerchant
 from dunwell.accounts.merchants.rights import Scope, order_scopes
 from dunwell.cases.assignment.matching import RuleTarget

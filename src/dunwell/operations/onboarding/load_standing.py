@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 from uuid import UUID
 
+from dunwell.accounts.installation.installation_file import find_reach
 from dunwell.accounts.installation.store import load_installation
-from dunwell.accounts.installation.webhook_networks import find_reach
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_credentials, load_merchant, lock_merchant
 from dunwell.cases.assignment.rules import write_rules

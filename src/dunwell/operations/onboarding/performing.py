@@ -22,9 +22,8 @@ from dunwell.cases.assignment.rules_draft import (
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.core.events.webhooks.endpoints import add_endpoint, change_endpoint, remove_endpoint
 from dunwell.core.workflows.drafts.draft_changes import Ticks
-from dunwell.core.workflows.drafts.edit_draft import discard_draft
+from dunwell.core.workflows.drafts.edit_draft import discard_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.core.workflows.drafts.save_draft import save_draft
 from dunwell.core.workflows.drafts.store import load_open_changes
 from dunwell.core.workflows.store import load_workflows
 from dunwell.operations.onboarding.changes import (

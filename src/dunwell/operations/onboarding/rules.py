@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import UNSET, UnsetType
 
-from dunwell.accounts.installation.webhook_networks import WebhookReach
+from dunwell.accounts.installation.installation_file import WebhookReach
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES, Channel
 from dunwell.cases.assignment.rules import find_rule_faults
 from dunwell.contact.messages.templates.merchant_rules import is_all_quiet

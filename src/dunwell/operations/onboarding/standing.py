@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
+from dunwell.accounts.installation.installation_file import PUBLIC_REACH, WebhookReach
 from dunwell.accounts.merchants.configuration import Channel, Configuration
-from dunwell.accounts.merchants.credentials.access import Credential
+from dunwell.accounts.merchants.credentials.credential import Credential
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.rules import RulesDocument
 from dunwell.core.workflows.versions.versions import (

@@ -9,8 +9,7 @@ from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
-from dunwell.accounts.merchants.credentials.access import Credential
-from dunwell.accounts.merchants.credentials.quotas import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.credentials.credential import REQUESTS_PER_MINUTE, Credential
 from dunwell.accounts.merchants.credentials.secrets import (
     NewCredential,
     hash_secret,

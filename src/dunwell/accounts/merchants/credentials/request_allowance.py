@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.accounts.merchants.credentials.access import Access
-from dunwell.accounts.merchants.credentials.quotas import (
+from dunwell.accounts.merchants.credentials.credential import (
+    Access,
     decide_block,
     decide_granted,
     minute_of,

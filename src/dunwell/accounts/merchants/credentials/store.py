@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from dunwell.accounts.merchants.credentials.access import Access, CredentialKey
+from dunwell.accounts.merchants.credentials.credential import Access, CredentialKey
 from dunwell.accounts.merchants.rights import rights_of_scopes
 from dunwell.accounts.merchants.store import CachedConfiguration, find_cached, read_merchant
 from dunwell.platform.database.database import Connection, Row

@@ -5,11 +5,10 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.accounts.users.audit import save_people_audit
 from dunwell.accounts.users.factors.store import load_code_hashes, replace_codes
 from dunwell.accounts.users.sessions.session_rules import hash_secret
 from dunwell.accounts.users.sessions.store import find_shown_codes, save_shown_codes
-from dunwell.accounts.users.user_work import UserWork
+from dunwell.accounts.users.user_work import UserWork, save_people_audit
 from dunwell.platform.crypto import KeyRing
 
 HOW_MANY = 10

@@ -9,7 +9,6 @@ from datetime import timedelta
 from uuid import UUID
 
 from dunwell.accounts.users.accept_invitation import enrol_passkey
-from dunwell.accounts.users.audit import save_people_audit
 from dunwell.accounts.users.factors.passkeys import render_registration
 from dunwell.accounts.users.factors.store import (
     App,
@@ -27,7 +26,7 @@ from dunwell.accounts.users.sign_in.store import remove_entries_of
 from dunwell.accounts.users.store import load_user, lock_user
 from dunwell.accounts.users.user import SignedIn
 from dunwell.accounts.users.user_mails import UserMail, mail_user
-from dunwell.accounts.users.user_work import UserWork
+from dunwell.accounts.users.user_work import UserWork, save_people_audit
 from dunwell.platform.text.texts import check_printable
 
 LONGEST_NAME = 60

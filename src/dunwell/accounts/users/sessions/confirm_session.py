@@ -9,7 +9,6 @@ does not, because the provider may have asked for nothing; `single_sign_on` conf
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in
 from dunwell.accounts.users.factors.passkeys import render_request
 from dunwell.accounts.users.factors.store import load_factors, save_challenge
 from dunwell.accounts.users.own_account import SignInChange, TooLongAgo, check_own_password
@@ -28,7 +27,12 @@ from dunwell.accounts.users.sign_in.passkey_sign_in import (
 from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import SignedIn
-from dunwell.accounts.users.user_work import UserWork, Visitor
+from dunwell.accounts.users.user_work import (
+    UserWork,
+    Visitor,
+    save_people_audit,
+    save_refused_sign_in,
+)
 from dunwell.platform.security_events import log_security_event
 
 CONFIRMED_FOR = timedelta(minutes=10)

@@ -1,16 +1,22 @@
-"""How often a visitor may be wrong: ten times in a quarter of an hour by name and by address, and a
-limit on second factors for somebody who knows a password.
-"""
+"""Limits on wrong passwords per visitor and user, and on wrong codes of the second factor."""
 
 import math
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from uuid import UUID
 
-from dunwell.accounts.users.sessions.open_session import find_known_browser
+from dunwell.accounts.installation.alerts.alert import AlertKind
+from dunwell.accounts.installation.alerts.store import raise_alarm
+from dunwell.accounts.users.factors.store import (
+    count_wrong_codes,
+    save_second_factor_lock,
+    save_wrong_code,
+)
 from dunwell.accounts.users.sessions.session_rules import REMEMBERED
-from dunwell.accounts.users.user import fold_email
-from dunwell.accounts.users.user_work import Visitor
+from dunwell.accounts.users.sessions.sessions import find_known_browser
+from dunwell.accounts.users.user import User, fold_email
+from dunwell.accounts.users.user_mails import UserMail, mail_user
+from dunwell.accounts.users.user_work import UserWork, Visitor, save_people_audit
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import (
     Attempts,
@@ -20,6 +26,7 @@ from dunwell.platform.database.attempts import (
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import find_network
+from dunwell.platform.security_events import log_security_event
 
 MOST_WRONG = 10
 WINDOW = timedelta(minutes=15)
@@ -102,3 +109,37 @@ async def uncount_sign_in_attempt(tx: Connection, subjects: Sequence[bytes]) -> 
     """It was right."""
     for subject in subjects:
         await uncount_attempt(tx, subject)
+
+
+# Ten guesses at a million codes, of which three are valid at a time, succeed once in 33,000 times.
+MAX_WRONG_CODES = 10
+COUNTED_FOR = timedelta(hours=24)
+
+
+async def is_code_accepted(work: UserWork, user: User, browser: bytes | None) -> bool:
+    """Return whether a code may be compared. browser: the known browser's hash, if it is one."""
+    if user.second_factor_locked_at is None:
+        return True
+    if browser is None:
+        return False
+    since = work.now - COUNTED_FOR
+    return await count_wrong_codes(work.tx, user.user_id, since, browser) < MAX_WRONG_CODES
+
+
+async def record_wrong_code(work: UserWork, user: User, browser: bytes | None) -> None:
+    """Count one, and lock the user's second factor if it is the tenth within 24 hours."""
+    await save_wrong_code(
+        work.tx, work.ids.new(work.now), user.user_id, now=work.now, device_hash=browser
+    )
+    count = await count_wrong_codes(work.tx, user.user_id, work.now - COUNTED_FOR)
+    if count < MAX_WRONG_CODES or not await save_second_factor_lock(
+        work.tx, user.user_id, work.now
+    ):
+        return
+    await save_people_audit(work, "second_factor.lock", user.user_id, after={"wrongCodes": count})
+    occasion = str(work.ids.new(work.now))
+    await raise_alarm(
+        work.tx, AlertKind.SECOND_FACTOR_LOCKED, subject=occasion, now=work.now, ids=work.ids
+    )
+    await mail_user(work, user, UserMail.SECOND_FACTOR_LOCKED)
+    log_security_event("PORTAL_SECOND_FACTOR_LOCKED")

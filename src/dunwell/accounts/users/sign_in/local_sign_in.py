@@ -8,9 +8,8 @@ from uuid import UUID
 from dunwell.accounts.installation.alerts.alert import AlertKind
 from dunwell.accounts.installation.alerts.store import raise_alarm
 from dunwell.accounts.installation.store import load_installation
-from dunwell.accounts.users.audit import save_people_audit
 from dunwell.accounts.users.user import User
-from dunwell.accounts.users.user_work import UserWork
+from dunwell.accounts.users.user_work import UserWork, save_people_audit
 from dunwell.platform.database.database import Connection
 from dunwell.platform.security_events import log_security_event
 

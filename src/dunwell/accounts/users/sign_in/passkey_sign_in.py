@@ -7,7 +7,6 @@ cannot be guessed, and nobody's name is said.
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.accounts.users.audit import save_refused_sign_in, visiting
 from dunwell.accounts.users.factors.passkeys import (
     PasskeyRefused,
     RelyingParty,
@@ -23,7 +22,7 @@ from dunwell.accounts.users.factors.store import (
     use_passkey_count,
 )
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
+from dunwell.accounts.users.sessions.sessions import OpenedBy, OpenedSession, open_session
 from dunwell.accounts.users.sign_in.limits import (
     MOST_ASKED,
     count_sign_in_attempt,
@@ -34,7 +33,7 @@ from dunwell.accounts.users.sign_in.limits import (
 from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
 from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.store import load_user
-from dunwell.accounts.users.user_work import UserWork, Visitor
+from dunwell.accounts.users.user_work import UserWork, Visitor, save_refused_sign_in, visiting
 from dunwell.platform.errors import NotFound
 from dunwell.platform.security_events import log_security_event
 

@@ -6,30 +6,36 @@ from datetime import timedelta
 from typing import TypeAlias
 from uuid import UUID
 
-from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in, visiting
 from dunwell.accounts.users.factors.recovery_codes import hash_code
 from dunwell.accounts.users.factors.store import find_app, use_recovery_code, use_totp_step
 from dunwell.accounts.users.factors.totp import find_step, open_secret
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.open_session import (
+from dunwell.accounts.users.sessions.session_rules import hash_secret, render_secret
+from dunwell.accounts.users.sessions.sessions import (
     TRUSTED_FOR,
     OpenedBy,
     OpenedSession,
     find_known_browser,
     open_session,
 )
-from dunwell.accounts.users.sessions.session_rules import hash_secret, render_secret
 from dunwell.accounts.users.sign_in.limits import (
     choose_subjects,
     count_sign_in_attempt,
+    is_code_accepted,
+    record_wrong_code,
     uncount_sign_in_attempt,
 )
 from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
-from dunwell.accounts.users.sign_in.second_factor_limit import is_code_accepted, record_wrong_code
 from dunwell.accounts.users.sign_in.store import find_entry, save_entry, use_entry
 from dunwell.accounts.users.store import find_password, load_user, lock_user, save_rehashed
 from dunwell.accounts.users.user import User
-from dunwell.accounts.users.user_work import UserWork, Visitor
+from dunwell.accounts.users.user_work import (
+    UserWork,
+    Visitor,
+    save_people_audit,
+    save_refused_sign_in,
+    visiting,
+)
 from dunwell.platform.security_events import log_security_event
 
 ENTRY_LASTS = timedelta(minutes=10)

@@ -11,7 +11,7 @@ import pikepdf
 from msgspec.structs import replace
 
 from dunwell.accounts.installation.delivery_providers import Enclosures, FolderLine, SftpLine
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.contact.messages.letters.address import MAX_LINES
 from dunwell.contact.messages.letters.printer import EnclosedPart, LetterPrinter, Unprintable
 from dunwell.contact.messages.letters.rendering import ShortLetter, compose_sheet

@@ -32,8 +32,7 @@ from dunwell.cases.payments.requests.store import (
     save_request,
 )
 from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.core.claims.store import LockedClaim, load_holds, load_items, lock_claim
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources

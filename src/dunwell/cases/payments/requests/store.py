@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.cases.payments.requests.request_states import RequestedPayment, RequestState
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.core.claims.store import load_holds
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose

@@ -36,7 +36,7 @@ from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.logo import find_logo, show_logo
 from dunwell.core.claims.read_claim import read_claim
 from dunwell.core.workflows.definition import ContactStep, Definition
-from dunwell.core.workflows.text_rules import channels_of
+from dunwell.core.workflows.texts import channels_of
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.resources import Resources

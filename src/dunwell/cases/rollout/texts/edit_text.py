@@ -24,14 +24,14 @@ from dunwell.core.workflows.drafts.draft_changes import find_last_change
 from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft
 from dunwell.core.workflows.drafts.store import load_open_changes
 from dunwell.core.workflows.store import load_assignability, load_current, load_draft
-from dunwell.core.workflows.text_places import (
+from dunwell.core.workflows.texts import (
     TextPlace,
     Written,
+    find_text_faults,
     read_part,
     read_text,
     replace_text,
 )
-from dunwell.core.workflows.text_rules import find_text_faults
 from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound
 from dunwell.platform.text.differences import compute_revision

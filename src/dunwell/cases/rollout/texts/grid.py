@@ -14,14 +14,14 @@ from dunwell.contact.messages.templates.merchant_rules import (
 )
 from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.workflows.definition import ContactStep, Definition
-from dunwell.core.workflows.text_places import (
+from dunwell.core.workflows.texts import (
     Group,
     TextPlace,
     Written,
     find_channel_texts,
+    find_text_faults,
     read_text,
 )
-from dunwell.core.workflows.text_rules import find_text_faults
 from dunwell.platform.errors import Fault
 
 

@@ -38,7 +38,7 @@ from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.report import Weight, find_country, price_of
 from dunwell.core.workflows.definition import ContactStep, Definition
-from dunwell.core.workflows.text_places import TextPlace
+from dunwell.core.workflows.texts import TextPlace
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.codes import find_home

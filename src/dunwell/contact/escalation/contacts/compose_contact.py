@@ -7,7 +7,7 @@ from urllib.parse import urlsplit
 from uuid import UUID
 
 from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.due_claim import has_postal_address
 from dunwell.contact.messages.claim_links import (

@@ -39,7 +39,7 @@ from dunwell.contact.messages.templates.placeholders import PAY_BY, find_snippet
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.files.store import MessageAttachment
 from dunwell.core.workflows.definition import ContactStep, Definition, Template, Texts
-from dunwell.core.workflows.text_rules import channels_of
+from dunwell.core.workflows.texts import channels_of
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection

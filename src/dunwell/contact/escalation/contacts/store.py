@@ -16,8 +16,7 @@ from dunwell.contact.messages.guards.guards import KeptBack, RaisedGuard
 from dunwell.contact.messages.guards.store import write_days
 from dunwell.contact.messages.ledger.ledger import digest_content, digest_recipient
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
-from dunwell.core.claims.debtor_rows import list_columns, read_row
-from dunwell.core.claims.fields import DebtorName
+from dunwell.core.claims.fields import DebtorName, list_columns, read_row
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease

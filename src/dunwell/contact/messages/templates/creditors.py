@@ -4,7 +4,7 @@ are sent as. Pure.
 
 from collections.abc import Sequence
 
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.templates.facts import CreditorFacts

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Literal
 
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.core.claims.fields import DebtorName
 
 # Stands for the code that an e-mail or a text is checked by (`codes`), wherever content is stored

@@ -15,9 +15,8 @@ from msgspec import structs
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow, find_few_claims, load_listed
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.database.listed_table import (
     Among,
     Count,

@@ -9,8 +9,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.core.claims.balance import Balance
-from dunwell.core.claims.holds import Hold, HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import Hold, HoldKind, Status
 from dunwell.core.claims.store import read_hold
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.listed_table import ListScope, Test

@@ -17,7 +17,7 @@ import structlog
 from aiohttp.abc import AbstractResolver
 from standardwebhooks import Webhook
 
-from dunwell.accounts.installation.webhook_networks import WebhookReach
+from dunwell.accounts.installation.installation_file import WebhookReach
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit

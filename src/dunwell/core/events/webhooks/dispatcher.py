@@ -15,7 +15,7 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach
+from dunwell.accounts.installation.installation_file import PUBLIC_REACH, WebhookReach
 from dunwell.core.events.webhooks import retry
 from dunwell.core.events.webhooks.delivery import Recorder, WebhookRequestSigner, WebhookSender
 from dunwell.core.events.webhooks.endpoint import WebhookEndpoint

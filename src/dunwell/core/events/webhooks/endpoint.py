@@ -10,7 +10,7 @@ from typing import Self
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from dunwell.accounts.installation.webhook_networks import WebhookReach
+from dunwell.accounts.installation.installation_file import WebhookReach
 from dunwell.core.events.body import EVENT_TYPES
 from dunwell.core.events.webhooks.retry import FailureHistory
 from dunwell.platform.errors import Fault, ValidationError

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.accounts.installation.webhook_networks import WebhookReach
+from dunwell.accounts.installation.installation_file import WebhookReach
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from uuid import UUID
 
-from dunwell.accounts.installation.webhook_networks import PUBLIC_REACH, WebhookReach, read_reach
+from dunwell.accounts.installation.installation_file import PUBLIC_REACH, WebhookReach, read_reach
 from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
 from dunwell.core.events.webhooks.retry import Decision, Delivered, FailureHistory, RetryAt
 from dunwell.platform.database.database import Connection, Row

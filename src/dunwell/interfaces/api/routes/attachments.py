@@ -12,9 +12,8 @@ from dunwell.contact.escalation.change_attachments import (
     detach_file,
     replace_attachment,
 )
-from dunwell.core.files.attachment import unknown_ticket
 from dunwell.core.files.read_attachments import list_attachments, read_attachment
-from dunwell.core.files.upload import ALLOWED_TYPES, NewUpload, PreparedUpload
+from dunwell.core.files.upload import ALLOWED_TYPES, NewUpload, PreparedUpload, unknown_ticket
 from dunwell.core.files.uploads import (
     accept_upload,
     check_storage_room,

@@ -9,9 +9,9 @@ from msgspec import UNSET
 
 from dunwell.core.claims.balance import OwedItem
 from dunwell.core.claims.fields import FIELDS, AddressSubmission, DebtorFields
-from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.read_claim import ClaimView, CurrentAssignment
-from dunwell.core.files.attachment import AttachedFile
+from dunwell.core.claims.states import Hold
+from dunwell.core.files.upload import AttachedFile
 from dunwell.interfaces.api.schemas import claims
 from dunwell.interfaces.api.schemas.claims import Attachment
 from dunwell.platform.text.wire import write_instant

@@ -17,8 +17,8 @@ from dunwell.core.events.deliveries.replay import (
     replay_events,
 )
 from dunwell.core.events.event_log import EventFilter, find_events, get_event
-from dunwell.core.events.list_endpoints import EndpointFilter, list_endpoints
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, EndpointState
+from dunwell.core.events.webhooks.endpoints import EndpointFilter, list_endpoints
 from dunwell.interfaces.api.address import read_event_id, read_instant
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, RequestBody, Span

@@ -14,8 +14,7 @@ import dns.exception
 import dns.resolver
 
 from dunwell.accounts.installation.delivery_providers import Mailbox, SmtpLine
-from dunwell.accounts.installation.secrets import load_secrets
-from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.installation.store import load_installation, load_secrets
 from dunwell.adapters.channels.smtp.channel import find_server, open_signer, read_secret
 from dunwell.adapters.channels.smtp.connections import Connections, end
 from dunwell.adapters.mail.mailboxes import MailboxAway, MailboxRefused, check_mailbox

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 import asyncpg
 
 from dunwell.accounts.installation.delivery_providers import KannelLine, Line, TwilioLine
-from dunwell.accounts.installation.secrets import load_secrets
-from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.installation.store import load_installation, load_secrets
 from dunwell.adapters.channels.gateway import Trouble
 from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.adapters.channels.twilio.channel import TwilioChannel

@@ -7,11 +7,10 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 
-from dunwell.accounts.installation.alerts.alert_settings import Alarms
+from dunwell.accounts.installation.alerts.alert import Alarms
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.accounts.installation.secrets import load_secrets
 from dunwell.accounts.installation.single_sign_on_settings import Provider, SignIn
-from dunwell.accounts.installation.store import list_forwarders, load_installation
+from dunwell.accounts.installation.store import list_forwarders, load_installation, load_secrets
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.users.single_sign_on.store import find_merchants

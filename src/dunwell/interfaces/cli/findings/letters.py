@@ -9,8 +9,7 @@ from pathlib import Path
 import asyncpg
 
 from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
-from dunwell.accounts.installation.secrets import load_secrets
-from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.installation.store import load_installation, load_secrets
 from dunwell.adapters.channels.folder.channel import FolderDepot
 from dunwell.adapters.channels.sftp.channel import open_depot
 from dunwell.contact.messages.letters.fonts.font_library import FontLibrary

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import asyncpg
 
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.legal_gaps import (
     find_gaps,

@@ -10,7 +10,7 @@ import msgspec
 from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.list_audit import list_audit, list_installation_audit
+from dunwell.accounts.merchants.audit_log import list_audit, list_installation_audit
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_change, run_reading

@@ -10,16 +10,17 @@ import click
 from dunwell.accounts.merchants.actor import operator_actor
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.change_user import end_sessions, end_user
-from dunwell.accounts.users.invite_user import (
+from dunwell.accounts.users.manage_users import (
     RANDOM_BYTES,
     Invitation,
+    end_sessions,
+    end_user,
     invite_first_admin,
     invite_user,
     reset_user,
     set_break_glass,
 )
-from dunwell.accounts.users.single_sign_on.link_identity import link_identity
+from dunwell.accounts.users.single_sign_on.identities import link_identity
 from dunwell.accounts.users.store import find_user, list_named_merchants, list_users
 from dunwell.accounts.users.user import LANGUAGES, NewUser, User, UserRoles
 from dunwell.accounts.users.user_work import UserWork

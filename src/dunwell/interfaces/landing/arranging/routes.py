@@ -13,7 +13,7 @@ from dunwell.cases.modalities.progress import start_of_day
 from dunwell.contact.notices.occasions.facts import PauseFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.interfaces.landing.arranging.requesting import (
     OWN,
     Ground,

@@ -6,7 +6,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.cases.modalities.answer_modality import is_agreed, notify_of_answer, withdraw_modality
 from dunwell.cases.modalities.modality import Modality, ModalityType
 from dunwell.cases.modalities.progress import GRACE

@@ -13,7 +13,7 @@ from dunwell.cases.modalities.modality import EndReason, Modality, ModalityType
 from dunwell.cases.modalities.offers import Offer, find_nearest_offer, get_terms
 from dunwell.cases.modalities.progress import local_date
 from dunwell.cases.modalities.store import load_modalities
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.interfaces.landing.arranging.requesting import may_ask
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import PageState, decide_state, find_day, find_hold

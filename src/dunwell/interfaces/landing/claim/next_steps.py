@@ -25,8 +25,7 @@ from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.progress import GRACE, find_request_answer_day
 from dunwell.contact.escalation.forecast.forecast import Announced
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import ACTIVE
+from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.interfaces.landing.session.facts import PageClaim
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import (

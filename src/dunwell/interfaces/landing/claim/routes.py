@@ -5,10 +5,10 @@ from uuid import UUID
 import msgspec
 from starlette.responses import Response
 
-from dunwell.core.files.attachment import MAX_ATTACHMENTS, AttachedFile
 from dunwell.core.files.read_attachments import read_attachment
 from dunwell.core.files.storage import ContentMissing
 from dunwell.core.files.store import LOAD_ATTACHED
+from dunwell.core.files.upload import MAX_ATTACHMENTS, AttachedFile
 from dunwell.interfaces.landing.claim.look_ahead import load_forecast
 from dunwell.interfaces.landing.claim.news import find_alternative
 from dunwell.interfaces.landing.claim.others import OTHERS, OtherOpening, list_others, open_other

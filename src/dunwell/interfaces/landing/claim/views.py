@@ -14,9 +14,8 @@ from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import Offer
 from dunwell.contact.escalation.forecast.forecast import Announced
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.files.attachment import AttachedFile
-from dunwell.core.files.upload import name_for_reader
+from dunwell.core.claims.states import HoldKind
+from dunwell.core.files.upload import AttachedFile, name_for_reader
 from dunwell.interfaces.landing.claim.news import (
     DisputeNews,
     EndedPlan,

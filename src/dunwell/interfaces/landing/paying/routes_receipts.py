@@ -5,7 +5,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.accounts.installation.operator import Operator
+from dunwell.accounts.installation.installation_file import Operator
 from dunwell.cases.payments.provider import PaymentProviderAway
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,

@@ -10,7 +10,7 @@ from dunwell.cases.payments.choice import PaymentChoice
 from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
 from dunwell.contact.messages.letters.qr_code import draw_png
 from dunwell.contact.messages.letters.rendering import render_payment_code
-from dunwell.core.claims.holds import HoldKind
+from dunwell.core.claims.states import HoldKind
 from dunwell.interfaces.landing.paying.choosing import (
     RefusedChoice,
     can_pay,

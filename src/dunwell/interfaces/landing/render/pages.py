@@ -8,7 +8,7 @@ import msgspec
 from jinja2 import Environment
 from markupsafe import Markup
 
-from dunwell.accounts.installation.operator import FindOperator, Operator, find_nobody
+from dunwell.accounts.installation.installation_file import FindOperator, Operator, find_nobody
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.interfaces.landing.render.addresses import build_address
 from dunwell.interfaces.landing.render.creditor import (

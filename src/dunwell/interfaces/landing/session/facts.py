@@ -9,8 +9,7 @@ import msgspec
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.cases.disputes.reasons import DisputeType
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 
 
 class OnFile(msgspec.Struct, frozen=True, array_like=True, gc=False):

@@ -13,8 +13,7 @@ from dunwell.cases.modalities.modality import (
     find_open_rate,
 )
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, RequestState
-from dunwell.core.claims.holds import HoldKind
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.interfaces.landing.session.facts import HoldFacts, PageClaim
 
 _LONGEST_INITIALS = 3

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
-from dunwell.accounts.installation.operator import FindOperator, find_nobody
+from dunwell.accounts.installation.installation_file import FindOperator, find_nobody
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
 from dunwell.contact.messages.letters.rendering import (

@@ -15,7 +15,7 @@ from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit_fields import ShownField, list_fields, redact
-from dunwell.accounts.merchants.list_audit import list_audit
+from dunwell.accounts.merchants.audit_log import list_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.store import list_users
 from dunwell.accounts.users.user import fold_email

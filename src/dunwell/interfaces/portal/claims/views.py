@@ -12,9 +12,9 @@ from dunwell.contact.messages.communications.communication import Communication
 from dunwell.contact.messages.templates.formatting import render_name
 from dunwell.core.claims.balance import Balance, OwedItem
 from dunwell.core.claims.fields import DebtorFields
-from dunwell.core.claims.holds import Hold
 from dunwell.core.claims.read_claim import ClaimView
-from dunwell.core.files.attachment import AttachedFile
+from dunwell.core.claims.states import Hold
+from dunwell.core.files.upload import AttachedFile
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.explanation.claim_life import TimelineEvent
 from dunwell.operations.explanation.views import ClaimExplanation

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.user import SignedIn
 from dunwell.cases.assignment.read_rules import has_rules
 from dunwell.cases.rollout.workflow_overviews import has_published_workflow
-from dunwell.core.events.list_endpoints import list_endpoints
+from dunwell.core.events.webhooks.endpoints import list_endpoints
 from dunwell.core.files.uploads import read_storage_use
 from dunwell.interfaces.portal.setup.sections import SECTION_OF, SECTIONS
 from dunwell.interfaces.portal.setup.surroundings import (

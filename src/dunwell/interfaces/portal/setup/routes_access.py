@@ -8,6 +8,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
+from dunwell.accounts.merchants.credentials.credential import REQUESTS_PER_MINUTE
 from dunwell.accounts.merchants.credentials.credentials import (
     create_credential,
     end_old_secret,
@@ -16,16 +17,14 @@ from dunwell.accounts.merchants.credentials.credentials import (
     revoke_credential,
     rotate_credential,
 )
-from dunwell.accounts.merchants.credentials.quotas import REQUESTS_PER_MINUTE
 from dunwell.accounts.merchants.credentials.secrets import (
     CREDENTIAL_RANDOM_BYTES,
     SECRET_RANDOM_BYTES,
 )
 from dunwell.accounts.merchants.rights import Scope
 from dunwell.core.events.body import EVENT_TYPES
-from dunwell.core.events.list_endpoints import list_endpoints
 from dunwell.core.events.webhooks.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
-from dunwell.core.events.webhooks.endpoints import add_endpoint, remove_endpoint
+from dunwell.core.events.webhooks.endpoints import add_endpoint, list_endpoints, remove_endpoint
 from dunwell.interfaces.portal.setup.surroundings import need_configure
 from dunwell.interfaces.portal.setup.views import (
     CredentialPage,

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, ClassVar
 
-from dunwell.accounts.merchants.credentials.access import Credential
+from dunwell.accounts.merchants.credentials.credential import Credential
 from dunwell.accounts.merchants.credentials.store import Rotation
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewSecret
 from dunwell.core.files.upload import StorageUse

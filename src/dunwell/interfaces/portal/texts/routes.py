@@ -28,7 +28,7 @@ from dunwell.cases.rollout.trials.simulate import (
 from dunwell.cases.rollout.trials.writing import ShownPlaceholder, open_trial, show_placeholders
 from dunwell.contact.escalation.calendars import name_holiday
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.text_places import TextPlace, Written, read_text, replace_text
+from dunwell.core.workflows.texts import TextPlace, Written, read_text, replace_text
 from dunwell.interfaces.portal.render.labels import TEXT_FAULTS, describe_text_fault
 from dunwell.interfaces.portal.texts.views import (
     SimulationPage,

@@ -40,7 +40,7 @@ from dunwell.contact.sending.channel import (
 )
 from dunwell.core.files.pictures import FULL, NotShowable, ShownFile
 from dunwell.core.files.upload import PDF
-from dunwell.core.workflows.text_places import find_channel_texts
+from dunwell.core.workflows.texts import find_channel_texts
 from dunwell.interfaces.portal.render.pages import hide_secrets
 from dunwell.interfaces.portal.texts.views import (
     Subject,

@@ -17,7 +17,7 @@ from dunwell.cases.rollout.trials.simulate import Simulation
 from dunwell.cases.rollout.trials.sms_costs import SmsCosts
 from dunwell.cases.rollout.trials.writing import ShownPlaceholder
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.text_places import Group, TextPlace, Written
+from dunwell.core.workflows.texts import Group, TextPlace, Written
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.looking import find_typed_claims, open_claim, read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest

@@ -13,15 +13,15 @@ from starlette.responses import Response
 from dunwell.accounts.users.factors.passkeys import find_relying_party
 from dunwell.accounts.users.factors.totp import render_app_address
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sessions.open_session import OpenedSession
 from dunwell.accounts.users.sessions.session_rules import (
     REMEMBERED,
     SECRET_BYTES,
     hash_secret,
     render_secret,
 )
+from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.accounts.users.sessions.store import save_end_by_hash
-from dunwell.accounts.users.single_sign_on.start_attempt import ATTEMPT_LASTS
+from dunwell.accounts.users.single_sign_on.sign_on import ATTEMPT_LASTS
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.contact.messages.letters.qr_code import draw_svg
 from dunwell.interfaces.portal.render.addresses import build_address, is_ours

@@ -32,7 +32,7 @@ from dunwell.accounts.users.own_account import (
     read_account,
     remove_own_factor,
 )
-from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
 from dunwell.accounts.users.store import list_named_merchants
 from dunwell.accounts.users.user import SignedIn

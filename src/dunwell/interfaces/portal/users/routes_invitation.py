@@ -17,7 +17,7 @@ from dunwell.accounts.users.accept_invitation import (
 )
 from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
 from dunwell.accounts.users.passwords import PasswordFault
-from dunwell.accounts.users.sessions.open_session import OpenedSession
+from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (
     find_visitor,

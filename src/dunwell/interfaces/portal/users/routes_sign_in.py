@@ -5,10 +5,8 @@ import secrets
 import msgspec
 from starlette.responses import Response
 
-from dunwell.accounts.users.audit import save_people_audit
 from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
-from dunwell.accounts.users.sessions.open_session import OpenedSession
-from dunwell.accounts.users.sessions.sessions import end_session
+from dunwell.accounts.users.sessions.sessions import OpenedSession, end_session
 from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey, sign_in_with_passkey
 from dunwell.accounts.users.sign_in.sign_in import (
     CodeOutcome,
@@ -22,10 +20,10 @@ from dunwell.accounts.users.sign_in.sign_in import (
     check_recovery_code,
     check_totp_code,
 )
-from dunwell.accounts.users.single_sign_on.finish_attempt import SignOnFailure
+from dunwell.accounts.users.single_sign_on.sign_on import SignOnFailure
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import SignedIn
-from dunwell.accounts.users.user_work import UserWork
+from dunwell.accounts.users.user_work import UserWork, save_people_audit
 from dunwell.interfaces.portal.users.door import (
     choose_next,
     count_minutes,

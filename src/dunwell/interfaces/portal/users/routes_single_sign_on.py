@@ -14,17 +14,16 @@ from dunwell.accounts.users.sessions.confirm_session import (
     find_confirmation_ways,
 )
 from dunwell.accounts.users.sign_in.sign_in import TooOften
-from dunwell.accounts.users.single_sign_on.finish_attempt import (
+from dunwell.accounts.users.single_sign_on.identities import Unwelcome, process_logout
+from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider, NotTaken
+from dunwell.accounts.users.single_sign_on.sign_on import (
     CameIn,
     ConfirmationEnded,
     Returned,
     SignOnFailure,
     finish_attempt,
+    start_attempt,
 )
-from dunwell.accounts.users.single_sign_on.let_in import Unwelcome
-from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider, NotTaken
-from dunwell.accounts.users.single_sign_on.start_attempt import start_attempt
-from dunwell.accounts.users.single_sign_on.take_logout import process_logout
 from dunwell.accounts.users.user import SignedIn
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (

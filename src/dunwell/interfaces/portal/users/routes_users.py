@@ -11,10 +11,17 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
-from dunwell.accounts.merchants.list_audit import list_installation_audit
+from dunwell.accounts.merchants.audit_log import list_installation_audit
 from dunwell.accounts.merchants.rights import Right, Role
-from dunwell.accounts.users.change_user import change_place, end_sessions, end_user, reset_other
-from dunwell.accounts.users.invite_user import RANDOM_BYTES, Invitation, invite_user
+from dunwell.accounts.users.manage_users import (
+    RANDOM_BYTES,
+    Invitation,
+    change_place,
+    end_sessions,
+    end_user,
+    invite_user,
+    reset_other,
+)
 from dunwell.accounts.users.sessions.store import load_sessions
 from dunwell.accounts.users.store import NamedMerchant, list_named_merchants, list_users, load_user
 from dunwell.accounts.users.user import NewUser, SignedIn, User, UserRoles, list_effective_rights

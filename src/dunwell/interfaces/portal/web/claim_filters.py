@@ -10,9 +10,8 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.core.claims.holds import HoldKind
 from dunwell.core.claims.lists.store import ClaimFilter
-from dunwell.core.claims.states import Status
+from dunwell.core.claims.states import HoldKind, Status
 from dunwell.interfaces.web.amounts import read_amount
 
 _MOST_TEXT = 200

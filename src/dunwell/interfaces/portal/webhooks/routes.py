@@ -22,10 +22,9 @@ from dunwell.core.events.deliveries.delivery_log import (
 from dunwell.core.events.deliveries.proof import Proof
 from dunwell.core.events.deliveries.replay import replay_delivery, replay_given_up
 from dunwell.core.events.deliveries.store import LogFilter, LoggedDelivery
-from dunwell.core.events.list_endpoints import list_endpoints
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewSecret
-from dunwell.core.events.webhooks.endpoints import rotate_secret, switch_on_endpoint
+from dunwell.core.events.webhooks.endpoints import list_endpoints, rotate_secret, switch_on_endpoint
 from dunwell.core.events.webhooks.retry import is_success
 from dunwell.core.events.webhooks.send_test import begin_test, send_test
 from dunwell.core.events.webhooks.store import Reply

@@ -36,7 +36,7 @@ from dunwell.core.workflows.document import (
     render_document,
     unreadable_file,
 )
-from dunwell.core.workflows.drafts.save_draft import replace_draft
+from dunwell.core.workflows.drafts.edit_draft import replace_draft
 from dunwell.core.workflows.versions.differences import PartDifference, compare_parts
 from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.core.workflows.versions.store import VersionRow

@@ -31,7 +31,7 @@ from dunwell.core.workflows.change_workflow import (
 )
 from dunwell.core.workflows.checking import read_definition
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.save_draft import begin_workflow
+from dunwell.core.workflows.drafts.edit_draft import begin_workflow
 from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant

@@ -23,7 +23,7 @@ from dunwell.cases.rollout.preview.effects_views import (
 from dunwell.cases.rollout.workflow_overviews import LookedAtDraft
 from dunwell.core.workflows.definition import Definition, Step
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
-from dunwell.core.workflows.text_places import TextPlace, find_place
+from dunwell.core.workflows.texts import TextPlace, find_place
 from dunwell.core.workflows.versions.differences import PartDifference, compare_part
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.jobs.previews.start_preview import PreviewOfDraft

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.accounts.installation.alerts.alert_settings import Alarms, Failing
+from dunwell.accounts.installation.alerts.alert import Alarms, Failing
 from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import check_right

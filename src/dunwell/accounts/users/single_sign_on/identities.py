@@ -1,33 +1,58 @@
-"""Decides what a user reported by an identity provider may do here, from their groups, and opens
-their session.
+"""Users of identity providers: whom a provider's groups admit, with which roles, and what happens
+at logout.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from enum import StrEnum
 from hashlib import sha256
 from uuid import UUID
 
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider
 from dunwell.accounts.installation.store import load_installation
-from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.audit import save_people_audit, save_refused_sign_in, visiting
-from dunwell.accounts.users.invite_user import describe_place
-from dunwell.accounts.users.sessions.open_session import OpenedBy, OpenedSession, open_session
-from dunwell.accounts.users.sessions.sessions import end_all_sessions
-from dunwell.accounts.users.single_sign_on.provider import IdentityClaims
+from dunwell.accounts.merchants.actor import SYSTEM
+from dunwell.accounts.merchants.rights import Right, Role
+from dunwell.accounts.users.factors.store import remove_all_factors
+from dunwell.accounts.users.manage_users import describe_place, require_user
+from dunwell.accounts.users.passwords import SignInServices
+from dunwell.accounts.users.sessions.sessions import (
+    OpenedBy,
+    OpenedSession,
+    end_all_sessions,
+    open_session,
+)
+from dunwell.accounts.users.sign_in.store import remove_entries_of, remove_invitations
+from dunwell.accounts.users.single_sign_on.provider import IdentityClaims, ToldLogout
 from dunwell.accounts.users.single_sign_on.store import (
+    NewLogout,
+    assign_identity,
     find_identified,
     find_merchants,
     is_logged_out,
     lock_issuer,
     save_email,
     save_identity,
+    save_logout,
+    save_provider_end,
     save_seen,
 )
-from dunwell.accounts.users.store import lock_user, save_joined, save_new_user, save_place
+from dunwell.accounts.users.store import (
+    lock_user,
+    remove_password,
+    save_joined,
+    save_new_user,
+    save_place,
+)
 from dunwell.accounts.users.user import Language, NewUser, User, UserRoles
-from dunwell.accounts.users.user_work import UserWork, Visitor
+from dunwell.accounts.users.user_work import (
+    UserWork,
+    Visitor,
+    save_people_audit,
+    save_refused_sign_in,
+    visiting,
+)
+from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.security_events import log_security_event
 from dunwell.platform.text.texts import is_email_address
 
@@ -227,3 +252,61 @@ async def _save_place(work: UserWork, user: User, place: UserRoles) -> None:
         work, "user.change_by_groups", user.user_id,
         before=describe_place(user.place), after=describe_place(place),
     )  # fmt: skip
+
+
+async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: str) -> None:
+    """Password, second factors, links and sessions end at once; what they are stays until they
+    sign in. Raises InsufficientScope, NotFound, ValidationError, InvalidState."""
+    work.need(Right.PEOPLE)
+    user = await require_user(work, user_id)
+    sign_in = (await load_installation(work.tx)).installation.sign_in
+    known = None if sign_in is None else sign_in.find(provider)
+    if known is None:
+        message = f"The installation file names no provider {provider}."
+        raise ValidationError([Fault("/provider", message, "INVALID")])
+    if user.is_break_glass:
+        raise InvalidState(
+            "A break-glass admin signs in without single sign-on. Take that back first.",
+            state="BREAK_GLASS",
+        )
+    if user.provider is not None or not await assign_identity(
+        work.tx, user_id, who=(known.issuer, subject), provider=provider, now=work.now
+    ):
+        raise InvalidState(
+            "One of the two is linked already. Look at: dunwell user list", state="LINKED"
+        )
+    await remove_password(work.tx, user_id)
+    await remove_all_factors(work.tx, user_id)
+    await remove_entries_of(work.tx, user_id)
+    await remove_invitations(work.tx, user_id)
+    ended = await end_all_sessions(work.tx, user_id, work.now)
+    after = {"provider": provider, "sessionsEnded": ended}
+    await save_people_audit(work, "user.link", user_id, after=after)
+
+
+# Longer than any token of a logout, and any attempt, is good.
+LOGOUT_KEPT = timedelta(hours=1)
+
+
+async def process_logout(reception: SignInServices, provider: str, told: ToldLogout) -> bool:
+    """False: this token was taken before."""
+    session_hash = hash_provider_session(told.issuer, told.session)
+    async with reception.work(SYSTEM) as work:
+        await lock_issuer(work.tx, told.issuer)
+        logout = NewLogout(
+            issuer=told.issuer,
+            token_hash=sha256(told.token_id.encode()).digest(),
+            session_hash=session_hash,
+            subject_hash=None if told.subject is None else hash_subject(told.subject),
+            issued_at=told.issued_at,
+            expires_at=work.now + LOGOUT_KEPT,
+        )
+        if not await save_logout(work.tx, logout):
+            return False
+        ended = await save_provider_end(
+            work.tx, told.issuer, session_hash=session_hash, subject=told.subject, now=work.now
+        )
+        for user_id in sorted(set(ended)):
+            after = {"provider": provider, "sessionsEnded": ended.count(user_id)}
+            await save_people_audit(work, "session.end_by_provider", user_id, after=after)
+    return True
