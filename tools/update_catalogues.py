@@ -45,10 +45,10 @@ def extract_texts(audience: Audience) -> set[MessageId]:
     found: set[MessageId] = set()
     for folder in audience.folders:
         for path in sorted((SOURCE / folder).rglob("*")):
-            if path.parent.name == "templates" and path.is_file():
-                found |= set(_extract_from_template(path))
-            elif path.suffix == ".py":
+            if path.suffix == ".py":
                 found |= set(_extract_from_module(path, "translate"))
+            elif path.parent.name == "templates" and path.suffix != ".pyc" and path.is_file():
+                found |= set(_extract_from_template(path))
     if audience.has_lazy_texts:
         for path in sorted(SOURCE.rglob("*.py")):
             found |= set(_extract_from_module(path, "LazyText"))
