@@ -1,7 +1,8 @@
-"""A process's local time: contact hours, business days, public holidays, waits.
+"""The local time of a workflow: contact hours, business days, public holidays and the end of waits.
 
-Every function takes and gives aware UTC instants; the process's zone decides what they mean. Local
-times that a clock change skips become the next minute that exists, doubled ones the first. Pure.
+Every function takes and returns aware UTC instants; the time zone of the workflow converts them to
+local time. A local time that a clock change skips becomes the next minute that exists; a local time
+that occurs twice becomes the first of the two. Pure.
 """
 
 from collections.abc import Container, Mapping
@@ -27,13 +28,13 @@ _ONE_DAY = timedelta(days=1)
 
 @dataclass(frozen=True, slots=True)
 class Calendar:
-    """When a process may contact people, and how it counts days."""
+    """The hours and days on which a workflow contacts debtors, and how it counts days."""
 
     zone: ZoneInfo
-    # 0 is Monday.
+    # Monday is 0.
     weekdays: frozenset[int]
     opens: time | None
-    # Exclusive.
+    # Exclusive; None without contact hours.
     closes: time | None
     holidays: Container[date]
 
@@ -44,7 +45,7 @@ class Calendar:
         return day.weekday() in self.weekdays and day not in self.holidays
 
     def next_opening(self, instant: datetime) -> datetime:
-        """The first instant from `instant` on at which people may be contacted."""
+        """Return `instant`, or the next opening of the contact hours if they are closed then."""
         if self.opens is None or self.closes is None:
             return instant
         local = instant.astimezone(self.zone)
@@ -56,7 +57,8 @@ class Calendar:
         return self.to_instant(datetime.combine(self._business_day_after(local.date()), self.opens))
 
     def end_of_wait(self, step: WaitStep, since: datetime) -> datetime:
-        """The same local time, so many dates or business days later."""
+        """Return the end of a wait: the same local time, a number of calendar or business days
+        later."""
         local = since.astimezone(self.zone)
         day = local.date()
         if step.days is not None:
@@ -69,7 +71,7 @@ class Calendar:
         return self.to_instant(datetime.combine(day, time.min))
 
     def to_instant(self, local: datetime) -> datetime:
-        """The instant of a naive local time."""
+        """Convert a naive local time to a UTC instant."""
         instant = local.replace(tzinfo=self.zone, fold=0).astimezone(UTC)
         while instant.astimezone(self.zone).replace(tzinfo=None) != local:
             local = local.replace(second=0, microsecond=0) + timedelta(minutes=1)
@@ -95,10 +97,10 @@ def make_calendar(settings: ProcessSettings, merchant_timezone: str) -> Calendar
 
 
 def find_arrival_day(handed_over_on: date, postal_days: int, holidays: Container[date]) -> date:
-    """Return the day on which a letter can have arrived, so many postal days after its hand-over.
+    """Return the day on which a letter can have arrived, `postal_days` after its hand-over.
 
-    Postal days are Monday to Saturday without public holidays, whatever days a workflow contacts
-    people on.
+    Letters are delivered from Monday to Saturday except on public holidays, whatever the contact
+    days of the workflow are.
     """
     day = handed_over_on
     for _ in range(postal_days):
@@ -109,9 +111,10 @@ def find_arrival_day(handed_over_on: date, postal_days: int, holidays: Container
 
 
 def load_post_holidays(region: WorkflowHolidays | None, country: str | None) -> Container[date]:
-    """Return the holidays without post: the workflow's region's, else the creditor's country's.
+    """Return the days without mail delivery: the holidays of the workflow's region, or those of the
+    creditor's country if the workflow names no region.
 
-    A country that the library does not know has none.
+    A country that the holidays library does not know has none.
     """
     if region is not None:
         return _load_holidays(region)
@@ -124,14 +127,14 @@ def load_post_holidays(region: WorkflowHolidays | None, country: str | None) -> 
 
 
 def read_weekdays(hours: WorkflowContactHours | None) -> frozenset[int]:
-    """Return the days of contact, 0 for Monday; without contact hours the business week."""
+    """Return the contact days (Monday is 0). Without contact hours these are Monday to Friday."""
     if hours is None:
         return _BUSINESS_WEEK
     return frozenset(_WEEKDAYS.index(name) for name in hours.weekdays)
 
 
 def _read_closing(hours: WorkflowContactHours) -> time:
-    """24:00 is the end of the day."""
+    """Return the closing time; "24:00" becomes the last instant of the day."""
     return time.max if hours.until == "24:00" else time.fromisoformat(hours.until)
 
 
@@ -142,13 +145,17 @@ def _load_holidays(region: WorkflowHolidays | None) -> Container[date]:
 
 
 def name_holiday(region: WorkflowHolidays, day: date, language: str) -> str | None:
-    """In the language, else as the region's own people call it; None: it is none."""
+    """Return the name of the holiday on that day, or None on any other day.
+
+    The name is in `language` if the library has it, otherwise in the main language of the region.
+    """
     return _load_named(region.country, region.subdivision, language).get(day)
 
 
 @lru_cache(maxsize=256)
 def _load_region(country: str, subdivision: str | None) -> Container[date]:
-    """The region's public holidays; years are worked out as they are asked for."""
+    """Return the public holidays of a region. The library computes a year when it is first
+    needed."""
     return public_holidays.country_holidays(country, subdiv=subdivision)
 
 

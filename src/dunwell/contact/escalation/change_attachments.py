@@ -1,7 +1,7 @@
-"""Attaches uploaded files to a claim, puts others in their place, takes them off.
+"""Attach uploaded files to a claim, replace them and remove them.
 
-A contact that waits for a file is tried again when one comes. A file itself stays while another
-claim uses it; after its last use housekeeping removes it.
+A contact that waits for an attachment is retried when one is added. A file is stored until the last
+claim that uses it gives it up; housekeeping then deletes it.
 """
 
 from uuid import UUID
@@ -29,9 +29,11 @@ from dunwell.core.files.upload import (
 
 
 async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFile:
-    """The attachment; the one there is when the claim already has this ticket's file.
+    """Attach an uploaded file to the claim. If the claim already has the file of this ticket,
+    return that attachment.
 
-    Raises NotFound, InvalidState (the claim has ended), UnknownTicket, ValidationError (too many).
+    Raises NotFound; InvalidState if the claim has ended; UnknownTicket; ValidationError if the
+    claim has too many attachments.
     """
     work.need(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
@@ -58,7 +60,8 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
 
 
 async def check_ticket(work: Work, ticket_id: UUID) -> None:
-    """Raises UnknownTicket: another merchant's, run out, or none at all."""
+    """Raises UnknownTicket if the ticket does not exist, has expired or belongs to another
+    merchant."""
     if not await load_usable_tickets(work.tx, work.merchant_id, [ticket_id], work.now):
         raise unknown_ticket(str(ticket_id))
 
@@ -66,9 +69,9 @@ async def check_ticket(work: Work, ticket_id: UUID) -> None:
 async def replace_attachment(
     work: Work, claim_id: int, attachment_id: UUID, ticket_id: UUID
 ) -> AttachedFile:
-    """The same file again changes nothing. No contact waits for one where there is one already.
+    """Replace the file of an attachment. Replacing it by the same file changes nothing.
 
-    Raises NotFound, InvalidState (the claim has ended), UnknownTicket.
+    Raises NotFound; InvalidState if the claim has ended; UnknownTicket.
     """
     work.need(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
@@ -94,7 +97,7 @@ async def replace_attachment(
 
 
 async def detach_file(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
-    """The attachment as it was. Raises NotFound."""
+    """Remove an attachment from the claim and return it as it was. Raises NotFound."""
     work.need(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
     await access_claim(work, claim_id)

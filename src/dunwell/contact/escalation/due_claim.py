@@ -1,6 +1,5 @@
-"""A claim with what deciding its next steps needs: where it stands in its workflow, and by which
-channels its debtor can be reached. Pure.
-"""
+"""A claim with the facts that decide its next steps: its position in the workflow and the channels
+by which its debtor can be reached. Pure."""
 
 from collections.abc import Collection, Mapping
 from datetime import date, datetime
@@ -37,13 +36,13 @@ def has_postal_address(address: Mapping[str, Any] | None) -> bool:
 
 
 class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """To the engine one that is due and locked."""
+    """The facts of one claim for the engine. The engine locks the claim first."""
 
     claim_id: int
     reference_number: str
     currency: str
     status: Status
-    # Workflow and major.
+    # The id of the workflow and its major version.
     process_key: tuple[UUID, int]
     run: int
     position: WorkflowPosition
@@ -51,16 +50,16 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     next_item_position: int
     outstanding_cents: int
     total_cents: int
-    # Of its items of type PRIMARY.
+    # The date of the first PRIMARY item.
     first_primary_on: date | None
     item_types: frozenset[str]
     custom_fields: Mapping[str, Any]
     has_reached: bool
-    # What its step has tried in this run.
+    # The channels that the current step has tried in this run.
     tried: Tried
-    # When this run's last letter was handed over, of those that have not failed.
+    # The hand-over of this run's last letter that has not failed.
     letter_sent_at: datetime | None = None
-    # Its debtor's.
+    # Facts of the debtor.
     customer_number: str | None
     date_of_birth: date | None
     language: str | None
@@ -71,7 +70,7 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     usable_channels: frozenset[Channel]
 
     def step_facts(self, today: date) -> StepFacts:
-        """What the steps ask, on a day in the process's zone."""
+        """Return the facts that steps depend on, for a date in the workflow's time zone."""
         address = self.address
         return StepFacts(
             condition=ConditionFacts(
@@ -98,8 +97,8 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 def find_position(process: Process, claim: DueClaim) -> WorkflowPosition:
-    """A claim that has not begun begins with what is first now: its scenario may have been edited
-    while it was created."""
+    """Return the claim's position. A claim that has not started begins with the workflow's current
+    first step, because its scenario may have been edited after the claim was created."""
     if claim.status is Status.CREATED:
         return WorkflowPosition(process.id_at(0), claim.position.due_at)
     return claim.position

@@ -1,7 +1,8 @@
-"""Ends a claim's process before its last step: what is due is due no more, and nobody is contacted.
+"""End a claim before the last step of its workflow. Due steps are dropped and planned contacts are
+cancelled.
 
-A contact whose message has left the house is settled as usual; holds and what they stand for stay
-as they are. No event is raised (CONTRACT 4): ARCHIVED tells of a process that ran to its end.
+A contact that was handed over still gets its outcome recorded. Holds and their causes stay
+unchanged. No event is published: the event ARCHIVED is for workflows that ran to their end.
 """
 
 from dunwell.accounts.merchants.account import Work
@@ -12,7 +13,7 @@ from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.claims.store import LockedClaim
 
-# By primary key; a plan or a deferment that it has is looked at without delay, by
+# Uses primary keys. A payment plan or deferral of the claim is checked without delay, by
 # payment_modalities_one.
 _END = """
 WITH hastened AS (
@@ -29,7 +30,7 @@ _ACTIONS = {Status.ARCHIVED: "claim.archive", Status.WITHDRAWN: "claim.withdraw"
 
 
 async def end_claim(work: Work, claim: LockedClaim, happening: ClaimTransition) -> Status:
-    """The status it has now. The claim must be locked. Raises InvalidState."""
+    """End the claim and return its new status. The claim must be locked. Raises InvalidState."""
     claim_id = claim.claim_id
     status = decide_status(claim.status, happening)
     await work.tx.execute(_END, work.merchant_id, claim_id, status, work.now)
@@ -40,15 +41,15 @@ async def end_claim(work: Work, claim: LockedClaim, happening: ClaimTransition) 
 
 
 async def archive_claim(work: Work, claim_id: int) -> None:
-    """By hand: its process ends here, uncollected. Archiving what is archived changes nothing.
-    Raises NotFound, InvalidState."""
+    """Archive a claim by hand, uncollected. Archiving an archived claim changes nothing. Raises
+    NotFound, InvalidState."""
     work.need(Right.CHANGE_CLAIMS)
     await _end_by_merchant(work, claim_id, ClaimTransition.ARCHIVED_BY_HAND, Status.ARCHIVED)
 
 
 async def withdraw_claim(work: Work, claim_id: int) -> None:
-    """Its merchant does not ask for the money any more. Withdrawing what is withdrawn changes
-    nothing. Raises NotFound, InvalidState."""
+    """Withdraw a claim: the merchant no longer demands the amount. Withdrawing a withdrawn claim
+    changes nothing. Raises NotFound, InvalidState."""
     work.need(Right.CHANGE_CLAIMS)
     await _end_by_merchant(work, claim_id, ClaimTransition.WITHDRAWN_BY_MERCHANT, Status.WITHDRAWN)
 

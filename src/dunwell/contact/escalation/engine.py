@@ -1,6 +1,5 @@
-"""Runs what is due, in sets: loads the facts of many claims, decides each one purely, and writes
-all outcomes at once.
-"""
+"""Run due steps in sets of claims: load the facts, decide each claim with a pure function, and
+write all outcomes in one statement."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -54,7 +53,7 @@ from dunwell.platform.errors import Unavailable
 from dunwell.platform.ids import Ids
 from dunwell.platform.resources import Resources
 
-# The step id under which history keeps the archiving after the last step.
+# The step id that the history stores for the archiving after the last step.
 ARCHIVING = 0
 
 
@@ -63,12 +62,13 @@ class DecidedClaim:
     claim: DueClaim
     version_id: UUID
     decision: StepDecision
-    # In the process's zone.
+    # The date in the workflow's time zone.
     today: date
 
 
 async def record_decisions(work: Work, decided: Sequence[DecidedClaim]) -> None:
-    """`work.real_now` is when deliveries of the events may begin; `work.now` rules all else."""
+    """Write the decisions. Events are delivered from `work.real_now` on; everything else uses
+    `work.now`."""
     fee_ids = await _add_fees(work, decided)
     events = {
         each.claim.claim_id: list(
@@ -127,7 +127,7 @@ def _following_status(each: DecidedClaim) -> Status:
 
 
 def _history_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
-    """A planned contact has no history yet: its step ends when a channel answered."""
+    """A planned contact adds no history yet: its step ends when a channel has answered."""
     for outcome in each.decision.outcomes:
         if isinstance(outcome, ContactPlanned):
             continue
@@ -200,7 +200,7 @@ class Engine:
         self._last_merchant_id = 0
 
     async def run_once(self) -> int:
-        """One set for each of the merchants whose turn it is; how many steps were decided."""
+        """Run one set for each merchant in rotation and return the number of decided steps."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
             merchant_ids = await find_due_merchants(
@@ -213,8 +213,8 @@ class Engine:
         return steps
 
     async def run_set(self, merchant_id: int) -> int:
-        """One transaction over at most SET_SIZE due claims of one merchant; if that cannot commit,
-        one for each claim, so that one claim's fault keeps back neither its set nor others."""
+        """Run at most SET_SIZE due claims of one merchant in one transaction. If that fails, run
+        each claim in its own transaction, so that one faulty claim blocks no other."""
         try:
             return await self._run(merchant_id, None)
         except Unavailable:
@@ -272,7 +272,8 @@ def _decide_all(
     versions: dict[tuple[UUID, int], Version],
     now: datetime,
 ) -> tuple[list[DecidedClaim], list[int]]:
-    """Decisions, and the claims that none could be made for: they must not stop the others."""
+    """Return the decisions, and the claims for which the decision failed. These do not stop the
+    others."""
     decided, undecidable = [], []
     for claim in claims:
         try:

@@ -1,7 +1,7 @@
--- All that deciding the next steps of claims needs. $1 merchant, $2 claim ids. The claims were locked
--- by a statement before this one: what was committed until then (a payment, an item) is seen here.
--- Each table is read once for the whole set, by its primary or unique key's (merchant, claim), so
--- that a plan made while the tables were small stays a good one.
+-- Load the facts that decide the next steps of claims. $1 merchant, $2 claim ids. An earlier
+-- statement has locked the claims, so everything that was committed before (a payment, an item) is
+-- visible here. Each table is read once for the whole set, by (merchant, claim) of its primary or
+-- unique key, so that a plan made for small tables stays efficient.
 WITH items_of AS MATERIALIZED (
     SELECT claim_id, sum(value_cents)::bigint AS total_cents, max(position) + 1 AS next_position,
            array_agg(DISTINCT type) AS item_types,
@@ -18,7 +18,7 @@ WITH items_of AS MATERIALIZED (
 ), contacts_of AS MATERIALIZED (
     SELECT m.claim_id,
            bool_or(m.state = 'ACCEPTED') AS has_reached,
-           -- A letter that was returned or refused has not arrived: its step's fallback follows it.
+           -- A returned or refused letter has not arrived; the fallback of its step follows.
            max(m.handed_over_at) FILTER (
                WHERE m.channel = 'LETTER' AND m.state IN ('HANDED_OVER', 'ACCEPTED')
            ) AS letter_sent_at,
@@ -39,7 +39,7 @@ SELECT c.claim_id, c.reference_number, c.currency, c.status, c.workflow_id, c.wo
        i.total_cents - coalesce(p.allocated_cents, 0) AS outstanding_cents,
        coalesce(t.has_reached, false) AS has_reached, t.tried_channels,
        coalesce(t.next_place, 0) AS next_place, t.letter_sent_at,
-       -- In the order of its key, so that no plan looks through those of others for one.
+       -- Ordered by the key, so that no plan scans the rows of other claims.
        (SELECT true FROM suppressions WHERE merchant_id = $1 ORDER BY channel, address_digest
         LIMIT 1) IS NOT NULL AS has_suppressions
 FROM claims c

@@ -1,6 +1,7 @@
--- What a set of decisions changes, in one statement: the claims' places and sequences, the steps'
--- history (a WAIT that begins anew after a late failure has its row already), the contacts planned. Fees are stored before it, events after it, as events name them.
--- $1 merchant, $2 its time; $3-$7 claims; $8-$13 history; $14-$19 contacts.
+-- Write a set of decisions in one statement: the positions and event sequences of claims, the
+-- history of steps (a WAIT that is restarted after a late failure already has its row), and the
+-- planned contacts. Fees are stored before it, because events name them; events are stored after
+-- it. $1 merchant, $2 its time; $3-$7 claims; $8-$13 history; $14-$19 contacts.
 WITH moved AS (
     UPDATE claims c
     SET status = n.status, next_step_id = n.next_step_id, due_at = n.due_at,
@@ -24,8 +25,8 @@ SELECT $1, communication_id, claim_id, run, step_id, place, channel, $2, $2, {wr
 FROM unnest($14::uuid[], $15::bigint[], $16::integer[], $17::integer[], $18::smallint[],
             $19::text[])
     AS m (communication_id, claim_id, run, step_id, place, channel)
--- A claim that goes on after a reversal plans its step again: under the id of a contact that was
--- cancelled, and so never left the house.
+-- A claim that continues after a reversal plans its step again. It reuses the row of the
+-- cancelled contact, which was never sent.
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,

@@ -1,7 +1,8 @@
-"""A version's steps with its calendar and its post: what a claim's process is decided by.
+"""A workflow version prepared for execution: its steps with the calendar and the postal days that
+decide when they run.
 
-Each is built once in each operating-system process: versions never change, and what the merchant's
-configuration adds is part of the cache's key.
+Each is built once per operating-system process: versions never change, and the merchant's settings
+are part of the cache key.
 """
 
 from collections.abc import Container
@@ -20,7 +21,7 @@ from dunwell.core.workflows.definition import ContactStep, Definition, Step
 from dunwell.core.workflows.versions.versions import Version
 
 _MOST = 2000
-# By version, time zone, postal days and country of the creditor.
+# The key is the version, the time zone, the postal days and the creditor's country.
 _made: dict[tuple[UUID, str, int, str | None], "Process"] = {}
 
 
@@ -30,24 +31,26 @@ class Process:
     calendar: Calendar
     fees_need_contact: bool
     skip_contacts_older_than: timedelta | None
-    # From the hand-over of a letter to the day on which it can have arrived.
+    # The number of postal days from the hand-over of a letter to its arrival.
     postal_days: int
     post_holidays: Container[date]
 
     def index_of(self, step_id: int | None) -> int:
-        """The place of a step; none stands behind the last."""
+        """Return the index of a step. None, the position after the last step, becomes the number of
+        steps."""
         if step_id is None:
             return len(self.steps)
         return next(i for i, step in enumerate(self.steps) if step.id == step_id)
 
     def find_contact_step(self, step_id: int) -> ContactStep | None:
-        """The step that planned a contact; none: a scenario, edited in place, has lost it."""
+        """Return the contact step with this id, or None if the scenario was edited in place and
+        lost it."""
         found = next((step for step in self.steps if step.id == step_id), None)
         return found if isinstance(found, ContactStep) else None
 
     def find_letter_arrival(self, handed_over_at: datetime) -> datetime:
-        """Return when a letter can have arrived: at the local time of its hand-over, on the day so
-        many postal days later."""
+        """Return when a letter can have arrived: at the local time of its hand-over, `postal_days`
+        later."""
         calendar = self.calendar
         local = handed_over_at.astimezone(calendar.zone)
         day = find_arrival_day(local.date(), self.postal_days, self.post_holidays)
@@ -58,7 +61,7 @@ class Process:
 
 
 def find_process(version: Version, configuration: Configuration) -> Process:
-    """Return a version's process for its merchant, from the cache where it was built before."""
+    """Return the prepared version for its merchant, from the cache if possible."""
     key = (
         version.version_id,
         configuration.timezone,
@@ -74,7 +77,7 @@ def find_process(version: Version, configuration: Configuration) -> Process:
 
 
 def build_process(definition: Definition, configuration: Configuration) -> Process:
-    """Return the process of a definition that no version has yet, such as a draft's."""
+    """Prepare a definition that has no version yet, such as a draft."""
     return make_process(
         definition,
         configuration.timezone,
@@ -87,7 +90,11 @@ def make_process(
     definition: Definition, merchant_timezone: str, *, postal_days: int = Letters().postal_days,
     country: str | None = None,
 ) -> Process:  # fmt: skip
-    """country: the creditor's; its holidays have no post where the definition names no region."""
+    """Prepare a definition for a time zone.
+
+    country: the creditor's country. Its holidays have no mail delivery if the definition names no
+    region.
+    """
     late = definition.settings.late_policy
     return Process(
         steps=tuple(definition.steps),

@@ -1,18 +1,19 @@
-"""What a claim's process does next, and when: the pure rule behind every contact, fee and wait.
+"""Decide what a claim's workflow does next, and when.
 
-A claim stands before a step that is due at an instant. `decide` runs all that is due now, one step
-after another, until it meets a step in the future, a contact (which ends when a channel took it)
-or the end. Facts and the present come in as arguments; outcomes go out as values.
+A claim is positioned before a step that is due at an instant. `decide` runs all steps that are due,
+one after the other, until it reaches a step in the future, a contact (which ends when a channel has
+accepted it) or the end. All facts and the current time are arguments; outcomes are returned as
+values.
 
     kind           runs                               ends
-    COMMUNICATION  within contact hours, unless       when a channel accepted it, or all failed
-                   IMMEDIATE; else at their opening   (see `settlement`)
-    WAIT           at any hour, counted from the end  so many days later, at the same local time
-                   of the step before, or from the
+    COMMUNICATION  within contact hours, unless       when a channel has accepted it, or
+                   IMMEDIATE; else at their opening   all have failed (see `settlement`)
+    WAIT           at any hour, counted from the end  after that many days, at the same
+                   of the step before, or from the    local time
                    day on which the run's last
                    letter can have arrived
-    FEE            at any hour, if the run reached    at once
-                   somebody or need not have
+    FEE            at any hour, if the run has        at once
+                   reached the debtor or need not
     CHECKPOINT     at any hour                        at once
     (after last)   at any hour: the claim is archived
 
@@ -46,7 +47,7 @@ class SkipReason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class WorkflowPosition:
-    """Where a claim stands. No due_at: a contact is under way, or the process has ended."""
+    """The claim's position. `due_at` is None while a contact is in progress and after the end."""
 
     next_step_id: int | None
     due_at: datetime | None
@@ -54,7 +55,7 @@ class WorkflowPosition:
 
 @dataclass(frozen=True, slots=True)
 class Tried:
-    """A step's contacts so far: their channels, and the next free place."""
+    """The channels that a step has tried so far, and its next free place."""
 
     channels: frozenset[Channel] = frozenset()
     next_place: int = 0
@@ -65,16 +66,16 @@ NOTHING_TRIED = Tried()
 
 @dataclass(frozen=True, slots=True)
 class StepFacts:
-    """What steps ask about the claim itself."""
+    """The facts of the claim that steps depend on."""
 
     condition: ConditionFacts
-    # Whether this run has reached anybody yet.
+    # Whether this run has reached the debtor yet.
     has_reached: bool
     # The channels by which the debtor can be contacted now.
     usable_channels: Collection[Channel]
-    # What the step the claim stands at has tried in this run.
+    # The channels that the claim's current step has tried in this run.
     tried: Tried = NOTHING_TRIED
-    # When this run's last letter was handed over, of those that have not failed.
+    # The hand-over of this run's last letter that has not failed.
     letter_sent_at: datetime | None = None
 
 
@@ -82,7 +83,7 @@ class StepFacts:
 class Skipped:
     step: Step
     reason: SkipReason
-    # The properties of the guard that did not hold.
+    # The properties of the condition that were not met.
     unmet: tuple[str, ...] = ()
 
 
@@ -105,7 +106,7 @@ class CheckpointReached:
 @dataclass(frozen=True, slots=True)
 class ContactPlanned:
     step: ContactStep
-    # Place in the step's channel list, from 0.
+    # The index in the step's list of channels, from 0.
     place: int
     channel: Channel
 
@@ -117,7 +118,7 @@ class NobodyReachable:
 
 @dataclass(frozen=True, slots=True)
 class Archived:
-    """All steps are processed and the claim is not collected."""
+    """All steps have run and the claim is not collected."""
 
 
 Outcome = (
@@ -137,7 +138,8 @@ def first_due(
     first_primary_due_on: date | None,
     now: datetime,
 ) -> datetime:
-    """When a claim assigned now starts: at once, or with its first PRIMARY item's due date."""
+    """Return when a claim that is assigned now starts: at once, or on the due date of its first
+    PRIMARY item."""
     if definition.settings.processing_start == "CREATION" or first_primary_due_on is None:
         return now
     calendar = make_calendar(definition.settings, merchant_timezone)
@@ -153,9 +155,10 @@ def list_channels(step: ContactStep) -> list[Channel]:
 def find_channel(
     step: ContactStep, usable: Collection[Channel], tried: Tried = NOTHING_TRIED
 ) -> ContactPlanned | None:
-    """The first usable channel of the step that was not tried yet.
+    """Return the contact for the first usable channel of the step that was not tried yet.
 
-    Its place is that in the list, or the next free one where a new minor changed the list.
+    Its place is the channel's index in the list, or the next free place if a new minor version has
+    changed the list.
     """
     for place, channel in enumerate(list_channels(step)):
         if channel in usable and channel not in tried.channels:
@@ -166,7 +169,7 @@ def find_channel(
 def decide(
     process: Process, position: WorkflowPosition, facts: StepFacts, now: datetime
 ) -> StepDecision:
-    """Run everything due at `now`, in the order of the steps."""
+    """Run everything that is due at `now`, in the order of the steps."""
     outcomes: list[Outcome] = []
     index, due_at = process.index_of(position.next_step_id), position.due_at
     while due_at is not None and due_at <= now:
@@ -186,7 +189,8 @@ def decide(
             break
         index += 1
         due_at = outcome.until if isinstance(outcome, WaitBegun) else now
-        if facts.tried is not NOTHING_TRIED:  # it belongs to the step the claim stood at
+        # The channels tried belong to the step that the claim has left.
+        if facts.tried is not NOTHING_TRIED:
             facts = replace(facts, tried=NOTHING_TRIED)
         if isinstance(outcome, FeeAdded):
             facts = add_fee(facts, outcome.step)
@@ -194,7 +198,7 @@ def decide(
 
 
 def add_fee(facts: StepFacts, fee: FeeStep) -> StepFacts:
-    """What is owed behind a fee, as the guards of later steps ask for it."""
+    """Return the facts with the fee included, for the conditions of later steps."""
     before, cents = facts.condition, int(fee.value)
     after = replace(
         before,
@@ -206,9 +210,9 @@ def add_fee(facts: StepFacts, fee: FeeStep) -> StepFacts:
 
 
 def find_start_of_wait(process: Process, facts: StepFacts, due_at: datetime) -> datetime:
-    """Return from when a WAIT counts that is due: not before this run's letters can have arrived.
+    """Return when a due WAIT starts to count: not before the letters of this run can have arrived.
 
-    Steps between the letter and the WAIT (a checkpoint, a fee) change nothing about it.
+    Steps between the letter and the WAIT (a checkpoint, a fee) make no difference.
     """
     if facts.letter_sent_at is None:
         return due_at
@@ -240,7 +244,7 @@ def _run_step(
 
 
 def _is_too_late(process: Process, step: Step, due_at: datetime, now: datetime) -> bool:
-    """Whether a contact was missed through a standstill for longer than the policy allows."""
+    """Return whether a contact was delayed by an outage for longer than the late policy allows."""
     limit = process.skip_contacts_older_than
     return isinstance(step, ContactStep) and limit is not None and now - due_at > limit
 

@@ -1,6 +1,5 @@
-"""The SQL of due claims: which they are, what deciding their next steps needs, what was decided,
-and what their steps have tried.
-"""
+"""The SQL of due claims: find them, load their facts, write decisions, and read what their steps
+have tried."""
 
 from collections.abc import Collection, Iterable, Sequence
 from datetime import datetime
@@ -20,8 +19,8 @@ from dunwell.platform.database.leases import LeasedTable
 from dunwell.platform.database.sql import compose, load_statement
 
 CONTACTS = LeasedTable("communications", ("merchant_id", "communication_id"), ends_at="lease_until")
-# By primary key, then by the unique key (merchant_id, claim_id, run, step_id, place). A cancelled
-# contact never left the house, and its place is free.
+# Uses the primary key, then the unique key (merchant_id, claim_id, run, step_id, place). A
+# cancelled contact was never sent, so its place is free.
 _LOAD_TRIED = """
 SELECT m.communication_id, array_agg(o.channel) AS channels, max(o.place) + 1 AS next_place
 FROM communications m
@@ -29,7 +28,7 @@ JOIN communications o USING (merchant_id, claim_id, run, step_id)
 WHERE m.merchant_id = $1 AND m.communication_id = ANY($2::uuid[]) AND o.state <> 'CANCELLED'
 GROUP BY m.communication_id
 """
-# By the same unique key, as the next.
+# Uses the same unique key, as does the next statement.
 _CANCEL = """
 UPDATE communications
 SET state = 'CANCELLED', settled_at = $3, lease_id = NULL, lease_until = NULL,
@@ -37,7 +36,8 @@ SET state = 'CANCELLED', settled_at = $3, lease_id = NULL, lease_until = NULL,
 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
   AND state IN ('PLANNED', 'ATTACHMENT_MISSING')
 """
-# One whose seven days run out at this moment is taken from whoever is about to give it up.
+# Also takes over a contact whose waiting time ends at this moment, while another worker is about to
+# fail it.
 _WAKE = """
 UPDATE communications
 SET state = 'PLANNED', not_before = $3, lease_id = NULL, lease_until = NULL
@@ -48,8 +48,7 @@ WHERE merchant_id = $1 AND claim_id = $2 AND state = 'ATTACHMENT_MISSING'
 async def load_tried(
     tx: Connection, merchant_id: int, communication_ids: Collection[UUID]
 ) -> dict[UUID, Tried]:
-    """For each contact what its step has tried in its run, that contact included: the channels and
-    places of the contacts that count."""
+    """Load what the step of each contact has tried in its run, including the contact itself."""
     rows = await tx.fetch(_LOAD_TRIED, merchant_id, list(communication_ids))
     return {
         row["communication_id"]: Tried(frozenset(row["channels"]), row["next_place"])
@@ -60,23 +59,27 @@ async def load_tried(
 async def cancel_contacts(
     tx: Connection, merchant_id: int, claim_ids: Collection[int], now: datetime, *, reason: str
 ) -> None:
-    """What was planned for claims and has not been handed over: nobody is contacted by it any more.
-    In the transaction that collects, ends or re-assigns the claims, which must be locked. reason:
-    why, for whoever reads the contact."""
+    """Cancel the planned contacts of claims, in the transaction that collects, ends or reassigns
+    the claims, which must be locked.
+
+    reason: shown to readers of the contact.
+    """
     await tx.execute(_CANCEL, merchant_id, list(claim_ids), now, reason)
 
 
 async def wake_contacts(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> None:
-    """The contacts of a claim that wait for an attachment are tried again at once. In the
-    transaction that attaches one; the claim must be locked. now: the merchant's time."""
+    """Retry contacts that wait for an attachment, in the transaction that adds one. The claim must
+    be locked.
+
+    now: the merchant's time.
+    """
     await tx.execute(_WAKE, merchant_id, claim_id, now)
 
 
 _WRITE = load_statement(__file__, "engine_outcomes.sql", written_by=WRITTEN_BY)
 LOAD_FACTS = load_statement(__file__, "engine_facts.sql")
 
-# Merchants behind the given one first, so that each gets its turn. Rides on claims_due_anywhere,
-# then on claims_due.
+# Rotates: merchants after the given one come first. Uses claims_due_anywhere, then claims_due.
 _FIND_MERCHANTS = compose(
     """
 SELECT merchant_id
@@ -87,7 +90,7 @@ LIMIT $3
     due=list_due_merchants(DueTable("claims", "d.due_at <= {now} AND NOT d.held")),
 )
 
-# What another engine has locked is left to it. Rides on claims_due.
+# Skips claims that another engine has locked. Uses claims_due.
 _LOCK_SET = """
 SELECT claim_id
 FROM claims
@@ -106,7 +109,7 @@ LIMIT $3
 """
 
 
-# The unique index items_one_fee_per_step stands behind this: a step adds its fee once.
+# The unique index items_one_fee_per_step ensures that a step adds its fee only once.
 _ADD_FEES = """
 INSERT INTO items
     (merchant_id, claim_id, position, reference, type, value_cents, item_date, run, step_id)
@@ -116,7 +119,7 @@ FROM unnest($2::bigint[], $3::integer[], $4::text[], $5::text[], $6::bigint[], $
     AS f (claim_id, position, reference, type, value_cents, item_date, run, step_id)
 RETURNING claim_id, step_id, item_id
 """
-# By primary key; an hour of the merchant's time behind where its clock stands.
+# Uses the primary key. Adds an hour to the merchant's time.
 _POSTPONE = """
 UPDATE claims c
 SET due_at = coalesce(m.sandbox_now, $3) + interval '1 hour'
@@ -125,20 +128,20 @@ WHERE m.merchant_id = $1 AND c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[
   AND c.due_at IS NOT NULL
 """
 
-# By claim and step.
+# Item ids by claim id and step id.
 FeeIds = dict[tuple[int, int], int]
 
 
 async def find_due_merchants(
     tx: Connection, now: datetime, behind_merchant_id: int, limit: int
 ) -> list[int]:
-    """Merchants with due claims, those with greater ids than the given one first."""
+    """List merchants with due claims, starting after `behind_merchant_id`."""
     rows = await tx.fetch(_FIND_MERCHANTS, now, behind_merchant_id, limit)
     return [row["merchant_id"] for row in rows]
 
 
 async def find_due_claims(tx: Connection, merchant_id: int, now: datetime, limit: int) -> list[int]:
-    """Ids of due claims, the longest due first; nothing is locked."""
+    """List the ids of due claims, the longest due first. Locks nothing."""
     return [row["claim_id"] for row in await tx.fetch(_FIND_DUE, merchant_id, now, limit)]
 
 
@@ -150,8 +153,8 @@ async def load_due_claims(
     limit: int,
     claim_id: int | None = None,
 ) -> list[DueClaim]:
-    """Lock and load one set of a merchant's due claims, or one claim if it is due, leaving out
-    what others have locked."""
+    """Lock and load one set of a merchant's due claims, or a single claim if it is due. Claims
+    locked by others are skipped."""
     merchant_id = merchant.merchant_id
     locked = await tx.fetch(_LOCK_SET, merchant_id, now, limit, claim_id)
     if not locked:
@@ -162,7 +165,7 @@ async def load_due_claims(
 async def load_claims(
     tx: Connection, keys: KeyRing, merchant: Merchant, claim_ids: Sequence[int]
 ) -> list[DueClaim]:
-    """Claims by id, in its order, due or not; nothing is locked."""
+    """Load claims by id, ordered by id, whether due or not. Locks nothing."""
     rows = await tx.fetch(LOAD_FACTS, merchant.merchant_id, claim_ids)
     usable = await _load_usable(tx, keys, merchant, rows)
     return [read_claim(row, usable[row["claim_id"]]) for row in rows]
@@ -171,7 +174,7 @@ async def load_claims(
 async def _load_usable(
     tx: Connection, keys: KeyRing, merchant: Merchant, rows: Sequence[Row]
 ) -> dict[int, frozenset[Channel]]:
-    """Suppressions are asked for only by merchants that have any."""
+    """Load the usable channels. The suppression list is read only if the merchant has entries."""
     if any(row["has_suppressions"] for row in rows):
         debtors = {
             row["claim_id"]: Addresses(row["email"], row["mobile_number"], row["address"])
@@ -192,13 +195,13 @@ async def _load_usable(
 async def postpone(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], real_now: datetime
 ) -> None:
-    """Put off claims that could not be worked on, so that they neither block nor vanish: they are
-    tried again in an hour. Each was logged with its fault."""
+    """Postpone claims that failed by an hour, so that they block nothing and are retried. The fault
+    of each has been logged."""
     await tx.execute(_POSTPONE, merchant_id, claim_ids, real_now)
 
 
 async def add_fees(tx: Connection, merchant_id: int, rows: Sequence[tuple[object, ...]]) -> FeeIds:
-    """rows: as _ADD_FEES takes them."""
+    """Insert fees and return their item ids. The rows have the columns of _ADD_FEES."""
     stored = await tx.fetch(_ADD_FEES, merchant_id, *columns(rows, 8))
     return {(row["claim_id"], row["step_id"]): row["item_id"] for row in stored}
 
@@ -207,7 +210,7 @@ async def save_decided(
     tx: Connection, merchant_id: int, now: datetime, *, places: Sequence[tuple[object, ...]],
     history: Sequence[tuple[object, ...]], contacts: Sequence[tuple[object, ...]],
 ) -> None:  # fmt: skip
-    """As engine_outcomes.sql takes them."""
+    """Write the decisions; the rows have the columns of engine_outcomes.sql."""
     await tx.execute(
         _WRITE, merchant_id, now,
         *columns(places, 5), *columns(history, 6), *columns(contacts, 6),
@@ -215,7 +218,8 @@ async def save_decided(
 
 
 def columns(rows: Iterable[tuple[object, ...]], width: int) -> list[list[object]]:
-    """As PostgreSQL's unnest takes rows: one list per column, `width` empty lists for no rows."""
+    """Transpose rows for PostgreSQL's unnest: one list per column, `width` empty lists without
+    rows."""
     turned: list[list[object]] = [[] for _ in range(width)]
     for row in rows:
         for column, value in zip(turned, row, strict=True):
@@ -224,7 +228,7 @@ def columns(rows: Iterable[tuple[object, ...]], width: int) -> list[list[object]
 
 
 def read_claim(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
-    """A row of `LOAD_FACTS`."""
+    """Build a claim from a row of `LOAD_FACTS`."""
     return DueClaim(
         claim_id=row["claim_id"],
         reference_number=row["reference_number"],

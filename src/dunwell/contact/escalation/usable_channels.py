@@ -1,6 +1,7 @@
-"""By which channels debtors can be contacted now: those with an address that is not suppressed.
+"""The channels by which debtors can be contacted now: those with an address that is not suppressed.
 
-Asked when a contact is planned and when a fallback is; the gate asks once more when it is sent.
+Used when a contact or a fallback is planned. The final check looks up suppressions again before
+sending.
 """
 
 from collections.abc import Hashable, Mapping
@@ -19,7 +20,7 @@ Key = TypeVar("Key", bound=Hashable)
 
 
 class Reachable(Protocol):
-    """Somebody with addresses: a contact, a debtor."""
+    """Anyone with addresses: a contact or a debtor."""
 
     @property
     def email(self) -> str | None: ...
@@ -33,7 +34,7 @@ class Reachable(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Addresses:
-    """What rows say of somebody."""
+    """The addresses of a debtor, from a row."""
 
     email: str | None
     mobile_number: str | None
@@ -43,7 +44,7 @@ class Addresses:
 async def load_usable_channels(
     tx: Connection, keys: KeyRing, merchant: Merchant, debtors: Mapping[Key, Reachable]
 ) -> dict[Key, frozenset[Channel]]:
-    """For each debtor, in one statement."""
+    """Load the usable channels of each debtor in one statement."""
     usable = {
         key: find_usable_channels(
             merchant.configuration.channels,
@@ -69,7 +70,7 @@ async def load_usable_channels(
 
 
 def find_address(debtor: Reachable, channel: Channel) -> str | None:
-    """As one text, as it is suppressed."""
+    """Return the address as one text, as the suppression list stores it."""
     if channel == "EMAIL":
         return debtor.email
     if channel == "SMS":

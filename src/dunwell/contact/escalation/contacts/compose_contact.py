@@ -1,4 +1,5 @@
-"""From a planned contact to what is sent: choose the language, gather facts, render, address."""
+"""Turn a planned contact into a message: choose the language, collect the facts, render the
+template and add the addresses."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,26 +42,31 @@ from dunwell.platform.text.codes import find_home
 
 @dataclass(frozen=True, slots=True)
 class Letterhead:
-    """Who writes, and where the debtor's page is."""
+    """The sender of a merchant's messages: the creditor, the operator and the address of the debtor
+    pages."""
 
     merchant: Merchant
     public_url: str
     keys: KeyRing
-    # Of the installation; none: nobody was named.
+    # The operator of the installation; None if the installation names nobody.
     operator: Operator | None = None
-    # Of letters: where on the sheet what stands, as the merchant's line for them wants it.
+    # The name of the layout for letters, which depends on the merchant's print provider.
     layout: str = USUAL_LAYOUT
 
 
 def find_layout(merchant: Merchant, lines: Mapping[str, Line] | None) -> str:
-    """lines: of the installation file."""
+    """Return the layout of the merchant's print provider.
+
+    lines: the delivery providers of the installation file, by name.
+    """
     setup = merchant.configuration.channels.get("LETTER")
     line = (lines or {}).get(setup.provider) if setup and setup.provider else None
     return line.layout if isinstance(line, FolderLine | SftpLine) else USUAL_LAYOUT
 
 
 def choose_language(definition: Definition, claims: str | None, merchant: Merchant) -> str:
-    """The claim's language, the merchant's, or the definition's first (CONTRACT 6)."""
+    """Return the claim's language if the workflow offers it, otherwise the merchant's, otherwise
+    the first language of the workflow."""
     offered: Sequence[str] = definition.settings.languages
     wanted = (claims, merchant.configuration.language)
     return next((each for each in wanted if each is not None and each in offered), offered[0])
@@ -69,7 +75,11 @@ def choose_language(definition: Definition, claims: str | None, merchant: Mercha
 def gather_facts(
     head: Letterhead, planned: PlannedContact, today: date, pay_by: date | None
 ) -> MessageFacts:
-    """Only a letter has a code: it counts as a known fact, which a link alone does not."""
+    """Return the facts for the placeholders of the contact's template.
+
+    Only a letter has a code. Entering the code counts as proof of a known fact; opening a link does
+    not.
+    """
     return MessageFacts(
         claim=planned.claim,
         debtor=planned.debtor,
@@ -89,7 +99,8 @@ _MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
 
 @dataclass(frozen=True, slots=True)
 class StepOccasion:
-    """A step of a version that runs on a day in the process's zone, with what goes along."""
+    """One execution of a contact step: its version, the local date, the pay-by date and
+    attachments."""
 
     version: Version
     step: ContactStep
@@ -100,7 +111,7 @@ class StepOccasion:
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """What goes with a message; a letter is a file itself."""
+    """The files sent with a message. The document is the letter itself."""
 
     document: MessageFile | None = None
     attachments: tuple[MessageFile, ...] = ()
@@ -112,8 +123,11 @@ def render_contact(
     occasion: StepOccasion,
     enclosures: Sequence[Enclosure] = (),
 ) -> RenderedContact | Permanent:
-    """Render the step's template for the contact's channel; Permanent when the channel could not
-    carry it. Raises LookupError without a template."""
+    """Render the step's template for the channel of the contact.
+
+    Return Permanent if the channel cannot carry the result. Raises LookupError if there is no
+    template for the channel.
+    """
     try:
         return _render(head, planned, occasion, enclosures)
     except MessageTooLarge as error:
@@ -196,7 +210,10 @@ def _render_letter(
     occasion: StepOccasion,
     said: tuple[str, MessageFacts, Sequence[Enclosure]],
 ) -> tuple[Content, bytes]:
-    """said: the language, the facts, the enclosures. The content, and the sheet to print."""
+    """Return the content and the encoded sheet to be printed.
+
+    rendering: the language, the facts and the enclosures.
+    """
     language, facts, enclosures = said
     definition, address = occasion.version.definition, planned.contact.address
     template = definition.templates[occasion.step.template].letter
@@ -233,7 +250,7 @@ def make_message(
     created_at: datetime,
     files: Files | None = None,
 ) -> Message:
-    """The message as it leaves the house."""
+    """Return the complete message for the channel, with the link token and the codes filled in."""
     creditor = find_creditor(head.merchant, head.operator)
     files = files or Files()
     html = content.body_html
@@ -265,7 +282,8 @@ def make_message(
 
 
 def _find_country(head: Letterhead, contact: LeasedContact) -> str | None:
-    """Of a letter: where it goes; where its address does not say so, at home."""
+    """Return the destination country of a letter: that of the address, or the merchant's own
+    country if the address names none. Return None for other channels."""
     if contact.channel != "LETTER" or contact.address is None:
         return None
     country: str | None = contact.address.get("country")
@@ -273,7 +291,7 @@ def _find_country(head: Letterhead, contact: LeasedContact) -> str | None:
 
 
 def _find_unsubscribe_url(head: Letterhead, contact: LeasedContact) -> str | None:
-    """Where one click takes an e-mail's address off."""
+    """Return the address at which one click unsubscribes the recipient of an e-mail."""
     if contact.channel != "EMAIL":
         return None
     reference = write_reference(head.keys, head.merchant.merchant_id, contact.communication_id)
@@ -281,7 +299,10 @@ def _find_unsubscribe_url(head: Letterhead, contact: LeasedContact) -> str | Non
 
 
 def unmask(keys: KeyRing, communication_id: UUID, text: str, key_version: int | None = None) -> str:
-    """Stored content as it leaves the house. `key_version`: it was handed over with."""
+    """Replace the masks in stored content by the link token and the codes.
+
+    key_version: the version of the secret key that was used when the message was handed over.
+    """
     if TOKEN_MASK in text:
         text = text.replace(TOKEN_MASK, derive_token(keys, communication_id, key_version))
     if CODE_MASK in text:

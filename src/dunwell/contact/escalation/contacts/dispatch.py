@@ -1,9 +1,9 @@
-"""Sends planned contacts, in sets of a merchant's channel: what was broken off first, then what is
-due. A channel of a merchant has one provider, so providers work independently of each other.
+"""Send planned contacts in sets, one merchant's channel at a time: interrupted contacts first, then
+due ones. Each merchant channel has one delivery provider, so providers do not delay each other.
 
-How a set goes out is told in `contact.sending.sender`; here is what a contact adds to it: it is
-rendered between its lease and its hand-over, from the facts of that moment, and one that may have
-left is not repeated to somebody who is not to be contacted any more.
+`contact.sending.sender` runs the sets. This module adds what is special about contacts: they are
+rendered between lease and hand-over from the facts of that moment, and an interrupted contact is
+not repeated if the debtor must no longer be contacted.
 """
 
 import asyncio
@@ -48,9 +48,9 @@ from dunwell.platform.heartbeat import BEAT_SECONDS, begin_lease
 from dunwell.platform.resources import Resources
 
 SET_SIZE = 200
-# Sets that one worker prepares or calls channels for. Those that linger take none.
+# Sets that one worker prepares or sends at the same time. Lingering sets use no slot.
 _SLOTS = 8
-# A line's small sets follow each other for so long, before other merchants have their turn.
+# How long small sets of one provider follow each other before other merchants get their turn.
 _LINE_SECONDS = 1.0
 
 log = structlog.get_logger(__name__)
@@ -58,11 +58,11 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class _ContactSet:
-    """The key of a set."""
+    """The key of a set of contacts."""
 
     merchant_id: int
     channel: Channel
-    # Messages of earlier sets that the channel has not answered.
+    # Messages of earlier sets that the channel has not answered yet.
     unanswered: int = 0
 
     @property
@@ -71,7 +71,7 @@ class _ContactSet:
 
 
 class MessageDispatcher(Sender[_ContactSet]):
-    """printer: unless given, one of its own."""
+    """Send planned contacts. Starts its own letter printer unless `printer` is given."""
 
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
@@ -84,18 +84,19 @@ class MessageDispatcher(Sender[_ContactSet]):
         super().__init__(resources, known, queue, slots=_SLOTS, beat_seconds=beat_seconds)
 
     async def close(self) -> None:
-        """Letters are printed by processes of its own."""
+        """Stop sending and end the processes that print letters."""
         await super().close()
         await self._letters.close()
 
     async def run_merchant(self, merchant_id: int) -> int:
-        """Send a set of each of the merchant's channels, to the end; how many were settled."""
+        """Send one set of each of the merchant's channels and return the number of recorded
+        contacts."""
         sets = (_ContactSet(merchant_id, channel) for channel in CHANNELS)
         return sum(await asyncio.gather(*map(self.run_set, sets)))
 
 
 class _ContactQueue:
-    """A `sending.sender.Queue`."""
+    """The queue of due contacts; implements `sending.sender.Queue`."""
 
     def __init__(
         self, resources: Resources, letters: LetterFiles, adapters: Adapters,
@@ -107,14 +108,14 @@ class _ContactQueue:
         self._beat_seconds = beat_seconds
         self._memory = FileMemory()
         self._last: MerchantChannel = (0, CHANNELS[0])
-        # How many messages of a running channel may be unanswered.
+        # The maximum number of unanswered messages, for each channel that has running sets.
         self._most: dict[MerchantChannel, int] = {}
 
     async def begin(
         self, running: Sequence[RunningSet[_ContactSet]], room: int
     ) -> Begun[_ContactSet]:
-        """Merchants and their channels take turns. One whose sets all linger has another, if its
-        provider takes more."""
+        """Start sets for merchant channels in rotation. A channel whose sets all linger gets
+        another set if its provider accepts more messages."""
         unanswered = Counter[MerchantChannel]()
         for each in running:
             unanswered[each.key.merchant_channel] += each.unanswered
@@ -148,7 +149,8 @@ class _ContactQueue:
                 break
 
     def _decide_taking(self, merchant: Merchant, key: _ContactSet) -> Taking:
-        """As many as may leave unseen at a time, with those that are unanswered already."""
+        """Return the limits of the next set: as many messages as the provider may have unanswered,
+        minus those that are unanswered now."""
         line = self._adapters.find_bound(merchant, key.channel)
         most = SET_SIZE if line is None else min(SET_SIZE, line.pace.at_once)
         self._most[key.merchant_channel] = most
@@ -173,8 +175,9 @@ class _ContactQueue:
     async def _take_up_broken_off(self, merchant: Merchant, channel: Channel) -> HandedOverContacts:
         lease, real_now = begin_lease(self._resources), self._now()
         is_repeatable = channel in self._adapters.list_repeatable(merchant)
-        # It may not have left yet, so quiet hours keep it back too. A sandbox's clock stands still
-        # while anything is under way: its quiet hours would not end.
+        # Quiet hours apply here too, because an interrupted contact may not have been sent yet.
+        # Sandboxes are exempt: their clock stands still while messages are in progress, so their
+        # quiet hours would never end.
         quiet = find_quiet_channels(merchant.configuration, real_now)
         taken = []
         async with self._resources.database.transaction() as tx:
@@ -192,7 +195,8 @@ class _ContactQueue:
                 is_repeatable=is_repeatable, limit=SET_SIZE,
             )  # fmt: skip
             lost = await self._find_lost(tx, merchant, [contact for contact, _, _ in taken])
-            # Its token and code were made with a version of the secret key that is gone.
+            # A token or code that was derived with a removed version of the secret key cannot be
+            # restored.
             versions = self._resources.keys.versions
             lost += [
                 contact
@@ -214,8 +218,8 @@ class _ContactQueue:
     async def _find_lost(
         self, tx: Connection, merchant: Merchant, contacts: Sequence[LeasedContact]
     ) -> list[LeasedContact]:
-        """What may have left and must not leave again: the address was suppressed since, say, or
-        the person has died."""
+        """Return the contacts that may have been sent and must not be sent again, for example
+        because the address was suppressed or the debtor reported dead in the meantime."""
         by_id = {contact.communication_id: contact for contact in contacts}
         if not by_id:
             return []

@@ -1,7 +1,7 @@
-"""The one gate before the channels: every contact of a process passes it, at the moment of sending.
+"""The last check before a contact is sent. Every contact of a workflow passes it.
 
-Whoever is held back is told until when and by what; whoever passes is marked as handed over, and
-counts for the guards of the person contacted, in one transaction (CONTRACT 13).
+A contact that is held back gets the earliest time of its next attempt and the reason. A contact
+that passes is marked as handed over and counted by the guards of its debtor, in one transaction.
 """
 
 from collections.abc import Mapping, Sequence
@@ -28,15 +28,15 @@ from dunwell.contact.messages.identities import DebtorPerson, digest_address, id
 from dunwell.platform.database.database import Connection, savepoint
 from dunwell.platform.database.leases import Lease
 
-# How soon a contact that was stopped is looked at again after the merchant has decided: a day is
-# soon enough to go on, and seldom enough for contacts that may wait for weeks.
+# How soon a contact of a debtor who is reported dead is checked again. The merchant may decide at
+# any time; the contact may wait for weeks.
 _ASK_AGAIN_AFTER = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
 class GatePassage:
     handed_over: Sequence[RenderedContact]
-    # Their address is not to be contacted any more.
+    # Contacts whose address is on the suppression list.
     suppressed: Sequence[LeasedContact]
     kept_back: Mapping[UUID, KeptBack]
 
@@ -48,10 +48,11 @@ async def pass_gate(
     rendered: Sequence[tuple[Leased, RenderedContact]],
     now: datetime,
 ) -> GatePassage:
-    """1. Lock claims and contacts. 2. Lock the guards of their persons. 3. Decide: the earliest
-    planned first, of one moment the oldest claim. 4. Hand over and raise, in one statement.
+    """1. Lock claims and contacts. 2. Lock the guards of the debtors. 3. Decide in the order of
+    planning time, then claim id. 4. Mark the allowed contacts as handed over and update the guards
+    in one statement.
 
-    A contact whose claim has changed since it was rendered is kept back to be rendered anew.
+    A contact whose claim changed after rendering is held back so that it is rendered again.
     """
     if not rendered:
         return GatePassage((), (), {})
@@ -70,7 +71,7 @@ async def pass_gate(
     kept_back = {key: KeptBack(now) for key in by_id if key not in locked}
     for key in (key for key in locked if locked[key].is_stopped):
         kept_back[key] = KeptBack(now + _ASK_AGAIN_AFTER, HeldBy.PERSON_DIED)
-    # A person whom nobody may contact is not tried by another channel either.
+    # A debtor who must not be contacted is not contacted by a fallback channel either.
     allowed = [key for key in locked if not locked[key].is_stopped]
     suppressed = [contacts[key] for key in allowed if locked[key].is_suppressed]
     candidates = [
@@ -92,7 +93,8 @@ async def _hand_over(
     wanted: tuple[Sequence[Candidate], Mapping[UUID, RenderedContact]],
     now: datetime,
 ) -> tuple[list[RenderedContact], Mapping[UUID, GuardHold]]:
-    """Again when somebody began a new person's guard meanwhile: it is known then, and locked."""
+    """Retry when another transaction has just inserted a guard of the same person; the retry finds
+    and locks that row."""
     (candidates, messages), merchant = wanted, head.merchant
     identities = {identity for each in candidates for identity in each.identities}
     today = find_days(merchant.configuration.timezone).local_date(now)
@@ -126,7 +128,7 @@ def _identify(head: Letterhead, contact: LeasedContact) -> tuple[bytes, ...]:
 
 
 def _keep_back(head: Letterhead, each: Leased, hold: GuardHold) -> KeptBack:
-    """Until the first moment of the day at which the step may contact anybody."""
+    """Hold the contact until the first moment on the guard's day at which its step may be sent."""
     assert each.step is not None
     configuration = head.merchant.configuration
     process = find_process(each.version, configuration)

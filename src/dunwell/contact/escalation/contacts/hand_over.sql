@@ -1,9 +1,8 @@
--- Marks as handed over, with their content, contacts that may be sent, and raises the guards of
--- those who are contacted by them. Claims, contacts and the guards there are were locked before.
--- Answers how many guards were begun: one that somebody else began at the same moment is not.
--- $1 merchant, $2 its time, $3 its date, $4 lease's end; $5-$18 contacts; $19-$23 guards;
--- $24 the version of the secret key that tokens, codes, digests and printed letters are made with;
--- $25 contacts' digests of the codes they are checked by.
+-- Mark contacts as handed over, with their content, and update the guards of their debtors. Claims,
+-- contacts and existing guards are already locked. Return the number of inserted guards; a guard
+-- that another transaction inserted at the same moment is not counted. $1 merchant, $2 its time, $3
+-- its date, $4 end of the lease; $5-$18 contacts; $19-$23 guards; $24 the version of the secret key
+-- for tokens, codes, digests and printed letters; $25 digests of the check codes of the contacts.
 WITH passed AS (
     SELECT *
     FROM unnest($5::uuid[], $6::uuid[], $7::text[], $8::text[], $9::text[], $10::text[],

@@ -1,6 +1,5 @@
-"""Contacts that were handed over under one lease: what their channels are given, and what the
-answers mean for their claims.
-"""
+"""Contacts that were handed over under one lease: the messages for their channels, and the
+recording of the answers."""
 
 import asyncio
 from collections import Counter
@@ -52,13 +51,14 @@ from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
-# Of one worker, for the files as they are stored; a message is about three times as large while it
-# is written. Ordinary files never fill it, so a recipient who does not answer holds up no others.
+# The limit of one worker for stored files; a message needs about three times as much memory while
+# it is encoded. Ordinary files never reach the limit, so a slow recipient delays no other.
 _MOST_BYTES = 96 * 1024 * 1024
 
 
 class FileMemory:
-    """Shared by all messages of a worker; those that find no room wait for their turn."""
+    """A memory budget for attachments that all messages of a worker share. A message waits until
+    there is room for its files."""
 
     def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
         self._most_bytes = most_bytes
@@ -67,7 +67,8 @@ class FileMemory:
 
     @asynccontextmanager
     async def take(self, size_bytes: int) -> AsyncIterator[None]:
-        """Until the block ends. One message that is larger than all the memory goes alone."""
+        """Reserve memory for the duration of the block. A file larger than the whole budget is sent
+        alone."""
         if size_bytes == 0:
             yield
             return
@@ -77,7 +78,8 @@ class FileMemory:
         try:
             yield
         finally:
-            # Not awaited before: a cancelled message must give its room back too.
+            # Update the count before the first await, so that a cancelled message also frees its
+            # memory.
             self._taken -= size_bytes
             async with self._freed:
                 self._freed.notify_all()
@@ -86,9 +88,9 @@ class FileMemory:
         return self._taken == 0 or self._taken + size_bytes <= self._most_bytes
 
 
-# Of one set: what reads letters from the storage for it.
+# Messages of one set that load files from the storage at the same time.
 _CALLS_AT_ONCE = 50
-# Contacts of one moment are tried again at so many different moments.
+# The number of different delays for contacts that failed at the same moment.
 _SPREADS = 1_000
 
 log = structlog.get_logger(__name__)
@@ -100,15 +102,16 @@ class ContactCall:
     content: Content
     # The merchant's time of the hand-over.
     at: datetime
-    # A letter that was printed just now; of one that is repeated it is loaded.
+    # Set for a letter that was just printed; the PDF of a repeated letter is loaded.
     pdf: bytes | None = None
-    # An earlier call may have reached the channel, so the mark is never taken back.
+    # True if an earlier call may have reached the channel, so the hand-over cannot be undone.
     is_repeat: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LeasedCalls:
-    """Contacts under one lease: those whose channel is called, and what settles the others."""
+    """Contacts under one lease: those whose channel is called, and those that already have an
+    outcome."""
 
     lease: Lease
     calls: Sequence[ContactCall] = ()
@@ -116,7 +119,7 @@ class LeasedCalls:
 
 
 class HandedOverContacts:
-    """A `sending.sender.HandedOver`, whose items are contacts."""
+    """Implements `sending.sender.HandedOver` for contacts."""
 
     def __init__(
         self, resources: Resources, letters: LetterFiles, head: Letterhead, leased: LeasedCalls,
@@ -142,7 +145,8 @@ class HandedOverContacts:
 
     @asynccontextmanager
     async def compose(self, item: LeasedContact) -> AsyncIterator[Message | Temporary]:
-        """Link, code and files are put in. Temporary: the files are away, nothing has left."""
+        """Fill in the link and the codes and load the files. Yield Temporary if the files cannot be
+        loaded; nothing has been sent then."""
         call = self._calls[item.communication_id]
         async with self._slots, AsyncExitStack() as closing:
             try:
@@ -179,7 +183,7 @@ class HandedOverContacts:
         work = Work.open(resources, tx, merchant, SYSTEM)
         keys = {contact.process_key for contact, _ in answered}
         if not merchant.switched_to_workflows:
-            # A scenario is edited in place: not between here and where its claims go on.
+            # A scenario is edited in place. Lock it until its claims have continued.
             await hold_workflows(tx, merchant.merchant_id, {key for key, _ in keys})
         versions = await load_newest(tx, merchant.merchant_id, keys)
         refused = [contact for contact, answer in answered if not isinstance(answer, Accepted)]
@@ -205,13 +209,14 @@ class HandedOverContacts:
         return count
 
     def _may_have_left_before(self, contact: LeasedContact, answer: Answer) -> bool:
-        """One that is repeated is left to its lease when its channel was not called: it is taken up
-        again when that runs out."""
+        """Return whether this is a repeated contact whose channel was not called this time. Its
+        lease expires and it is resumed then."""
         call = self._calls.get(contact.communication_id)
         return isinstance(answer, Uncalled) and call is not None and call.is_repeat
 
     def _log_put_off(self, settled: Sequence[AnsweredContact]) -> None:
-        """One line for each reason, however many messages a server that is away puts off."""
+        """Write one log entry for each reason, however many messages an unavailable server
+        delays."""
         reasons = Counter(
             (each.contact.channel, each.settlement.reason)
             for each in settled
@@ -232,7 +237,8 @@ class HandedOverContacts:
     async def _load_attempts(
         self, tx: Connection, refused: Collection[LeasedContact]
     ) -> dict[UUID, tuple[frozenset[Channel], Tried]]:
-        """What else there is for contacts that were not accepted, and what was tried."""
+        """Load the usable channels and the channels already tried, for contacts that were not
+        accepted."""
         if not refused:
             return {}
         contacts = {contact.communication_id: contact for contact in refused}
@@ -257,7 +263,7 @@ class HandedOverContacts:
         return Files(MessageFile(name, PDF, pdf), tuple(loaded))
 
     async def _find_attachments(self, call: ContactCall) -> list[MessageAttachment]:
-        """In their order, without those taken from the claim since the message was rendered."""
+        """Return the attachments in order, without those removed from the claim after rendering."""
         ids = call.content.attachment_ids
         if not ids:
             return []

@@ -1,8 +1,8 @@
--- Leases a set of one merchant's planned contacts and loads all that rendering them needs; contacts
--- another dispatcher holds are left to it. Those whose attachment is missing come when their time is
--- over. What was planned first comes first of what waited for the same moment. $1 merchant, $2 its
--- time, $3 real time, $4 lease, $5 lease's end, $6 size of the set, $7 its
--- channel. Rides on communications_planned, then on primary keys.
+-- Lease a set of one merchant's planned contacts, with the facts for rendering. Contacts that
+-- another worker has locked are skipped. Contacts that wait for an attachment are leased when their
+-- waiting time ends. Contacts due at the same moment are taken in the order of planning. $1
+-- merchant, $2 its time, $3 real time, $4 lease, $5 end of the lease, $6 size of the set, $7
+-- channel. Uses communications_planned, then primary keys.
 WITH chosen AS MATERIALIZED (
     SELECT m.communication_id
     FROM communications m
@@ -23,9 +23,9 @@ WITH chosen AS MATERIALIZED (
               m.not_before, m.state = 'ATTACHMENT_MISSING' AS has_waited_for_attachment
 )
 SELECT leased.*, c.reference_number, c.currency, c.workflow_id, c.workflow_major,
-       -- Changes with every change of the claim: what was rendered is sent only if it still holds.
+       -- Changes with every change of the claim. A message is sent only if it is still the same.
        c.xmin::text::bigint AS claim_version,
-       -- Since when nothing but the service has kept it from being sent. By holds' primary key.
+       -- Since when only the service itself has delayed the contact. Uses the primary key of holds.
        greatest(leased.not_before, (SELECT max(lifted_at) FROM holds h
                                     WHERE h.merchant_id = $1 AND h.claim_id = leased.claim_id))
            AS ready_at,
@@ -35,7 +35,7 @@ FROM leased
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = leased.claim_id
 JOIN debtors d ON d.merchant_id = $1 AND d.claim_id = leased.claim_id
 CROSS JOIN LATERAL (
-    -- A step's name is the merchant's own matter, so a fee of a step has no words but its type's.
+    -- Step names are internal to the merchant, so a step's fee is described by its type only.
     SELECT json_agg(json_build_array(type, value_cents,
                                      CASE WHEN step_id IS NULL THEN reference END,
                                      item_date, due_date)

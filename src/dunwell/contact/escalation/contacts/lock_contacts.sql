@@ -1,6 +1,6 @@
--- The gate at the moment of sending: those leased contacts whose claims are still as they were
--- rendered, in process and not held. Locks claims before anything else, in the order of their ids,
--- then the contacts. $1 merchant, $2 lease; $3-$6 contacts. By primary keys, and by disputes_stopped.
+-- Lock the leased contacts whose claims are unchanged since rendering, active and not on hold.
+-- Claims are locked first, in the order of their ids, then the contacts. $1 merchant, $2 lease;
+-- $3-$6 contacts. Uses primary keys and disputes_stopped.
 SELECT m.communication_id, m.planned_at,
        EXISTS (SELECT FROM suppressions s
                WHERE s.merchant_id = $1 AND s.channel = m.channel

@@ -1,7 +1,9 @@
-"""Leases planned contacts, has them rendered without any lock, and marks as handed over those that
-still may be sent: not paid, not held, not changed meanwhile, within contact hours and outside quiet
-ones, with the attachments their step requires, to an address that is not suppressed, and within the
-guards of the person.
+"""Lease planned contacts, render them while no lock is held, and mark those that may be sent as
+handed over.
+
+A contact may be sent if its claim is unpaid, not on hold and unchanged, if the contact hours and
+quiet hours allow it, if the required attachments are present, if the address is not suppressed, and
+if the guards of the debtor allow it.
 """
 
 import asyncio
@@ -61,7 +63,8 @@ async def taking_back_when_broken_off(
     resources: Resources, letters: LetterFiles, head: Letterhead, lease: Lease,
     contacts: Sequence[LeasedContact],
 ) -> AsyncIterator[None]:  # fmt: skip
-    """Around the transaction that marks the contacts; within it no channel is called."""
+    """Undo the hand-over if the transaction that marks the contacts fails. No channel is called
+    within the block."""
     handed_over = HandedOverContacts(
         resources, letters, head, leased=LeasedCalls(lease), memory=FileMemory()
     )
@@ -87,9 +90,9 @@ ATTACHMENT_PATIENCE = timedelta(days=7)
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """Whom to call channels for, and no others; and what is answered without calling any."""
+    """The contacts whose channels are to be called, and those that already have an outcome."""
 
-    # As it was written with the mark.
+    # The lease as it was stored with the hand-over.
     lease: Lease
     handed_over: Sequence[RenderedContact] = ()
     refused: Sequence[tuple[LeasedContact, Answer]] = ()
@@ -103,7 +106,7 @@ class LinePace:
 
 @dataclass(frozen=True, slots=True)
 class Taking:
-    """What a set is made of: at most so many of one channel, within its line's pace."""
+    """The limits of one set: the channel, the number of contacts and the provider's send rate."""
 
     channel: Channel
     limit: int
@@ -114,8 +117,8 @@ async def prepare_contacts(
     resources: Resources, letters: LetterFiles, merchant: Merchant, lease: Lease,
     *, taking: Taking, beat_seconds: float = BEAT_SECONDS,
 ) -> Prepared:  # fmt: skip
-    """1. Lease a set with its facts. 2. Render, print letters, keeping the lease for as long as
-    that takes. 3. Hand over what still holds."""
+    """1. Lease a set with its facts. 2. Render the messages and print letters, renewing the lease
+    meanwhile. 3. Hand over the contacts that may still be sent."""
     now, real_now = merchant.now(resources.clock), resources.clock.now()
     async with resources.database.transaction() as tx:
         leased = await _lease(
@@ -154,7 +157,7 @@ async def _lease(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
     taking: Taking,
 ) -> list[Leased]:  # fmt: skip
-    """Attachments are looked for only where a step wants them."""
+    """Lease contacts and load attachments for the steps that use them."""
     contacts = await _take(tx, merchant_id, lease=lease, times=times, taking=taking)
     if not contacts:
         return []
@@ -177,7 +180,7 @@ async def _take(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
     taking: Taking,
 ) -> list[PlannedContact]:  # fmt: skip
-    """No more than the line has room for, over all workers."""
+    """Lease no more contacts than the provider's send rate allows across all workers."""
     limit, pace = taking.limit, taking.pace
     if pace is not None:
         room = await lock_room(tx, pace.line, pace.per_second, times[1])
@@ -210,7 +213,8 @@ async def _record(
     rendering: tuple[Sequence[Leased], Sequence[Outcome]],
     now: datetime,
 ) -> Prepared:
-    """Hand over what may be sent; give back what may not yet, for the instant it may."""
+    """Hand over the contacts that may be sent; release the others until the time at which they may
+    be."""
     refused: list[tuple[LeasedContact, Answer]] = []
     rendered: list[tuple[Leased, RenderedContact]] = []
     kept_back: dict[UUID, KeptBack] = {}

@@ -1,6 +1,5 @@
-"""Renders leased contacts outside any transaction: e-mails and texts at once, letters by child
-processes; and adds the pay-by date to those whose texts name it.
-"""
+"""Render leased contacts outside any transaction: e-mails and SMS directly, letters in child
+processes. Add the pay-by date to contacts whose texts use it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -46,12 +45,12 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Unavailable
 
 _AFTER_FAULT = timedelta(hours=1)
-# A storage that is away or full comes back.
+# The storage is expected to be available again soon.
 _AFTER_ABSENCE = timedelta(minutes=1)
 
 log = structlog.get_logger(__name__)
 
-# A message; until when it must not be sent; a missing attachment; a refusal.
+# A message, a delay, a missing attachment, a late contact or a permanent refusal.
 Outcome = RenderedContact | KeptBack | WithoutAttachment | MissedInStandstill | Permanent
 
 
@@ -59,19 +58,18 @@ Outcome = RenderedContact | KeptBack | WithoutAttachment | MissedInStandstill | 
 class Leased:
     planned: PlannedContact
     version: Version
-    # None: the version has no such step to contact anybody by.
+    # None if the version has no contact step with this id.
     step: ContactStep | None
-    # None looked for unless the step wants them.
+    # Loaded only if the step uses attachments.
     attachments: tuple[MessageAttachment, ...] = ()
-    # Looked for only where the text names it.
+    # Computed only if a text of the step uses it.
     pay_by: date | None = None
 
 
 async def render_leased(
     letters: LetterFiles, head: Letterhead, leased: Sequence[Leased], now: datetime
 ) -> list[Outcome]:
-    """One outcome each, in order. Printing takes its time; the others do not wait for it one by
-    one."""
+    """Return one outcome for each contact, in order. Letters are printed concurrently."""
     printed = [
         asyncio.create_task(_print(letters, head, each, now))
         for each in leased
@@ -144,7 +142,8 @@ def _decide_occasion(
 
 
 def _find_loss(head: Letterhead, planned: PlannedContact, template: Template) -> Permanent | None:
-    """What was there when the contact was planned and is gone: it leads to the next channel."""
+    """Return a refusal if the address or the text for the channel has been removed since the
+    contact was planned; the next channel is then used."""
     contact = planned.contact
     usable = find_usable_channels(
         head.merchant.configuration.channels,
@@ -172,7 +171,7 @@ def _keep_back(each: Leased, error: Exception, now: datetime) -> KeptBack:
 async def add_pay_by(
     tx: Connection, keys: KeyRing, merchant: Merchant, leased: Sequence[Leased], now: datetime
 ) -> list[Leased]:
-    """Return the same contacts in their order; those whose texts name a pay-by date have theirs.
+    """Return the contacts in their order, with the pay-by date added to those whose texts use it.
 
     now: the merchant's time.
     """
@@ -204,11 +203,11 @@ def foresee_pay_by(
 ) -> date | None:  # fmt: skip
     """Return the pay-by date of a contact that is made now.
 
-    next_step_id: where its claim stands, if not before the contact's step.
+    next_step_id: the claim's position, if it is not at the contact's step.
     """
     stands = UnderWay(contact, now, contact.step.id if next_step_id is None else next_step_id)
     foreseen = forecast(process, stands, facts, now, until=now + FARTHEST, guard=guard)
-    next(foreseen, None)  # the contact itself
+    next(foreseen, None)  # Skip the contact itself.
     arrives_at = process.find_letter_arrival(now) if contact.channel == "LETTER" else now
     return find_pay_by(foreseen, process.calendar, process.calendar.local_date(arrives_at))
 
@@ -231,7 +230,8 @@ def _find_day(
 
 
 def _wants(each: Leased, known: dict[tuple[UUID, int, Channel], bool]) -> bool:
-    """known: of the steps of a set, which are few."""
+    """Return whether a text of the step names the pay-by date. `known` caches the answer for each
+    step."""
     if each.step is None:
         return False
     channel = each.planned.contact.channel

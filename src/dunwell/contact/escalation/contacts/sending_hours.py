@@ -1,8 +1,9 @@
-"""When a contact may be sent: within its process's contact hours, outside the merchant's quiet
-hours.
+"""When a contact may be sent: within the contact hours of its workflow and outside the quiet hours
+of the merchant.
 
-Contact hours rule steps that wait for them, in the process's zone. Quiet hours rule every e-mail
-and SMS, of steps that are sent at once too, in the merchant's zone; a letter wakes nobody. Pure.
+Contact hours are in the workflow's time zone and apply to steps that wait for them. Quiet hours are
+in the merchant's time zone and apply to every e-mail and SMS, including those of immediate steps.
+They do not apply to letters. Pure.
 """
 
 from dataclasses import dataclass
@@ -16,22 +17,22 @@ from dunwell.contact.escalation.process import Process
 from dunwell.contact.messages.guards.guards import HeldBy, KeptBack
 from dunwell.core.workflows.definition import ContactStep
 
-# Contact hours and quiet hours that leave nothing between them are looked through no further.
+# The search ends after this many days if contact hours and quiet hours leave no time between them.
 _MOST_DAYS = 40
 _DAY = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
 class SendingHours:
-    """Those of one contact. None: they do not bind it."""
+    """The hours of one contact. None means that the hours do not apply."""
 
     contact_hours: Calendar | None
     quiet_hours: QuietHours | None
-    # The merchant's days.
+    # Days in the merchant's time zone.
     calendar: Calendar
 
     def find_hold(self, now: datetime) -> KeptBack | None:
-        """What keeps the contact back now; none: it may be sent."""
+        """Return the reason that holds the contact back now, or None if it may be sent."""
         if self._next_opening(now) > now:
             return KeptBack(self.first_moment(now), HeldBy.CONTACT_HOURS)
         if self._end_of_quiet(now) > now:
@@ -39,7 +40,7 @@ class SendingHours:
         return None
 
     def first_moment(self, instant: datetime) -> datetime:
-        """The first from `instant` on at which the contact may be sent."""
+        """Return the first moment from `instant` on at which the contact may be sent."""
         for _ in range(_MOST_DAYS):
             opening = self._next_opening(instant)
             moment = self._end_of_quiet(opening)
@@ -49,21 +50,22 @@ class SendingHours:
         return instant
 
     def first_moment_on(self, day: date) -> datetime:
-        """The first on or after a day of the merchant's."""
+        """Return the first moment at which the contact may be sent, on that day of the merchant or
+        later."""
         return self.first_moment(self.calendar.start_of(day))
 
     def _next_opening(self, instant: datetime) -> datetime:
         return self.contact_hours.next_opening(instant) if self.contact_hours else instant
 
     def _end_of_quiet(self, instant: datetime) -> datetime:
-        """`instant` itself where it is not quiet."""
+        """Return the end of the quiet hours, or `instant` if it is outside of them."""
         if self.quiet_hours is None:
             return instant
         since, until = _minutes(self.quiet_hours.since), _minutes(self.quiet_hours.until)
         local = instant.astimezone(self.calendar.zone)
         minute = local.hour * 60 + local.minute
         is_past_since, is_before_until = since <= minute, minute < until
-        # Hours past midnight are quiet on either side of it.
+        # Quiet hours that span midnight apply before and after it.
         joined = all if since < until else any
         if not joined((is_past_since, is_before_until)):
             return instant
@@ -74,7 +76,8 @@ class SendingHours:
         return self._find_end(datetime.combine(day, time(*divmod(minutes, 60))), instant)
 
     def _find_end(self, local_end: datetime, instant: datetime) -> datetime:
-        """In the hour that a clock change doubles, the second one when the first is over."""
+        """Return the end of the quiet hours. In the hour that a clock change repeats, return the
+        second occurrence once the first is over."""
         end = self.calendar.to_instant(local_end)
         if end > instant:
             return end
@@ -92,14 +95,14 @@ def find_sending_hours(
 
 
 def find_quiet_channels(configuration: Configuration, now: datetime) -> frozenset[Channel]:
-    """Those by which nobody is contacted now."""
+    """Return the channels that may not be used now because of quiet hours."""
     hours = SendingHours(None, configuration.guards.quiet_hours, find_days(configuration.timezone))
     return frozenset() if hours.find_hold(now) is None else frozenset({"EMAIL", "SMS"})
 
 
 @lru_cache(maxsize=1024)
 def find_days(zone: str) -> Calendar:
-    """The days of a zone, with nothing closed."""
+    """Return the calendar of a time zone without closing hours or holidays."""
     return Calendar(
         zone=ZoneInfo(zone),
         weekdays=frozenset(range(7)),

@@ -1,6 +1,5 @@
-"""The SQL of contacts on their way out: leasing, what still may be sent, marking it as handed over,
-and what was interrupted after that.
-"""
+"""The SQL of contacts being sent: lease, check, mark as handed over, and resume after an
+interruption."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.database.sql import compose, load_statement
 
-# A channel of a merchant: its provider holds up no other's.
+# A merchant and one of its channels. Merchant channels have separate providers.
 MerchantChannel = tuple[int, Channel]
 
 _LEASE = load_statement(
@@ -44,8 +43,8 @@ _IS_PLANNED = compose(
 _IS_BROKEN_OFF = compose(
     "d.state = 'HANDED_OVER' AND {has_ended}", has_ended=CONTACTS.has_ended("$1", "d.")
 )
-# Those that follow the given one first. Rides on communications_planned and _handed_over, once
-# those of all merchants together say that anything is due.
+# Rotates: channels after the given one come first. Uses communications_planned and
+# communications_handed_over, after a check over all merchants that anything is due.
 _FIND_CHANNELS = compose(
     """
 SELECT due.merchant_id, channel
@@ -67,12 +66,12 @@ LIMIT $7
     is_planned=compose(_IS_PLANNED, now="due.now"),
     is_broken_off=_IS_BROKEN_OFF,
 )
-# By primary key.
+# Uses the primary key.
 _RELEASE = compose(
     """
 UPDATE communications m
 SET {clear}, not_before = r.not_before, held_by = r.held_by,
-    -- A claim that ended or was assigned anew contacts nobody by it any more.
+    -- Cancel the contact if its claim has ended or was reassigned.
     state = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.state
                  ELSE 'CANCELLED' END,
     failure = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.failure
@@ -86,8 +85,8 @@ WHERE m.merchant_id = $1 AND m.communication_id = r.communication_id
     clear=CONTACTS.clear(),
     is_held=CONTACTS.is_held("$2", "m."),
 )
-# One whose claim has changed since the lease, or is being changed, is given back as it was: what is
-# attached at that moment must not be waited for. By primary keys.
+# A contact whose claim has changed since the lease, or is being changed, is released unchanged,
+# because the attachment may just have been added. Uses primary keys.
 _AWAIT_ATTACHMENT = compose(
     """
 WITH incomplete AS MATERIALIZED (
@@ -117,7 +116,8 @@ async def find_channels_with_contacts(
     tx: Connection, now: datetime, behind: MerchantChannel, busy: Collection[MerchantChannel],
     limit: int,
 ) -> list[MerchantChannel]:  # fmt: skip
-    """Merchants' channels with something to send or to take up again, busy ones left out."""
+    """List the merchant channels with contacts to send or to resume, except the busy ones, starting
+    after the channel `behind`."""
     rows = await tx.fetch(
         _FIND_CHANNELS, now, *behind, CHANNELS,
         [merchant_id for merchant_id, _ in busy], [channel for _, channel in busy], limit,
@@ -129,7 +129,10 @@ async def lease_contacts(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
     *, limit: int, channel: Channel,
 ) -> list[PlannedContact]:  # fmt: skip
-    """times: the merchant's, and the real one."""
+    """Lease due contacts of a channel, with their facts.
+
+    times: the merchant's time and the real time.
+    """
     now, real_now = times
     rows = await tx.fetch(
         _LEASE, merchant_id, now, real_now, lease.lease_id, lease.until, limit, channel
@@ -140,7 +143,7 @@ async def lease_contacts(
 async def release(
     tx: Connection, merchant_id: int, lease: Lease, kept_back: Mapping[UUID, KeptBack]
 ) -> None:
-    """Give leased contacts back, not to be sent before an instant, with what holds them."""
+    """Release leased contacts until the given instants and store the reason for each hold."""
     if kept_back:
         await tx.execute(
             _RELEASE, merchant_id, lease.lease_id, list(kept_back),
@@ -153,7 +156,8 @@ async def await_attachment(
     tx: Connection, merchant_id: int, lease: Lease, waiting: Sequence[PlannedContact],
     until: datetime,
 ) -> None:  # fmt: skip
-    """Give leased contacts back whose attachment is missing; at `until` they are given up."""
+    """Release leased contacts whose attachment is missing. They fail at `until` unless one is
+    added."""
     if waiting:
         await tx.execute(
             _AWAIT_ATTACHMENT, merchant_id, lease.lease_id,
@@ -166,8 +170,8 @@ async def renew_contacts(
     tx: Connection, merchant_id: int, communication_ids: Sequence[UUID], lease_id: UUID,
     until: datetime,
 ) -> list[UUID]:  # fmt: skip
-    """Renew the lease of those that are still held under it, except those that another transaction
-    is changing; which were renewed."""
+    """Renew the lease of contacts that are still held under it. Skip those that another transaction
+    is changing. Return the ids of the renewed contacts."""
     rows = await tx.fetch(_RENEW, merchant_id, communication_ids, lease_id, until)
     return [row["communication_id"] for row in rows]
 
@@ -229,24 +233,24 @@ _HAND_OVER = load_statement(__file__, "hand_over.sql")
 
 
 class GuardBegun(Exception):  # noqa: N818 - reads as what happened
-    """Somebody else contacted one of these persons for the first time at the same moment."""
+    """Another transaction inserted a guard row for one of these persons at the same moment."""
 
 
 @dataclass(frozen=True, slots=True)
 class LockedContact:
     planned_at: datetime
     is_suppressed: bool
-    # Nobody may contact the person.
+    # True if the debtor must not be contacted.
     is_stopped: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Passing:
-    """What goes out: each message with the identities of who is contacted by it."""
+    """The contacts to be handed over: each message with the identities of its debtor."""
 
     messages: Sequence[tuple[RenderedContact, Sequence[bytes]]]
     raised: Sequence[RaisedGuard]
-    # The merchant's time, and the day in its zone.
+    # The merchant's time, and the date in its time zone.
     now: datetime
     today: date
 
@@ -257,9 +261,12 @@ async def lock_contacts(
     lease: Lease,
     rendered: Mapping[UUID, tuple[RenderedContact, Sequence[bytes], Sequence[bytes]]],
 ) -> dict[UUID, LockedContact]:
-    """Those of the rendered contacts that still may be sent; each is given with the digests of its
-    address as suppressions know it, and with its person's identities. They are locked until the
-    transaction ends, their claims first."""
+    """Lock the rendered contacts that may still be sent, after their claims, until the transaction
+    ends.
+
+    rendered: each message with the digests of its address in the suppression list and the digests
+    of its debtor's identities.
+    """
     rows = await tx.fetch(
         _LOCK, merchant_id, lease.lease_id, list(rendered),
         [one.planned.claim_version for one, _, _ in rendered.values()],
@@ -277,7 +284,8 @@ async def lock_contacts(
 async def hand_over(
     tx: Connection, keys: KeyRing, merchant_id: int, lease: Lease, passing: Passing
 ) -> None:
-    """Contacts and known guards must be locked. Raises GuardBegun: nothing of it may be kept."""
+    """Mark the contacts as handed over and update the guards. Contacts and existing guards must be
+    locked. Raises GuardRowConflict; the transaction must then be rolled back to its savepoint."""
     rendered = [one for one, _ in passing.messages]
     begun = await tx.fetchval(
         _HAND_OVER, merchant_id, passing.now, passing.today, lease.until,
@@ -313,7 +321,7 @@ def _digest_recipient(keys: KeyRing, merchant_id: int, each: RenderedContact) ->
 
 
 def _write_ids(ids: Sequence[UUID]) -> str:
-    """As PostgreSQL writes an array: unnest would take an array of arrays apart."""
+    """Return a PostgreSQL array literal; unnest would flatten an array of arrays."""
     return "{" + ",".join(map(str, ids)) + "}"
 
 
@@ -321,13 +329,13 @@ def _write_digests(digests: Sequence[bytes]) -> str:
     return "{" + ",".join(f'"\\\\x{digest.hex()}"' for digest in digests) + "}"
 
 
-# Whether a broken-off contact may still be sent as it was rendered: the claim is in process, not
-# held, on the same run, and nothing of it has changed since.
+# True if an interrupted contact may still be sent as it was rendered: the claim is active, not on
+# hold, in the same run and unchanged since.
 _STILL_HOLDS = """
 c.status IN ('CREATED', 'IN_PROCESS') AND NOT c.held AND c.run = m.run
 AND c.updated_at <= m.handed_over_at
 """
-# Rides on communications_handed_over.
+# Uses communications_handed_over.
 _TAKE_UP = compose(
     """
 WITH chosen AS MATERIALIZED (
@@ -358,8 +366,8 @@ RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
     has_ended=CONTACTS.has_ended("$2", "m."),
     hold=CONTACTS.hold("$4", "$3"),
 )
-# Rides on communications_handed_over. A row that another transaction holds is left for the next
-# set: it must not hold up its channel.
+# Uses communications_handed_over. Rows locked by another transaction are left for the next set, so
+# that they do not block their channel.
 _GIVE_UP_KNOWING = compose(
     """
 WITH chosen AS MATERIALIZED (
@@ -403,8 +411,8 @@ async def resume_interrupted(
     *,
     limit: int,
 ) -> list[tuple[LeasedContact, Content, datetime]]:
-    """Contacts whose sending was broken off, on a channel that may be repeated: with the content
-    and the instant of their hand-over."""
+    """Resume interrupted contacts of a channel that can be called again. Return each with its
+    content and the time of its hand-over."""
     rows = await tx.fetch(
         _TAKE_UP, merchant_id, real_now, lease.lease_id, lease.until, channel, limit
     )
@@ -431,7 +439,7 @@ async def mark_unknown(
     tx: Connection, merchant_id: int, real_now: datetime, channel: Channel,
     *, is_repeatable: bool, limit: int,
 ) -> list[UUID]:  # fmt: skip
-    """Contacts broken off on a channel that is not repeatable, or whose claim has changed since,
-    may have left the house: the ledger says so, and a person settles them."""
+    """Mark interrupted contacts as UNKNOWN if their channel cannot be called again or their claim
+    has changed. They may have been sent: the ledger records this and an operator resolves them."""
     rows = await tx.fetch(_GIVE_UP_KNOWING, merchant_id, real_now, channel, is_repeatable, limit)
     return [row["communication_id"] for row in rows]

@@ -1,5 +1,5 @@
-"""What a claim's workflow will do if nothing is paid and each contact is accepted at once, and what
-of it the debtor is told: next contacts, fees, the end, and the pay-by date. Pure.
+"""Forecast what a workflow does with a claim if nothing is paid and each contact is accepted at
+once, and select what the debtor is told: next contacts, fees, the end, and the pay-by date. Pure.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -27,33 +27,34 @@ from dunwell.contact.escalation.schedule import (
 from dunwell.core.workflows.definition import Step
 from dunwell.platform.banking_days import find_last_transfer_day
 
-# Asked before each contact: the first instant, from the given one on, at which it may be made. The
-# given one: it is made now, and counts.
+# Called before each contact. Returns the first instant from the given one on at which the contact
+# may be made. If that is the given instant, the contact is made and counted.
 Guard = Callable[[datetime, Channel], datetime]
 
 
 @dataclass(frozen=True, slots=True)
 class ForeseenStep:
     at: datetime
-    # None: the archiving after the last step.
+    # None for the archiving after the last step.
     step: Step | None
-    # Of a contact.
+    # Set only for contacts.
     channel: Channel | None
     outcome: Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class UnderWay:
-    """Where a claim stands that waits for a contact, which is not made before an instant."""
+    """The position of a claim that waits for a contact, which is not made before an instant."""
 
     planned: ContactPlanned
     not_before: datetime
-    # The contact's own step, or a later one, at which a fallback begun late has stopped the claim.
+    # The step of the contact, or a later one at which a fallback has stopped the claim.
     next_step_id: int | None
 
 
 class Course:
-    """One claim's future, instant by instant: several can be played side by side."""
+    """The forecast of one claim, advanced from instant to instant, so that several claims can be
+    simulated side by side."""
 
     __slots__ = ("_facts", "_guard", "_has_guards", "_now", "_process", "_standing")
 
@@ -67,18 +68,19 @@ class Course:
         self._facts = facts
         self._now = now
         self._guard = guard
-        # Days and sums matter to nothing else; keeping them costs more than the rest.
+        # Dates and amounts affect nothing but conditions. Updating them costs more than the rest.
         self._has_guards = any(step.when is not None for step in process.steps)
 
     @property
     def next_at(self) -> datetime | None:
-        """When something happens next; None: nothing any more."""
+        """Return the time of the next event, or None at the end."""
         standing = self._standing
         at = standing.not_before if isinstance(standing, UnderWay) else standing.due_at
         return None if at is None else max(at, self._now)
 
     def advance(self) -> list[ForeseenStep]:
-        """What happens at `next_at`; none: it was put off, or only planned."""
+        """Run the steps at `next_at`. The result is empty if a contact was only planned or
+        delayed."""
         at = self.next_at
         if at is None:
             return []
@@ -124,10 +126,10 @@ def forecast(
     process: Process, position: WorkflowPosition | UnderWay, facts: StepFacts, now: datetime, *,
     until: datetime, guard: Guard | None = None,
 ) -> Iterator[ForeseenStep]:  # fmt: skip
-    """What happens from `now` to `until`, both inclusive, in its order.
+    """Yield the steps from `now` to `until`, both inclusive, in order.
 
-    For a claim that waits for a contact the position is an `UnderWay`; of a bare position without
-    due_at nothing is foreseen.
+    position: a `PendingContact` if the claim waits for a contact. A position without `due_at`
+    yields nothing.
     """
     course = Course(process, position, facts=facts, now=now, guard=guard)
     while (at := course.next_at) is not None and at <= until:
@@ -135,7 +137,8 @@ def forecast(
 
 
 def _find_following(process: Process, waiting: UnderWay) -> int | None:
-    """Behind the contact's step; a claim that was stopped later on stays where it stands."""
+    """Return the step after the contact's step, or the claim's own position if it was stopped at a
+    later step."""
     if waiting.next_step_id != waiting.planned.step.id:
         return waiting.next_step_id
     return process.id_at(process.index_of(waiting.next_step_id) + 1)
@@ -148,14 +151,14 @@ def _on_day(facts: StepFacts, today: date) -> StepFacts:
 
 
 def _add_fees(facts: StepFacts, outcomes: tuple[Outcome, ...]) -> StepFacts:
-    """Fees raise what is owed."""
+    """Add the fees to the amounts of the claim."""
     for fee in (each.step for each in outcomes if isinstance(each, FeeAdded)):
         facts = add_fee(facts, fee)
     return facts
 
 
 def _leave_step(facts: StepFacts, *, has_reached: bool = False) -> StepFacts:
-    """What was tried belongs to the step that is left."""
+    """Clear the channels tried, which belong to the step that the claim leaves."""
     has_reached = has_reached or facts.has_reached
     if facts.tried is NOTHING_TRIED and facts.has_reached == has_reached:
         return facts
@@ -163,7 +166,8 @@ def _leave_step(facts: StepFacts, *, has_reached: bool = False) -> StepFacts:
 
 
 _MOST_CONTACTS = 3
-# Fewer days between a message and its pay-by date are too few to act on: no date is named then.
+# With fewer days between a message and its pay-by date, no date is named, because the debtor could
+# not act in time.
 LEAST_NOTICE = timedelta(days=5)
 
 
@@ -177,13 +181,13 @@ class Prospect(StrEnum):
 class Announced(msgspec.Struct, frozen=True, gc=False):
     kind: Prospect
     on: date
-    # Of a fee.
+    # Set only for fees.
     cents: int = 0
 
 
 def list_announced(foreseen: Iterable[ForeseenStep], calendar: Calendar) -> list[Announced]:
-    """In their order: every fee, so that none surprises, the end, and of the contacts the next
-    few, one a day."""
+    """List what the debtor is told, in order: every fee, the end, and the next few contacts, at
+    most one per day."""
     announced: list[Announced] = []
     contacts: set[date] = set()
     for each in foreseen:
@@ -201,10 +205,10 @@ def list_announced(foreseen: Iterable[ForeseenStep], calendar: Calendar) -> list
 def find_pay_by(
     foreseen: Iterable[ForeseenStep], calendar: Calendar, arrives_on: date
 ) -> date | None:
-    """Return the pay-by date of a message, or None if nothing is foreseen or it comes too soon.
+    """Return the pay-by date of a message, or None if nothing is forecast or the date is too near.
 
-    foreseen: what follows the message. arrives_on: the day of the message; of a letter, the day on
-    which it can have arrived.
+    foreseen: the steps after the message. arrives_on: the day of the message, or the day on which a
+    letter can have arrived.
     """
     for each in foreseen:
         if _is_contact(each) or isinstance(each.outcome, FeeAdded | Archived):

@@ -1,6 +1,6 @@
-"""What a claim's process will do, for its debtor's page: loaded in one statement.
+"""Forecast one claim for its debtor's page, with a single statement.
 
-The version's definition comes with it only where this process of ours does not keep it already.
+The statement returns the definition of the version only if it is not in the cache of this process.
 """
 
 from dataclasses import dataclass
@@ -26,21 +26,21 @@ from dunwell.platform.database.database import Connection
 
 @dataclass(frozen=True, slots=True)
 class Foreseeable:
-    """An active claim on a process, as its page knows it."""
+    """An active claim with a workflow, as the debtor's page has loaded it."""
 
     person: DebtorPerson
     reachable: Reachable
-    # Workflow and major.
+    # The id of the workflow and its major version.
     process_key: tuple[UUID, int]
     is_held: bool
-    # The latest end of its holds, if each has one.
+    # The latest end of the claim's holds; None if a hold has no end.
     held_until: datetime | None
 
 
 async def foresee_claim(
     tx: Connection, keys: KeyRing, merchant: Merchant, claim: Foreseeable, now: datetime
 ) -> list[Announced]:
-    """What its debtor is told of what comes if nothing is paid."""
+    """List what the debtor is told about the steps that follow if nothing is paid."""
     merchant_id, claim_id = merchant.merchant_id, claim.person.claim_id
     identities = identify(keys, merchant_id, claim.person)
     digests = {

@@ -1,7 +1,6 @@
-"""When guards would let somebody be contacted, for playing processes forward.
+"""Apply guards to forecasts: when may a debtor be contacted?
 
-Quiet hours and the limits of a person over all claims count; contact hours are the process's own.
-Pure.
+Quiet hours and the limits per person apply here; contact hours belong to the workflow. Pure.
 """
 
 from collections.abc import Callable, Mapping
@@ -18,13 +17,13 @@ from dunwell.contact.messages.guards.guards import (
     has_room,
 )
 
-# Whom a question is about does not matter where one contact alone is asked for.
+# The id of the only candidate; any value will do.
 _THE_ONE = UUID(int=0)
 QuietHours = Mapping[Channel, SendingHours]
 
 
 def find_quiet_hours(configuration: Configuration) -> QuietHours:
-    """A letter wakes nobody."""
+    """Return the quiet hours of each channel; letters have none."""
     calendar = find_days(configuration.timezone)
     quiet = configuration.guards.quiet_hours
     return {
@@ -35,7 +34,8 @@ def find_quiet_hours(configuration: Configuration) -> QuietHours:
 
 
 class PersonGuard:
-    """A `forecast.Guard` for one claim's debtor: each contact that passes counts for the next."""
+    """A `forecast.Guard` for the debtor of one claim. Each allowed contact counts against the
+    next."""
 
     __slots__ = ("_days", "_guards", "_identities", "_note", "_quiet")
 
@@ -43,8 +43,8 @@ class PersonGuard:
         self, guards: Guards, quiet: QuietHours, identities: tuple[bytes, ...],
         days: dict[bytes, list[date]], note: Callable[[date, HeldBy], None] | None = None,
     ) -> None:  # fmt: skip
-        """days: on which each identity was contacted; claims of one person share it. `note` is
-        told of every contact that is held back, and on which day."""
+        """days: the days on which each identity was contacted, shared by the claims of one person.
+        note: called with the day and the reason for every contact that is held back."""
         self._guards = guards
         self._quiet = quiet
         self._identities = identities
@@ -75,6 +75,9 @@ class PersonGuard:
 def make_person_guard(
     configuration: Configuration, identities: tuple[bytes, ...], contacted_on: Mapping[bytes, Days]
 ) -> PersonGuard:
-    """Of one claim alone. contacted_on: the days of the identities that are known."""
+    """Return the guard of one claim.
+
+    contacted_on: the contact days of the identities that have guard rows.
+    """
     days = {each: list(contacted_on.get(each, ())) for each in identities}
     return PersonGuard(configuration.guards, find_quiet_hours(configuration), identities, days)

@@ -1,6 +1,5 @@
-"""A claim that runs, with all that playing it forward needs: where it stands, what holds it, the
-contact it waits for; and what is foreseen for it.
-"""
+"""A running claim with the facts for its forecast: its position, its holds and the contact it waits
+for."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -14,13 +13,13 @@ from dunwell.contact.escalation.schedule import ContactPlanned, WorkflowPosition
 from dunwell.contact.messages.identities import DebtorPerson
 from dunwell.core.workflows.definition import ContactStep
 
-# What is farther away is not foreseen.
+# Nothing is forecast beyond this time.
 FARTHEST = timedelta(days=3_650)
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitedContact:
-    """The contact a claim stands still for."""
+    """The contact that the claim waits for."""
 
     step_id: int
     place: int
@@ -31,7 +30,7 @@ class AwaitedContact:
 
 @dataclass(frozen=True, slots=True)
 class RunningClaim:
-    """A claim that is not due and has no open contact stands still for good."""
+    """A running claim. Without a due time and an open contact it stays where it is."""
 
     facts: DueClaim
     person: str
@@ -49,14 +48,14 @@ class RunningClaim:
 
 
 def find_person(claim: DueClaim) -> DebtorPerson:
-    """Who is behind a claim."""
+    """Return the identifying data of the claim's debtor."""
     return DebtorPerson(claim.claim_id, claim.email, claim.mobile_number, claim.customer_number)
 
 
 def find_standing(
     process: Process, claim: RunningClaim, now: datetime
 ) -> WorkflowPosition | UnderWay:
-    """Where a claim stands under a process; a hold with an end puts it off until then."""
+    """Return the position at which the forecast starts. A hold with an end delays it until then."""
     since = claim.held_until or now
     position, waiting = find_position(process, claim.facts), claim.open_contact
     if position.due_at is not None:
@@ -67,7 +66,7 @@ def find_standing(
     if waiting.state == "HANDED_OVER":
         return WorkflowPosition(_find_place_behind(process, position, step), since)
     if waiting.state == "ATTACHMENT_MISSING":
-        # Given up when its time is over.
+        # The contact fails when its waiting time is over.
         return WorkflowPosition(
             _find_place_behind(process, position, step), max(waiting.not_before, since)
         )
@@ -78,8 +77,9 @@ def find_standing(
 def foresee(
     process: Process, claim: RunningClaim, now: datetime, guard: Guard
 ) -> Iterator[ForeseenStep]:
-    """What the claim's process does from now on if nothing is paid; nothing of a claim that is held
-    without end, or whose last contact a person has to settle first. The claim must be active."""
+    """Forecast the claim's steps from now on if nothing is paid. The forecast is empty if the claim
+    is on hold without an end or if an operator has to resolve its last contact first. The claim
+    must be active."""
     if claim.is_held_without_end or claim.is_unsettled:
         return iter(())
     facts = claim.facts.step_facts(process.calendar.local_date(now))
@@ -90,7 +90,8 @@ def foresee(
 def _find_place_behind(
     process: Process, position: WorkflowPosition, step: ContactStep
 ) -> int | None:
-    """A message that left the house is taken to arrive, an attachment that is missing is not."""
+    """Return the step after the contact's step. A handed-over message is assumed to be accepted, a
+    missing attachment to stay missing."""
     if position.next_step_id != step.id:
         return position.next_step_id
     return process.id_at(process.index_of(step.id) + 1)

@@ -1,4 +1,4 @@
-"""The SQL of what a claim's page foresees: rows in, values out, no rules."""
+"""The SQL of a claim's forecast. Contains no rules."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +13,10 @@ from dunwell.core.workflows.store import LOAD_NEWEST
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose, nest
 
-# Of one claim on a process: what the engine asks, its newest version, the contact it waits for, the
-# days on which its person was contacted ($4: identities) and which of its addresses ($5) are
-# suppressed. Hot: one a claim's page. By primary keys, and the key communications (merchant_id,
-# claim_id, run, step_id, place).
+# Load the facts of one claim for its forecast: those of the engine, the newest version, the open
+# contact, the days on which its debtor was contacted ($4: digests of identities) and which of its
+# addresses ($5: digests) are suppressed. Runs once for each view of a claim page. Uses primary
+# keys, and the key communications (merchant_id, claim_id, run, step_id, place).
 _LOAD = compose(
     """
 SELECT f.*, v.version_id, v.major, v.minor, v.definition,
@@ -48,8 +48,8 @@ LEFT JOIN LATERAL (
 
 @dataclass(frozen=True, slots=True)
 class ForecastFacts:
-    """row: what `read_claim` and `read_newest` read. suppressed: digests of addresses. contacted:
-    the days of each identity."""
+    """The facts of one claim. `row` is input of `read_claim` and `read_newest`; `suppressed` holds
+    digests of addresses; `contacted` holds the contact days of each identity."""
 
     row: Row
     suppressed: frozenset[bytes]
@@ -61,7 +61,10 @@ async def load_foreseen(
     tx: Connection, merchant_id: int, claim_id: int, *, known_id: UUID | None,
     identities: Sequence[bytes], addresses: Sequence[bytes],
 ) -> ForecastFacts | None:  # fmt: skip
-    """known_id: of the version whose definition is not asked for; addresses: digests."""
+    """Load the facts of the claim.
+
+    known_id: the version whose definition is not needed. addresses: digests.
+    """
     row = await tx.fetchrow(_LOAD, merchant_id, claim_id, known_id, identities, addresses)
     if row is None:
         return None

@@ -1,6 +1,5 @@
-"""Delivery reports: joined with the messages they are about, and requested from channels for sends
-of unknown outcome.
-"""
+"""Process delivery reports: match them with their messages, and ask channels about messages of
+unknown outcome."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -58,8 +57,8 @@ from dunwell.platform.resources import Resources
 
 
 async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reason: str) -> None:
-    """Raises NotFound. A contact that is not accepted (any more) stays as it is: reports may come
-    twice, and late."""
+    """Record that an accepted contact did not arrive and plan the fallback. A contact in any other
+    state stays unchanged, because reports can be duplicated or late. Raises NotFound."""
     work.need(Right.OPERATE)
     locked = await lock_contact(work.tx, work.merchant_id, communication_id)
     if locked is None:
@@ -71,7 +70,7 @@ async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reas
         work.tx, work.merchant_id, communication_id, reason,
         now=work.now, entry_id=work.ids.new(work.now),
     )  # fmt: skip
-    # It reached nobody: the fallback may go out today.
+    # The message reached nobody, so the fallback may be sent on the same day.
     await free_contact_days(work.tx, work.merchant_id, [communication_id])
     if locked.is_of_this_run and locked.claim.status in ACTIVE:
         decision = await _decide(work, keys, locked)
@@ -105,14 +104,14 @@ KEPT_FOR = timedelta(days=90)
 _SET_SIZE = 500
 _AGAIN_AFTER = timedelta(seconds=5)
 _AFTER_FAULT = timedelta(minutes=5)
-# The channel's own answer was never recorded in that time: it will not be.
+# If the channel's own answer has not been recorded by then, it never will be.
 _PATIENCE = timedelta(days=1)
 
 log = structlog.get_logger(__name__)
 
 
 async def join_reports(resources: Resources) -> int:
-    """How many were joined or put off."""
+    """Process due reports and return how many were processed or delayed."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         waiting = await lock_due_reports(tx, now, _SET_SIZE)
@@ -122,7 +121,7 @@ async def join_reports(resources: Resources) -> int:
             await _join(resources, each)
         except Unavailable:
             raise
-        except Exception:  # one that cannot be joined holds up no other
+        except Exception:  # A report that cannot be processed must not block the others.
             log.exception("report not joined", report_id=str(each.report_id))
             await _put_off(resources, each)
     return len(waiting)
@@ -131,7 +130,7 @@ async def join_reports(resources: Resources) -> int:
 async def _join_at_once(
     tx: Connection, waiting: Sequence[WaitingReport], now: datetime
 ) -> list[WaitingReport]:
-    """What changes no claim; the others are given back, still due."""
+    """Record the reports that change no claim. Return the others, which stay due."""
     named = {each.reference for each in waiting if each.reference is not None}
     messages = await load_reported(tx, named)
     settled: list[tuple[WaitingReport, str]] = []
@@ -140,7 +139,8 @@ async def _join_at_once(
     single: list[WaitingReport] = []
     for each in waiting:
         message = messages.get(each.reference) if each.reference else None
-        # Whoever has a message knows its reference; another line's word of it is nobody's.
+        # Anyone who has received a message knows its reference. A report by another provider is
+        # therefore treated as unmatched.
         if message is None or message.line not in (None, each.line):
             settled.append((each, "UNMATCHED"))
             continue
@@ -162,7 +162,7 @@ async def _join_at_once(
 
 
 async def _join(resources: Resources, waiting: WaitingReport) -> None:
-    """One that changes a claim, or the notice it is about."""
+    """Process one report that changes a claim or a notice."""
     reference, now = waiting.reference, resources.clock.now()
     assert reference is not None
     async with resources.database.transaction() as tx:
@@ -180,7 +180,7 @@ async def _join(resources: Resources, waiting: WaitingReport) -> None:
 
 
 async def _put_off(resources: Resources, waiting: WaitingReport) -> None:
-    """For a day; then a person looks at it."""
+    """Retry for a day; after that an operator reviews the report."""
     now = resources.clock.now()
     is_over = now - waiting.received_at >= _PATIENCE
     async with resources.database.transaction() as tx:
@@ -200,7 +200,7 @@ async def _change(
         if message.is_notice:
             return ReportOutcome.IGNORE
         await resolve_unknown_contact(work, contact_id, was_sent=True)
-        # It is accepted now, and what is reported of it follows.
+        # The message counts as accepted now; continue with the report.
         outcome = decide_report(waiting.state, "ACCEPTED", is_delivered=False)
         if outcome is ReportOutcome.NOTE_DELIVERY:
             await note_deliveries(work.tx, {message}, work.real_now)
@@ -208,7 +208,7 @@ async def _change(
     if outcome is not ReportOutcome.FAIL:
         return outcome
     if message.address and await _is_nobodys(work, waiting, message):
-        # Before the next channel is chosen: this one reaches nobody any more.
+        # Suppress the address before the fallback channel is chosen.
         await suppress(
             work, resources.keys, channel=message.channel, address=message.address, reason="BOUNCE"
         )
@@ -227,27 +227,28 @@ async def _change(
 
 
 async def _is_nobodys(work: Work, waiting: WaitingReport, message: ReportedMessage) -> bool:
-    """What anybody may have made up is believed of an address the second time it is told."""
+    """Return whether the address is unreachable. A report that could be forged is believed when a
+    second message has failed as well."""
     if waiting.cause != "ADDRESS":
         return False
     return waiting.is_proven or await has_failed_before(work.tx, message.reference)
 
 
 async def sweep_old_reports(resources: Resources) -> int:
-    """They are kept for as long as somebody asks after a message."""
+    """Delete reports that are older than anyone is expected to ask about."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         return await sweep_reports(tx, now - KEPT_FOR, _SET_SIZE)
 
 
 ASK_SECONDS = 30.0
-# Who called it may still be about to hear.
+# A worker that called the channel may still receive its answer.
 _OLD_ENOUGH = timedelta(minutes=2)
 _PAGE = 200
 
 
 async def ask_channels(resources: Resources, adapters: Adapters) -> int:
-    """How many were settled."""
+    """Ask channels about messages of unknown outcome and return how many were resolved."""
     async with resources.database.connection() as connection:
         merchant_ids = await find_merchants_with_unknown(connection)
     settled = 0
@@ -284,7 +285,7 @@ async def _ask(
 async def _list_waiting(
     resources: Resources, merchant: Merchant, channel: Channel
 ) -> Sequence[UUID]:
-    """A page of the channel's, the oldest planned first."""
+    """Return a page of the channel's unknown messages, the oldest first."""
     before = merchant.now(resources.clock) - _OLD_ENOUGH
     async with resources.database.connection() as connection:
         return await load_unknown(

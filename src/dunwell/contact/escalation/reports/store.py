@@ -1,4 +1,4 @@
-"""The SQL of messages that something was reported of: contacts of processes, and notices."""
+"""The SQL of messages with delivery reports: contacts of workflows, and notices."""
 
 from collections.abc import Collection, Mapping
 from datetime import datetime
@@ -12,7 +12,7 @@ from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.sending.report import Reference
 from dunwell.platform.database.database import Connection
 
-# By primary keys.
+# Uses primary keys.
 _LOAD = """
 SELECT r.merchant_id, r.communication_id, m.channel, m.state, m.delivered_at IS NOT NULL, false,
        m.line, t.recipient, d.address
@@ -26,7 +26,7 @@ SELECT r.merchant_id, r.communication_id, n.channel, n.state, false, true,
 FROM unnest($1::integer[], $2::uuid[]) AS r (merchant_id, communication_id)
 JOIN debtor_notices n ON n.merchant_id = r.merchant_id AND n.notice_id = r.communication_id
 """
-# By primary key, in its order. Who settles one at this moment is waited for.
+# Uses the primary key and locks in its order, waiting for transactions that record outcomes.
 _NOTE = """
 UPDATE communications m SET delivered_at = $3
 FROM (SELECT m.merchant_id, m.communication_id
@@ -37,7 +37,7 @@ FROM (SELECT m.merchant_id, m.communication_id
       FOR NO KEY UPDATE OF m) locked
 WHERE m.merchant_id = locked.merchant_id AND m.communication_id = locked.communication_id
 """
-# By the key of a claim's contacts, then on channel_reports_of_message.
+# Uses the key of a claim's contacts, then channel_reports_of_message.
 _HAS_FAILED_BEFORE = """
 SELECT EXISTS (
     SELECT FROM communications this
@@ -53,14 +53,14 @@ SELECT report_id FROM channel_reports
 WHERE report_id = $1 AND due_at IS NOT NULL
 FOR UPDATE SKIP LOCKED
 """
-# Rides on communications_unknown for each merchant.
+# Uses communications_unknown for each merchant.
 _FIND_MERCHANTS = """
 SELECT merchant_id FROM merchants m
 WHERE EXISTS (SELECT FROM communications c
               WHERE c.merchant_id = m.merchant_id AND c.state = 'UNKNOWN')
 ORDER BY merchant_id
 """
-# Rides on communications_unknown.
+# Uses communications_unknown.
 _LOAD_UNKNOWN = """
 SELECT communication_id FROM communications
 WHERE merchant_id = $1 AND state = 'UNKNOWN' AND channel = $2 AND handed_over_at < $3
@@ -75,16 +75,17 @@ class ReportedMessage(msgspec.Struct, frozen=True, gc=False):
     state: str
     is_delivered: bool
     is_notice: bool
-    # That it left by; none: not known.
+    # The provider that sent the message; None if it is not known.
     line: str | None
-    # As it can be suppressed; none: it was taken out, or a letter's debtor has moved since.
+    # The address as the suppression list takes it. None if it was erased, or if the debtor of a
+    # letter has moved since.
     address: str | None
 
 
 async def load_reported(
     tx: Connection, references: Collection[Reference]
 ) -> dict[Reference, ReportedMessage]:
-    """Those that are ours."""
+    """Load the reported messages that exist."""
     if not references:
         return {}
     merchant_ids = [each.merchant_id for each in references]
@@ -109,7 +110,8 @@ async def load_reported(
 def _find_address(
     channel: Channel, recipient: str | None, address: Mapping[str, Any] | None
 ) -> str | None:
-    """A letter's is suppressed without a name, if it is still the debtor's."""
+    """Return the address for the suppression list. That of a letter has no name, and is used only
+    if it is still the debtor's address."""
     if channel != "LETTER" or recipient is None:
         return recipient
     if address is None:
@@ -121,7 +123,7 @@ def _find_address(
 async def note_deliveries(
     tx: Connection, messages: Collection[ReportedMessage], real_now: datetime
 ) -> None:
-    """That contacts have arrived; a notice keeps no such mark."""
+    """Mark contacts as delivered. Notices have no such mark."""
     contacts = [each.reference for each in messages if not each.is_notice]
     if contacts:
         merchant_ids = [each.merchant_id for each in contacts]
@@ -130,14 +132,14 @@ async def note_deliveries(
 
 
 async def has_failed_before(tx: Connection, reference: Reference) -> bool:
-    """Whether another contact of the claim by this channel came back too, as from nobody."""
+    """Return whether another contact of the claim failed on this channel because of its address."""
     return bool(
         await tx.fetchval(_HAS_FAILED_BEFORE, reference.merchant_id, reference.communication_id)
     )
 
 
 async def lock_report(tx: Connection, report_id: UUID) -> bool:
-    """Whether it still waits and nobody else is at it."""
+    """Lock a report that is still due. Return False if another worker has it."""
     return await tx.fetchval(_LOCK_REPORT, report_id) is not None
 
 
@@ -148,6 +150,7 @@ async def find_merchants_with_unknown(connection: Connection) -> list[int]:
 async def load_unknown(
     connection: Connection, merchant_id: int, channel: Channel, before: datetime, limit: int
 ) -> list[UUID]:
-    """A channel's that were handed over before, at the merchant's time, the oldest first."""
+    """List messages of unknown outcome on a channel, handed over before an instant (the merchant's
+    time), the oldest first."""
     rows = await connection.fetch(_LOAD_UNKNOWN, merchant_id, channel, before, limit)
     return [row["communication_id"] for row in rows]

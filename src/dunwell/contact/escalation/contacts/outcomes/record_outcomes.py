@@ -1,6 +1,5 @@
-"""Records the outcomes of a set of contacts: their states, the ledger's rows, the ESCALATED events,
-and how each claim continues; also by a person's word for a contact that may have been sent.
-"""
+"""Record the outcomes of contacts: their states, the ledger entries, the ESCALATED events and how
+each claim continues. An operator resolves contacts of unknown outcome here as well."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -44,11 +43,11 @@ from dunwell.core.workflows.store import load_newest
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.text.lazy_text import LazyText
 
-# Why a contact that its channel put off is not sent after all.
+# The reason stored with a retry that is cancelled.
 _CANCELLED = "The claim was paid, ended or assigned anew while this was being sent."
-# Nobody was contacted: the guards raised for it are given back.
+# States in which nobody was contacted, so that the days counted by the guards are freed.
 _NOT_MADE = ("PLANNED", "CANCELLED", "FAILED")
-# A temporary answer, and a contact called again, leave no row.
+# Temporary failures and repeated calls add no ledger entry.
 _LEDGER_OUTCOMES = {"ACCEPTED": "ACCEPTED", "FAILED": "REFUSED", "UNKNOWN": "UNKNOWN"}
 
 
@@ -58,7 +57,7 @@ class AnsweredContact:
     settlement: Settlement
     process: Process
     version_id: UUID
-    # A person said whether it was sent; no channel did.
+    # True if an operator resolved the contact, rather than its channel.
     is_by_person: bool = False
 
 
@@ -66,7 +65,8 @@ SettledPair = tuple[AnsweredContact, ClaimNow]
 
 
 async def record_outcomes(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
-    """How many were settled; those whose lease somebody else took over are left to them."""
+    """Record outcomes and return their number. Contacts whose lease another worker has taken over
+    are skipped."""
     settled = 0
     for wave in _one_of_each_claim(answered):
         settled += await _settle(work, wave, lease_id)
@@ -75,8 +75,8 @@ async def record_outcomes(work: Work, answered: Sequence[AnsweredContact], lease
 
 
 def _one_of_each_claim(answered: Sequence[AnsweredContact]) -> list[list[AnsweredContact]]:
-    """Two contacts of one claim (of two of its runs) are settled one after the other: each changes
-    the claim. As a rule there is one wave."""
+    """Split contacts into groups that contain each claim once. Two contacts of one claim (of two
+    runs) both change the claim and are recorded one after the other. There is usually one group."""
     waves: list[dict[int, AnsweredContact]] = []
     for each in answered:
         claim_id = each.contact.claim_id
@@ -101,7 +101,8 @@ async def _settle(work: Work, answered: Sequence[AnsweredContact], lease_id: UUI
 
 
 async def record_answers(work: Work, pairs: Sequence[SettledPair]) -> None:
-    """Write what has been settled; claims and contacts are locked, no claim comes twice."""
+    """Write the outcomes of contacts that are locked with their claims. No claim may occur
+    twice."""
     contacts = [_contact_row(work, *pair) for pair in pairs]
     rows = SettledRows(
         contacts=contacts,
@@ -117,8 +118,8 @@ async def record_answers(work: Work, pairs: Sequence[SettledPair]) -> None:
 
 
 def _contact_row(work: Work, each: AnsweredContact, claim: ClaimNow) -> tuple[Any, ...]:
-    """Its id, what it becomes, its row in the ledger, what it left by and where to, and whether
-    its channel was called."""
+    """Return the contact's id, its new state, its ledger entry, the provider and destination, and
+    whether the channel was called."""
     state, *rest = _following_state(each, claim, work.real_now)
     outcome = _ledger_outcome(each, state)
     setup = work.merchant.configuration.channels.get(each.contact.channel)
@@ -131,14 +132,15 @@ def _contact_row(work: Work, each: AnsweredContact, claim: ClaimNow) -> tuple[An
 
 
 def _following_state(each: AnsweredContact, claim: ClaimNow, real_now: datetime) -> tuple[Any, ...]:
-    """State, failure, not before, lease's end, whether that is final."""
+    """Return the state, the failure, the earliest next attempt, the end of the lease, and whether
+    the state is final."""
     match each.settlement:
         case Settled():
             return ("ACCEPTED", None, None, None, True)
         case TryAgain(at, reason) | TakeBack(at, reason) if _still_waits_for(each, claim):
             return ("PLANNED", reason or None, at, None, False)
         case TryAgain() | TakeBack():
-            # Paid, ended or assigned anew while the channel was away: nobody is contacted.
+            # The claim was paid, ended or reassigned in the meantime.
             return ("CANCELLED", _CANCELLED, None, None, True)
         case FallBack(reason=reason) | GiveUpContact(reason=reason):
             return ("FAILED", reason, None, None, True)
@@ -149,15 +151,15 @@ def _following_state(each: AnsweredContact, claim: ClaimNow, real_now: datetime)
 
 
 def _ledger_outcome(each: AnsweredContact, state: str) -> str | None:
-    """None: nothing has become of the hand-over yet."""
+    """Return the outcome for the ledger, or None while the outcome of the hand-over is open."""
     if each.is_by_person:
         return "SETTLED_SENT" if isinstance(each.settlement, Settled) else "SETTLED_NOT_SENT"
     return _LEDGER_OUTCOMES.get(state)
 
 
 def _place_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
-    """Where the claim goes on. One that was assigned anew meanwhile stays where it is; one that
-    ended takes its place behind the step, should it ever go on, and is not due."""
+    """Return the claim's next position. A claim that was reassigned in the meantime keeps its
+    position. An ended claim moves past the step, in case it is reopened, but is not due."""
     new_events = 1 if isinstance(each.settlement, Settled) else 0
     next_step_id, due_at = claim.next_step_id, claim.due_at
     if isinstance(each.settlement, Settled | GiveUpContact) and _waits_for(each, claim):
@@ -171,8 +173,8 @@ def _place_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tupl
 
 
 def _waits_for(each: AnsweredContact, claim: ClaimNow) -> bool:
-    """Whether the claim stands still for this contact: at its step, or, for a fallback begun by a
-    late failure, at a later one."""
+    """Return whether the claim waits for this contact: at the contact's step or, if a reported
+    failure started a fallback, at a later step."""
     return claim.run == each.contact.run and claim.due_at is None
 
 
@@ -181,7 +183,8 @@ def _still_waits_for(each: AnsweredContact, claim: ClaimNow) -> bool:
 
 
 def _history_rows(each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
-    """A minor published while the message was on its way does not claim its text."""
+    """Name the version under which the message was sent, even if a new minor version was published
+    in the meantime."""
     contact, version_id = each.contact, claim.sent_version_id or each.version_id
     key = (contact.claim_id, contact.run, contact.step_id, version_id)
     if isinstance(each.settlement, Settled):
@@ -195,7 +198,7 @@ def _history_rows(each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...
 
 
 def _following_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
-    """The next channel's contact; none for a claim that is not there any more."""
+    """Return the contact of the fallback channel, unless the claim no longer waits for it."""
     if not isinstance(each.settlement, FallBack) or not _still_waits_for(each, claim):
         return []
     contact, following = each.contact, each.settlement.following
@@ -211,7 +214,7 @@ def _compose_events(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[
     if not isinstance(each.settlement, Settled):
         return []
     contact = each.contact
-    # A scenario, edited in place, may have lost the step since.
+    # A scenario is edited in place and may have lost the step.
     names = {step.id: step.name for step in each.process.steps}
     step = EventActionStep(contact.step_id, names.get(contact.step_id, f"Step {contact.step_id}"))
     head = EventHead(
@@ -227,7 +230,8 @@ def _compose_events(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[
 
 
 async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sent: bool) -> str:
-    """The state the contact has now. Raises NotFound, and InvalidState if it is not UNKNOWN."""
+    """Record an operator's decision and return the new state of the contact. Raises NotFound;
+    InvalidState if the outcome is not unknown."""
     work.need(Right.CONTACT_SETTINGS)
     locked = await lock_contact(work.tx, work.merchant_id, communication_id)
     if locked is None:
@@ -254,7 +258,7 @@ async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sen
 
 
 async def _describe(work: Work, locked: AnsweredRow, *, was_sent: bool) -> AnsweredContact:
-    """As if its channel had answered: taken, or to be tried again at once."""
+    """Treat the decision like an answer of the channel: accepted, or to be sent again at once."""
     key, version_id = locked.contact.process_key, locked.claim.sent_version_id
     assert version_id is not None
     versions = await load_newest(work.tx, work.merchant_id, {key})

@@ -1,7 +1,7 @@
--- What the channels answered changes, in one statement.
--- $1 merchant, $2 its time; $3-$10 contacts; $11-$14 claims; $15-$20 history; $21-$26 the contacts
--- that follow; $27-$29 the contacts' lines, answers and destinations; $30 whether their channels
--- were called. Events are stored after it.
+-- Write the outcomes of contacts in one statement. $1 merchant, $2 its time; $3-$10 contacts;
+-- $11-$14 claims; $15-$20 history; $21-$26 fallback contacts; $27-$29 providers, answers and
+-- destinations of the contacts; $30 whether their channels were called. Events are stored
+-- afterwards.
 WITH given AS MATERIALIZED (
     SELECT *
     FROM unnest($3::uuid[], $4::text[], $5::text[], $6::timestamptz[], $7::timestamptz[],
@@ -16,9 +16,9 @@ WITH given AS MATERIALIZED (
                      THEN m.state ELSE n.state END,
         failure = n.failure, not_before = coalesce(n.not_before, m.not_before),
         lease_until = n.lease_until,
-        -- Nobody holds it any more: one that is called again is taken up when its pause is over.
+        -- End the lease. A contact whose call is repeated is leased again after its delay.
         lease_id = NULL,
-        -- A contact that was not made is as one that was never handed over.
+        -- Without a call, restore the state before the hand-over.
         handed_over_at = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.handed_over_at END,
         recipient_digest = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.recipient_digest END,
         content_digest = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.content_digest END,
@@ -30,7 +30,7 @@ WITH given AS MATERIALIZED (
     FROM given n
     WHERE m.merchant_id = $1 AND m.communication_id = n.communication_id
 ), recorded AS (
-    -- What becomes of a hand-over, and of nothing else; here m is as it was before this statement.
+    -- Only outcomes of a hand-over. m has the values from before this statement.
     INSERT INTO contact_ledger
         (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
          tries, at, recipient_digest, content_digest)
@@ -62,7 +62,7 @@ SELECT $1, communication_id, claim_id, run, step_id, place, channel, $2, $2, {wr
 FROM unnest($21::uuid[], $22::bigint[], $23::integer[], $24::integer[], $25::smallint[],
             $26::text[])
     AS m (communication_id, claim_id, run, step_id, place, channel)
--- As in engine_outcomes: a step that runs again after a reversal.
+-- A step that runs again after a reversal, as in engine_outcomes.sql.
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,

@@ -1,6 +1,5 @@
-"""What a channel's answer, or a failure that is reported later, means for the contact and the claim
-(CONTRACT 13). Pure.
-"""
+"""Decide what the answer of a channel, or a failure reported later, means for the contact and its
+claim. Pure."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -19,10 +18,11 @@ from dunwell.contact.sending.channel import Accepted, Temporary, Unanswered, Unc
 from dunwell.contact.sending.channel import Answer as ChannelAnswer
 from dunwell.core.workflows.definition import ContactStep, WaitStep
 
-# With the pauses below, a channel that is away is waited for about 17 hours: a night and a morning.
+# With the delays below, an unavailable channel is retried for about 17 hours, so that it may
+# recover overnight.
 MAX_TRIES = 15
 ATTACHMENT_MISSING = "ATTACHMENT_MISSING"
-# Most outages of a server last for seconds; a restart of it takes no longer.
+# Most outages last seconds; a server restart takes no longer.
 _FIRST_PAUSE = timedelta(seconds=5)
 _LONGEST_PAUSE = timedelta(hours=6)
 _MOST_SPREAD = 0.25
@@ -30,7 +30,7 @@ _MOST_SPREAD = 0.25
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """The contact was made; with the channel's own words of it."""
+    """The channel accepted the message, with the provider's answer if it gave one."""
 
     answer: str | None = None
 
@@ -38,13 +38,13 @@ class Settled:
 @dataclass(frozen=True, slots=True)
 class TryAgain:
     at: datetime
-    # What the channel said of this try; "": nothing.
+    # The provider's reason for this failure; empty if it gave none.
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class TakeBack:
-    """The channel was not called: the contact is as it was before it was handed over."""
+    """The channel was not called. The contact returns to its state before the hand-over."""
 
     at: None = None
     reason: str = ""
@@ -52,7 +52,7 @@ class TakeBack:
 
 @dataclass(frozen=True, slots=True)
 class FallBack:
-    """This channel refused for good; the next one is planned."""
+    """The channel refused the message permanently. The contact of the next channel is planned."""
 
     following: ContactPlanned
     reason: str
@@ -60,21 +60,23 @@ class FallBack:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpContact:
-    """No channel of the step is left."""
+    """The step has no channel left."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
 class CallAgain:
-    """No answer, and the channel takes one message for one id however often it is called."""
+    """The channel did not answer and can be called again: it sends one message per id, however
+    often it is called."""
 
     after: timedelta
 
 
 @dataclass(frozen=True, slots=True)
 class Unknown:
-    """No answer, and the message may have left; never sent again by itself."""
+    """The channel did not answer and the message may have been sent. It is never sent again
+    automatically."""
 
 
 Settlement = Settled | TryAgain | TakeBack | FallBack | GiveUpContact | CallAgain | Unknown
@@ -82,12 +84,12 @@ Settlement = Settled | TryAgain | TakeBack | FallBack | GiveUpContact | CallAgai
 
 @dataclass(frozen=True, slots=True)
 class WithoutAttachment:
-    """The attachment the step requires did not come in time; no channel was asked."""
+    """The attachment that the step requires was not added in time. No channel was called."""
 
 
 @dataclass(frozen=True, slots=True)
 class MissedInStandstill:
-    """It is later than the process's late policy allows; no channel was asked."""
+    """The contact is older than the workflow's late policy allows. No channel was called."""
 
 
 Answer = ChannelAnswer | WithoutAttachment | MissedInStandstill
@@ -95,15 +97,16 @@ Answer = ChannelAnswer | WithoutAttachment | MissedInStandstill
 
 @dataclass(frozen=True, slots=True)
 class ContactAttempt:
-    """A contact whose channel answered; tries count this one."""
+    """A contact and the answer's context; `tries` includes this attempt."""
 
-    # None: taken out of its scenario meanwhile.
+    # None if the step was removed from its scenario in the meantime.
     step: ContactStep | None
     tries: int
     usable_channels: Collection[Channel]
-    # What the step has tried, this contact included.
+    # The channels that the step has tried, this contact included.
     tried: Tried
-    # From 0 to 1, another one for each contact: what failed together does not come back together.
+    # From 0 to 1 and different for each contact, so that contacts that failed together are not all
+    # retried together.
     spread: float = 0.0
 
 
@@ -132,8 +135,8 @@ def decide_settlement(attempt: ContactAttempt, answer: Answer, now: datetime) ->
 
 
 def _compute_pause(attempt: ContactAttempt, asked_seconds: float) -> timedelta:
-    """Doubling from 5 seconds to six hours, and up to a quarter more; longer if the channel asks
-    for it."""
+    """Return the delay: doubling from 5 seconds to 6 hours, plus up to a quarter of it, or longer
+    if the channel asks for it."""
     pause = min(_FIRST_PAUSE * float(2 ** (attempt.tries - 1)), _LONGEST_PAUSE)
     return max(pause * (1 + attempt.spread * _MOST_SPREAD), timedelta(seconds=asked_seconds))
 
@@ -141,7 +144,7 @@ def _compute_pause(attempt: ContactAttempt, asked_seconds: float) -> timedelta:
 @dataclass(frozen=True, slots=True)
 class FallBackNow:
     following: ContactPlanned
-    # Where the claim stands until the contact is settled: not due.
+    # The claim's position until the fallback has an outcome; it is not due.
     position: WorkflowPosition
 
 
@@ -152,7 +155,8 @@ def decide_late_failure(
     usable_channels: Collection[Channel],
     tried: Tried,
 ) -> FallBackNow | None:
-    """None: the failure is recorded and the process goes on as it is."""
+    """Return the fallback contact for a failure reported later. Return None if the workflow
+    continues unchanged."""
     if position.due_at is None:
         return None
     following = find_channel(failed, usable_channels, tried)
@@ -162,7 +166,8 @@ def decide_late_failure(
 
 
 def _find_place(process: Process, position: WorkflowPosition, failed: ContactStep) -> int | None:
-    """The WAIT the claim is in, which begins anew; else where it stands."""
+    """Return the id of the WAIT step that the claim is in, which is restarted after the fallback,
+    or its current step."""
     index = process.index_of(position.next_step_id)
     before = process.steps[index - 1] if index > process.index_of(failed.id) + 1 else None
     return before.id if isinstance(before, WaitStep) else position.next_step_id

@@ -1,6 +1,4 @@
-"""The SQL of what becomes of contacts: locking them with their claims, and writing what their
-channels or a person said of them.
-"""
+"""The SQL of contact outcomes: lock contacts with their claims and write the outcomes."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -20,12 +18,12 @@ from dunwell.platform.database.sql import compose, load_statement
 
 _SETTLE = load_statement(__file__, "record_outcomes.sql", written_by=WRITTEN_BY)
 
-# The contacts still ours, and their claims as they are now: handed over, or refused before they
-# were. By primary keys.
+# Contacts that are still held under the lease, with their claims. The contact may have been refused
+# before its hand-over. Uses primary keys.
 _LOCK_ANSWERED = compose(
     """
 SELECT m.communication_id, c.status, c.run, c.next_step_id, c.due_at, c.event_sequence,
-       -- Of what has left the house.
+       -- The version under which the contact was handed over.
        CASE WHEN m.handed_over_at IS NOT NULL THEN m.version_id END AS sent_version_id
 FROM communications m
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
@@ -36,11 +34,12 @@ FOR NO KEY UPDATE OF c, m
 """,
     is_held=CONTACTS.is_held("$3", "m."),
 )
-# By primary keys. Whoever waited for the claim's lock sees what was committed meanwhile.
+# Uses primary keys. A transaction that waited for the claim's lock sees what was committed
+# meanwhile.
 _LOCK_ONE = """
 SELECT m.communication_id, m.claim_id, m.run AS contact_run, m.step_id, m.place, m.channel, m.tries,
        m.state, m.version_id AS sent_version_id, c.reference_number, c.status,
-       -- The run's own process, if the claim was assigned anew meanwhile.
+       -- The workflow of the contact's own run, if the claim was reassigned in the meantime.
        CASE WHEN c.run = m.run THEN c.workflow_id ELSE coalesce(v.workflow_id, c.workflow_id) END
            AS workflow_id,
        CASE WHEN c.run = m.run THEN c.workflow_major ELSE coalesce(v.major, c.workflow_major) END
@@ -76,7 +75,7 @@ WITH moved AS (
 INSERT INTO communications
     (merchant_id, communication_id, claim_id, run, step_id, place, channel, not_before, planned_at)
 VALUES ($1, $5, $2, $6, $7, $8, $9, $3, $3)
--- As in record_outcomes: a place whose contact was cancelled is free.
+-- The place of a cancelled contact is free, as in record_outcomes.sql.
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
@@ -86,20 +85,20 @@ WHERE communications.state = 'CANCELLED'
 
 
 class ClaimNow(msgspec.Struct, frozen=True, gc=False):
-    """A contact's claim as it is now, locked."""
+    """The current state of a contact's claim, which is locked."""
 
     status: Status
     run: int
     next_step_id: int | None
     due_at: datetime | None
     event_sequence: int
-    # The version the contact was sent under, if it has left the house.
+    # The version under which the contact was handed over; None before the hand-over.
     sent_version_id: UUID | None
 
 
 class AnsweredRow(msgspec.Struct, frozen=True, gc=False):
-    """A contact whatever its state, with its claim. Its process is that of its own run, if the
-    claim was assigned anew meanwhile."""
+    """A contact in any state, with its claim. If the claim was reassigned in the meantime, the
+    contact's process key is that of its own run."""
 
     state: str
     contact: LeasedContact
@@ -111,7 +110,7 @@ class AnsweredRow(msgspec.Struct, frozen=True, gc=False):
 
 
 class SettledRows(msgspec.Struct, frozen=True, gc=False):
-    """What record_outcomes.sql writes, in its order of columns."""
+    """The rows for record_outcomes.sql, in the order of its columns."""
 
     contacts: Sequence[tuple[Any, ...]]
     places: Sequence[tuple[Any, ...]]
@@ -122,13 +121,14 @@ class SettledRows(msgspec.Struct, frozen=True, gc=False):
 async def lock_answered(
     tx: Connection, merchant_id: int, communication_ids: Collection[UUID], lease_id: UUID
 ) -> dict[UUID, ClaimNow]:
-    """The claims of those contacts that are still held under the lease."""
+    """Lock the contacts that are still held under the lease and return their claims by contact
+    id."""
     rows = await tx.fetch(_LOCK_ANSWERED, merchant_id, communication_ids, lease_id)
     return {row["communication_id"]: _read_claim(row) for row in rows}
 
 
 async def save_settled(tx: Connection, merchant_id: int, now: datetime, rows: SettledRows) -> None:
-    """In one statement; claims and contacts are locked."""
+    """Write all outcomes in one statement. Claims and contacts must be locked."""
     *contacts, lines, answers, destinations, called = columns(rows.contacts, 12)
     await tx.execute(
         _SETTLE, merchant_id, now, *contacts, *columns(rows.places, 4),
@@ -156,7 +156,7 @@ async def save_late_failure(
     tx: Connection, merchant_id: int, communication_id: UUID, reason: str,
     *, now: datetime, entry_id: UUID,
 ) -> None:  # fmt: skip
-    """Of an accepted contact, with its row of the ledger."""
+    """Mark an accepted contact as failed and add its ledger entry."""
     await tx.execute(_MARK_FAILED, merchant_id, communication_id, reason, now, entry_id)
 
 
@@ -164,7 +164,7 @@ async def save_fallback(
     tx: Connection, merchant_id: int, failed: LeasedContact, decision: FallBackNow,
     *, now: datetime, communication_id: UUID,
 ) -> None:  # fmt: skip
-    """The contact that is tried instead of one that failed, and where its claim waits for it."""
+    """Plan the fallback contact and move the claim to the position at which it waits."""
     following = decision.following
     await tx.execute(
         _FALL_BACK, merchant_id, failed.claim_id, now, decision.position.next_step_id,
