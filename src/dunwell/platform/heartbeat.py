@@ -1,8 +1,5 @@
-"""Leases are begun, and kept by a heartbeat while their holder works.
-
-A worker renews its lease for as long as it renders, calls channels and records what they answer.
-Real time.
-"""
+"""Start a lease, and renew it by a heartbeat while its holder renders messages, calls channels and
+records the outcomes. All instants are real time."""
 
 import asyncio
 import time
@@ -18,29 +15,29 @@ from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
-# What a killed worker held goes on after it. Three beats may be missed.
+# How long the rows of a killed worker stay leased. Three heartbeats may be missed.
 LEASE = timedelta(seconds=15)
 BEAT_SECONDS = 4.0
-# A lease that was renewed longer ago is not relied on any more: the rest of its time covers what
-# passes between this look at it and the call that follows.
+# Do not rely on a lease that was renewed longer ago than this. The remaining time covers what
+# happens between the check and the call that follows it.
 _SURE_SECONDS = 10.0
 
-# Writes the lease's new end, where it is still held.
+# Writes the new end of the lease into the rows that still have it.
 Renew = Callable[[Connection, datetime], Awaitable[None]]
 
 log = structlog.get_logger(__name__)
 
 
 def begin_lease(resources: Resources, lasts: timedelta = LEASE) -> Lease:
-    """A lease that begins now, to be written into rows."""
+    """Return a lease that starts now. The caller writes it into rows."""
     now = resources.clock.now()
     return Lease(resources.ids.new(now), now + lasts)
 
 
 class HeldLease:
-    """What its holder knows of a lease of messages. Each is renewed by itself: one whose row
-    another transaction holds misses a beat that the others do not. A process that was stopped for
-    a while notices that it may have lost all of them."""
+    """When each leased message was last renewed. A row that another transaction has locked misses a
+    renewal that the other rows get. A process that was suspended can tell that it may have lost all
+    of its leases."""
 
     def __init__(self, lease: Lease) -> None:
         self._begun_at = lease.begun_at
@@ -51,8 +48,8 @@ class HeldLease:
         return time.monotonic() - renewed_at < _SURE_SECONDS
 
     def note_renewed(self, message_ids: Collection[UUID], at: float) -> None:
-        """message_ids: those whose rows were found under the lease and have its new end. at: before
-        the new end was computed."""
+        """Record the messages whose rows still had the lease and got its new end. `at` is the
+        monotonic time before the new end was computed."""
         self._renewed_at.update(dict.fromkeys(message_ids, at))
 
 
@@ -60,7 +57,7 @@ class HeldLease:
 async def keep_lease(
     resources: Resources, renew: Renew, *, beat_seconds: float = BEAT_SECONDS
 ) -> AsyncIterator[None]:
-    """Renew it again and again until the block ends."""
+    """Renew the lease at regular intervals until the block ends."""
     beating = asyncio.create_task(_beat(resources, renew, beat_seconds))
     try:
         yield
@@ -75,7 +72,7 @@ async def _beat(resources: Resources, renew: Renew, beat_seconds: float) -> None
         try:
             async with resources.database.connection() as connection:
                 await renew(connection, resources.clock.now() + LEASE)
-        except Unavailable:  # the next beat comes before the lease ends
+        except Unavailable:  # The next heartbeat comes before the lease ends.
             log.warning("lease not renewed", once_a_minute=True)
-        except Exception:  # a heartbeat must not end before the work that it keeps
+        except Exception:  # The heartbeat must not stop before the work that it protects.
             log.exception("lease not renewed")

@@ -1,7 +1,7 @@
-"""Counts what somebody may do only so often, in the database, so over all processes.
+"""Count attempts in the database, so that a rate limit holds for all processes together.
 
-Whoever or whatever it is about is known by a keyed digest alone, which the caller makes. Rules of
-how often are the callers'; instants are real time.
+The subject of an attempt (a user, a visitor, a claim) is stored only as a keyed digest, which the
+caller computes. The callers also define the limits. All instants are real time.
 """
 
 from datetime import datetime, timedelta
@@ -10,12 +10,12 @@ import msgspec
 
 from dunwell.platform.database.database import Connection
 
-# The longest that any caller looks back; older ones are swept.
+# The longest period that a caller looks back. Older rows are deleted.
 LOOKED_BACK = timedelta(hours=1)
 _ROWS_AT_ONCE = 5000
-# Attempts of one subject take turns, also the first ones, which have no row to lock.
+# Serialises the attempts of one subject. The first attempt has no row that could be locked.
 _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 12))"
-# By primary key, as the next.
+# By primary key, like the next statement.
 _LOAD = "SELECT count, first_at, last_at FROM attempts WHERE subject_digest = $1"
 _SAVE = """
 INSERT INTO attempts (subject_digest, count, first_at, last_at)
@@ -25,7 +25,7 @@ SET count = excluded.count, first_at = excluded.first_at, last_at = excluded.las
 """
 # By primary key.
 _GIVE_BACK = "UPDATE attempts SET count = count - 1 WHERE subject_digest = $1 AND count > 0"
-# Rides on attempts_last.
+# Uses the index attempts_last.
 _REMOVE = """
 DELETE FROM attempts
 WHERE subject_digest IN (SELECT subject_digest FROM attempts WHERE last_at < $1 LIMIT $2)
@@ -33,7 +33,8 @@ WHERE subject_digest IN (SELECT subject_digest FROM attempts WHERE last_at < $1 
 
 
 class Attempts(msgspec.Struct, frozen=True, gc=False):
-    """Of one subject: how many, the first and the last of those that count together."""
+    """The attempts of one subject that count together: their number, and the instants of the first
+    and the last."""
 
     count: int
     first_at: datetime
@@ -41,7 +42,7 @@ class Attempts(msgspec.Struct, frozen=True, gc=False):
 
 
 async def load_attempts(tx: Connection, subject: bytes) -> Attempts | None:
-    """Others of this subject wait until the transaction ends."""
+    """Return the subject's attempts and lock the subject until the transaction ends."""
     await tx.execute(_TAKE_TURN, subject)
     row = await tx.fetchrow(_LOAD, subject)
     return None if row is None else Attempts(**row)
@@ -50,7 +51,8 @@ async def load_attempts(tx: Connection, subject: bytes) -> Attempts | None:
 async def count_attempt(
     tx: Connection, subject: bytes, known: Attempts | None, now: datetime
 ) -> Attempts:
-    """One more than those known; none: those before count no more. The subject's turn is taken."""
+    """Record one more attempt and return the new total. `known` is None if earlier attempts no
+    longer count. The caller has locked the subject with load_attempts."""
     attempts = Attempts(1, now, now)
     if known is not None:
         attempts = Attempts(known.count + 1, known.first_at, now)
@@ -59,11 +61,12 @@ async def count_attempt(
 
 
 async def uncount_attempt(tx: Connection, subject: bytes) -> None:
-    """One that was counted turned out not to count."""
+    """Subtract one attempt that turned out not to count, such as a correct password."""
     await tx.execute(_GIVE_BACK, subject)
 
 
 async def remove_attempts(tx: Connection, now: datetime) -> int:
-    """Those nobody looks back at; how many, as many as _ROWS_AT_ONCE: sweep again."""
+    """Delete up to _ROWS_AT_ONCE expired rows and return their number. If it equals _ROWS_AT_ONCE,
+    call it again."""
     tag: str = await tx.execute(_REMOVE, now - LOOKED_BACK, _ROWS_AT_ONCE)
     return int(tag.rpartition(" ")[2])

@@ -1,8 +1,8 @@
-"""PostgreSQL through asyncpg: the only place where transactions begin and commit.
+"""PostgreSQL through asyncpg. Only this module begins and commits transactions.
 
-A use case is given the `Connection` of an open transaction, or, when it is one statement, of none
-(each statement then commits by itself). Session state is never kept, so a pooler in transaction
-mode may stand in front, if the address says so.
+A use case is given the `Connection` of an open transaction. A use case of one statement may be
+given a connection without a transaction: the statement then commits by itself. No session state is
+kept, so that a connection pooler in transaction mode works if the address names it.
 """
 
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -33,7 +33,7 @@ Greet: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 _log = structlog.get_logger(__name__)
 _LIMITS = PoolLimits()
 _FIRST_DAY = date(2000, 1, 1).toordinal()
-# A commit, which waits for the disk and for a standby that must confirm.
+# A statement that commits, and so waits for the disk and for a synchronous standby.
 _COMMIT = "SELECT pg_current_xact_id()"
 _AWAY = (
     OSError,
@@ -50,7 +50,7 @@ _AWAY = (
 
 
 _NOT_MIGRATED = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
-# Another transaction was in the way; nothing of this one was kept.
+# Another transaction was in conflict with this one, which was rolled back.
 _IN_THE_WAY = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
@@ -64,8 +64,8 @@ _PASSING = (
 
 
 class DatabaseAway(Unavailable):
-    """The database does not answer, shuts down, starts up or is full. `was_asked`: something was
-    sent to it, which it may have done."""
+    """The database does not answer, shuts down, starts up or is full. `was_asked` is True if a
+    statement was sent, which the database may have executed."""
 
     def __init__(self, message: str, *, was_asked: bool = False) -> None:
         super().__init__(message)
@@ -73,7 +73,7 @@ class DatabaseAway(Unavailable):
 
 
 class NotMigrated(Unavailable):
-    """The database has not the tables that this version works on."""
+    """The database does not have the tables that this version needs."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -83,7 +83,7 @@ class NotMigrated(Unavailable):
 
 
 class Database:
-    """One PostgreSQL, reached through a pool of connections."""
+    """One PostgreSQL database, reached through a pool of connections."""
 
     def __init__(self, pool: ConnectionPool) -> None:
         self._pool = pool
@@ -98,9 +98,11 @@ class Database:
         limits: PoolLimits = _LIMITS,
         greet: Greet | None = None,
     ) -> "Database":
-        """Connect lazily, so that a service starts before its database does. `greet` is given each
-        new connection before anybody else; one it raises for is used by nobody."""
-        # Behind a pooler, who asks would have to queue with those who work for long.
+        """Return a database that connects when it is first used, so that a service can start before
+        its database. `greet` checks each new connection before it is used. If `greet` raises, the
+        connection is closed."""
+        # Behind a pooler, the ping would queue behind long transactions and say nothing about the
+        # server.
         ask = None if read_address(url).is_pooled else partial(_ask, url)
         connect_one = partial(_connect, url, application, greet, limits.answer_seconds)
         return cls(ConnectionPool(connect_one, size, limits, ask))
@@ -110,18 +112,19 @@ class Database:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Connection]:
-        """One transaction: commits at the end, rolls back on any exception."""
+        """Open a transaction, which is committed at the end and rolled back after any exception."""
         async with self.connection() as connection, connection.transaction():
             yield connection
 
     def connection(self) -> AbstractAsyncContextManager[Connection]:
-        """A connection outside any transaction: for reads, and for use cases of one statement."""
+        """Return a connection outside any transaction, for reads and for use cases of one
+        statement."""
         return _Use(self._pool)
 
 
 class _Use:
-    """A connection from taking it to giving it back: a class, as every request takes one or two
-    and a generator costs more."""
+    """A connection from the pool, used in `async with`. It is a class because every request needs
+    one or two, and a generator is slower."""
 
     __slots__ = ("_held", "_pool")
 
@@ -139,7 +142,7 @@ class _Use:
     async def __aexit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: object
     ) -> None:
-        # A refusal is an answer like any other; other exceptions may have interrupted a statement.
+        # A refusal is an ordinary result. Any other exception may have interrupted a statement.
         is_done = error is None or isinstance(error, Refusal)
         if is_done and self._held.connection.is_clean():
             self._pool.give_back(self._held)
@@ -150,7 +153,8 @@ class _Use:
 
 
 def _tell_away(error: BaseException | None, *, was_asked: bool) -> None:
-    """Raises DatabaseAway for what will pass, NotMigrated for what an operator mends."""
+    """Raise DatabaseAway for a temporary failure, and NotMigrated for one that an operator has to
+    resolve. Return for any other error."""
     if isinstance(error, _NOT_MIGRATED):
         _log.error("not migrated", exc_info=error, once_a_minute=True)
         raise NotMigrated from error
@@ -161,14 +165,15 @@ def _tell_away(error: BaseException | None, *, was_asked: bool) -> None:
 
 @asynccontextmanager
 async def savepoint(tx: Connection) -> AsyncIterator[None]:
-    """Within an open transaction: an exception undoes what was done since, and nothing before."""
+    """Open a savepoint in the transaction. An exception undoes only what was done since then."""
     async with tx.transaction():
         yield
 
 
 @asynccontextmanager
 async def snapshot(connection: Connection) -> AsyncIterator[None]:
-    """Reads of one instant. Within an open transaction, that one's isolation rules."""
+    """Let the block read one snapshot. Within an open transaction, its isolation level applies
+    instead."""
     if connection.is_in_transaction():
         yield
         return
@@ -177,8 +182,8 @@ async def snapshot(connection: Connection) -> AsyncIterator[None]:
 
 
 async def check_epoch_at(url: str) -> None:
-    """Compare the server with the one its order was begun on, as every new connection does; a
-    database that was restored before anybody compared is mended by it."""
+    """Check the epoch, as every new connection does. This also repairs the order in a database that
+    was restored before the first check."""
     connection = await connect(url, OpenConnection)
     try:
         await check_epoch(connection)
@@ -196,7 +201,7 @@ async def _connect(
             await connection.set_type_codec(
                 name, schema="pg_catalog", encoder=_encode_json, decoder=msgspec.json.decode
             )
-        # As it is: asyncpg takes the first and the last day there can be for PostgreSQL's infinity.
+        # asyncpg would turn the first and the last possible day into PostgreSQL's infinity.
         await connection.set_type_codec(
             "date", schema="pg_catalog", encoder=_encode_day, decoder=_decode_day, format="tuple"
         )
@@ -210,7 +215,7 @@ async def _connect(
 
 
 async def _ask(url: str) -> None:
-    """Whatever tables are locked."""
+    """Return when the server answers; no table lock can delay this statement."""
     connection = await connect(url, OpenConnection)
     try:
         await connection.execute(_COMMIT)
@@ -219,7 +224,7 @@ async def _ask(url: str) -> None:
 
 
 def _encode_day(day: date) -> tuple[int]:
-    """Since 2000-01-01, as PostgreSQL counts."""
+    """Count days from 2000-01-01, as PostgreSQL does."""
     return (day.toordinal() - _FIRST_DAY,)
 
 

@@ -1,10 +1,10 @@
-"""An order of transactions that survives whatever becomes of a database (decision 0016).
+"""An order of transactions that survives a restore or a promotion of the database (decision 0016).
 
-Rows that are listed keep the number of the transaction that wrote them. A server counts its
-transactions by itself, so a dump in another server, a point in time restored or a copy promoted
-would go on with numbers that are behind those handed out. What is stored is therefore the server's
-number counted from an epoch, and each new connection compares the server with the one that the
-epoch was begun on. Here are the numbers, that comparison, and the beginning of a new epoch.
+Rows that are listed store the number of the transaction that wrote them. Each PostgreSQL server
+counts its own transactions. After a dump is loaded into another server, a point in time is restored
+or a replica is promoted, the server continues with numbers below those already used. Therefore the
+stored number is the server's number added to the number of an epoch. Each new connection compares
+the server with the one on which the epoch began, and a new epoch begins if it is another server.
 """
 
 from enum import Enum, auto
@@ -16,16 +16,16 @@ from dunwell.platform.database.sql import compose
 
 log = structlog.get_logger(__name__)
 
-# The statement that names one of these holds the table until its transaction ends.
+# A statement that contains this expression locks the table until its transaction ends.
 _EPOCH = "coalesce((SELECT max(epoch) FROM epochs), 0)"
-# What a row that is written now keeps as its `written_by`.
+# The value of `written_by` in a row that is written now.
 WRITTEN_BY = f"({_EPOCH} + pg_current_xact_id()::text::bigint)::text::xid8"
-# Nothing is written any more under a number before this one: what is older than every transaction
-# that still runs, and all of earlier epochs.
+# Every row with a `written_by` below this number is final: its transaction is older than every
+# running transaction, or belongs to an earlier epoch.
 SETTLED_BEFORE = f"({_EPOCH} + pg_snapshot_xmin(pg_current_snapshot())::text::bigint)::text::xid8"
 
-# Any role may ask this. The timeline is that of what is written now: the control file names the
-# one of the last checkpoint, which after a promotion is for minutes the old one.
+# Every role may run this. The timeline is that of the current WAL position. The control file names
+# that of the last checkpoint, which can be the old one for minutes after a promotion.
 _SERVER = """
 SELECT system_identifier,
     ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::integer AS timeline
@@ -45,13 +45,13 @@ LEFT JOIN LATERAL (
 """,
     server=_SERVER,
 )
-# Waits for those who write or list, and makes others wait, so that nobody writes under an earlier
-# epoch after this one began.
+# Waits for the transactions that write or list rows and blocks new ones, so that no row is written
+# under an earlier epoch after the new one began.
 _LOCK = "LOCK TABLE epochs IN ACCESS EXCLUSIVE MODE"
 _PATIENCE = "SET LOCAL lock_timeout = '4s'"
-# Minutes are counted, so that it is behind all that was handed out in a past that this database
-# does not know: two restores of one backup, of which the first is given up. For each of them there
-# are 2^38 transactions; a server that counted on for longer has counted for years.
+# The number of an epoch counts minutes. It is then above all numbers used in a past that this
+# database does not know, for example when a backup is restored twice and the first restore is
+# abandoned. Each minute has room for 2^38 transactions, which a server needs years to use up.
 _BEGIN = compose(
     """
 INSERT INTO epochs (epoch, system_identifier, timeline)
@@ -95,22 +95,23 @@ JOIN pg_class ON pg_class.oid = attrelid AND relkind = 'r'
 WHERE attidentity <> ''
 """
 _FIND_HIGHEST = "SELECT max(written_by)::text::bigint FROM {table}"
-# Behind the highest that is there, and, as far as anybody can tell, those of rows that were lost:
-# whoever noted one of theirs must not meet another row under it.
+# Set the sequence above the highest number in the table and, as far as possible, above those of
+# rows that were lost: an id that a user noted must not later name another row.
 _SET_SEQUENCE = """
 SELECT setval($1::text::regclass, $2 + greatest(
     (SELECT max({id}) FROM {table}), (SELECT last_value FROM {sequence})))
 """
-# Rows that this server wrote after others' had been restored into it, when nobody compared yet:
-# their numbers are before those. By their ids, which went on.
+# Move the rows that this server wrote after another server's rows were restored into it and before
+# the first check: their numbers are too low. They are recognised by their ids, which continued.
 _MOVE_BY_ID = """
 UPDATE {table}
 SET written_by = ((SELECT max(epoch) FROM epochs) + written_by::text::bigint)::text::xid8
 WHERE written_by < $1::bigint::text::xid8
     AND {id} > (SELECT max({id}) FROM {table} WHERE written_by >= $1::bigint::text::xid8)
 """
-# Without ids by the server's own mark: a restored row bears that of the restore, whatever number
-# it keeps. The mark has 32 bits; it is as much before the present as those say.
+# Move such rows in a table without ids. They are recognised by `xmin`: that of a restored row is
+# the transaction of the restore, whatever `written_by` says. `xmin` has 32 bits, which are compared
+# as the distance from the present.
 _MOVE_BY_MARK = """
 WITH restored AS MATERIALIZED (
     SELECT max($1::bigint - (($1::bigint - xmin::text::bigint) & 4294967295)) AS mark
@@ -126,18 +127,18 @@ WHERE written_by < $1::bigint::text::xid8 AND written_by > restored.mark::text::
 
 
 class EpochOutcome(Enum):
-    """What became of the order."""
+    """What the check did to the order of transactions."""
 
     AS_BEFORE = auto()
-    # No server was known yet, and the rows are this one's.
+    # No server was stored yet, and the rows come from this server.
     BEGUN = auto()
     RAISED = auto()
 
 
 async def check_epoch(connection: asyncpg.Connection) -> EpochOutcome:
-    """Compare the server with the epoch's, and begin a new one where it is another. A schema that
-    has no epochs yet is left alone. Raises CannotConnectNowError for a standby: what is open to
-    one stays open when it is promoted, and would not be compared again."""
+    """Compare the server with that of the current epoch, and begin a new epoch if it is another. Do
+    nothing if the schema has no epochs yet. Raises CannotConnectNowError for a standby, because a
+    connection to it stays open when it is promoted and would not be checked again."""
     if await connection.fetchval("SELECT pg_is_in_recovery()"):
         raise asyncpg.CannotConnectNowError("This server is a standby.")
     try:
@@ -150,17 +151,18 @@ async def check_epoch(connection: asyncpg.Connection) -> EpochOutcome:
         await connection.execute(_LOCK)
         is_same = await connection.fetchval(_COMPARE)
         if is_same:
-            return EpochOutcome.AS_BEFORE  # another connection was first
+            return EpochOutcome.AS_BEFORE  # Another connection has already begun the new epoch.
         outcome = await (_adopt(connection) if is_same is None else _raise(connection))
     if outcome is EpochOutcome.RAISED:
-        # Nothing is wrong: who restored or promoted wants to see that it was noticed.
+        # This is not an error. Operators want to see that a restore or a promotion was noticed.
         log.warning("epoch.raised")
     return outcome
 
 
 async def _adopt(tx: asyncpg.Connection) -> EpochOutcome:
-    """A database that nobody compared before. It may have been restored since it was made: where
-    rows have numbers that this server has not reached, or its timeline is not the first."""
+    """Store the server of a database that was never checked. The database was restored since its
+    creation if its rows have numbers that this server has not reached, or if the timeline is not
+    the first one. In that case begin a new epoch."""
     tables = await tx.fetch(_LIST_ORDERED)
     highest = [await tx.fetchval(compose(_FIND_HIGHEST, table=each["name"])) for each in tables]
     highest_written_by = max((each for each in highest if each is not None), default=0)

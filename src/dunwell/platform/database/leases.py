@@ -1,12 +1,13 @@
-"""Leases: a worker holds a row for some seconds, and no other worker takes the row meanwhile.
+"""Leases: a worker holds a row for some seconds, and no other worker processes it meanwhile.
 
-A lease is written into the row itself: when it ends, and the id of the lease. It outlives the
-transaction that wrote it, so the holder can call other systems without an open transaction. When a
-worker dies, its leases run out and the rows are free again. Whoever records an outcome must check
-that the row still carries the lease, because another worker may have taken the row meanwhile.
+A lease is stored in the row itself, as the instant at which it ends and the lease's id. It outlives
+the transaction that wrote it, so the holder can call other systems without an open transaction.
+When a worker dies, its leases expire and the rows are free again. A worker that records an outcome
+must check that the row still has its lease, because another worker may have leased the row in the
+meantime.
 
-Each table with leases is declared once as a `LeasedTable`. The usual statements are composed from
-that declaration. A statement that does more uses its conditions and assignments. Pure.
+Each table with leases is declared once as a `LeasedTable`, which composes the usual statements. A
+statement that does more uses the declaration's conditions and assignments. Pure.
 """
 
 import time
@@ -23,7 +24,7 @@ class Lease:
 
     lease_id: UUID
     until: datetime
-    # By a clock that also runs while the process is suspended.
+    # From a clock that also runs while the process is suspended.
     begun_at: float = field(default_factory=time.monotonic)
 
 
@@ -31,13 +32,14 @@ class Lease:
 class LeasedTable:
     """The columns of a table whose rows are leased. `keys` is its primary key.
 
-    `ends_at` is the column of the instant at which the lease ends. It may be the column that says
-    when the row is due: a lease then makes the row due again when it runs out.
+    `ends_at` is the column of the instant at which the lease ends. It may also be the column that
+    says when the row is due: the row then becomes due again when the lease expires.
 
-    `holder` is the column of the lease's id. A table without one identifies a lease by its end:
-    the next lease of the row ends later. Such a lease cannot be renewed.
+    `holder` is the column of the lease's id. In a table without one, the end of a lease identifies
+    it, because the next lease of the row ends later. Such a lease cannot be renewed.
 
-    `held_state` is the only value of the column `state` in which a row is held, if there is one.
+    `held_state` is the only value of the column `state` in which a row can be held, if there is
+    one.
     """
 
     name: str
@@ -47,38 +49,41 @@ class LeasedTable:
     held_state: str | None = None
 
     def has_ended(self, now: str, row: str = "") -> str:
-        """The condition that a row is due, or that its lease has run out.
+        """Return the condition that a row is due or that its lease has expired.
 
-        `now` and the like are parameters of the statement. `row` is the row's alias with a dot.
+        `now` and similar arguments are parameters of the statement. `row` is the row's alias with a
+        dot.
         """
         return f"{row}{self.ends_at} <= {now}"
 
     def is_free(self, now: str, row: str = "") -> str:
-        """The condition that nobody holds a row, where a row without a lease has no end."""
+        """Return the condition that a row is not held. The end of a row without a lease is NULL."""
         return f"({row}{self.ends_at} IS NULL OR {self.has_ended(now, row)})"
 
     def is_held(self, lease: str, row: str = "") -> str:
-        """The condition that a row is still held under a lease, given by its id or else its end."""
+        """Return the condition that a row is still held under a lease, which is identified by its
+        id or otherwise by its end."""
         is_same = f"{row}{self.holder or self.ends_at} = {lease}"
         return is_same + (f" AND {row}state = '{self.held_state}'" if self.held_state else "")
 
     def hold(self, until: str, lease: str) -> str:
-        """The assignments that write a lease."""
+        """Return the assignments that write a lease."""
         ends_at = f"{self.ends_at} = {until}"
         return f"{ends_at}, {self.holder} = {lease}" if self.holder else ends_at
 
     def clear(self, due_at: str = "NULL") -> str:
-        """The assignments that end a lease; `due_at` is when the row is due next."""
+        """Return the assignments that end a lease. `due_at` is when the row is due next."""
         return self.hold(due_at, "NULL")
 
     def lease(self, condition: str, *, limit: str, returning: str, changes: str = "") -> str:
-        """Lease rows whose time has come, those first that have waited longest.
+        """Return the statement that leases due rows, starting with those that have waited longest.
 
-        The parameters begin with the present, the end of the lease and, if the table has a column
-        for it, the lease's id. The leased row is called `leased`.
+        Its first parameters are the current instant, the end of the lease and, if the table has a
+        column for it, the lease's id. The leased row is called `leased`.
         """
         held = self.hold("$2", "$3")
-        # Rows that another transaction has locked are skipped: workers never wait for each other.
+        # Rows that another transaction has locked are skipped, so that workers never wait for each
+        # other.
         return compose(
             """
 WITH free AS MATERIALIZED (
@@ -107,13 +112,13 @@ RETURNING {returning}
         )
 
     def renew(self, *, many: bool = False) -> str:
-        """Renew a lease; the keys of the renewed rows are returned.
+        """Return the statement that renews a lease and returns the keys of the renewed rows.
 
-        The parameters are the row's keys, the lease's id and the new end. With `many`, the last
-        key is an array.
+        The parameters are the row's keys, the lease's id and the new end. With `many`, the last key
+        is an array.
         """
         following = len(self.keys) + 1
-        # A row that another transaction has locked is skipped: it keeps its end for now.
+        # Skip a row that another transaction has locked. Its lease keeps the old end for now.
         return compose(
             """
 WITH held AS (
@@ -139,10 +144,8 @@ RETURNING {returning}
         )
 
     def release(self, *, many: bool = False) -> str:
-        """End a lease whose row is due again at an instant; the parameters are as of `renew`.
-
-        With `many`, the lease's id is an array, too.
-        """
+        """Return the statement that ends a lease and sets when the row is due again. The parameters
+        are those of `renew`. With `many`, the lease's id is an array, too."""
         following = len(self.keys) + 1
         lease = f"${following}"
         return compose(

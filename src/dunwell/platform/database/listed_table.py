@@ -14,9 +14,9 @@ import msgspec
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Fault, ValidationError
 
-# What PostgreSQL's bigint can hold; none of our numbers is negative.
+# The range of PostgreSQL's bigint, without negative numbers, which no column has.
 _Number = Annotated[int, msgspec.Meta(ge=0, le=2**63 - 1)]
-# PostgreSQL's text cannot hold a NUL.
+# PostgreSQL's text type cannot hold a NUL character.
 _Text = Annotated[str, msgspec.Meta(pattern=r"^[^\x00]*\Z")]
 _Instant = Annotated[datetime, msgspec.Meta(tz=True)]
 _ENCODER = msgspec.msgpack.Encoder(uuid_format="bytes")
@@ -26,11 +26,11 @@ _WIRE_TYPES: dict[type, Any] = {
 
 
 class CursorForm:
-    """The cursors of one list.
+    """The format of the cursors of one list.
 
-    name: of the list, such as "payments"; no two lists share one.
-    owner: the types of what tells whose list it is, the merchant's id first.
-    place: the types of the values that tell where the next page begins.
+    `name` is the list's name, such as "payments", which no other list has. `owner` has the types of
+    the values that say whose list it is, beginning with the merchant's id. `place` has the types of
+    the values that say where the next page begins.
     """
 
     def __init__(self, name: str, *, owner: Sequence[type], place: Sequence[type]) -> None:
@@ -43,8 +43,8 @@ class CursorForm:
         return base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
     def parse(self, owner: Sequence[object], cursor: str) -> tuple[Any, ...]:
-        """Return the place. Raises ValidationError for anything but a cursor of this list and
-        this owner."""
+        """Return the place at which the page begins. Raises ValidationError if this is not a cursor
+        of this list and this owner."""
         try:
             padded = cursor + "=" * (-len(cursor) % 4)
             packed = base64.b64decode(padded, altchars=b"-_", validate=True)
@@ -58,7 +58,8 @@ class CursorForm:
 
 
 def _is_plain(value: object) -> bool:
-    """False for an instant with an offset: we write UTC, and not every offset can be converted."""
+    """Return False for an instant with an offset from UTC. Cursors are written in UTC, and not
+    every offset can be converted."""
     return not isinstance(value, datetime) or not value.utcoffset()
 
 
@@ -67,7 +68,7 @@ def refuse_cursor() -> ValidationError:
     return ValidationError([Fault("/cursor", message, "WRONG_FORMAT")])
 
 
-# Rows that a page reads at most.
+# The largest number of rows that one page reads.
 BUDGET = 10_000
 
 Filter = TypeVar("Filter")
@@ -79,17 +80,17 @@ _TYPES: Mapping[str, type] = {
     "bigint": int, "uuid": UUID, "bytea": bytes, "text": str, "timestamptz": datetime, "xid8": int,
 }  # fmt: skip
 
-# A condition on the row `l`, with `{}` for each of its values.
+# A condition on the row `l`, with `{}` for each of its values, and these values.
 Test = tuple[str, tuple[object, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class ListScope:
-    """Which of a list's rows are read, by whom and when.
+    """Which rows of a list are read, and when.
 
-    ids: the values of the list's scope columns: the merchant, and what else the list belongs to.
-    follows_real_time: False for a merchant whose clock is moved, so that the order of transactions
-    says nothing about its instants.
+    `ids` has the values of the list's scope columns: the merchant, and what else the list belongs
+    to. `follows_real_time` is False for a merchant with a test clock, because the order of
+    transactions then says nothing about the instants in the rows.
     """
 
     tx: Connection
@@ -98,14 +99,15 @@ class ListScope:
     follows_real_time: bool = True
 
 
-# For one field of the filter, unless it is None: a condition with `{}` for its value, or a function
-# that is given the value and the scope.
+# How one field of the filter is tested, unless it is None: a condition with `{}` for its value, or
+# a function that is given the value and the scope.
 FilterTest = str | Callable[[Any, ListScope], Iterable[Test]]
 
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """What a list is sorted by; equal values are sorted by the key, unless the column is unique."""
+    """The column that sorts a list. Rows with equal values are sorted by the key, unless the column
+    is unique."""
 
     column: str
     type: SqlType
@@ -121,11 +123,11 @@ WRITTEN = Order("written_by", "xid8")
 
 @dataclass(frozen=True, slots=True)
 class NarrowIndex:
-    """An index of the list's order that holds, or begins with, what a filter asks for.
+    """An index that begins with what a filter asks for and continues with the list's order.
 
-    match: given the filter, the values for `condition`; None if this index does not serve it.
-    covers: the fields of the filter that `condition` has tested.
-    finds_one: it finds one row at most, which is shown as soon as it is committed.
+    `match` returns the values for `condition`, or None if the index does not serve this filter.
+    `covers` names the fields of the filter that `condition` tests. With `finds_one` the index finds
+    at most one row, which is shown as soon as it is committed.
     """
 
     name: str
@@ -137,8 +139,8 @@ class NarrowIndex:
 
 @dataclass(frozen=True, slots=True)
 class Among(Generic[Key]):
-    """The keys that another index found, a few thousand at most, and the fields of the filter that
-    finding them has tested."""
+    """The keys that another index found, at most a few thousand, and the fields of the filter that
+    this search has already tested."""
 
     keys: Sequence[Key]
     covers: tuple[str, ...] = ()
@@ -148,13 +150,11 @@ class Among(Generic[Key]):
 class ListedTable(Generic[Filter, Key, Item]):
     """The declaration of one list.
 
-    name: of the list in its cursors.
-    index: has the scope columns and then the order, unless `has_few_rows`.
-    load: given the connection, the scope's ids and keys, returns the items by key; an item that is
-    gone meanwhile is left out.
-    at: the instant that `since` (inclusive) and `until` (exclusive) are about, which are the fields
-    `times` of the filter.
-    filters: by the field of the filter that they belong to; every field has one.
+    `name` is the list's name in its cursors. `index` has the scope columns and then the order; it
+    is not used if the list `has_few_rows`. `load` is given the connection, the scope's ids and the
+    keys, and returns the items by key, without those that have been deleted. `at` is the instant
+    that the two fields of the filter in `times` are about: `since` (inclusive) and `until`
+    (exclusive). `filters` has one test for every other field of the filter.
     """
 
     name: str
@@ -167,17 +167,18 @@ class ListedTable(Generic[Filter, Key, Item]):
     filters: Mapping[str, FilterTest] = field(default_factory=dict)
     at: str | None = None
     times: tuple[str, str] = ("since", "until")
-    # Always holds; for lists of some of a table's rows.
+    # A condition that every row of the list meets, if the list shows only some of the table's rows.
     where: str | None = None
     scope: tuple[str, ...] = ("merchant_id",)
     order: Order = WRITTEN
-    # The first that serves is used.
+    # The first index that serves the filter is used.
     narrow_indexes: tuple[NarrowIndex, ...] = ()
-    # Filters that cost more to try than others, with the rows that a page then reads at most.
+    # The fields of the filter that are expensive to test, each with the largest number of rows that
+    # a page then reads.
     budgets: Mapping[str, int] = field(default_factory=dict)
-    # Returns None if no other index finds few rows for the filter.
+    # Returns None if no other index finds only a few rows for the filter.
     find_among: Callable[[ListScope, Any], Awaitable[Among[Key] | None]] | None = None
-    # All rows of the scope are read and sorted.
+    # Read and sort all rows of the scope instead of walking the index.
     has_few_rows: bool = False
 
     def __post_init__(self) -> None:
@@ -188,8 +189,8 @@ class ListedTable(Generic[Filter, Key, Item]):
             )
 
     def within(self, column: str, *, name: str, index: str, order: Order | None = None) -> Self:
-        """The list of those rows that have one value of a further scope column. Without an order
-        they are few, and sorted as this list is."""
+        """Return the list of the rows that have one given value in a further scope column. Without
+        `order` there must be few of them, and they are sorted like this list."""
         load = self.load
 
         async def load_items(tx: Connection, *ids_and_keys: Any) -> Mapping[Key, Item]:
@@ -204,7 +205,7 @@ class ListedTable(Generic[Filter, Key, Item]):
     def showing(
         self, *, name: str, load: Callable[..., Awaitable[Mapping[Key, Other]]]
     ) -> "ListedTable[Filter, Key, Other]":
-        """The list of the same rows, shown as other items."""
+        """Return the list of the same rows, shown as other items."""
         return replace(self, name=name, load=load)  # type: ignore[arg-type, return-value]
 
     def get_cursor_form(self, scope: ListScope) -> CursorForm:
@@ -217,7 +218,7 @@ class ListedTable(Generic[Filter, Key, Item]):
     def list_tests(
         self, scope: ListScope, wanted: Filter, covered: Collection[str]
     ) -> Iterator[Test]:
-        """The conditions that rows must meet, besides those that an index has `covered`."""
+        """Yield the conditions that rows must meet, without those that an index has `covered`."""
         if self.where is not None:
             yield self.where, ()
         for name, test in self.filters.items():
@@ -233,12 +234,12 @@ class ListedTable(Generic[Filter, Key, Item]):
                 yield f"l.{self.at} {sign} {{}}", (instant,)
 
     def get_times(self, wanted: Filter) -> tuple[datetime | None, datetime | None]:
-        """Since, inclusive, and until, exclusive."""
+        """Return the instants since (inclusive) and until (exclusive) which rows are wanted."""
         since, until = (getattr(wanted, name, None) for name in self.times)
         return since, until
 
     def find_narrow_index(self, wanted: Filter) -> tuple[NarrowIndex | None, Sequence[object]]:
-        """The first that serves, with the values for its condition."""
+        """Return the first narrow index that serves the filter, with the values for its condition."""
         for index in self.narrow_indexes:
             values = index.match(wanted)
             if values is not None:
@@ -246,36 +247,36 @@ class ListedTable(Generic[Filter, Key, Item]):
         return None, ()
 
     def get_budget(self, wanted: Filter) -> int:
-        """How many rows a page reads at most."""
+        """Return the largest number of rows that a page reads with this filter."""
         asked = [rows for name, rows in self.budgets.items() if getattr(wanted, name) is not None]
         return min(BUDGET, *asked) if asked else BUDGET
 
     def bind(self, place: Sequence[object]) -> Sequence[object]:
-        """The values of a cursor's place as parameters."""
+        """Return the values of a cursor's place as parameters of a statement."""
         value, *key = place
         return str(value) if self.order.type == "xid8" else value, *key
 
 
 @dataclass(frozen=True, slots=True)
 class ListPage(Generic[Item]):
-    """next_cursor: where the next page begins; None if this is the last one."""
+    """`next_cursor` is the cursor of the next page, None on the last page."""
 
     items: Sequence[Item]
     next_cursor: str | None
 
     def map(self, change: Callable[[Item], Other]) -> "ListPage[Other]":
-        """The same page with every item changed."""
+        """Return the same page with `change` applied to every item."""
         return ListPage([change(each) for each in self.items], self.next_cursor)
 
 
 @dataclass(frozen=True, slots=True)
 class NoFilter:
-    """Of a list that cannot be filtered."""
+    """The filter of a list that cannot be filtered."""
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """is_more: there are more, or there may be."""
+    """`is_more` is True if there are more rows, or may be."""
 
     number: int
     is_more: bool

@@ -1,15 +1,15 @@
-"""Lists of rows, read page by page with opaque cursors.
+"""Read lists of rows page by page with opaque cursors.
 
-A `ListedTable` declares one list: its table, the order of its rows, the index that has this order,
-and its filters. Pages, counts and the oldest row take the same filter object, so that no filter
-can be missing from one of them.
+A `ListedTable` declares a list: its table, the order of its rows, the index with this order, and
+its filters. Pages, counts and the oldest row use the same filter object, so that no filter can be
+missing from one of them.
 
-Most lists stand in the order of their writing transactions (decision 0016). Rows of a transaction
-that still runs, and of those that began after it, are hidden until it ends, so that no row ever
-appears behind a cursor that was handed out.
+Most lists are ordered by the transactions that wrote their rows (decision 0016). Rows of running
+transactions and of transactions that began later are hidden, so that no row ever appears before a
+cursor that was already given out.
 
-A page reads BUDGET rows of the index at most. Where few of them match the filter, the page may
-hold fewer rows than asked for, and its cursor continues behind the last row that was read.
+A page reads at most BUDGET rows of the index. If few of them match the filter, the page may have
+fewer rows than requested, and its cursor continues after the last row that was read.
 """
 
 from collections.abc import Sequence
@@ -33,7 +33,8 @@ from dunwell.platform.database.sql import Conditions, compose
 from dunwell.platform.ids import uuid7
 
 MAX_COUNTED = 1_000
-# The longest time between the instant in a row and its writing; far more than a request may take.
+# The longest time between the instant in a row and the writing of that row. It is far longer than
+# any request may take.
 _MARGIN = timedelta(hours=1)
 
 # The rows that a page may read, in the order of the list's index.
@@ -45,15 +46,15 @@ _IN_ORDER = """
     ORDER BY {order}
     LIMIT {budget}
 """
-# All rows of the scope, of which there are few. OFFSET keeps the planner from walking the index of
-# another list for them.
+# All rows of the scope, which are few. OFFSET keeps the planner from using the index of another
+# list.
 _FEW = """
     SELECT l.*
     FROM {table} l
     WHERE {scope}
     OFFSET 0
 """
-# Keys that another index found; by primary key.
+# The rows whose keys another index found, by primary key.
 _AMONG = """
     SELECT l.*
     FROM unnest({among}::{key_type}[]) AS found (key)
@@ -100,8 +101,8 @@ WHERE true
 ORDER BY {order}
 LIMIT {limit}
 """
-# Halves the numbers of transactions until it knows the least from which on all rows are later. By
-# the list's index, a row a step.
+# Search by bisection for the first transaction from which on all rows are later than the instant.
+# Each step reads one row of the list's index.
 _FIND_LATER = """
 WITH RECURSIVE halved AS (
     SELECT 0::bigint AS low, 1 + (
@@ -130,12 +131,12 @@ _NOT_RUNNING = f"l.written_by < {SETTLED_BEFORE}"
 
 @dataclass(slots=True)
 class _Reading:
-    """One reading of a list.
+    """One query of a list.
 
-    seek: the conditions on the rows that are read in the order of the index.
-    filters: those that each of these rows must meet; their values begin with those of `seek`. Rows
-    that are not read in the order of an index must meet all of them here.
-    reads_all: no row that could match is left out, so that a page that is not full is the last.
+    `seek` has the conditions on the rows that are read in the order of the index. `filters` has the
+    conditions that each of these rows must meet; its values begin with those of `seek`. Rows that
+    are not read in the order of an index must meet all conditions in `filters`. With `reads_all`,
+    no matching row is left out, so a page that is not full is the last one.
     """
 
     listed: ListedTable[Any, Any, Any]
@@ -163,7 +164,7 @@ class _Reading:
         return found
 
     async def find_last_read(self) -> Any:
-        """The last row that was read, if rows that could match are behind it."""
+        """Return the last row that was read if matching rows may follow it."""
         if self.reads_all:
             return None
         rows = self._compose_rows(str(self.budget))
@@ -174,10 +175,10 @@ class _Reading:
         return None if last["at"] < self.since - _MARGIN else last
 
     async def bound_times(self, wanted: object, *, is_first_page: bool) -> None:
-        """Skip the transactions that wrote too late, or too early, for the filter's times."""
+        """Skip the transactions that are too late or too early for the filter's period."""
         self.since, until = self.listed.get_times(wanted)
         if self.listed.order.type == "uuid":
-            # Ids begin with their instant, in milliseconds.
+            # These ids begin with their instant in milliseconds.
             if self.since is not None:
                 self.seek.add(f"l.{self.listed.order.column} >= {{}}", _find_first(self.since))
             if until is not None:
@@ -227,7 +228,7 @@ async def list_page(
     scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter, *, limit: int,
     cursor: str | None = None, oldest_first: bool = False,
 ) -> ListPage[Item]:  # fmt: skip
-    """Raises ValidationError for a cursor that is not one of this list and this scope."""
+    """Return one page. Raises ValidationError if the cursor is not one of this list and scope."""
     form = listed.get_cursor_form(scope)
     place = None if cursor is None else form.parse(scope.ids, cursor)
     async with snapshot(scope.tx):
@@ -248,7 +249,7 @@ async def count_listed(
     scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter, *,
     limit: int = MAX_COUNTED,
 ) -> Count:  # fmt: skip
-    """Count as far as `limit` and the budget reach."""
+    """Count the rows, up to `limit` and within the budget of rows to read."""
     async with snapshot(scope.tx):
         reading = await _open(scope, listed, wanted)
         [(number,)] = await reading.fetch(_COUNT, limit + 1)
@@ -260,7 +261,7 @@ async def count_listed(
 async def find_oldest_at(
     scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter
 ) -> datetime | None:
-    """The instant of the first row; None if there is none, as far as the budget reaches."""
+    """Return the instant of the first row, None if the budget of rows to read finds none."""
     async with snapshot(scope.tx):
         reading = await _open(scope, listed, wanted, oldest_first=True)
         rows = await reading.fetch(_FIND_OLDEST, 1)
@@ -287,7 +288,7 @@ async def _open(
     if place is not None:
         reading.seek.add(_compose_behind(listed, oldest_first=oldest_first), *listed.bind(place))
     finds_one = index is not None and index.finds_one
-    # Behind a place in a list of the newest first nothing is hidden.
+    # In a list with the newest rows first, no row after the cursor can be hidden.
     if listed.order.hides_running and not finds_one and (place is None or oldest_first):
         reading.seek.add(_NOT_RUNNING)
     await reading.bound_times(wanted, is_first_page=place is None)
@@ -304,7 +305,7 @@ async def _open(
 
 
 def _find_first(at: datetime) -> UUID:
-    """The least id that a row of this millisecond can have."""
+    """Return the smallest id that a row of this millisecond can have."""
     return uuid7(at, bytes(10))
 
 

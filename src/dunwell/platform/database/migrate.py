@@ -1,4 +1,4 @@
-"""The migrations of this release, and bringing a database to the newest schema."""
+"""The migrations of this release, and the upgrade of a database to the newest schema."""
 
 import asyncio
 import re
@@ -16,7 +16,7 @@ from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.errors import InvalidState, Unavailable
 
 MIGRATIONS = Path(str(files("dunwell.platform") / "migrations"))
-# Holds a row for each migration that ran. The first migration creates it.
+# The table with a row for each migration that has run. The first migration creates it.
 REVISION_TABLE = "schema_migrations"
 LOAD_REVISION = f"SELECT max(revision) FROM {REVISION_TABLE}"  # noqa: S608 - a constant
 _FILE_NAME = re.compile(r"(\d{4})_(\w+)")
@@ -37,7 +37,7 @@ class Migration:
         return not self.sql.startswith(_WITHOUT_TRANSACTION)
 
     def split_statements(self) -> Iterator[str]:
-        """Yield the statements, each of which ends with a semicolon at the end of its line."""
+        """Yield the statements. Each ends with a semicolon at the end of its line."""
         for statement in self.sql.split(";\n"):
             if statement.strip():
                 yield statement
@@ -69,17 +69,19 @@ def find_newest() -> str:
 
 
 def list_own_tables() -> frozenset[str]:
-    """Return the tables that any migration creates, so that others in the database are known."""
+    """Return the tables that the migrations create, so that other tables in the database can be
+    told apart."""
     return frozenset(name for each in list_migrations() for name in _NEW_TABLE.findall(each.sql))
 
 
 def load_revisions(url: str) -> tuple[str | None, str]:
-    """Return the newest migration that ran in the database, if any, and the newest one there is."""
+    """Return the newest migration that ran in the database, if any, and the newest one of this
+    release."""
     return asyncio.run(_load_revision(url)), find_newest()
 
 
 async def _load_revision(url: str) -> str | None:
-    # Without prepared statements, because the address may be that of a connection pooler.
+    # Do not use prepared statements, because the address may be that of a connection pooler.
     connection = await asyncpg.connect(read_address(url).url, statement_cache_size=0)
     try:
         return await find_revision(connection)
@@ -88,7 +90,7 @@ async def _load_revision(url: str) -> str | None:
 
 
 async def find_revision(connection: asyncpg.Connection) -> str | None:
-    """Return the newest migration that ran in the database, None if it has none."""
+    """Return the newest migration that ran in the database, or None."""
     try:
         revision: str | None = await connection.fetchval(LOAD_REVISION)
     except asyncpg.UndefinedTableError:
@@ -96,17 +98,18 @@ async def find_revision(connection: asyncpg.Connection) -> str | None:
     return revision
 
 
-# How long a migration waits for a table, while everybody who comes later waits behind it.
+# How long a migration waits for a table lock. All later transactions that need the table wait
+# behind it.
 LOCK_SECONDS = 4.0
 _TRIES = 5
 _PAUSE_SECONDS = 2.0
-# Held by a transaction that does nothing else, so that no two migrate at once.
+# Held by a transaction that does nothing else, so that only one process migrates at a time.
 _TAKE_TURN = "SELECT pg_try_advisory_xact_lock(4711)"
 _TURN_SECONDS = 0.1
 # Waits for a migration that is running.
 _WAIT_FOR_TURN = "SELECT pg_advisory_xact_lock(4711)"
-# Tables, sequences and views that are not an extension's. An identity column whose sequence has its
-# name taken would get another one.
+# Tables, sequences and views that do not belong to an extension. Sequences count because an
+# identity column would get another sequence if the name is already in use.
 _HAS_RELATIONS = """
 SELECT EXISTS (
     SELECT FROM pg_class
@@ -117,7 +120,7 @@ SELECT EXISTS (
         )
 )
 """
-# Whose tables these are, and whether the role that asks may create more; all of it quoted as SQL.
+# Who owns the tables, and whether the current role may create more. The names are quoted as SQL.
 _LOAD_RIGHTS = """
 SELECT quote_ident(current_user) AS role, quote_ident(current_database()) AS database,
     has_schema_privilege('public', 'CREATE') AND has_schema_privilege('public', 'USAGE')
@@ -133,7 +136,7 @@ _SAVE_REVISION = f"INSERT INTO {REVISION_TABLE} (revision, name) VALUES ($1, $2)
 
 
 class TableTaken(Unavailable):
-    """Others held a table for too long; the migrations before this one stand."""
+    """Another transaction held a lock for too long. The migrations before this one are done."""
 
 
 class MigrationForbidden(InvalidState):
@@ -145,7 +148,7 @@ class DatabaseNotEmpty(InvalidState):
 
 
 class SchemaTooNew(InvalidState):
-    """A newer Dunwell has migrated the database."""
+    """A newer version of Dunwell has migrated the database."""
 
 
 def migrate(
@@ -155,11 +158,11 @@ def migrate(
     lock_seconds: float = LOCK_SECONDS,
     folder: Path = MIGRATIONS,
 ) -> None:
-    """Run every migration up to `to` (None: all) that the database has not seen; safe to start
-    twice at once.
+    """Run every migration up to `to` (None: all) that the database does not have yet. Two processes
+    may do this at once.
 
-    Raises TableTaken when one of them did not get its tables in five tries, MigrationForbidden when
-    the role lacks a right, SchemaTooNew, and asyncpg's errors.
+    Raises TableTaken if a migration did not get its table locks in five attempts,
+    MigrationForbidden if the role lacks a right, SchemaTooNew, and asyncpg's errors.
     """
     asyncio.run(_migrate(url, list_migrations(folder), to, lock_seconds))
 
@@ -171,9 +174,9 @@ async def create_schema(
     """Run every migration up to `to` in an empty database, all in one transaction.
 
     Yields the connection inside that transaction, so that rows can be loaded before it commits:
-    after an error or a kill the database is as empty as before. Indexes are built without
-    CONCURRENTLY, which no transaction allows: the tables are new, and only this transaction sees
-    them. The epoch is not settled here; the next connection of the service does that. Raises
+    after an error or a kill the database is still empty. Indexes are built without CONCURRENTLY,
+    which a transaction does not allow. That blocks nobody, because only this transaction sees the
+    new tables. The epoch is not checked here; the next connection of the service does that. Raises
     DatabaseNotEmpty, MigrationForbidden and asyncpg's errors.
     """
     connection = await connect(url, OpenConnection)
@@ -193,7 +196,7 @@ async def create_schema(
 
 
 async def _explain(url: str, error: asyncpg.InsufficientPrivilegeError) -> MigrationForbidden:
-    """Return the error to raise for a right that is missing, which says what to grant."""
+    """Return the error for a missing right, which says what to grant."""
     connection = await connect(url, OpenConnection)
     try:
         rights = await connection.fetchrow(_LOAD_RIGHTS)
@@ -216,7 +219,7 @@ async def _explain(url: str, error: asyncpg.InsufficientPrivilegeError) -> Migra
 
 
 async def check_empty(connection: asyncpg.Connection) -> None:
-    """Raises DatabaseNotEmpty."""
+    """Raises DatabaseNotEmpty if the database has tables, sequences or views."""
     if await connection.fetchval(_HAS_RELATIONS):
         raise DatabaseNotEmpty(
             "The database has tables, sequences or views. A backup is restored into an empty one."
@@ -245,8 +248,9 @@ async def _migrate_in_turn(
     turn: asyncpg.Connection, connection: asyncpg.Connection, *,
     migrations: Sequence[Migration], to: str | None, lock_seconds: float,
 ) -> bool:  # fmt: skip
-    """Return False if another process migrates. No transaction stays open until the next attempt:
-    an index that is built would wait for it, and it for the index."""
+    """Run the missing migrations, or return False if another process is migrating. No transaction
+    stays open until the next attempt: building an index would wait for it, and it would wait for
+    the index."""
     async with turn.transaction():
         if not await _has_turn(turn):
             return False
@@ -256,9 +260,9 @@ async def _migrate_in_turn(
 
 
 async def _has_turn(turn: asyncpg.Connection) -> bool:
-    """Take the turn without waiting for it, and keep no snapshot: an index that is built while
-    others write waits until all older snapshots are gone. A statement's snapshot is kept until the
-    next simple one."""
+    """Try to get the migration lock without waiting, and release the snapshot. An index that
+    another process builds concurrently waits for all older snapshots, and a statement's snapshot is
+    kept until the next simple statement."""
     is_taken: bool = await turn.fetchval(_TAKE_TURN)
     await turn.execute("SELECT")
     return is_taken

@@ -1,10 +1,11 @@
-"""Open connections to one PostgreSQL, kept between uses; the one used last is taken first.
+"""A pool of open connections to one PostgreSQL server. The most recently used one is taken first.
 
-Behind a pooler in transaction mode, which the address names, each transaction may reach another of
-the server's processes: nothing is asked of one that the next would have to know.
+Behind a connection pooler in transaction mode, which the address names, each transaction may run in
+another server process. Therefore no session state is used there.
 
-Taking a kept connection and giving it back clean costs no task, no timer and no round trip, which
-every request would pay for. What connections are used for, and what their errors mean, is `db`'s.
+Taking an idle connection and giving it back needs no task, no timer and no round trip, because
+every request would pay for it. `database` says what connections are used for and what their errors
+mean.
 """
 
 import asyncio
@@ -18,12 +19,12 @@ from prometheus_client import Gauge
 from dunwell.platform.config.settings import read_address
 from dunwell.platform.metrics import REGISTRY
 
-# The server's answers when kept statements or types no longer fit its tables.
+# The server's errors when prepared statements or types no longer fit its tables.
 _OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
-# Poolers know the name of who connects; what else a session may begin with they refuse.
+# Poolers accept only this session setting when a connection begins.
 _KNOWN_TO_POOLERS = ("application_name",)
 _TURNS = 10
-# Those of all processes that share their figures are added up; a process has one pool.
+# The values of all processes that share their metrics are added up. A process has one pool.
 _IN_USE = Gauge(
     "dunwell_database_connections_in_use", "Connections to the database that are in use.",
     registry=REGISTRY, multiprocess_mode="livesum",
@@ -40,25 +41,26 @@ _MOST = Gauge(
 
 
 class OpenConnection(asyncpg.Connection):  # type: ignore[misc] # asyncpg has no types
-    """A connection whose statements have names at the server only where they may be kept there."""
+    """A connection that names prepared statements only if the server may keep them."""
 
     __slots__ = ()
 
     async def _get_statement(self, *given: Any, named: Any = False, **options: Any) -> Any:
-        """A nameless one is sent anew with each use: a cursor's too, which asyncpg would name."""
+        """Prepare a statement without a name for each use. This includes cursors, which asyncpg
+        would name."""
         if named and not self._stmt_cache_enabled:
             named = ""
         return await super()._get_statement(*given, named=named, **options)
 
 
 class PooledConnection(OpenConnection):
-    """A connection that can tell whether it may be used again as it is."""
+    """A connection that knows whether it can be used again without a reset."""
 
     __slots__ = ()
 
     def is_clean(self) -> bool:
-        """In no transaction, nor in one whose beginning was interrupted, of which the server may
-        know more than was heard of it."""
+        """Return True if no transaction is open. A transaction whose BEGIN was interrupted counts
+        as open, because the server may have executed it."""
         return self._top_xact is None and not self.is_closed() and not self.is_in_transaction()
 
 
@@ -68,7 +70,7 @@ OpenedAs = TypeVar("OpenedAs", bound=OpenConnection)
 async def connect(
     url: str, opened_as: type[OpenedAs], settings: Mapping[str, str] | None = None, **options: Any
 ) -> OpenedAs:
-    """One connection. settings: what the session begins with; options: what asyncpg takes."""
+    """Open a connection. `settings` are those of the session, `options` the arguments of asyncpg."""
     address, begun = read_address(url), settings or {}
     if address.is_pooled:
         options["statement_cache_size"] = 0
@@ -81,49 +83,50 @@ async def connect(
 
 @dataclass(slots=True, eq=False)
 class Held:
-    """A connection and what the pool keeps of it."""
+    """A connection with the pool's data about it."""
 
     connection: PooledConnection
     uses: int = 0
-    # When it was given back, by the loop's clock.
+    # When it was given back, by the event loop's clock.
     idle_since: float = 0.0
-    # When it was taken; None: it is idle.
+    # When it was taken, None while it is idle.
     taken_at: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolLimits:
-    """How long a pool waits and keeps."""
+    """The time limits of a pool."""
 
-    # For a connection to come free, or to be made.
+    # How long to wait for a connection to become free or to be opened.
     patience_seconds: float = 5.0
-    # For each answer of a server that answers others.
+    # How long to wait for the result of a statement while the server answers others.
     answer_seconds: float = 60.0
-    # After which the server is asked whether it answers at all.
+    # How long a connection is in use before the server is pinged.
     doubt_seconds: float = 1.5
-    # For that. Both together, and the first once more, are as long as anybody waits in vain.
+    # How long the ping may take. A caller waits in vain for at most this time plus twice
+    # `doubt_seconds`.
     silence_seconds: float = 6.5
-    # To end what a failed use left behind; after that the connection is dropped.
+    # How long a reset may take after a failed use. After that the connection is closed.
     mending_seconds: float = 5.0
-    # Unused for so long, a connection is closed.
+    # How long an unused connection stays open.
     idle_seconds: float = 300.0
-    # After which it is closed too: the server's process grows with what it has seen.
+    # How often a connection is used before it is closed, because the server process grows with use.
     uses: int = 50_000
 
 
 class ConnectionPool:
-    """At most `size` connections, each made when it is first needed.
+    """At most `size` connections, each opened when it is first needed.
 
-    Who takes one has a place until it is given back. The idle ones lie on a stack, so that those at
-    its bottom are the longest unused.
+    Every connection in use occupies a place. Idle connections are a stack, so that those at the
+    bottom have been unused the longest.
     """
 
     def __init__(
         self, connect: Callable[[], Awaitable[PooledConnection]], size: int, limits: PoolLimits,
         ask: Callable[[], Awaitable[None]] | None = None,
     ) -> None:  # fmt: skip
-        """ask: returns or raises once the server answers, on a connection of its own; None: however
-        long it says nothing, it is waited for."""
+        """`ask` pings the server over a separate connection: it returns or raises when the server
+        answers. With None, a silent server is never given up."""
         self._connect = connect
         self._ask = ask
         self._size = size
@@ -135,7 +138,7 @@ class ConnectionPool:
         self._sweeping: asyncio.TimerHandle | None = None
         self._watching: asyncio.TimerHandle | None = None
         self._doubting: asyncio.Task[None] | None = None
-        # So often the server has done all that it was asked for.
+        # The number of uses that the server has completed.
         self._answers = 0
         self._is_closing = False
         self._in_use = 0
@@ -143,14 +146,14 @@ class ConnectionPool:
         _MOST.set(size)
 
     async def take(self) -> Held:
-        """Raises TimeoutError when none comes free, InterfaceError when the pool closes, and what
-        connecting raises."""
+        """Take a connection. Raises TimeoutError if none becomes free, InterfaceError if the pool
+        is closing, and the errors of connecting."""
         if self._is_closing:
             raise asyncpg.InterfaceError("the pool is closing")
         if self._places.locked() or not self._has_idle():
             held = await self._wait_in_time()
         else:
-            # There is a place, so this does not wait, and cannot be cancelled.
+            # A place is free, so this neither waits nor can be cancelled.
             await self._places.acquire()
             held = self._idle.pop()
         held.uses += 1
@@ -161,7 +164,7 @@ class ConnectionPool:
         return held
 
     def give_back(self, held: Held) -> None:
-        """As it is: closed, or clean."""
+        """Give back a connection that is closed or clean."""
         held.taken_at = None
         self._in_use -= 1
         _IN_USE.set(self._in_use)
@@ -176,19 +179,21 @@ class ConnectionPool:
         self._places.release()
 
     async def mend(self, held: Held, error: BaseException | None) -> None:
-        """Give back one that `error` left in doubt; a cancellation meanwhile does not stop that."""
+        """Reset a connection that `error` left in an unknown state and give it back. A cancellation
+        does not interrupt this."""
         task = asyncio.create_task(self._mend(held, error))
         self._mending.add(task)
         task.add_done_callback(self._mending.discard)
         await asyncio.shield(task)
 
     async def close(self) -> None:
-        """Wait until all are given back, and close them. Cancelled, it closes them at once."""
+        """Wait until all connections are given back, and close them. When cancelled, close them at
+        once."""
         if self._is_closing:
             return
         self._is_closing = True
         try:
-            # Those who wait already are served first.
+            # Callers that already wait are served first.
             for _ in range(self._size):
                 await self._places.acquire()
             await asyncio.gather(
@@ -227,7 +232,8 @@ class ConnectionPool:
             raise
 
     def _has_idle(self) -> bool:
-        """Whether an idle one lives; those the server closed are dropped from the top."""
+        """Return whether an open idle connection is on top of the stack. Connections that the
+        server has closed are dropped."""
         while self._idle and self._idle[-1].connection.is_closed():
             self._drop(self._idle.pop())
         return bool(self._idle)
@@ -238,13 +244,14 @@ class ConnectionPool:
         return held
 
     async def _mend(self, held: Held, error: BaseException | None) -> None:
-        """The reset waits until the server has ended what was interrupted, and rolls back."""
+        """Reset the connection: this waits until the server has ended the interrupted statement,
+        and rolls back."""
         try:
             if isinstance(error, _OUTDATED):
                 await self._forget_schema()
             await held.connection.reset(timeout=self._limits.mending_seconds)
             if not held.connection.is_clean():
-                # A transaction that began while it was interrupted was not known of before.
+                # A transaction whose BEGIN was interrupted became visible only now.
                 held.connection.terminate()
         except Exception:  # noqa: BLE001 - whatever it is: this one is used no more
             held.connection.terminate()
@@ -255,10 +262,10 @@ class ConnectionPool:
             self.give_back(held)
 
     async def _forget_schema(self) -> None:
-        """All connections learnt the same, so each would fail once."""
+        """Clear the cached schema of all connections, because each of them would fail once."""
         for held in self._open:
             if not held.connection.is_closed():
-                # It does not wait, in spite of its name: nothing is asked of the server.
+                # Despite its name this asks nothing of the server.
                 await held.connection.reload_schema_state()
 
     def _drop(self, held: Held) -> None:
@@ -271,8 +278,8 @@ class ConnectionPool:
             self._watching = loop.call_later(self._limits.doubt_seconds, self._watch)
 
     def _watch(self) -> None:
-        """As long as any is taken: a server that stands still is not waited for as one that works
-        for long is."""
+        """Ping the server if a connection has been in use for long. This tells a server that hangs
+        from one that works on a long statement."""
         self._watching = None
         long_ago = asyncio.get_running_loop().time() - self._limits.doubt_seconds
         since = [held.taken_at for held in self._open if held.taken_at is not None]
@@ -283,19 +290,21 @@ class ConnectionPool:
         self._watch_later()
 
     async def _doubt(self) -> None:
-        """Close the connections of a server that answers nobody. What waits for them is told that
-        at once; whether the server does what it was asked for is known as little as before."""
+        """Close all connections in use if the server answers nobody. Their users get an error at
+        once. As after any lost connection, it is unknown whether the server did what it was asked
+        for."""
         assert self._ask is not None
         answers, asking = self._answers, asyncio.ensure_future(self._ask())
         try:
-            # In turns: where this process itself stood still, an answer may lie there unread.
+            # Wait in several steps: if this process itself was suspended, an answer may be waiting
+            # unread.
             for _ in range(_TURNS):
                 await asyncio.wait([asking], timeout=self._limits.silence_seconds / _TURNS)
                 if asking.done() or self._answers != answers:
                     return
         finally:
             asking.cancel()
-            # A refusal is an answer too.
+            # An error of the server is an answer, too.
             await asyncio.gather(asking, return_exceptions=True)
         for held in [each for each in self._open if each.taken_at is not None]:
             held.connection.terminate()

@@ -1,7 +1,7 @@
-"""Statements put together from constants of ours; nowhere else is SQL composed.
+"""Compose SQL statements from constants of this program. No other module composes SQL.
 
-A slot stands as `{name}` where a statement is filled in. What comes from outside never passes
-through here: it goes to the database beside the statement, as $1, $2 and so on.
+A slot is written `{name}` and is replaced when the statement is composed. Values from outside never
+become part of a statement: they are its parameters $1, $2 and so on.
 """
 
 import re
@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TypeVar
 
-# What one statement is given at most of what comes in any number.
+# The largest number of values that one statement is given when there may be any number of them.
 MOST_IN_SET = 1_000
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PARAMETER = re.compile(r"\$(\d+)")
@@ -17,8 +17,8 @@ _T = TypeVar("_T")
 
 
 def compose(statement: str, **slots: str) -> str:
-    """The statement with its slots filled, each of them wherever it stands. Raises ValueError for
-    a slot that is not filled, and for a filling that has none."""
+    """Return the statement with every slot replaced. Raises ValueError if a slot has no value or a
+    value has no slot."""
     wanted = set(_SLOT.findall(statement))
     if wanted != slots.keys():
         raise ValueError(f"These slots and fillings do not match: {sorted(wanted ^ slots.keys())}")
@@ -26,50 +26,52 @@ def compose(statement: str, **slots: str) -> str:
 
 
 def load_statement(module_file: str, name: str, **slots: str) -> str:
-    """Composed from the file of that name beside a module, which gives its `__file__`."""
+    """Return the composed statement from the file `name` in the folder of the module, which passes
+    its `__file__`."""
     return compose(Path(module_file).with_name(name).read_text("utf-8"), **slots)
 
 
 def nest(statement: str, *names: str) -> str:
-    """Its rows as those of a table within another statement: what one page shows of several
-    modules' tables takes one round trip, and each statement stays with its module. names: what
-    stands for its $1, $2 and so on in the outer statement."""
+    """Return the statement as a subquery of another statement. A page can then load the rows of
+    several modules in one round trip, while each statement stays in its module. `names` replace its
+    $1, $2 and so on."""
     return f"({_PARAMETER.sub(lambda found: names[int(found[1]) - 1], statement)})"
 
 
 def nest_row(statement: str, *names: str) -> str:
-    """Its first row as a JSON object; NULL without one."""
+    """Return the subquery as an expression: its first row as a JSON object, NULL if it has no row."""
     rows = nest(statement, *names)
     return compose("(SELECT row_to_json(nested) FROM {rows} nested LIMIT 1)", rows=rows)
 
 
 def nest_rows(statement: str, *names: str) -> str:
-    """All its rows, in its order, as a JSON array of objects."""
+    """Return the subquery as an expression: all its rows, in their order, as a JSON array of
+    objects."""
     rows = nest(statement, *names)
     return compose("(SELECT coalesce(json_agg(nested), '[]') FROM {rows} nested)", rows=rows)
 
 
 def in_sets(values: Sequence[_T]) -> Iterator[Sequence[_T]]:
-    """All of them in their order, a statement's worth at a time."""
+    """Yield the values in their order, in groups that are small enough for one statement."""
     for start in range(0, len(values), MOST_IN_SET):
         yield values[start : start + MOST_IN_SET]
 
 
 class Conditions:
-    """The tests that narrow a list, and the values of all its statement's parameters: each
-    combination of tests is a statement with its own plan."""
+    """The conditions that narrow a list, and the values of all parameters of the statement. Each
+    combination of conditions is a statement with its own plan."""
 
     def __init__(self, *values: object) -> None:
-        """values: of the parameters the statement has already, in order."""
+        """Pass the values of the parameters that the statement already has, in order."""
         self.values = [*values]
         self._tests: list[str] = []
 
     def add(self, test: str, *values: object) -> None:
-        """test: one of ours; each `{}` in it stands for the parameter of one value, in order."""
+        """Add a condition. Each `{}` in it stands for the parameter of one value, in order."""
         self.values += values
         first = len(self.values) - len(values) + 1
         self._tests.append(test.format(*(f"${first + place}" for place in range(len(values)))))
 
     def render(self) -> str:
-        """What stands behind the WHERE clause's own conditions."""
+        """Return the SQL that follows the conditions in the statement's own WHERE clause."""
         return "\n    ".join(f"AND {test}" for test in self._tests)
