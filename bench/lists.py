@@ -159,7 +159,7 @@ def _list_event_pages(crowded: Crowded) -> list[Read]:
 
 def _claim_cursor(crowded: Crowded, written_by: int, claim_id: int) -> str:
     scope = crowded.bench.work(None).scope()
-    return CLAIMS.get_cursor_form(scope).render(scope.ids, (written_by, claim_id))
+    return CLAIMS.get_cursor_format(scope).render(scope.ids, (written_by, claim_id))
 
 
 def _cursor(crowded: Crowded, share: float) -> str:

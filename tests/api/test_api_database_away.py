@@ -20,7 +20,12 @@ from tests.support.merchant_ids import count_on
 from tests.support.servers import OwnServer, an_own_server
 
 # Short ones; the product's are told in docs/operator/outages.md.
-_LIMITS = PoolLimits(patience_seconds=1, doubt_seconds=0.2, silence_seconds=0.6, mending_seconds=1)
+_LIMITS = PoolLimits(
+    take_timeout_seconds=1,
+    check_after_seconds=0.2,
+    ping_seconds=0.6,
+    reset_seconds=1,
+)
 _BOUND_SECONDS = 10
 
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.platform.database.listed_table import CursorForm
+from dunwell.platform.database.listed_table import CursorFormat
 from dunwell.platform.errors import ValidationError
 
-FORM = CursorForm("payments", owner=(int,), place=(int, UUID, datetime, str, bytes))
+FORM = CursorFormat("payments", owner=(int,), place=(int, UUID, datetime, str, bytes))
 OWNERS = st.tuples(st.integers(min_value=1, max_value=2**31 - 1))
 PLACES = st.tuples(
     st.integers(min_value=0, max_value=2**63 - 1),
@@ -45,8 +45,8 @@ def test_a_shortened_cursor_is_refused(place: tuple[Any, ...], length: int) -> N
     "foreign",
     [
         FORM.render((2,), PLACE),
-        CursorForm("requests", owner=(int,), place=(int,)).render((1,), PLACE),
-        CursorForm("payments", owner=(int,), place=(int,)).render((1,), PLACE[:1]),
+        CursorFormat("requests", owner=(int,), place=(int,)).render((1,), PLACE),
+        CursorFormat("payments", owner=(int,), place=(int,)).render((1,), PLACE[:1]),
     ],
     ids=["another owner's", "another list's", "another place's types"],
 )
@@ -74,7 +74,7 @@ def test_what_the_database_cannot_take_is_refused(position: int, value: object) 
 
 
 def test_a_list_within_a_claim_has_two_owners() -> None:
-    form = CursorForm("claim payments", owner=(int, int), place=(int,))
+    form = CursorFormat("claim payments", owner=(int, int), place=(int,))
     assert form.parse((1, 2), form.render((1, 2), (9,))) == (9,)
     with pytest.raises(ValidationError):
         form.parse((1, 3), form.render((1, 2), (9,)))

@@ -98,12 +98,12 @@ async def test_what_is_refused_to_a_whole_set_is_not_tried_again() -> None:
 
 
 @pytest.mark.parametrize(("was_asked", "sets"), [(True, ["a", "a"]), (False, ["a"])])
-async def test_what_may_have_been_done_is_asked_once_more(was_asked: bool, sets: list[str]) -> None:
+async def test_what_may_have_been_done_is_asked_once_more(was_sent: bool, sets: list[str]) -> None:
     for is_alone in (False, True):
         desk = Desk()
-        desk.faults["a"] = [DatabaseAway("away", was_asked=was_asked)]
+        desk.faults["a"] = [DatabaseAway("away", was_sent=was_sent)]
         asking = desk.gathering.ask_alone("a") if is_alone else desk.gathering.ask("", "a")
-        if was_asked:
+        if was_sent:
             assert await asking == "A"
         else:
             with pytest.raises(DatabaseAway):

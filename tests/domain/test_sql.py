@@ -5,13 +5,13 @@ from pathlib import Path
 import pytest
 
 from dunwell.platform.database.sql import (
-    MOST_IN_SET,
+    MAX_GROUP_SIZE,
     Conditions,
     compose,
-    in_sets,
     load_statement,
     nest,
     nest_row,
+    split_into_groups,
 )
 
 
@@ -62,9 +62,14 @@ def test_conditions_number_their_parameters_behind_those_there_are() -> None:
 
 @pytest.mark.parametrize(
     ("count", "sizes"),
-    [(0, []), (1, [1]), (MOST_IN_SET, [MOST_IN_SET]), (MOST_IN_SET + 1, [MOST_IN_SET, 1])],
+    [
+        (0, []),
+        (1, [1]),
+        (MAX_GROUP_SIZE, [MAX_GROUP_SIZE]),
+        (MAX_GROUP_SIZE + 1, [MAX_GROUP_SIZE, 1]),
+    ],
 )
 def test_any_number_goes_in_sets_in_its_order(count: int, sizes: list[int]) -> None:
-    sets = list(in_sets(range(count)))
+    sets = list(split_into_groups(range(count)))
     assert [len(each) for each in sets] == sizes
     assert [value for each in sets for value in each] == list(range(count))

@@ -14,7 +14,7 @@ from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.heartbeat import begin_lease
+from dunwell.platform.heartbeat import start_lease
 from dunwell.platform.resources import Resources
 from tests.support.changes import CHANGES, NEW_ADDRESS, UNCHANGED, Change
 from tests.support.definitions import a_definition
@@ -68,7 +68,7 @@ async def die_with_messages_out(house: House) -> Post:
 
 
 async def die_before_handing_over(house: House) -> None:
-    lease, now = begin_lease(house.resources), house.clock.now()
+    lease, now = start_lease(house.resources), house.clock.now()
     async with house.work() as work:
         leased = await lease_contacts(
             work.tx, house.merchant.merchant_id, lease, (now, now), limit=10, channel="EMAIL"

@@ -17,7 +17,7 @@ from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.notices.store import lease_notices, renew_notice
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.heartbeat import LEASE, begin_lease
+from dunwell.platform.heartbeat import LEASE, start_lease
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.gated_channels import GatedChannel, Post
@@ -71,7 +71,9 @@ async def test_a_contact_whose_channel_takes_long_stays_with_its_worker(
 ) -> None:
     house = await plan_one(resources, clock, channel)
     post, gate = Post(), asyncio.Event()
-    worker = MessageDispatcher(resources, [GatedChannel(post, channel, gate)], beat_seconds=BEAT)
+    worker = MessageDispatcher(
+        resources, [GatedChannel(post, channel, gate)], heartbeat_seconds=BEAT
+    )
     other = MessageDispatcher(resources, [GatedChannel(post, channel, gate)])
     sending = asyncio.create_task(worker.run_merchant(house.merchant.merchant_id))
     await wait_until_called(post)
@@ -127,16 +129,16 @@ async def test_a_letter_that_takes_long_to_print_stays_with_its_worker(
             resources,
             letters,
             house.merchant,
-            begin_lease(resources),
+            start_lease(resources),
             taking=Taking("LETTER", 1),
-            beat_seconds=BEAT,
+            heartbeat_seconds=BEAT,
         )
     )
     await printer.begun.wait()
     for _ in range(3):
         clock.advance(MOST_OF_A_LEASE)
         await wait_until_renewed(house, _CONTACTS)
-        lease = begin_lease(resources)
+        lease = start_lease(resources)
         taken = await prepare_contacts(
             resources, own, house.merchant, lease, taking=Taking("LETTER", 1)
         )
@@ -153,7 +155,7 @@ async def test_a_notice_whose_channel_takes_long_stays_with_its_worker(
     asker = await an_asker(resources, clock)
     await asker.planned(channel="SMS")
     post, gate = Post(), asyncio.Event()
-    worker = NoticeSender(resources, [GatedChannel(post, "SMS", gate)], beat_seconds=BEAT)
+    worker = NoticeSender(resources, [GatedChannel(post, "SMS", gate)], heartbeat_seconds=BEAT)
     other = NoticeSender(resources, [GatedChannel(post, "SMS", gate)])
     while not post.calls:
         await worker.run_once()
@@ -173,7 +175,7 @@ async def test_a_notice_tells_whether_its_lease_was_renewed(
 ) -> None:
     asker = await an_asker(resources, clock)
     await asker.planned(channel="SMS")
-    lease, until = begin_lease(resources), clock.now() + timedelta(minutes=1)
+    lease, until = start_lease(resources), clock.now() + timedelta(minutes=1)
     async with resources.database.transaction() as tx:
         [leased] = await lease_notices(tx, clock.now(), lease, Counter(), channel_limit=1, limit=1)
         held = [await renew_notice(tx, leased, each, until) for each in (lease.lease_id, uuid4())]
@@ -185,7 +187,7 @@ async def test_a_contact_to_be_called_again_waits_for_its_pause_and_not_for_a_le
 ) -> None:
     house = await plan_one(resources, clock, "EMAIL")
     channel = ScriptedChannel([ConnectionResetError()])
-    worker = MessageDispatcher(resources, [channel], beat_seconds=0)
+    worker = MessageDispatcher(resources, [channel], heartbeat_seconds=0)
     await worker.run_merchant(house.merchant.merchant_id)
     [row] = await house.rows(_CONTACTS)
     first, last = clock.now() + timedelta(seconds=5), clock.now() + timedelta(seconds=6.25)
@@ -203,10 +205,12 @@ async def test_only_a_message_whose_own_lease_was_renewed_is_called(
 ) -> None:
     """Of five that wait for a slot another transaction holds one, and another worker has one."""
     sure_seconds = 2.0
-    monkeypatch.setattr("dunwell.platform.heartbeat._SURE_SECONDS", sure_seconds)
+    monkeypatch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", sure_seconds)
     house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
     post, gate = Post(), asyncio.Event()
-    dispatcher = MessageDispatcher(resources, [GatedChannel(post, "SMS", gate)], beat_seconds=0.05)
+    dispatcher = MessageDispatcher(
+        resources, [GatedChannel(post, "SMS", gate)], heartbeat_seconds=0.05
+    )
     sending = asyncio.create_task(dispatcher.run_merchant(house.merchant.merchant_id))
     async with asyncio.timeout(20):
         while post.calls.total() < _CALLED_AT_ONCE:  # noqa: ASYNC110 - the channel tells

@@ -115,7 +115,7 @@ async def test_a_repeated_message_keeps_its_mark_though_it_was_not_called(
 
     dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("dunwell.platform.heartbeat._SURE_SECONDS", -1)
+        patch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", -1)
         await dispatcher.run_merchant(house.merchant.merchant_id)
     await dispatcher.close()
     assert len(line.sent) == 1
@@ -135,7 +135,7 @@ async def test_a_worker_that_was_stopped_calls_nothing_under_an_old_lease(
     house = await a_house_with_a_line(resources, clock, line)
     await house.create("A", "B")
     await Engine(resources).run_once()
-    monkeypatch.setattr("dunwell.platform.heartbeat._SURE_SECONDS", -1)
+    monkeypatch.setattr("dunwell.platform.heartbeat._TRUSTED_SECONDS", -1)
     dispatcher = MessageDispatcher(resources, house.channels, find_line=house.lines.get)
     await dispatcher.run_merchant(house.merchant.merchant_id)
     assert line.sent == []

@@ -32,7 +32,7 @@ async def test_a_database_that_was_never_moved_keeps_its_numbers(
 ) -> None:
     before = await serve(outbox, origin)
     await origin.run_sql(_FORGET)
-    assert await settle(origin) is EpochOutcome.BEGUN
+    assert await settle(origin) is EpochOutcome.FIRST_CHECK
     assert await origin.run_sql("SELECT epoch FROM epochs") == 0
     async with a_shop(outbox, origin.url) as served:
         new_events = await served.work()
@@ -82,7 +82,7 @@ async def test_an_epoch_waits_for_those_who_write_under_the_one_before(
         await origin.run_sql("UPDATE epochs SET timeline = timeline + 1")
         settling = asyncio.create_task(settle(origin))
         await origin.wait_for(_WAITING)
-    assert await settling is EpochOutcome.RAISED
+    assert await settling is EpochOutcome.NEW_EPOCH
     await database.close()
     async with a_shop(outbox, origin.url) as served:
         new_events = await served.work()
@@ -108,6 +108,6 @@ async def test_every_sequence_goes_on_behind_what_is_there(origin: Cluster, outb
     await serve(outbox, origin)
     await origin.run_sql("SELECT setval('claims_claim_id_seq', 1), setval('items_item_id_seq', 1)")
     await origin.run_sql("UPDATE epochs SET timeline = timeline + 1")
-    assert await settle(origin) is EpochOutcome.RAISED
+    assert await settle(origin) is EpochOutcome.NEW_EPOCH
     after = await serve(outbox, origin)
     assert after.claims[:2] == [100_005, 100_004]

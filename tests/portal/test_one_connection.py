@@ -21,7 +21,9 @@ async def alone(
     postgres: EmbeddedPostgres, resources: Resources, house: House
 ) -> AsyncIterator[Clerk]:
     """Somebody at a portal with a single connection, who waits for it shortly."""
-    database = await Database.open(postgres.url, size=1, limits=PoolLimits(patience_seconds=0.5))
+    database = await Database.open(
+        postgres.url, size=1, limits=PoolLimits(take_timeout_seconds=0.5)
+    )
     narrow = replace(resources, database=database)
     yield await sign_in(resources, an_application(narrow).app, house)
     await database.close()

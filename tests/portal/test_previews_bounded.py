@@ -66,7 +66,9 @@ def an_application_with(resources: Resources, printer: LetterPrinter, **limits: 
 @pytest.fixture
 async def narrow(postgres: EmbeddedPostgres, resources: Resources) -> AsyncIterator[Resources]:
     """With a single connection, which is waited for shortly."""
-    database = await Database.open(postgres.url, size=1, limits=PoolLimits(patience_seconds=0.5))
+    database = await Database.open(
+        postgres.url, size=1, limits=PoolLimits(take_timeout_seconds=0.5)
+    )
     yield replace(resources, database=database)
     await database.close()
 

@@ -70,7 +70,7 @@ async def test_giving_back_asks_nothing_of_the_server(open_own: Opener) -> None:
 
 
 async def test_who_waits_too_long_is_told_that_it_is_busy(open_own: Opener) -> None:
-    own = await open_own(patience_seconds=_BUSY_PATIENCE_SECONDS)
+    own = await open_own(take_timeout_seconds=_BUSY_PATIENCE_SECONDS)
     async with own.database.connection():
         with pytest.raises(DatabaseAway, match="too busy"):
             await own.ask()
@@ -94,7 +94,7 @@ async def test_those_who_wait_are_served_in_their_order(open_own: Opener) -> Non
 
 
 async def test_who_is_cancelled_when_its_turn_has_come_passes_it_on(open_own: Opener) -> None:
-    own = await open_own(patience_seconds=1)
+    own = await open_own(take_timeout_seconds=1)
     async with own.database.connection():
         first, second = asyncio.create_task(own.ask()), asyncio.create_task(own.ask())
         await own.list_pids()
@@ -105,7 +105,7 @@ async def test_who_is_cancelled_when_its_turn_has_come_passes_it_on(open_own: Op
 
 
 async def test_who_comes_later_waits_behind_one_whose_turn_has_come(open_own: Opener) -> None:
-    own, done = await open_own(patience_seconds=_BUSY_PATIENCE_SECONDS), asyncio.Event()
+    own, done = await open_own(take_timeout_seconds=_BUSY_PATIENCE_SECONDS), asyncio.Event()
 
     async def wait() -> None:
         async with own.database.connection():
@@ -122,7 +122,7 @@ async def test_who_comes_later_waits_behind_one_whose_turn_has_come(open_own: Op
 
 
 async def test_a_connection_being_made_is_no_place_lost(open_own: Opener) -> None:
-    own = await open_own(patience_seconds=1)
+    own = await open_own(take_timeout_seconds=1)
     opening = asyncio.create_task(own.ask())
     await asyncio.sleep(0)
     opening.cancel()
@@ -133,7 +133,7 @@ async def test_a_connection_being_made_is_no_place_lost(open_own: Opener) -> Non
 
 
 async def test_a_cancelled_statement_ends_on_the_server_too(open_own: Opener) -> None:
-    own = await open_own(mending_seconds=_BUSY_SECONDS)
+    own = await open_own(reset_seconds=_BUSY_SECONDS)
     pid = await own.ask()
     asking = asyncio.create_task(own.ask(_LONG))
     await own.wait_for(BUSY, 1)
@@ -145,7 +145,7 @@ async def test_a_cancelled_statement_ends_on_the_server_too(open_own: Opener) ->
 
 
 async def test_cancelled_again_while_it_is_mended_it_is_mended(open_own: Opener) -> None:
-    own = await open_own(mending_seconds=_BUSY_SECONDS)
+    own = await open_own(reset_seconds=_BUSY_SECONDS)
     pid = await own.ask()
     asking = asyncio.create_task(own.ask(_LONG))
     await own.wait_for(BUSY, 1)
@@ -178,7 +178,7 @@ async def test_connections_in_use_and_waiting_are_shown(open_own: Opener) -> Non
         names = "in_use", "waiting", "limit"
         return [REGISTRY.get_sample_value(f"dunwell_database_connections_{each}") for each in names]
 
-    own = await open_own(size=2, patience_seconds=0.2)
+    own = await open_own(size=2, take_timeout_seconds=0.2)
     assert read_figures()[2] == 2
     async with own.database.connection(), own.database.connection():
         asking = [asyncio.create_task(own.ask()) for _ in range(3)]

@@ -131,7 +131,7 @@ async def test_one_ended_in_use_says_so_and_is_replaced(open_own: Opener) -> Non
 
 
 async def test_one_that_does_not_react_is_replaced(open_own: Opener) -> None:
-    own = await open_own(mending_seconds=0.05)
+    own = await open_own(reset_seconds=0.05)
     pid = await own.ask()
 
     async def ask_in_vain() -> None:
@@ -159,7 +159,7 @@ async def test_one_unused_for_long_is_closed(open_own: Opener) -> None:
 
 
 async def test_one_used_so_many_times_is_replaced(open_own: Opener) -> None:
-    own = await open_own(uses=2)
+    own = await open_own(max_uses=2)
     pids = [await own.ask() for _ in range(5)]
     assert pids[0] == pids[1] != pids[2] == pids[3] != pids[4]
     await own.wait_for(PRESENT, 1)

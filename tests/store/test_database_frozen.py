@@ -15,7 +15,12 @@ from dunwell.platform.database.database import Database, DatabaseAway
 from dunwell.platform.database.pool import ConnectionPool, PooledConnection, PoolLimits, connect
 from tests.support.servers import OwnServer, an_own_server
 
-_LIMITS = PoolLimits(patience_seconds=1, doubt_seconds=0.2, silence_seconds=0.6, mending_seconds=1)
+_LIMITS = PoolLimits(
+    take_timeout_seconds=1,
+    check_after_seconds=0.2,
+    ping_seconds=0.6,
+    reset_seconds=1,
+)
 # Of these limits: twice the doubt, and the silence; and time for a busy machine.
 _IN_TIME = 5.0
 
@@ -48,8 +53,8 @@ async def _ask(database: Database, statement: str = "SELECT 1") -> int:
 
 def test_nobody_waits_in_vain_for_more_than_ten_seconds() -> None:
     limits = PoolLimits()
-    assert 2 * limits.doubt_seconds + limits.silence_seconds <= 10
-    assert limits.patience_seconds <= 10
+    assert 2 * limits.check_after_seconds + limits.ping_seconds <= 10
+    assert limits.take_timeout_seconds <= 10
 
 
 async def test_what_waits_for_its_answer_is_told_and_all_goes_on_afterwards(
@@ -81,7 +86,7 @@ async def test_what_may_have_been_committed_is_told_as_unknown(
 
     with pytest.raises(DatabaseAway) as told:
         await change()
-    assert told.value.was_asked
+    assert told.value.was_sent
 
 
 async def test_a_statement_that_takes_long_is_waited_for(database: Database) -> None:
@@ -119,7 +124,7 @@ async def test_a_process_that_stood_still_itself_reads_what_was_answered(
 async def test_one_that_stood_still_for_a_moment_is_waited_for(
     server: OwnServer, frozen: Callable[[], None]
 ) -> None:
-    patient = replace(_LIMITS, silence_seconds=10)
+    patient = replace(_LIMITS, ping_seconds=10)
     database = await Database.open(server.url, size=3, limits=patient)
     await _ask(database)
     frozen()

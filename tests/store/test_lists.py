@@ -103,7 +103,9 @@ async def test_a_list_shows_nothing_of_another_merchant(database: Database, name
     assert beside == alone
 
 
-@pytest.mark.parametrize("name", [name for name, each in LISTS.items() if each.order.hides_running])
+@pytest.mark.parametrize(
+    "name", [name for name, each in LISTS.items() if each.order.hides_unfinished]
+)
 async def test_a_list_hides_rows_of_a_running_transaction(database: Database, name: str) -> None:
     listed = LISTS[name]
     async with rolled_back(database) as tx:
@@ -115,7 +117,9 @@ async def test_a_list_hides_rows_of_a_running_transaction(database: Database, na
         assert await look(tx, listed, oldest_first=True) == ([], 0, None)
 
 
-@pytest.mark.parametrize("name", [name for name, each in LISTS.items() if each.order.hides_running])
+@pytest.mark.parametrize(
+    "name", [name for name, each in LISTS.items() if each.order.hides_unfinished]
+)
 async def test_a_list_of_the_oldest_ends_before_running_transactions(
     database: Database, name: str
 ) -> None:

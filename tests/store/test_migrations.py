@@ -15,9 +15,9 @@ from dunwell.platform.database.migrate import (
     MIGRATIONS,
     MigrationForbidden,
     SchemaTooNew,
-    TableTaken,
+    TableLocked,
     create_schema,
-    find_newest,
+    get_newest_revision,
     list_migrations,
     load_revisions,
     migrate,
@@ -100,7 +100,7 @@ class Migrations:
     def __init__(self, folder: Path) -> None:
         shutil.copytree(MIGRATIONS, folder)
         self._folder = folder
-        self.newest = find_newest()
+        self.newest = get_newest_revision()
 
     def add(self, sql: str) -> None:
         """Add a migration that follows the newest one."""
@@ -226,7 +226,7 @@ async def test_a_migration_that_cannot_lock_a_table_keeps_those_before_it(
         migrations.add(_ADD_COLUMN)
         async with connected(url) as other, other.transaction():
             await other.execute("LOCK TABLE debtors IN ACCESS SHARE MODE")
-            with pytest.raises(TableTaken, match=rf"Migration {migrations.newest} .* again"):
+            with pytest.raises(TableLocked, match=rf"Migration {migrations.newest} .* again"):
                 # Without its timeout, the migration would wait for this very transaction.
                 async with asyncio.timeout(30):
                     await migrations.run(url, lock_seconds=0.02)

@@ -78,7 +78,7 @@ async def test_those_who_share_connections_get_their_own_answers(behind: Databas
 
 async def test_those_who_queue_behind_long_ones_are_waited_for(pooler: Pooler) -> None:
     """Nobody could ask the server meanwhile whether it answers."""
-    limits = PoolLimits(doubt_seconds=0.1, silence_seconds=0.3)
+    limits = PoolLimits(check_after_seconds=0.1, ping_seconds=0.3)
     database = await Database.open(pooler.url, size=_POOL_SIZE, limits=limits)
 
     async def work() -> int:

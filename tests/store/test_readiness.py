@@ -40,7 +40,7 @@ async def database(server: OwnServer) -> AsyncIterator[Database]:
 
 @asynccontextmanager
 async def _opened(url: str) -> AsyncIterator[Database]:
-    limits = PoolLimits(answer_seconds=2, mending_seconds=1)
+    limits = PoolLimits(statement_timeout_seconds=2, reset_seconds=1)
     database = await Database.open(url, size=_POOL_SIZE, limits=limits)
     try:
         yield database

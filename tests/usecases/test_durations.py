@@ -10,7 +10,7 @@ import pytest
 from dunwell.core.events.webhooks.dispatcher import find_last_begin, lease_set
 from dunwell.core.events.webhooks.store import LeasedDelivery, load_endpoint
 from dunwell.interfaces.landing.entering.visitors import admit_codes, count_visitors_wrong
-from dunwell.platform.heartbeat import begin_lease
+from dunwell.platform.heartbeat import start_lease
 from dunwell.platform.resources import Resources
 from tests.support.durations import JUST
 from tests.support.webhooks import an_outbox
@@ -56,7 +56,7 @@ async def _find_last_begin(resources: Resources) -> timedelta:
 
 
 async def _find_end_of_lease(resources: Resources) -> timedelta:
-    return begin_lease(resources).until - resources.clock.now()
+    return start_lease(resources).until - resources.clock.now()
 
 
 EDGES: Mapping[str, StoredEdge] = {

@@ -14,7 +14,7 @@ from dunwell.core.claims.searching import store as searching_store
 from dunwell.core.claims.searching.search_claims import fill_search, search_claims
 from dunwell.core.claims.searching.terms import list_terms
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.database.database import check_epoch_at
+from dunwell.platform.database.database import check_epoch_of
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
 from tests.support.house import ERP, House, a_house
@@ -122,7 +122,7 @@ async def a_restore(house: House) -> AsyncIterator[None]:
     assert url is not None
     known = await house.rows(_EPOCHS)
     await house.rows(_ANOTHER_SERVER)
-    await check_epoch_at(url)
+    await check_epoch_of(url)
     assert len(await house.rows(_EPOCHS)) == len(known) + 1
     try:
         yield

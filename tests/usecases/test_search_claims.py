@@ -8,7 +8,7 @@ from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.core.claims.searching import store
 from dunwell.core.claims.searching.search_claims import fill_search, search_claims
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.database.listed_table import CursorForm, ListPage
+from dunwell.platform.database.listed_table import CursorFormat, ListPage
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.house import House, a_house
@@ -95,10 +95,10 @@ async def test_a_forged_cursor_is_refused(house: House, place: tuple[str, int]) 
     await house.create("A-1")
     await filled(house)
     owner = (house.merchant.merchant_id,)
-    forged = CursorForm("search", owner=(int,), place=(str, int)).render(owner, place)
+    forged = CursorFormat("search", owner=(int,), place=(str, int)).render(owner, place)
     with pytest.raises(ValidationError):
         await load(house, "a-", forged)
-    form = CursorForm("claims", owner=(int,), place=(int, int))
+    form = CursorFormat("claims", owner=(int,), place=(int, int))
     listed = form.render(owner, (2**64 - 1, 2**63 + 1))
     for wanted in (ClaimFilter(), ClaimFilter(least_cents=1)):
         async with house.work() as work:

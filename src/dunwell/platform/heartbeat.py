@@ -17,10 +17,10 @@ from dunwell.platform.resources import Resources
 
 # How long the rows of a killed worker stay leased. Three heartbeats may be missed.
 LEASE = timedelta(seconds=15)
-BEAT_SECONDS = 4.0
+HEARTBEAT_SECONDS = 4.0
 # Do not rely on a lease that was renewed longer ago than this. The remaining time covers what
 # happens between the check and the call that follows it.
-_SURE_SECONDS = 10.0
+_TRUSTED_SECONDS = 10.0
 
 # Writes the new end of the lease into the rows that still have it.
 Renew = Callable[[Connection, datetime], Awaitable[None]]
@@ -28,13 +28,13 @@ Renew = Callable[[Connection, datetime], Awaitable[None]]
 log = structlog.get_logger(__name__)
 
 
-def begin_lease(resources: Resources, lasts: timedelta = LEASE) -> Lease:
+def start_lease(resources: Resources, duration: timedelta = LEASE) -> Lease:
     """Return a lease that starts now. The caller writes it into rows."""
     now = resources.clock.now()
-    return Lease(resources.ids.new(now), now + lasts)
+    return Lease(resources.ids.new(now), now + duration)
 
 
-class HeldLease:
+class LeaseRenewals:
     """When each leased message was last renewed. A row that another transaction has locked misses a
     renewal that the other rows get. A process that was suspended can tell that it may have lost all
     of its leases."""
@@ -45,9 +45,9 @@ class HeldLease:
 
     def is_surely_held(self, message_id: UUID) -> bool:
         renewed_at = self._renewed_at.get(message_id, self._begun_at)
-        return time.monotonic() - renewed_at < _SURE_SECONDS
+        return time.monotonic() - renewed_at < _TRUSTED_SECONDS
 
-    def note_renewed(self, message_ids: Collection[UUID], at: float) -> None:
+    def record_renewal(self, message_ids: Collection[UUID], at: float) -> None:
         """Record the messages whose rows still had the lease and got its new end. `at` is the
         monotonic time before the new end was computed."""
         self._renewed_at.update(dict.fromkeys(message_ids, at))
@@ -55,20 +55,20 @@ class HeldLease:
 
 @asynccontextmanager
 async def keep_lease(
-    resources: Resources, renew: Renew, *, beat_seconds: float = BEAT_SECONDS
+    resources: Resources, renew: Renew, *, heartbeat_seconds: float = HEARTBEAT_SECONDS
 ) -> AsyncIterator[None]:
     """Renew the lease at regular intervals until the block ends."""
-    beating = asyncio.create_task(_beat(resources, renew, beat_seconds))
+    heartbeat = asyncio.create_task(_renew_repeatedly(resources, renew, heartbeat_seconds))
     try:
         yield
     finally:
-        beating.cancel()
-        await asyncio.wait([beating])
+        heartbeat.cancel()
+        await asyncio.wait([heartbeat])
 
 
-async def _beat(resources: Resources, renew: Renew, beat_seconds: float) -> None:
+async def _renew_repeatedly(resources: Resources, renew: Renew, heartbeat_seconds: float) -> None:
     while True:
-        await asyncio.sleep(beat_seconds)
+        await asyncio.sleep(heartbeat_seconds)
         try:
             async with resources.database.connection() as connection:
                 await renew(connection, resources.clock.now() + LEASE)

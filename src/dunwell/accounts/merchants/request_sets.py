@@ -139,7 +139,7 @@ class Gathering(Generic[Question, Answer]):
 
 def _is_in_doubt(error: Exception) -> bool:
     """Whether what failed may have been done all the same."""
-    return isinstance(error, DatabaseAway) and error.was_asked
+    return isinstance(error, DatabaseAway) and error.was_sent
 
 
 def _tell(member: _Asker[Question], error: Exception) -> None:

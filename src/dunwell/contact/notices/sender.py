@@ -63,7 +63,7 @@ from dunwell.core.files.upload import PDF
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
-from dunwell.platform.heartbeat import BEAT_SECONDS, begin_lease
+from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, start_lease
 from dunwell.platform.resources import Resources
 
 _PRINTER_AWAY_SECONDS = 60
@@ -221,7 +221,7 @@ _CHANNEL_SLOTS = 8
 class NoticeSender(Sender[HandedOverNotice]):
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
-        *, find_line: FindLine = find_no_line, beat_seconds: float = BEAT_SECONDS,
+        *, find_line: FindLine = find_no_line, heartbeat_seconds: float = HEARTBEAT_SECONDS,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         """printer: unless given, one of its own."""
@@ -229,7 +229,7 @@ class NoticeSender(Sender[HandedOverNotice]):
         # Its processes start with the first letter.
         self._printer = printer or LetterPrinter(1, fonts=resources.settings.fonts)
         queue = _NoticeQueue(resources, self._printer, known)
-        super().__init__(resources, known, queue, slots=_SLOTS, beat_seconds=beat_seconds)
+        super().__init__(resources, known, queue, slots=_SLOTS, heartbeat_seconds=heartbeat_seconds)
 
     async def close(self) -> None:
         """Letters are printed by processes of its own."""
@@ -249,7 +249,7 @@ class _NoticeQueue:
         self, running: Sequence[RunningSet[HandedOverNotice]], room: int
     ) -> Begun[HandedOverNotice]:
         """Those that are due, all marked as handed over; some are settled without a call."""
-        lease, now = begin_lease(self._resources), self._resources.clock.now()
+        lease, now = start_lease(self._resources), self._resources.clock.now()
         busy = Counter(each.key.leased.by_channel for each in running)
         leased: Sequence[LeasedNotice] = ()
         try:

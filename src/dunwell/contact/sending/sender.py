@@ -24,7 +24,7 @@ from dunwell.contact.sending.channel import (
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
-from dunwell.platform.heartbeat import BEAT_SECONDS, HeldLease, keep_lease
+from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, LeaseRenewals, keep_lease
 from dunwell.platform.resources import Resources
 
 _FIRST_PAUSE_SECONDS, _PAUSE_SECONDS = 0.1, 1.0
@@ -102,7 +102,7 @@ class MessageCall(Generic[Item]):
         self.has_begun = False
         self._handed_over = handed_over
 
-    async def run(self, adapters: Adapters, lease: HeldLease) -> Answer:
+    async def run(self, adapters: Adapters, lease: LeaseRenewals) -> Answer:
         answer: Answer | None = None
         try:
             async with self._handed_over.compose(self.item) as message:
@@ -187,13 +187,13 @@ class Sender(Generic[SetKey]):
 
     def __init__(
         self, resources: Resources, adapters: Adapters, queue: Queue[SetKey],
-        *, slots: int, beat_seconds: float = BEAT_SECONDS,
+        *, slots: int, heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:  # fmt: skip
         self._resources = resources
         self._adapters = adapters
         self._queue = queue
         self._slots = slots
-        self._beat_seconds = beat_seconds
+        self._beat_seconds = heartbeat_seconds
         self._running: dict[asyncio.Task[int], RunningSet[SetKey]] = {}
 
     async def run_once(self) -> int:
@@ -265,13 +265,13 @@ class Sender(Generic[SetKey]):
         return settled
 
     async def _send(self, running: RunningSet[SetKey], handed_over: HandedOver[Any]) -> int:
-        lease = HeldLease(handed_over.lease)
+        lease = LeaseRenewals(handed_over.lease)
 
         async def renew(connection: Connection, until: datetime) -> None:
             begun_at = monotonic()
-            lease.note_renewed(await handed_over.keep(connection, until), begun_at)
+            lease.record_renewal(await handed_over.keep(connection, until), begun_at)
 
-        async with keep_lease(self._resources, renew, beat_seconds=self._beat_seconds):
+        async with keep_lease(self._resources, renew, heartbeat_seconds=self._beat_seconds):
             calls: dict[asyncio.Task[Answer], MessageCall[Any]] = {}
             for item in handed_over.items:
                 call = MessageCall(handed_over, item)

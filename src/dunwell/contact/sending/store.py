@@ -13,7 +13,7 @@ import msgspec
 from dunwell.contact.sending.incoming_sms import Incoming
 from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
 from dunwell.platform.database.database import Connection
-from dunwell.platform.database.sql import compose, in_sets
+from dunwell.platform.database.sql import compose, split_into_groups
 from dunwell.platform.ids import Ids
 
 # Real time. What came before is not kept twice, in whichever order sets name it.
@@ -90,7 +90,7 @@ async def save_reports(
     tx: Connection, reports: Sequence[Report], *, real_now: datetime, ids: Ids
 ) -> int:
     """The same of any number; how many are new."""
-    return sum([await _save_set(tx, each, real_now, ids) for each in in_sets(reports)])
+    return sum([await _save_set(tx, each, real_now, ids) for each in split_into_groups(reports)])
 
 
 async def _save_set(tx: Connection, reports: Sequence[Report], real_now: datetime, ids: Ids) -> int:

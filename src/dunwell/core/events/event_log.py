@@ -14,7 +14,7 @@ from dunwell.core.events.payloads import Event
 from dunwell.core.events.store import Position, find_stretch
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import SETTLED_BEFORE, WRITTEN_BY
-from dunwell.platform.database.listed_table import CursorForm, ListPage
+from dunwell.platform.database.listed_table import CursorFormat, ListPage
 from dunwell.platform.database.sql import Conditions, compose
 from dunwell.platform.errors import NotFound
 
@@ -102,7 +102,7 @@ LIMIT $4
 # By primary key.
 _LOAD_ONE = "SELECT body FROM events WHERE merchant_id = $1 AND event_id = $2"
 _BEGINNING = Position(0, UUID(int=0))
-EVENT_CURSORS = CursorForm("events", owner=(int,), place=(int, UUID))
+EVENT_CURSORS = CursorFormat("events", owner=(int,), place=(int, UUID))
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,7 +33,7 @@ from dunwell.operations.jobs.store import (
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InsufficientScope, Refusal, Unavailable
-from dunwell.platform.heartbeat import BEAT_SECONDS, begin_lease, keep_lease
+from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, keep_lease, start_lease
 from dunwell.platform.resources import Resources
 
 # By the key of clients' ids.
@@ -152,14 +152,14 @@ class RunnableKind:
     refused: str | None = None
     # When it goes on after an error; None: when its lease runs out.
     pause_after_error: timedelta | None = None
-    beat_seconds: float = BEAT_SECONDS
+    heartbeat_seconds: float = HEARTBEAT_SECONDS
 
 
 async def run_due_job(resources: Resources, kind: RunnableKind) -> int:
     """Run the job of a kind that has waited longest; the number of rows that were done, at least 1,
     or 0 if no job was due."""
     async with resources.database.transaction() as tx:
-        leased = await lease_job(tx, resources.clock.now(), begin_lease(resources), kind.kinds)
+        leased = await lease_job(tx, resources.clock.now(), start_lease(resources), kind.kinds)
     if leased is None:
         return 0
     running = RunningJob(resources, leased)
@@ -209,7 +209,7 @@ async def _run_with_lease(running: RunningJob, kind: RunnableKind) -> None:
             task.cancel()
 
     try:
-        async with keep_lease(running.resources, renew, beat_seconds=kind.beat_seconds):
+        async with keep_lease(running.resources, renew, heartbeat_seconds=kind.heartbeat_seconds):
             await asyncio.wait([task])
     finally:
         task.cancel()

@@ -11,10 +11,10 @@ import msgspec
 from dunwell.platform.database.database import Connection
 
 # The longest period that a caller looks back. Older rows are deleted.
-LOOKED_BACK = timedelta(hours=1)
+LONGEST_LIMIT_PERIOD = timedelta(hours=1)
 _ROWS_AT_ONCE = 5000
 # Serialises the attempts of one subject. The first attempt has no row that could be locked.
-_TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 12))"
+_LOCK_SUBJECT = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 12))"
 # By primary key, like the next statement.
 _LOAD = "SELECT count, first_at, last_at FROM attempts WHERE subject_digest = $1"
 _SAVE = """
@@ -24,7 +24,7 @@ ON CONFLICT (subject_digest) DO UPDATE
 SET count = excluded.count, first_at = excluded.first_at, last_at = excluded.last_at
 """
 # By primary key.
-_GIVE_BACK = "UPDATE attempts SET count = count - 1 WHERE subject_digest = $1 AND count > 0"
+_SUBTRACT = "UPDATE attempts SET count = count - 1 WHERE subject_digest = $1 AND count > 0"
 # Uses the index attempts_last.
 _REMOVE = """
 DELETE FROM attempts
@@ -43,30 +43,30 @@ class Attempts(msgspec.Struct, frozen=True, gc=False):
 
 async def load_attempts(tx: Connection, subject: bytes) -> Attempts | None:
     """Return the subject's attempts and lock the subject until the transaction ends."""
-    await tx.execute(_TAKE_TURN, subject)
+    await tx.execute(_LOCK_SUBJECT, subject)
     row = await tx.fetchrow(_LOAD, subject)
     return None if row is None else Attempts(**row)
 
 
 async def count_attempt(
-    tx: Connection, subject: bytes, known: Attempts | None, now: datetime
+    tx: Connection, subject: bytes, previous: Attempts | None, now: datetime
 ) -> Attempts:
     """Record one more attempt and return the new total. `known` is None if earlier attempts no
     longer count. The caller has locked the subject with load_attempts."""
     attempts = Attempts(1, now, now)
-    if known is not None:
-        attempts = Attempts(known.count + 1, known.first_at, now)
+    if previous is not None:
+        attempts = Attempts(previous.count + 1, previous.first_at, now)
     await tx.execute(_SAVE, subject, attempts.count, attempts.first_at, attempts.last_at)
     return attempts
 
 
 async def uncount_attempt(tx: Connection, subject: bytes) -> None:
     """Subtract one attempt that turned out not to count, such as a correct password."""
-    await tx.execute(_GIVE_BACK, subject)
+    await tx.execute(_SUBTRACT, subject)
 
 
 async def remove_attempts(tx: Connection, now: datetime) -> int:
     """Delete up to _ROWS_AT_ONCE expired rows and return their number. If it equals _ROWS_AT_ONCE,
     call it again."""
-    tag: str = await tx.execute(_REMOVE, now - LOOKED_BACK, _ROWS_AT_ONCE)
+    tag: str = await tx.execute(_REMOVE, now - LONGEST_LIMIT_PERIOD, _ROWS_AT_ONCE)
     return int(tag.rpartition(" ")[2])

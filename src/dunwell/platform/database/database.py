@@ -35,7 +35,7 @@ _LIMITS = PoolLimits()
 _FIRST_DAY = date(2000, 1, 1).toordinal()
 # A statement that commits, and so waits for the disk and for a synchronous standby.
 _COMMIT = "SELECT pg_current_xact_id()"
-_AWAY = (
+_UNAVAILABLE = (
     OSError,
     asyncpg.PostgresConnectionError,
     asyncpg.CannotConnectNowError,
@@ -51,15 +51,15 @@ _AWAY = (
 
 _NOT_MIGRATED = (asyncpg.UndefinedTableError, asyncpg.UndefinedColumnError)
 # Another transaction was in conflict with this one, which was rolled back.
-_IN_THE_WAY = (
+_CONFLICTS = (
     asyncpg.DeadlockDetectedError,
     asyncpg.SerializationError,
     asyncpg.LockNotAvailableError,
 )
-_PASSING = (
+_TEMPORARY_ERRORS = (
     ((TimeoutError,), "The database is too busy. Try again shortly."),
-    (_IN_THE_WAY, "Another change was in the way. Try again."),
-    (_AWAY, "The database is away. Try again shortly."),
+    (_CONFLICTS, "Another change was in the way. Try again."),
+    (_UNAVAILABLE, "The database is away. Try again shortly."),
 )
 
 
@@ -67,9 +67,9 @@ class DatabaseAway(Unavailable):
     """The database does not answer, shuts down, starts up or is full. `was_asked` is True if a
     statement was sent, which the database may have executed."""
 
-    def __init__(self, message: str, *, was_asked: bool = False) -> None:
+    def __init__(self, message: str, *, was_sent: bool = False) -> None:
         super().__init__(message)
-        self.was_asked = was_asked
+        self.was_sent = was_sent
 
 
 class NotMigrated(Unavailable):
@@ -103,9 +103,9 @@ class Database:
         connection is closed."""
         # Behind a pooler, the ping would queue behind long transactions and say nothing about the
         # server.
-        ask = None if read_address(url).is_pooled else partial(_ask, url)
-        connect_one = partial(_connect, url, application, greet, limits.answer_seconds)
-        return cls(ConnectionPool(connect_one, size, limits, ask))
+        ping = None if read_address(url).is_pooled else partial(_ping, url)
+        connect_one = partial(_connect, url, application, greet, limits.statement_timeout_seconds)
+        return cls(ConnectionPool(connect_one, size, limits, ping))
 
     async def close(self) -> None:
         await self._pool.close()
@@ -119,48 +119,48 @@ class Database:
     def connection(self) -> AbstractAsyncContextManager[Connection]:
         """Return a connection outside any transaction, for reads and for use cases of one
         statement."""
-        return _Use(self._pool)
+        return _ConnectionContext(self._pool)
 
 
-class _Use:
+class _ConnectionContext:
     """A connection from the pool, used in `async with`. It is a class because every request needs
     one or two, and a generator is slower."""
 
-    __slots__ = ("_held", "_pool")
+    __slots__ = ("_entry", "_pool")
 
     def __init__(self, pool: ConnectionPool) -> None:
         self._pool = pool
 
     async def __aenter__(self) -> Connection:
         try:
-            self._held = await self._pool.take()
+            self._entry = await self._pool.take()
         except Exception as error:
-            _tell_away(error, was_asked=False)
+            _raise_if_unavailable(error, was_sent=False)
             raise
-        return self._held.connection
+        return self._entry.connection
 
     async def __aexit__(
         self, _kind: type[BaseException] | None, error: BaseException | None, _trace: object
     ) -> None:
         # A refusal is an ordinary result. Any other exception may have interrupted a statement.
         is_done = error is None or isinstance(error, Refusal)
-        if is_done and self._held.connection.is_clean():
-            self._pool.give_back(self._held)
+        if is_done and self._entry.connection.is_clean():
+            self._pool.release_connection(self._entry)
         else:
-            await self._pool.mend(self._held, error)
+            await self._pool.reset_and_release(self._entry, error)
         if not is_done:
-            _tell_away(error, was_asked=True)
+            _raise_if_unavailable(error, was_sent=True)
 
 
-def _tell_away(error: BaseException | None, *, was_asked: bool) -> None:
+def _raise_if_unavailable(error: BaseException | None, *, was_sent: bool) -> None:
     """Raise DatabaseAway for a temporary failure, and NotMigrated for one that an operator has to
     resolve. Return for any other error."""
     if isinstance(error, _NOT_MIGRATED):
         _log.error("not migrated", exc_info=error, once_a_minute=True)
         raise NotMigrated from error
-    for kinds, message in _PASSING:
+    for kinds, message in _TEMPORARY_ERRORS:
         if isinstance(error, kinds):
-            raise DatabaseAway(message, was_asked=was_asked) from error
+            raise DatabaseAway(message, was_sent=was_sent) from error
 
 
 @asynccontextmanager
@@ -181,7 +181,7 @@ async def snapshot(connection: Connection) -> AsyncIterator[None]:
         yield
 
 
-async def check_epoch_at(url: str) -> None:
+async def check_epoch_of(url: str) -> None:
     """Check the epoch, as every new connection does. This also repairs the order in a database that
     was restored before the first check."""
     connection = await connect(url, OpenConnection)
@@ -192,10 +192,12 @@ async def check_epoch_at(url: str) -> None:
 
 
 async def _connect(
-    url: str, application: str, greet: Greet | None, answer_seconds: float
+    url: str, application: str, greet: Greet | None, statement_timeout_seconds: float
 ) -> PooledConnection:
     settings = {"application_name": application, "jit": "off"}
-    connection = await connect(url, PooledConnection, settings, command_timeout=answer_seconds)
+    connection = await connect(
+        url, PooledConnection, settings, command_timeout=statement_timeout_seconds
+    )
     try:
         for name in ("json", "jsonb"):
             await connection.set_type_codec(
@@ -214,7 +216,7 @@ async def _connect(
     return connection
 
 
-async def _ask(url: str) -> None:
+async def _ping(url: str) -> None:
     """Return when the server answers; no table lock can delay this statement."""
     connection = await connect(url, OpenConnection)
     try:

@@ -48,11 +48,11 @@ LEFT JOIN LATERAL (
 # Waits for the transactions that write or list rows and blocks new ones, so that no row is written
 # under an earlier epoch after the new one began.
 _LOCK = "LOCK TABLE epochs IN ACCESS EXCLUSIVE MODE"
-_PATIENCE = "SET LOCAL lock_timeout = '4s'"
+_SET_LOCK_TIMEOUT = "SET LOCAL lock_timeout = '4s'"
 # The number of an epoch counts minutes. It is then above all numbers used in a past that this
 # database does not know, for example when a backup is restored twice and the first restore is
 # abandoned. Each minute has room for 2^38 transactions, which a server needs years to use up.
-_BEGIN = compose(
+_INSERT_EPOCH = compose(
     """
 INSERT INTO epochs (epoch, system_identifier, timeline)
 SELECT greatest(minute << 38, (SELECT max(epoch) + (1::bigint << 40) FROM epochs), $1::bigint + 1),
@@ -72,7 +72,7 @@ FROM ({server}) server
 """,
     server=_SERVER,
 )
-_LOAD_STANDING = compose(
+_LOAD_POSITION = compose(
     """
 SELECT pg_snapshot_xmax(pg_current_snapshot())::text::bigint AS next_number, timeline
 FROM ({server}) server
@@ -112,7 +112,7 @@ WHERE written_by < $1::bigint::text::xid8
 # Move such rows in a table without ids. They are recognised by `xmin`: that of a restored row is
 # the transaction of the restore, whatever `written_by` says. `xmin` has 32 bits, which are compared
 # as the distance from the present.
-_MOVE_BY_MARK = """
+_MOVE_BY_XMIN = """
 WITH restored AS MATERIALIZED (
     SELECT max($1::bigint - (($1::bigint - xmin::text::bigint) & 4294967295)) AS mark
     FROM {table}
@@ -129,10 +129,10 @@ WHERE written_by < $1::bigint::text::xid8 AND written_by > restored.mark::text::
 class EpochOutcome(Enum):
     """What the check did to the order of transactions."""
 
-    AS_BEFORE = auto()
+    UNCHANGED = auto()
     # No server was stored yet, and the rows come from this server.
-    BEGUN = auto()
-    RAISED = auto()
+    FIRST_CHECK = auto()
+    NEW_EPOCH = auto()
 
 
 async def check_epoch(connection: asyncpg.Connection) -> EpochOutcome:
@@ -143,45 +143,45 @@ async def check_epoch(connection: asyncpg.Connection) -> EpochOutcome:
         raise asyncpg.CannotConnectNowError("This server is a standby.")
     try:
         if await connection.fetchval(_COMPARE):
-            return EpochOutcome.AS_BEFORE
+            return EpochOutcome.UNCHANGED
     except asyncpg.UndefinedTableError:
-        return EpochOutcome.AS_BEFORE
+        return EpochOutcome.UNCHANGED
     async with connection.transaction():
-        await connection.execute(_PATIENCE)
+        await connection.execute(_SET_LOCK_TIMEOUT)
         await connection.execute(_LOCK)
         is_same = await connection.fetchval(_COMPARE)
         if is_same:
-            return EpochOutcome.AS_BEFORE  # Another connection has already begun the new epoch.
-        outcome = await (_adopt(connection) if is_same is None else _raise(connection))
-    if outcome is EpochOutcome.RAISED:
+            return EpochOutcome.UNCHANGED  # Another connection has already begun the new epoch.
+        outcome = await (_store_server(connection) if is_same is None else _begin_epoch(connection))
+    if outcome is EpochOutcome.NEW_EPOCH:
         # This is not an error. Operators want to see that a restore or a promotion was noticed.
-        log.warning("epoch.raised")
+        log.warning("epoch.started")
     return outcome
 
 
-async def _adopt(tx: asyncpg.Connection) -> EpochOutcome:
+async def _store_server(tx: asyncpg.Connection) -> EpochOutcome:
     """Store the server of a database that was never checked. The database was restored since its
     creation if its rows have numbers that this server has not reached, or if the timeline is not
     the first one. In that case begin a new epoch."""
     tables = await tx.fetch(_LIST_ORDERED)
     highest = [await tx.fetchval(compose(_FIND_HIGHEST, table=each["name"])) for each in tables]
     highest_written_by = max((each for each in highest if each is not None), default=0)
-    next_number, timeline = await tx.fetchrow(_LOAD_STANDING)
+    next_number, timeline = await tx.fetchrow(_LOAD_POSITION)
     if highest_written_by < next_number and (timeline == 1 or highest_written_by == 0):
         await tx.execute(_ADOPT)
-        return EpochOutcome.BEGUN
-    outcome = await _raise(tx, behind=highest_written_by)
+        return EpochOutcome.FIRST_CHECK
+    outcome = await _begin_epoch(tx, above=highest_written_by)
     for name, column in tables:
-        move = compose(_MOVE_BY_MARK, table=name)
+        move = compose(_MOVE_BY_XMIN, table=name)
         if column is not None:
             move = compose(_MOVE_BY_ID, table=name, id=column)
         await tx.execute(move, next_number)
     return outcome
 
 
-async def _raise(tx: asyncpg.Connection, behind: int = 0) -> EpochOutcome:
-    await tx.execute(_BEGIN, behind)
-    for name, column, sequence, room in await tx.fetch(_LIST_SEQUENCES):
+async def _begin_epoch(tx: asyncpg.Connection, above: int = 0) -> EpochOutcome:
+    await tx.execute(_INSERT_EPOCH, above)
+    for name, column, sequence, margin in await tx.fetch(_LIST_SEQUENCES):
         statement = compose(_SET_SEQUENCE, table=name, id=column, sequence=sequence)
-        await tx.execute(statement, sequence, room)
-    return EpochOutcome.RAISED
+        await tx.execute(statement, sequence, margin)
+    return EpochOutcome.NEW_EPOCH

@@ -25,7 +25,7 @@ _WIRE_TYPES: dict[type, Any] = {
 }  # fmt: skip
 
 
-class CursorForm:
+class CursorFormat:
     """The format of the cursors of one list.
 
     `name` is the list's name, such as "payments", which no other list has. `owner` has the types of
@@ -50,20 +50,20 @@ class CursorForm:
             packed = base64.b64decode(padded, altchars=b"-_", validate=True)
             values = self._decoder.decode(packed)
         except (binascii.Error, ValueError, msgspec.MsgspecError):
-            raise refuse_cursor() from None
+            raise build_cursor_fault() from None
         place: tuple[Any, ...] = values[1 + len(owner) :]
-        if values[: 1 + len(owner)] != (self._name, *owner) or not all(map(_is_plain, place)):
-            raise refuse_cursor()
+        if values[: 1 + len(owner)] != (self._name, *owner) or not all(map(_has_no_offset, place)):
+            raise build_cursor_fault()
         return place
 
 
-def _is_plain(value: object) -> bool:
+def _has_no_offset(value: object) -> bool:
     """Return False for an instant with an offset from UTC. Cursors are written in UTC, and not
     every offset can be converted."""
     return not isinstance(value, datetime) or not value.utcoffset()
 
 
-def refuse_cursor() -> ValidationError:
+def build_cursor_fault() -> ValidationError:
     message = "This is no cursor of this list. Use nextCursor as it was answered, or leave it out."
     return ValidationError([Fault("/cursor", message, "WRONG_FORMAT")])
 
@@ -114,7 +114,7 @@ class Order:
     is_unique: bool = False
 
     @property
-    def hides_running(self) -> bool:
+    def hides_unfinished(self) -> bool:
         return self.type == "xid8"
 
 
@@ -134,7 +134,7 @@ class NarrowIndex:
     condition: str
     match: Callable[[Any], Sequence[object] | None]
     covers: tuple[str, ...] = ()
-    finds_one: bool = False
+    is_unique_index: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +177,7 @@ class ListedTable(Generic[Filter, Key, Item]):
     # a page then reads.
     budgets: Mapping[str, int] = field(default_factory=dict)
     # Returns None if no other index finds only a few rows for the filter.
-    find_among: Callable[[ListScope, Any], Awaitable[Among[Key] | None]] | None = None
+    find_few_keys: Callable[[ListScope, Any], Awaitable[Among[Key] | None]] | None = None
     # Read and sort all rows of the scope instead of walking the index.
     has_few_rows: bool = False
 
@@ -208,7 +208,7 @@ class ListedTable(Generic[Filter, Key, Item]):
         """Return the list of the same rows, shown as other items."""
         return replace(self, name=name, load=load)  # type: ignore[arg-type, return-value]
 
-    def get_cursor_form(self, scope: ListScope) -> CursorForm:
+    def get_cursor_format(self, scope: ListScope) -> CursorFormat:
         place = (_TYPES[self.order.type], _TYPES[self.key_type])
         return _build_cursor_form(
             self.name, tuple(UUID if isinstance(each, UUID) else int for each in scope.ids),
@@ -229,17 +229,19 @@ class ListedTable(Generic[Filter, Key, Item]):
                 yield test, (value,)
             else:
                 yield from test(value, scope)
-        for sign, instant in zip((">=", "<"), self.get_times(wanted), strict=True):
+        for sign, instant in zip((">=", "<"), self.get_period(wanted), strict=True):
             if instant is not None:
                 yield f"l.{self.at} {sign} {{}}", (instant,)
 
-    def get_times(self, wanted: Filter) -> tuple[datetime | None, datetime | None]:
+    def get_period(self, wanted: Filter) -> tuple[datetime | None, datetime | None]:
         """Return the instants since (inclusive) and until (exclusive) which rows are wanted."""
         since, until = (getattr(wanted, name, None) for name in self.times)
         return since, until
 
     def find_narrow_index(self, wanted: Filter) -> tuple[NarrowIndex | None, Sequence[object]]:
-        """Return the first narrow index that serves the filter, with the values for its condition."""
+        """Return the first narrow index that serves the filter, and the values for its
+        condition.
+        """
         for index in self.narrow_indexes:
             values = index.match(wanted)
             if values is not None:
@@ -248,8 +250,8 @@ class ListedTable(Generic[Filter, Key, Item]):
 
     def get_budget(self, wanted: Filter) -> int:
         """Return the largest number of rows that a page reads with this filter."""
-        asked = [rows for name, rows in self.budgets.items() if getattr(wanted, name) is not None]
-        return min(BUDGET, *asked) if asked else BUDGET
+        limits = [rows for name, rows in self.budgets.items() if getattr(wanted, name) is not None]
+        return min(BUDGET, *limits) if limits else BUDGET
 
     def bind(self, place: Sequence[object]) -> Sequence[object]:
         """Return the values of a cursor's place as parameters of a statement."""
@@ -283,5 +285,5 @@ class Count:
 
 
 @lru_cache
-def _build_cursor_form(name: str, owner: tuple[type, ...], place: tuple[type, ...]) -> CursorForm:
-    return CursorForm(name, owner=owner, place=place)
+def _build_cursor_form(name: str, owner: tuple[type, ...], place: tuple[type, ...]) -> CursorFormat:
+    return CursorFormat(name, owner=owner, place=place)

@@ -35,10 +35,10 @@ from dunwell.platform.ids import uuid7
 MAX_COUNTED = 1_000
 # The longest time between the instant in a row and the writing of that row. It is far longer than
 # any request may take.
-_MARGIN = timedelta(hours=1)
+_MAX_WRITING_DELAY = timedelta(hours=1)
 
 # The rows that a page may read, in the order of the list's index.
-_IN_ORDER = """
+_ROWS_IN_ORDER = """
     SELECT l.*
     FROM {table} l
     WHERE {scope}
@@ -48,14 +48,14 @@ _IN_ORDER = """
 """
 # All rows of the scope, which are few. OFFSET keeps the planner from using the index of another
 # list.
-_FEW = """
+_ROWS_OF_SCOPE = """
     SELECT l.*
     FROM {table} l
     WHERE {scope}
     OFFSET 0
 """
 # The rows whose keys another index found, by primary key.
-_AMONG = """
+_ROWS_BY_KEY = """
     SELECT l.*
     FROM unnest({among}::{key_type}[]) AS found (key)
     JOIN {table} l ON {scope} AND l.{key} = found.key
@@ -103,7 +103,7 @@ LIMIT {limit}
 """
 # Search by bisection for the first transaction from which on all rows are later than the instant.
 # Each step reads one row of the list's index.
-_FIND_LATER = """
+_FIND_FIRST_LATER_TRANSACTION = """
 WITH RECURSIVE halved AS (
     SELECT 0::bigint AS low, 1 + (
         SELECT l.written_by::text::bigint
@@ -130,7 +130,7 @@ _NOT_RUNNING = f"l.written_by < {SETTLED_BEFORE}"
 
 
 @dataclass(slots=True)
-class _Reading:
+class _ListQuery:
     """One query of a list.
 
     `seek` has the conditions on the rows that are read in the order of the index. `filters` has the
@@ -170,35 +170,42 @@ class _Reading:
         rows = self._compose_rows(str(self.budget))
         text = self._compose(_FIND_LAST_READ, rows=rows, offset=f"${len(self.seek.values) + 1}")
         last = await self.scope.tx.fetchrow(text, *self.seek.values, self.budget - 1)
-        if last is None or self.since is None or self.oldest_first or not self._has_times():
+        if (
+            last is None
+            or self.since is None
+            or self.oldest_first
+            or not self._can_bound_transactions()
+        ):
             return last
-        return None if last["at"] < self.since - _MARGIN else last
+        return None if last["at"] < self.since - _MAX_WRITING_DELAY else last
 
-    async def bound_times(self, wanted: object, *, is_first_page: bool) -> None:
+    async def narrow_to_period(self, wanted: object, *, is_first_page: bool) -> None:
         """Skip the transactions that are too late or too early for the filter's period."""
-        self.since, until = self.listed.get_times(wanted)
+        self.since, until = self.listed.get_period(wanted)
         if self.listed.order.type == "uuid":
             # These ids begin with their instant in milliseconds.
             if self.since is not None:
-                self.seek.add(f"l.{self.listed.order.column} >= {{}}", _find_first(self.since))
+                self.seek.add(f"l.{self.listed.order.column} >= {{}}", _build_first_id(self.since))
             if until is not None:
-                end = _find_first(until + timedelta(milliseconds=1))
+                end = _build_first_id(until + timedelta(milliseconds=1))
                 self.seek.add(f"l.{self.listed.order.column} < {{}}", end)
-        if not self._has_times() or self.source != _IN_ORDER:
+        if not self._can_bound_transactions() or self.source != _ROWS_IN_ORDER:
             return
         if until is not None and (is_first_page or self.oldest_first):
-            await self._bound("l.written_by < {}::text::xid8", until)
+            await self._add_transaction_bound("l.written_by < {}::text::xid8", until)
         if self.since is not None and is_first_page and self.oldest_first:
-            await self._bound("l.written_by >= {}::text::xid8", self.since - 2 * _MARGIN)
+            await self._add_transaction_bound(
+                "l.written_by >= {}::text::xid8", self.since - 2 * _MAX_WRITING_DELAY
+            )
 
-    async def _bound(self, condition: str, instant: datetime) -> None:
-        text = self._compose(_FIND_LATER, instant=f"${len(self.scope.ids) + 1}")
-        later = await self.scope.tx.fetchval(text, *self.scope.ids, instant + _MARGIN)
+    async def _add_transaction_bound(self, condition: str, instant: datetime) -> None:
+        text = self._compose(_FIND_FIRST_LATER_TRANSACTION, instant=f"${len(self.scope.ids) + 1}")
+        later = await self.scope.tx.fetchval(text, *self.scope.ids, instant + _MAX_WRITING_DELAY)
         if later is not None:
             self.seek.add(condition, str(later))
 
-    def _has_times(self) -> bool:
-        return self.listed.order.hides_running and self.scope.follows_real_time
+    def _can_bound_transactions(self) -> bool:
+        return self.listed.order.hides_unfinished and self.scope.follows_real_time
 
     def _compose_rows(self, budget: str) -> str:
         return self._compose(
@@ -206,8 +213,8 @@ class _Reading:
         )
 
     def _compose(self, statement: str, **slots: str) -> str:
-        listed, way = self.listed, "ASC" if self.oldest_first else "DESC"
-        order = f"l.{listed.order.column} {way}"
+        listed, direction = self.listed, "ASC" if self.oldest_first else "DESC"
+        order = f"l.{listed.order.column} {direction}"
         is_number = listed.order.type == "xid8"
         scope = (f"l.{column} = ${number}" for number, column in enumerate(listed.scope, start=1))
         slots |= {
@@ -216,7 +223,7 @@ class _Reading:
             "key_type": listed.key_type,
             "at": "NULL::timestamptz" if listed.at is None else f"l.{listed.at}",
             "scope": " AND ".join(scope) or "true",
-            "order": order if listed.order.is_unique else f"{order}, l.{listed.key} {way}",
+            "order": order if listed.order.is_unique else f"{order}, l.{listed.key} {direction}",
             "place": f"l.{listed.order.column}{'::text::bigint' if is_number else ''} AS place",
         }
         return compose(
@@ -229,13 +236,13 @@ async def list_page(
     cursor: str | None = None, oldest_first: bool = False,
 ) -> ListPage[Item]:  # fmt: skip
     """Return one page. Raises ValidationError if the cursor is not one of this list and scope."""
-    form = listed.get_cursor_form(scope)
+    form = listed.get_cursor_format(scope)
     place = None if cursor is None else form.parse(scope.ids, cursor)
     async with snapshot(scope.tx):
-        reading = await _open(scope, listed, wanted, place=place, oldest_first=oldest_first)
-        rows = await reading.fetch(_LIST, limit + 1)
+        query = await _build_query(scope, listed, wanted, place=place, oldest_first=oldest_first)
+        rows = await query.fetch(_LIST, limit + 1)
         page = rows[:limit]
-        last = page[-1] if len(rows) > limit else await reading.find_last_read()
+        last = page[-1] if len(rows) > limit else await query.find_last_read()
         keys: list[Key] = [row["key"] for row in page]
         loaded = await listed.load(scope.tx, *scope.ids, keys) if keys else {}
     items = [loaded[key] for key in keys if key in loaded]
@@ -251,11 +258,11 @@ async def count_listed(
 ) -> Count:  # fmt: skip
     """Count the rows, up to `limit` and within the budget of rows to read."""
     async with snapshot(scope.tx):
-        reading = await _open(scope, listed, wanted)
-        [(number,)] = await reading.fetch(_COUNT, limit + 1)
+        query = await _build_query(scope, listed, wanted)
+        [(number,)] = await query.fetch(_COUNT, limit + 1)
         if number > limit:
             return Count(limit, is_more=True)
-        return Count(number, is_more=await reading.find_last_read() is not None)
+        return Count(number, is_more=await query.find_last_read() is not None)
 
 
 async def find_oldest_at(
@@ -263,53 +270,53 @@ async def find_oldest_at(
 ) -> datetime | None:
     """Return the instant of the first row, None if the budget of rows to read finds none."""
     async with snapshot(scope.tx):
-        reading = await _open(scope, listed, wanted, oldest_first=True)
-        rows = await reading.fetch(_FIND_OLDEST, 1)
+        query = await _build_query(scope, listed, wanted, oldest_first=True)
+        rows = await query.fetch(_FIND_OLDEST, 1)
     return rows[0]["at"] if rows else None
 
 
-async def _open(
+async def _build_query(
     scope: ListScope, listed: ListedTable[Filter, Key, Item], wanted: Filter, *,
     place: tuple[Any, ...] | None = None, oldest_first: bool = False,
-) -> _Reading:  # fmt: skip
-    among = None if listed.find_among is None else await listed.find_among(scope, wanted)
-    source = _FEW if listed.has_few_rows else _IN_ORDER
-    reading = _Reading(
+) -> _ListQuery:  # fmt: skip
+    among = None if listed.find_few_keys is None else await listed.find_few_keys(scope, wanted)
+    source = _ROWS_OF_SCOPE if listed.has_few_rows else _ROWS_IN_ORDER
+    query = _ListQuery(
         listed,
         scope,
         oldest_first=oldest_first,
-        source=source if among is None else _AMONG,
+        source=source if among is None else _ROWS_BY_KEY,
         budget=listed.get_budget(wanted),
         seek=Conditions(*scope.ids, *(() if among is None else (list(among.keys),))),
     )
     index, values = listed.find_narrow_index(wanted)
     if index is not None:
-        reading.seek.add(index.condition, *values)
+        query.seek.add(index.condition, *values)
     if place is not None:
-        reading.seek.add(_compose_behind(listed, oldest_first=oldest_first), *listed.bind(place))
-    finds_one = index is not None and index.finds_one
+        query.seek.add(_compose_after_place(listed, oldest_first=oldest_first), *listed.bind(place))
+    is_unique_index = index is not None and index.is_unique_index
     # In a list with the newest rows first, no row after the cursor can be hidden.
-    if listed.order.hides_running and not finds_one and (place is None or oldest_first):
-        reading.seek.add(_NOT_RUNNING)
-    await reading.bound_times(wanted, is_first_page=place is None)
+    if listed.order.hides_unfinished and not is_unique_index and (place is None or oldest_first):
+        query.seek.add(_NOT_RUNNING)
+    await query.narrow_to_period(wanted, is_first_page=place is None)
     covered: list[str] = []
     for found in (index, among):
         covered += () if found is None else found.covers
     tests = list(listed.list_tests(scope, wanted, covered))
-    reading.reads_all = reading.source != _IN_ORDER or finds_one or not tests
-    if reading.source == _IN_ORDER:
-        reading.filters = Conditions(*reading.seek.values)
+    query.reads_all = query.source != _ROWS_IN_ORDER or is_unique_index or not tests
+    if query.source == _ROWS_IN_ORDER:
+        query.filters = Conditions(*query.seek.values)
     for test, test_values in tests:
-        reading.filters.add(test, *test_values)
-    return reading
+        query.filters.add(test, *test_values)
+    return query
 
 
-def _find_first(at: datetime) -> UUID:
+def _build_first_id(at: datetime) -> UUID:
     """Return the smallest id that a row of this millisecond can have."""
     return uuid7(at, bytes(10))
 
 
-def _compose_behind(listed: ListedTable[Any, Any, Any], *, oldest_first: bool) -> str:
+def _compose_after_place(listed: ListedTable[Any, Any, Any], *, oldest_first: bool) -> str:
     order, sign = listed.order, ">" if oldest_first else "<"
     value = "{}::text::xid8" if order.type == "xid8" else f"{{}}::{order.type}"
     if order.is_unique:

@@ -11,7 +11,7 @@ from pathlib import Path
 import asyncpg
 
 from dunwell.platform.config.settings import read_address
-from dunwell.platform.database.database import check_epoch_at
+from dunwell.platform.database.database import check_epoch_of
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.errors import InvalidState, Unavailable
 
@@ -63,7 +63,7 @@ def list_revisions() -> frozenset[str]:
     return frozenset(each.revision for each in list_migrations())
 
 
-def find_newest() -> str:
+def get_newest_revision() -> str:
     """Return the number of the newest migration."""
     return list_migrations()[-1].revision
 
@@ -77,7 +77,7 @@ def list_own_tables() -> frozenset[str]:
 def load_revisions(url: str) -> tuple[str | None, str]:
     """Return the newest migration that ran in the database, if any, and the newest one of this
     release."""
-    return asyncio.run(_load_revision(url)), find_newest()
+    return asyncio.run(_load_revision(url)), get_newest_revision()
 
 
 async def _load_revision(url: str) -> str | None:
@@ -101,13 +101,13 @@ async def find_revision(connection: asyncpg.Connection) -> str | None:
 # How long a migration waits for a table lock. All later transactions that need the table wait
 # behind it.
 LOCK_SECONDS = 4.0
-_TRIES = 5
+_ATTEMPTS = 5
 _PAUSE_SECONDS = 2.0
 # Held by a transaction that does nothing else, so that only one process migrates at a time.
-_TAKE_TURN = "SELECT pg_try_advisory_xact_lock(4711)"
-_TURN_SECONDS = 0.1
+_TRY_LOCK = "SELECT pg_try_advisory_xact_lock(4711)"
+_RETRY_SECONDS = 0.1
 # Waits for a migration that is running.
-_WAIT_FOR_TURN = "SELECT pg_advisory_xact_lock(4711)"
+_LOCK = "SELECT pg_advisory_xact_lock(4711)"
 # Tables, sequences and views that do not belong to an extension. Sequences count because an
 # identity column would get another sequence if the name is already in use.
 _HAS_RELATIONS = """
@@ -135,7 +135,7 @@ _SET_TIMEOUT = "SELECT set_config('lock_timeout', $1, true)"
 _SAVE_REVISION = f"INSERT INTO {REVISION_TABLE} (revision, name) VALUES ($1, $2)"  # noqa: S608
 
 
-class TableTaken(Unavailable):
+class TableLocked(Unavailable):
     """Another transaction held a lock for too long. The migrations before this one are done."""
 
 
@@ -182,7 +182,7 @@ async def create_schema(
     connection = await connect(url, OpenConnection)
     try:
         async with connection.transaction():
-            await connection.execute(_WAIT_FOR_TURN)
+            await connection.execute(_LOCK)
             await check_empty(connection)
             for migration in list_migrations(folder):
                 if migration.revision <= to:
@@ -190,12 +190,14 @@ async def create_schema(
                     await _save_revision(connection, migration)
             yield connection
     except asyncpg.InsufficientPrivilegeError as error:
-        raise await _explain(url, error) from error
+        raise await _build_permission_error(url, error) from error
     finally:
         await connection.close()
 
 
-async def _explain(url: str, error: asyncpg.InsufficientPrivilegeError) -> MigrationForbidden:
+async def _build_permission_error(
+    url: str, error: asyncpg.InsufficientPrivilegeError
+) -> MigrationForbidden:
     """Return the error for a missing right, which says what to grant."""
     connection = await connect(url, OpenConnection)
     try:
@@ -229,43 +231,43 @@ async def check_empty(connection: asyncpg.Connection) -> None:
 async def _migrate(
     url: str, migrations: Sequence[Migration], to: str | None, lock_seconds: float
 ) -> None:
-    turn = await connect(url, OpenConnection)
+    lock_connection = await connect(url, OpenConnection)
     connection = await connect(url, OpenConnection)
     try:
-        while not await _migrate_in_turn(  # noqa: ASYNC110
-            turn, connection, migrations=migrations, to=to, lock_seconds=lock_seconds
+        while not await _migrate_if_unlocked(  # noqa: ASYNC110
+            lock_connection, connection, migrations=migrations, to=to, lock_seconds=lock_seconds
         ):
-            await asyncio.sleep(_TURN_SECONDS)
+            await asyncio.sleep(_RETRY_SECONDS)
     except asyncpg.InsufficientPrivilegeError as error:
-        raise await _explain(url, error) from error
+        raise await _build_permission_error(url, error) from error
     finally:
-        await turn.close()
+        await lock_connection.close()
         await connection.close()
-    await check_epoch_at(url)
+    await check_epoch_of(url)
 
 
-async def _migrate_in_turn(
-    turn: asyncpg.Connection, connection: asyncpg.Connection, *,
+async def _migrate_if_unlocked(
+    lock_connection: asyncpg.Connection, connection: asyncpg.Connection, *,
     migrations: Sequence[Migration], to: str | None, lock_seconds: float,
 ) -> bool:  # fmt: skip
     """Run the missing migrations, or return False if another process is migrating. No transaction
     stays open until the next attempt: building an index would wait for it, and it would wait for
     the index."""
-    async with turn.transaction():
-        if not await _has_turn(turn):
+    async with lock_connection.transaction():
+        if not await _try_lock(lock_connection):
             return False
         for migration in await _list_missing(connection, migrations, to):
-            await _run_patiently(connection, migration, lock_seconds)
+            await _run_with_retries(connection, migration, lock_seconds)
         return True
 
 
-async def _has_turn(turn: asyncpg.Connection) -> bool:
+async def _try_lock(lock_connection: asyncpg.Connection) -> bool:
     """Try to get the migration lock without waiting, and release the snapshot. An index that
     another process builds concurrently waits for all older snapshots, and a statement's snapshot is
     kept until the next simple statement."""
-    is_taken: bool = await turn.fetchval(_TAKE_TURN)
-    await turn.execute("SELECT")
-    return is_taken
+    is_locked: bool = await lock_connection.fetchval(_TRY_LOCK)
+    await lock_connection.execute("SELECT")
+    return is_locked
 
 
 async def _list_missing(
@@ -284,16 +286,16 @@ async def _list_missing(
     ]
 
 
-async def _run_patiently(
+async def _run_with_retries(
     connection: asyncpg.Connection, migration: Migration, lock_seconds: float
 ) -> None:
-    for left in reversed(range(_TRIES)):
+    for left in reversed(range(_ATTEMPTS)):
         try:
             await _run(connection, migration, lock_seconds)
         except asyncpg.LockNotAvailableError as error:
             if not left:
-                raise TableTaken(
-                    f"Migration {migration.revision} ({migration.name}) waited {_TRIES} times"
+                raise TableLocked(
+                    f"Migration {migration.revision} ({migration.name}) waited {_ATTEMPTS} times"
                     f" {lock_seconds:g} s for a table that others hold; those before it stand."
                     " End long transactions (pg_stat_activity) and migrate again."
                 ) from error

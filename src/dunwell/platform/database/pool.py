@@ -23,7 +23,7 @@ from dunwell.platform.metrics import REGISTRY
 _OUTDATED = (asyncpg.InvalidCachedStatementError, asyncpg.OutdatedSchemaCacheError)
 # Poolers accept only this session setting when a connection begins.
 _KNOWN_TO_POOLERS = ("application_name",)
-_TURNS = 10
+_PING_STEPS = 10
 # The values of all processes that share their metrics are added up. A process has one pool.
 _IN_USE = Gauge(
     "dunwell_database_connections_in_use", "Connections to the database that are in use.",
@@ -34,7 +34,7 @@ _WAITING = Gauge(
     "How many wait for a connection to the database, to come free or to be made.",
     registry=REGISTRY, multiprocess_mode="livesum",
 )  # fmt: skip
-_MOST = Gauge(
+_LIMIT = Gauge(
     "dunwell_database_connections_limit", "The most connections to the database there can be.",
     registry=REGISTRY, multiprocess_mode="livesum",
 )  # fmt: skip
@@ -64,29 +64,37 @@ class PooledConnection(OpenConnection):
         return self._top_xact is None and not self.is_closed() and not self.is_in_transaction()
 
 
-OpenedAs = TypeVar("OpenedAs", bound=OpenConnection)
+ConnectionType = TypeVar("ConnectionType", bound=OpenConnection)
 
 
 async def connect(
-    url: str, opened_as: type[OpenedAs], settings: Mapping[str, str] | None = None, **options: Any
-) -> OpenedAs:
-    """Open a connection. `settings` are those of the session, `options` the arguments of asyncpg."""
-    address, begun = read_address(url), settings or {}
+    url: str,
+    connection_type: type[ConnectionType],
+    settings: Mapping[str, str] | None = None,
+    **options: Any,
+) -> ConnectionType:
+    """Open a connection with settings of the session and options of asyncpg."""
+    address, session_settings = read_address(url), settings or {}
     if address.is_pooled:
         options["statement_cache_size"] = 0
-        begun = {name: value for name, value in begun.items() if name in _KNOWN_TO_POOLERS}
-    opened: OpenedAs = await asyncpg.connect(
-        address.url, connection_class=opened_as, server_settings=dict(begun), **options
+        session_settings = {
+            name: value for name, value in session_settings.items() if name in _KNOWN_TO_POOLERS
+        }
+    connection: ConnectionType = await asyncpg.connect(
+        address.url,
+        connection_class=connection_type,
+        server_settings=dict(session_settings),
+        **options,
     )
-    return opened
+    return connection
 
 
 @dataclass(slots=True, eq=False)
-class Held:
+class PoolEntry:
     """A connection with the pool's data about it."""
 
     connection: PooledConnection
-    uses: int = 0
+    use_count: int = 0
     # When it was given back, by the event loop's clock.
     idle_since: float = 0.0
     # When it was taken, None while it is idle.
@@ -98,20 +106,20 @@ class PoolLimits:
     """The time limits of a pool."""
 
     # How long to wait for a connection to become free or to be opened.
-    patience_seconds: float = 5.0
+    take_timeout_seconds: float = 5.0
     # How long to wait for the result of a statement while the server answers others.
-    answer_seconds: float = 60.0
+    statement_timeout_seconds: float = 60.0
     # How long a connection is in use before the server is pinged.
-    doubt_seconds: float = 1.5
+    check_after_seconds: float = 1.5
     # How long the ping may take. A caller waits in vain for at most this time plus twice
-    # `doubt_seconds`.
-    silence_seconds: float = 6.5
+    # `check_after_seconds`.
+    ping_seconds: float = 6.5
     # How long a reset may take after a failed use. After that the connection is closed.
-    mending_seconds: float = 5.0
+    reset_seconds: float = 5.0
     # How long an unused connection stays open.
     idle_seconds: float = 300.0
     # How often a connection is used before it is closed, because the server process grows with use.
-    uses: int = 50_000
+    max_uses: int = 50_000
 
 
 class ConnectionPool:
@@ -123,67 +131,67 @@ class ConnectionPool:
 
     def __init__(
         self, connect: Callable[[], Awaitable[PooledConnection]], size: int, limits: PoolLimits,
-        ask: Callable[[], Awaitable[None]] | None = None,
+        ping: Callable[[], Awaitable[None]] | None = None,
     ) -> None:  # fmt: skip
-        """`ask` pings the server over a separate connection: it returns or raises when the server
-        answers. With None, a silent server is never given up."""
+        """`ping` asks the server over another connection and returns or raises when it answers.
+        Without it, a silent server is waited for without end."""
         self._connect = connect
-        self._ask = ask
+        self._ping = ping
         self._size = size
         self._limits = limits
-        self._places = asyncio.Semaphore(size)
-        self._idle: list[Held] = []
-        self._open: set[Held] = set()
-        self._mending: set[asyncio.Task[None]] = set()
-        self._sweeping: asyncio.TimerHandle | None = None
-        self._watching: asyncio.TimerHandle | None = None
-        self._doubting: asyncio.Task[None] | None = None
+        self._free_places = asyncio.Semaphore(size)
+        self._idle: list[PoolEntry] = []
+        self._open: set[PoolEntry] = set()
+        self._resets: set[asyncio.Task[None]] = set()
+        self._sweep_timer: asyncio.TimerHandle | None = None
+        self._check_timer: asyncio.TimerHandle | None = None
+        self._server_check: asyncio.Task[None] | None = None
         # The number of uses that the server has completed.
-        self._answers = 0
+        self._completed_uses = 0
         self._is_closing = False
         self._in_use = 0
         self._waiting = 0
-        _MOST.set(size)
+        _LIMIT.set(size)
 
-    async def take(self) -> Held:
+    async def take(self) -> PoolEntry:
         """Take a connection. Raises TimeoutError if none becomes free, InterfaceError if the pool
         is closing, and the errors of connecting."""
         if self._is_closing:
             raise asyncpg.InterfaceError("the pool is closing")
-        if self._places.locked() or not self._has_idle():
-            held = await self._wait_in_time()
+        if self._free_places.locked() or not self._has_idle():
+            entry = await self._take_within_timeout()
         else:
             # A place is free, so this neither waits nor can be cancelled.
-            await self._places.acquire()
-            held = self._idle.pop()
-        held.uses += 1
-        held.taken_at = asyncio.get_running_loop().time()
+            await self._free_places.acquire()
+            entry = self._idle.pop()
+        entry.use_count += 1
+        entry.taken_at = asyncio.get_running_loop().time()
         self._in_use += 1
         _IN_USE.set(self._in_use)
-        self._watch_later()
-        return held
+        self._schedule_check()
+        return entry
 
-    def give_back(self, held: Held) -> None:
+    def release_connection(self, entry: PoolEntry) -> None:
         """Give back a connection that is closed or clean."""
-        held.taken_at = None
+        entry.taken_at = None
         self._in_use -= 1
         _IN_USE.set(self._in_use)
-        if not held.connection.is_closed():
-            self._answers += 1
-        if held.connection.is_closed() or held.uses >= self._limits.uses:
-            self._drop(held)
+        if not entry.connection.is_closed():
+            self._completed_uses += 1
+        if entry.connection.is_closed() or entry.use_count >= self._limits.max_uses:
+            self._drop(entry)
         else:
-            held.idle_since = asyncio.get_running_loop().time()
-            self._idle.append(held)
-            self._sweep_later()
-        self._places.release()
+            entry.idle_since = asyncio.get_running_loop().time()
+            self._idle.append(entry)
+            self._schedule_sweep()
+        self._free_places.release()
 
-    async def mend(self, held: Held, error: BaseException | None) -> None:
+    async def reset_and_release(self, entry: PoolEntry, error: BaseException | None) -> None:
         """Reset a connection that `error` left in an unknown state and give it back. A cancellation
         does not interrupt this."""
-        task = asyncio.create_task(self._mend(held, error))
-        self._mending.add(task)
-        task.add_done_callback(self._mending.discard)
+        task = asyncio.create_task(self._reset(entry, error))
+        self._resets.add(task)
+        task.add_done_callback(self._resets.discard)
         await asyncio.shield(task)
 
     async def close(self) -> None:
@@ -195,40 +203,36 @@ class ConnectionPool:
         try:
             # Callers that already wait are served first.
             for _ in range(self._size):
-                await self._places.acquire()
-            await asyncio.gather(
-                *(
-                    held.connection.close(timeout=self._limits.mending_seconds)
-                    for held in self._idle
-                ),
-                return_exceptions=True,
-            )
+                await self._free_places.acquire()
+            timeout = self._limits.reset_seconds
+            closing = (entry.connection.close(timeout=timeout) for entry in self._idle)
+            await asyncio.gather(*closing, return_exceptions=True)
         finally:
-            for each in (self._sweeping, self._watching, self._doubting):
+            for each in (self._sweep_timer, self._check_timer, self._server_check):
                 if each is not None:
                     each.cancel()
             self._idle.clear()
-            for held in list(self._open):
-                self._drop(held)
-            for gauge in (_IN_USE, _WAITING, _MOST):
+            for entry in list(self._open):
+                self._drop(entry)
+            for gauge in (_IN_USE, _WAITING, _LIMIT):
                 gauge.set(0)
 
-    async def _wait_in_time(self) -> Held:
+    async def _take_within_timeout(self) -> PoolEntry:
         self._waiting += 1
         _WAITING.set(self._waiting)
         try:
-            async with asyncio.timeout(self._limits.patience_seconds):
-                return await self._wait_for_one()
+            async with asyncio.timeout(self._limits.take_timeout_seconds):
+                return await self._take_or_open()
         finally:
             self._waiting -= 1
             _WAITING.set(self._waiting)
 
-    async def _wait_for_one(self) -> Held:
-        await self._places.acquire()
+    async def _take_or_open(self) -> PoolEntry:
+        await self._free_places.acquire()
         try:
             return self._idle.pop() if self._has_idle() else await self._open_one()
         except BaseException:
-            self._places.release()
+            self._free_places.release()
             raise
 
     def _has_idle(self) -> bool:
@@ -238,85 +242,83 @@ class ConnectionPool:
             self._drop(self._idle.pop())
         return bool(self._idle)
 
-    async def _open_one(self) -> Held:
-        held = Held(await self._connect())
-        self._open.add(held)
-        return held
+    async def _open_one(self) -> PoolEntry:
+        entry = PoolEntry(await self._connect())
+        self._open.add(entry)
+        return entry
 
-    async def _mend(self, held: Held, error: BaseException | None) -> None:
+    async def _reset(self, entry: PoolEntry, error: BaseException | None) -> None:
         """Reset the connection: this waits until the server has ended the interrupted statement,
         and rolls back."""
         try:
             if isinstance(error, _OUTDATED):
                 await self._forget_schema()
-            await held.connection.reset(timeout=self._limits.mending_seconds)
-            if not held.connection.is_clean():
+            await entry.connection.reset(timeout=self._limits.reset_seconds)
+            if not entry.connection.is_clean():
                 # A transaction whose BEGIN was interrupted became visible only now.
-                held.connection.terminate()
+                entry.connection.terminate()
         except Exception:  # noqa: BLE001 - whatever it is: this one is used no more
-            held.connection.terminate()
+            entry.connection.terminate()
         except BaseException:
-            held.connection.terminate()
+            entry.connection.terminate()
             raise
         finally:
-            self.give_back(held)
+            self.release_connection(entry)
 
     async def _forget_schema(self) -> None:
         """Clear the cached schema of all connections, because each of them would fail once."""
-        for held in self._open:
-            if not held.connection.is_closed():
+        for entry in self._open:
+            if not entry.connection.is_closed():
                 # Despite its name this asks nothing of the server.
-                await held.connection.reload_schema_state()
+                await entry.connection.reload_schema_state()
 
-    def _drop(self, held: Held) -> None:
-        self._open.discard(held)
-        held.connection.terminate()
+    def _drop(self, entry: PoolEntry) -> None:
+        self._open.discard(entry)
+        entry.connection.terminate()
 
-    def _watch_later(self) -> None:
-        if self._watching is None and self._ask is not None:
+    def _schedule_check(self) -> None:
+        if self._check_timer is None and self._ping is not None:
             loop = asyncio.get_running_loop()
-            self._watching = loop.call_later(self._limits.doubt_seconds, self._watch)
+            self._check_timer = loop.call_later(self._limits.check_after_seconds, self._check_uses)
 
-    def _watch(self) -> None:
+    def _check_uses(self) -> None:
         """Ping the server if a connection has been in use for long. This tells a server that hangs
         from one that works on a long statement."""
-        self._watching = None
-        long_ago = asyncio.get_running_loop().time() - self._limits.doubt_seconds
-        since = [held.taken_at for held in self._open if held.taken_at is not None]
+        self._check_timer = None
+        long_ago = asyncio.get_running_loop().time() - self._limits.check_after_seconds
+        since = [entry.taken_at for entry in self._open if entry.taken_at is not None]
         if not since:
             return
-        if min(since) <= long_ago and (self._doubting is None or self._doubting.done()):
-            self._doubting = asyncio.create_task(self._doubt())
-        self._watch_later()
+        if min(since) <= long_ago and (self._server_check is None or self._server_check.done()):
+            self._server_check = asyncio.create_task(self._check_server())
+        self._schedule_check()
 
-    async def _doubt(self) -> None:
-        """Close all connections in use if the server answers nobody. Their users get an error at
-        once. As after any lost connection, it is unknown whether the server did what it was asked
-        for."""
-        assert self._ask is not None
-        answers, asking = self._answers, asyncio.ensure_future(self._ask())
+    async def _check_server(self) -> None:
+        """Close all connections in use if the server answers nobody. Their users get an error, and
+        do not know whether the server executed their statements."""
+        assert self._ping is not None
+        completed_uses, pinging = self._completed_uses, asyncio.ensure_future(self._ping())
         try:
-            # Wait in several steps: if this process itself was suspended, an answer may be waiting
-            # unread.
-            for _ in range(_TURNS):
-                await asyncio.wait([asking], timeout=self._limits.silence_seconds / _TURNS)
-                if asking.done() or self._answers != answers:
+            # Wait in steps: if this process itself was suspended, an answer may be waiting unread.
+            for _ in range(_PING_STEPS):
+                await asyncio.wait([pinging], timeout=self._limits.ping_seconds / _PING_STEPS)
+                if pinging.done() or self._completed_uses != completed_uses:
                     return
         finally:
-            asking.cancel()
+            pinging.cancel()
             # An error of the server is an answer, too.
-            await asyncio.gather(asking, return_exceptions=True)
-        for held in [each for each in self._open if each.taken_at is not None]:
-            held.connection.terminate()
+            await asyncio.gather(pinging, return_exceptions=True)
+        for entry in [each for each in self._open if each.taken_at is not None]:
+            entry.connection.terminate()
 
-    def _sweep_later(self) -> None:
-        if self._sweeping is None and self._idle:
+    def _schedule_sweep(self) -> None:
+        if self._sweep_timer is None and self._idle:
             due_at = self._idle[0].idle_since + self._limits.idle_seconds
-            self._sweeping = asyncio.get_running_loop().call_at(due_at, self._sweep)
+            self._sweep_timer = asyncio.get_running_loop().call_at(due_at, self._sweep)
 
     def _sweep(self) -> None:
-        self._sweeping = None
+        self._sweep_timer = None
         long_ago = asyncio.get_running_loop().time() - self._limits.idle_seconds
         while self._idle and self._idle[0].idle_since <= long_ago:
             self._drop(self._idle.pop(0))
-        self._sweep_later()
+        self._schedule_sweep()

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TypeVar
 
 # The largest number of values that one statement is given when there may be any number of them.
-MOST_IN_SET = 1_000
+MAX_GROUP_SIZE = 1_000
 _SLOT = re.compile(r"\{([a-z_]+)\}")
 _PARAMETER = re.compile(r"\$(\d+)")
 _T = TypeVar("_T")
@@ -39,7 +39,7 @@ def nest(statement: str, *names: str) -> str:
 
 
 def nest_row(statement: str, *names: str) -> str:
-    """Return the subquery as an expression: its first row as a JSON object, NULL if it has no row."""
+    """Return the subquery as an expression: its first row as a JSON object, NULL without a row."""
     rows = nest(statement, *names)
     return compose("(SELECT row_to_json(nested) FROM {rows} nested LIMIT 1)", rows=rows)
 
@@ -51,10 +51,10 @@ def nest_rows(statement: str, *names: str) -> str:
     return compose("(SELECT coalesce(json_agg(nested), '[]') FROM {rows} nested)", rows=rows)
 
 
-def in_sets(values: Sequence[_T]) -> Iterator[Sequence[_T]]:
+def split_into_groups(values: Sequence[_T]) -> Iterator[Sequence[_T]]:
     """Yield the values in their order, in groups that are small enough for one statement."""
-    for start in range(0, len(values), MOST_IN_SET):
-        yield values[start : start + MOST_IN_SET]
+    for start in range(0, len(values), MAX_GROUP_SIZE):
+        yield values[start : start + MAX_GROUP_SIZE]
 
 
 class Conditions:

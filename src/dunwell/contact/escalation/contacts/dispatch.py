@@ -44,7 +44,7 @@ from dunwell.contact.sending.channel import ChannelAdapter, Unanswered
 from dunwell.contact.sending.sender import Begun, RunningSet, Sender
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
-from dunwell.platform.heartbeat import BEAT_SECONDS, begin_lease
+from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, start_lease
 from dunwell.platform.resources import Resources
 
 SET_SIZE = 200
@@ -75,13 +75,13 @@ class MessageDispatcher(Sender[_ContactSet]):
 
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
-        *, find_line: FindLine = find_no_line, beat_seconds: float = BEAT_SECONDS,
+        *, find_line: FindLine = find_no_line, heartbeat_seconds: float = HEARTBEAT_SECONDS,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         self._letters = LetterFiles.open(resources, printer)
         known = Adapters(adapters, find_line)
-        queue = _ContactQueue(resources, self._letters, known, beat_seconds=beat_seconds)
-        super().__init__(resources, known, queue, slots=_SLOTS, beat_seconds=beat_seconds)
+        queue = _ContactQueue(resources, self._letters, known, heartbeat_seconds=heartbeat_seconds)
+        super().__init__(resources, known, queue, slots=_SLOTS, heartbeat_seconds=heartbeat_seconds)
 
     async def close(self) -> None:
         """Stop sending and end the processes that print letters."""
@@ -100,12 +100,12 @@ class _ContactQueue:
 
     def __init__(
         self, resources: Resources, letters: LetterFiles, adapters: Adapters,
-        *, beat_seconds: float,
+        *, heartbeat_seconds: float,
     ) -> None:  # fmt: skip
         self._resources = resources
         self._letters = letters
         self._adapters = adapters
-        self._beat_seconds = beat_seconds
+        self._beat_seconds = heartbeat_seconds
         self._memory = FileMemory()
         self._last: MerchantChannel = (0, CHANNELS[0])
         # The maximum number of unanswered messages, for each channel that has running sets.
@@ -160,10 +160,10 @@ class _ContactQueue:
         return Taking(key.channel, max(0, most - key.unanswered), pace)
 
     async def _prepare_planned(self, merchant: Merchant, taking: Taking) -> HandedOverContacts:
-        lease = begin_lease(self._resources)
+        lease = start_lease(self._resources)
         prepared = await prepare_contacts(
             self._resources, self._letters, merchant, lease,
-            taking=taking, beat_seconds=self._beat_seconds,
+            taking=taking, heartbeat_seconds=self._beat_seconds,
         )  # fmt: skip
         now = merchant.now(self._resources.clock)
         calls = [
@@ -173,7 +173,7 @@ class _ContactQueue:
         return self._describe(merchant, prepared.lease, calls, prepared.refused)
 
     async def _take_up_broken_off(self, merchant: Merchant, channel: Channel) -> HandedOverContacts:
-        lease, real_now = begin_lease(self._resources), self._now()
+        lease, real_now = start_lease(self._resources), self._now()
         is_repeatable = channel in self._adapters.list_repeatable(merchant)
         # Quiet hours apply here too, because an interrupted contact may not have been sent yet.
         # Sandboxes are exempt: their clock stands still while messages are in progress, so their

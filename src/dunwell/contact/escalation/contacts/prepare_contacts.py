@@ -52,7 +52,7 @@ from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
-from dunwell.platform.heartbeat import BEAT_SECONDS, LEASE, keep_lease
+from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, LEASE, keep_lease
 from dunwell.platform.resources import Resources
 
 log = structlog.get_logger(__name__)
@@ -115,7 +115,7 @@ class Taking:
 
 async def prepare_contacts(
     resources: Resources, letters: LetterFiles, merchant: Merchant, lease: Lease,
-    *, taking: Taking, beat_seconds: float = BEAT_SECONDS,
+    *, taking: Taking, heartbeat_seconds: float = HEARTBEAT_SECONDS,
 ) -> Prepared:  # fmt: skip
     """1. Lease a set with its facts. 2. Render the messages and print letters, renewing the lease
     meanwhile. 3. Hand over the contacts that may still be sent."""
@@ -142,7 +142,7 @@ async def prepare_contacts(
             tx, merchant.merchant_id, communication_ids=ids, lease_id=lease.lease_id, until=until
         )
 
-    async with keep_lease(resources, keep, beat_seconds=beat_seconds):
+    async with keep_lease(resources, keep, heartbeat_seconds=heartbeat_seconds):
         outcomes = await render_leased(letters, head, leased, now)
     renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
     contacts = [each.planned.contact for each in leased]

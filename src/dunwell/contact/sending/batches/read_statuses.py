@@ -36,7 +36,7 @@ from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
 from dunwell.contact.sending.store import save_reports
 from dunwell.platform.crypto import sha256
 from dunwell.platform.database.database import Connection
-from dunwell.platform.heartbeat import begin_lease, keep_lease
+from dunwell.platform.heartbeat import keep_lease, start_lease
 from dunwell.platform.resources import Resources
 
 STATUS_SECONDS = 60.0
@@ -83,7 +83,7 @@ class StatusReader:
     async def _read_line(self, line: LetterLine) -> int:
         """0 too, while another worker is at it."""
         resources = self._resources
-        lease = begin_lease(resources)
+        lease = start_lease(resources)
         async with resources.database.connection() as connection:
             if not await lease_line(connection, line.name, lease, resources.clock.now()):
                 return 0

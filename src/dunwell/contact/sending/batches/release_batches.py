@@ -48,7 +48,7 @@ from dunwell.contact.sending.report import Reference, Report
 from dunwell.contact.sending.store import save_reports
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
-from dunwell.platform.heartbeat import begin_lease
+from dunwell.platform.heartbeat import start_lease
 from dunwell.platform.ids import uuid7
 from dunwell.platform.resources import Resources
 
@@ -125,7 +125,7 @@ class BatchReleaser:
             letters = [each.letter for each in chosen]
             manifest = write_manifest(batch_id, line.name, real_now, letters)
             batch = PrintBatch(batch_id, "DECIDED", manifest)
-            lease = begin_lease(resources, _LEASE)
+            lease = start_lease(resources, _LEASE)
             await save_batch(tx, batch, line=line.name, chosen=chosen, lease=lease, at=real_now)
             return (batch, lease), len(waiting)
 
@@ -179,7 +179,7 @@ class BatchReleaser:
     async def _finish_left(self, line: LetterLine) -> None:
         """What a dead worker left, or one whose server went away."""
         resources, real_now = self._resources, self._resources.clock.now()
-        lease = begin_lease(resources, _LEASE)
+        lease = start_lease(resources, _LEASE)
         async with resources.database.transaction() as tx:
             left = await lease_left(tx, line.name, lease, real_now)
         for batch in left:

@@ -14,7 +14,7 @@ from dunwell.contact.sending.batches.after_restore.store import load_loss
 from dunwell.contact.sending.batches.manifest import HandedFile, Letter
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease, LeasedTable
-from dunwell.platform.database.sql import compose, in_sets
+from dunwell.platform.database.sql import compose, split_into_groups
 
 # By letter_batch_items_waiting. Of a contact with its claim: whether anything is owed is asked last
 # here. Notices, such as a receipt, go whatever is owed. Whom somebody else is at is left to them.
@@ -334,7 +334,7 @@ async def save_taken_back(tx: Connection, key: ItemKey) -> None:
 
 async def save_statuses(tx: Connection, said: Mapping[ItemKey, tuple[str, datetime]]) -> None:
     """What was said of each, and when; what was said later before stays."""
-    for keys in in_sets(sorted(said)):
+    for keys in split_into_groups(sorted(said)):
         await tx.execute(
             _SAVE_STATUSES,
             [merchant_id for merchant_id, _ in keys],

@@ -145,7 +145,7 @@ CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
             "l.reference_number = {}",
             lambda wanted: wanted.reference_number and (wanted.reference_number,),
             covers=("reference_number",),
-            finds_one=True,
+            is_unique_index=True,
         ),
         NarrowIndex("claims_held", "l.held", lambda wanted: () if wanted.hold else None),
         # By this index or the next, whichever the database expects to read less of.
@@ -181,10 +181,10 @@ CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
         "next_step_until": "NOT l.held AND l.due_at < {}",
     },
     budgets={"least_cents": SUMMED_BUDGET, "most_cents": SUMMED_BUDGET, "hold": HELD_BUDGET},
-    find_among=_find_among,
+    find_few_keys=_find_among,
     load=load_listed,
 )
-_SORTED = replace(CLAIMS, narrow_indexes=(), find_among=_find_among_sorted)
+_SORTED = replace(CLAIMS, narrow_indexes=(), find_few_keys=_find_among_sorted)
 _LISTS = {
     SortKey.CREATED: CLAIMS,
     SortKey.REFERENCE: replace(

@@ -18,7 +18,7 @@ from dunwell.core.claims.searching.store import (
 from dunwell.core.claims.searching.terms import list_terms, read_search
 from dunwell.platform.children.process import Turns
 from dunwell.platform.database.database import snapshot
-from dunwell.platform.database.listed_table import CursorForm, ListPage
+from dunwell.platform.database.listed_table import CursorFormat, ListPage
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 
@@ -62,7 +62,7 @@ async def replace_terms(work: Work, claim_id: int) -> None:
 
 
 # A place is a word and a claim.
-_CURSORS = CursorForm("search", owner=(int,), place=(str, int))
+_CURSORS = CursorFormat("search", owner=(int,), place=(str, int))
 
 
 async def search_claims(

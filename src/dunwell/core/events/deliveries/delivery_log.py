@@ -69,7 +69,7 @@ _DELIVERIES: ListedTable[LogFilter, UUID, LoggedDelivery] = ListedTable(
         "claim_id": "(SELECT e.claim_id FROM events e WHERE e.merchant_id = l.merchant_id"
         " AND e.event_id = l.event_id) = {}",
     },
-    find_among=_find_among,
+    find_few_keys=_find_among,
     load=load_deliveries,
 )
 NO_FILTER = LogFilter()

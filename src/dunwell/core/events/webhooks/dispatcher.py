@@ -40,7 +40,7 @@ from dunwell.core.events.webhooks.store import (
 from dunwell.platform.crypto import SealBroken
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
-from dunwell.platform.heartbeat import begin_lease
+from dunwell.platform.heartbeat import start_lease
 from dunwell.platform.resources import Resources
 
 
@@ -116,7 +116,7 @@ async def lease_set(
             if not await _take_probe(tx, present, now):
                 return _NOTHING
             size = 1
-        lease = begin_lease(resources, LEASE)
+        lease = start_lease(resources, LEASE)
         deliveries = await lease_deliveries(tx, present, lease, now=now, size=size)
         was_last = len(deliveries) < size or present.is_disabled
         reach = await load_reach(tx, present.merchant_id)

@@ -19,7 +19,12 @@ from dunwell.interfaces.landing.session.open_session import (
 )
 from dunwell.interfaces.landing.session.session import Level, Session
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.database.attempts import LOOKED_BACK, Attempts, count_attempt, load_attempts
+from dunwell.platform.database.attempts import (
+    LONGEST_LIMIT_PERIOD,
+    Attempts,
+    count_attempt,
+    load_attempts,
+)
 from dunwell.platform.security_events import log_security_event
 
 MOST_OF_VISITOR = 10
@@ -67,7 +72,7 @@ async def open_claim_once(
     for attempts, most in ((known, MOST_OF_VISITOR), (links, MOST_OF_LINK)):
         if attempts is not None and attempts.count >= most:
             log_security_event("LINK_LOCKED", merchant_id=work.merchant_id, claim_id=way.claim_id)
-            return Locked(lock_for(attempts.first_at + LOOKED_BACK - now))
+            return Locked(lock_for(attempts.first_at + LONGEST_LIMIT_PERIOD - now))
     await count_attempt(work.tx, link, links, now)
     await count_attempt(work.tx, visitor, known, now)
     opening = ClaimSessionOpening(
@@ -84,5 +89,5 @@ async def open_claim_once(
 
 
 def _forget_old(work: Work, attempts: Attempts | None) -> Attempts | None:
-    is_old = attempts is not None and attempts.first_at + LOOKED_BACK <= work.real_now
+    is_old = attempts is not None and attempts.first_at + LONGEST_LIMIT_PERIOD <= work.real_now
     return None if is_old else attempts

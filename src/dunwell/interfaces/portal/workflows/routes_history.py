@@ -186,7 +186,7 @@ async def _answer_version(
         version=version,
         authors=group_changes(version.changes, access.actor),
         currency=find_currency(access, version),
-        newest=find_newest(workflow),
+        newest=get_newest_revision(workflow),
         is_conflict=is_conflict,
     )
     return site.answer_at(visit, access, page, 409 if is_conflict else 200)
@@ -226,7 +226,7 @@ async def download(site: PortalSite, visit: PortalRequest, access: MerchantAcces
     return render_file(workflow, version, form, _TYPES[form])
 
 
-def find_newest(workflow: LookedAtWorkflow) -> UUID | None:
+def get_newest_revision(workflow: LookedAtWorkflow) -> UUID | None:
     """The id of the draft, or without one of the current version."""
     return workflow.draft_id or workflow.version_id
 
@@ -280,7 +280,7 @@ async def _answer(
     page = WorkflowFilePage(
         workflow=workflow,
         text=read.text if read else render_text(look.definition),
-        newest=find_newest(workflow),
+        newest=get_newest_revision(workflow),
         is_looked=given is not None,
         is_conflict=is_conflict,
         unreadable=read.unreadable if read else "",

@@ -27,7 +27,7 @@ from dunwell.operations.explanation.deliveries.store import (
 )
 from dunwell.platform.database.database import Connection
 
-LOOKED_BACK = timedelta(days=7)
+LONGEST_LIMIT_PERIOD = timedelta(days=7)
 _NOTHING = ArrivalFigures(0, 0, 0)
 # What is counted no further.
 MOST_WAITING, MOST_SENT = 1_001, 10_001
@@ -73,7 +73,7 @@ async def read_lines(tx: Connection, actor: Actor, now: datetime) -> LinesView:
     installation = (await load_installation(tx)).installation
     lines: Mapping[str, Line] = installation.delivery_providers or {}
     failing = (installation.alerts or Alarms()).failing
-    looked = LookedAtContacts(list(lines), now - LOOKED_BACK, MOST_SENT)
+    looked = LookedAtContacts(list(lines), now - LONGEST_LIMIT_PERIOD, MOST_SENT)
     backlogs = await load_backlogs(tx, looked.lines, now, MOST_WAITING)
     sent = await load_sent(tx, looked)
     deliveries = await load_deliveries(tx, looked, _MOST_DELIVERIES)

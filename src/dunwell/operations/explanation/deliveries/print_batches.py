@@ -25,14 +25,14 @@ from dunwell.operations.explanation.deliveries.store import (
     load_waiting,
 )
 from dunwell.platform.database.database import Connection
-from dunwell.platform.database.listed_table import CursorForm
+from dunwell.platform.database.listed_table import CursorFormat
 from dunwell.platform.errors import NotFound
 
 # What is counted no further.
 MOST_WAITING = 1_001
 _MOST_FILES = 20
-_BATCH_CURSORS = CursorForm("letter batches", owner=(), place=(UUID,))
-_LETTER_CURSORS = CursorForm("letters", owner=(), place=(UUID, int))
+_BATCH_CURSORS = CursorFormat("letter batches", owner=(), place=(UUID,))
+_LETTER_CURSORS = CursorFormat("letters", owner=(), place=(UUID, int))
 _NEWEST = UUID(int=(1 << 128) - 1)
 _FIRST = (UUID(int=0), 0)
 

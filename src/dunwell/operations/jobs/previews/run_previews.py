@@ -32,7 +32,7 @@ async def run_previews(resources: Resources) -> int:
         given_up=_GIVEN_UP,
         right_lost=_RIGHT_LOST,
         refused=_CHANGED,
-        beat_seconds=_BEAT_SECONDS,
+        heartbeat_seconds=_BEAT_SECONDS,
     )
     return await run_due_job(resources, kind)
 

@@ -152,7 +152,7 @@ async def find_known(connection: Connection, batch_ids: Collection[UUID]) -> set
     return {row["batch_id"] for row in await connection.fetch(_FIND_KNOWN, list(batch_ids))}
 
 
-async def find_newest(connection: Connection, line: str, before: datetime) -> UUID | None:
+async def get_newest_revision(connection: Connection, line: str, before: datetime) -> UUID | None:
     """The last batch that was released before, and that this database knew by itself."""
     newest: UUID | None = await connection.fetchval(_FIND_NEWEST, line, before)
     return newest

@@ -20,7 +20,7 @@ from dunwell.contact.sending.batches.after_restore.store import (
     find_asked,
     find_doubted,
     find_known,
-    find_newest,
+    get_newest_revision,
     load_loss,
     mark_gone,
     mark_released_before,
@@ -80,7 +80,7 @@ async def _take_over(resources: Resources, line: LetterLine, loss: Loss) -> bool
     }
     async with resources.database.connection() as connection:
         unknown = copies.keys() - await find_known(connection, copies.keys())
-        newest = await find_newest(connection, line.name, loss.resumed_at)
+        newest = await get_newest_revision(connection, line.name, loss.resumed_at)
     tells_all = newest in copies
     for batch_id in sorted(unknown):
         tells_all &= await _take_over_batch(resources, line, batch_id, copies[batch_id])
