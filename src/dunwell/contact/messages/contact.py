@@ -1,4 +1,5 @@
-"""A contact on its way out: what is known of it when it is leased, and what is made of it. Pure."""
+"""A contact that is being sent: the facts loaded with its lease, and the message rendered from
+them. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -12,7 +13,7 @@ from dunwell.core.claims.fields import DebtorName
 
 @dataclass(frozen=True, slots=True)
 class LeasedContact:
-    """A contact under lease: its key, and what its step and its claim need to go on."""
+    """A leased contact: its key, and what its step and its claim need afterwards."""
 
     communication_id: UUID
     claim_id: int
@@ -20,7 +21,7 @@ class LeasedContact:
     step_id: int
     place: int
     channel: Channel
-    # Tries before this one.
+    # Attempts before this one.
     tries: int
     process_key: tuple[UUID, int]
     reference_number: str
@@ -28,42 +29,42 @@ class LeasedContact:
     email: str | None
     mobile_number: str | None
     address: dict[str, Any] | None
-    # Its attachment was missing, and its time to wait is over.
+    # True if the attachment was missing and the waiting time is over.
     has_waited: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedContact:
-    """A contact to be rendered, with its claim's facts as of `claim_version`."""
+    """A contact to be rendered, with the facts of its claim as of `claim_version`."""
 
     contact: LeasedContact
     claim_version: int
     language: str | None
     claim: MessageClaim
     debtor: DebtorName
-    # Since when nothing but the service has kept it from being sent.
+    # Since when only the service itself has delayed the contact.
     ready_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What is kept of a message: everything but the link's token and the code, which are masked."""
+    """The stored content of a message. The link token and the codes are masked."""
 
     recipient: str
     language: str
     subject: str | None
     body_text: str
     body_html: str | None
-    # Where a letter's PDF is kept.
+    # The storage key of a letter's PDF.
     document_key: str | None = None
-    # The claim's attachments that go along, in order.
+    # The claim's attachments that are sent with the message, in order.
     attachment_ids: tuple[UUID, ...] = ()
-    # Of the secret key: what token, code and digests were made with; none: the one in use.
+    # The version of the secret key for token, code and digests; None for the current one.
     key_version: int | None = None
 
     @property
     def parts(self) -> tuple[str | None, ...]:
-        """What the ledger's digest of the content covers."""
+        """Return the parts that the ledger's content digest covers."""
         return (
             self.language, self.subject, self.body_text, self.body_html, self.document_key,
             *map(str, self.attachment_ids),
@@ -75,12 +76,12 @@ class RenderedContact:
     planned: PlannedContact
     version_id: UUID
     content: Content
-    # Hash of the link's token, if the content bears one.
+    # The hash of the link token, if the content has a link.
     link_hash: bytes | None
-    # Digest of the code, if the content bears it.
+    # The digest of the code, if the content has one.
     code_digest: bytes | None = None
-    # Digest of the code it can be checked by, the same.
+    # The digest of the check code, if the content has one.
     check_digest: bytes | None = None
-    # A letter's: the sheet to be printed, with link and code, then what was printed.
+    # For a letter: the sheet to be printed, with link and code, and the printed PDF.
     sheet: bytes | None = None
     pdf: bytes | None = None

@@ -1,10 +1,10 @@
-"""Whom a contact goes to, as keyed digests: neither guards nor suppressions keep an address.
+"""The keyed digests of debtors and addresses. Guards and suppressions store digests only, no
+addresses.
 
-One person is written in many ways; what differs by case, outer blanks or Unicode form alone is one
-identity. Digests of one merchant never equal another's, but for
-`digest_recipient`. Of several versions of the secret key a new row bears the digest under the one
-in use, and whoever looks for a row asks with all of them; but guards are raised under all, so that
-no two processes count apart.
+Spellings that differ only in case, surrounding spaces or Unicode form are one identity. Except for
+`digest_recipient`, digests differ between merchants. After a rotation of the secret key, new rows
+use the digest of the current version and lookups use those of all versions. Guards are stored under
+all versions, so that workers with different keys count together.
 """
 
 import re
@@ -18,7 +18,7 @@ from dunwell.platform.crypto import KeyRing
 
 _PERSON, _ADDRESS = "guard.identity", "suppression.address"
 _RECIPIENT = "notice.recipient"
-# Enough that no two ever meet; guards are looked up and written with every contact.
+# Long enough to exclude collisions; short because guards are read and written with every contact.
 _DIGEST_BYTES = 16
 _NO_DIGIT = re.compile(r"[^0-9]+")
 _NO_WORD = re.compile(r"[\W_]+")
@@ -26,7 +26,7 @@ _NO_WORD = re.compile(r"[\W_]+")
 
 @dataclass(frozen=True, slots=True)
 class DebtorPerson:
-    """What is known of who is behind a claim."""
+    """The identifying data of a claim's debtor."""
 
     claim_id: int
     email: str | None
@@ -35,7 +35,8 @@ class DebtorPerson:
 
 
 def identify(keys: KeyRing, merchant_id: int, person: DebtorPerson) -> tuple[bytes, ...]:
-    """One or more. Somebody of whom nothing is known but a postal address is known by the claim."""
+    """Return the digests of the person's identities, at least one. A person with only a postal
+    address is identified by the claim."""
     found = list(_find_identities(person)) or [("CLAIM", str(person.claim_id))]
     return tuple(
         digest
@@ -47,20 +48,20 @@ def identify(keys: KeyRing, merchant_id: int, person: DebtorPerson) -> tuple[byt
 def digest_address(
     keys: KeyRing, merchant_id: int, channel: Channel, address: str
 ) -> tuple[bytes, ...]:
-    """What suppressions know an address by; the first is a new row's."""
+    """Return the digests of an address for the suppression list; the first is used for new rows."""
     return _digest(
         keys, _ADDRESS, f"{merchant_id}\n{channel}\n{normalize_address(channel, address)}"
     )
 
 
 def digest_recipient(keys: KeyRing, channel: Channel, address: str) -> tuple[bytes, ...]:
-    """What the whole installation knows an address by, to count what is asked for there; the first
-    is a new row's."""
+    """Return the digests of an address for limits across the installation; the first is used for
+    new rows."""
     return _digest(keys, _RECIPIENT, f"{channel}\n{normalize_address(channel, address)}")
 
 
 def normalize_address(channel: Channel, address: str) -> str:
-    """Equal for two ways of writing one address."""
+    """Return a normal form that is equal for different spellings of one address."""
     folded = _fold(address)
     if channel == "EMAIL":
         return folded
@@ -70,13 +71,14 @@ def normalize_address(channel: Channel, address: str) -> str:
 
 
 def render_postal_address(address: Mapping[str, Any]) -> str:
-    """On one line, as it is suppressed: street, second line, postal code and city; no name."""
+    """Return the address on one line for the suppression list: street, address line 2, postal code
+    and city, without a name."""
     town = " ".join(filter(None, (address.get("postal_code"), address.get("city"))))
     return ", ".join(filter(None, (address.get("street"), address.get("address_line2"), town)))
 
 
 def mask_address(channel: Channel, address: str) -> str:
-    """Enough for somebody who knows the address to know it again."""
+    """Mask an address so that someone who knows it can recognise it."""
     address = address.strip()
     if channel == "EMAIL":
         name, _, domain = address.rpartition("@")
@@ -101,7 +103,7 @@ def _digest(keys: KeyRing, purpose: str, text: str) -> tuple[bytes, ...]:
 
 
 def _fold(text: str) -> str:
-    # Most are ASCII, which has one form alone.
+    # Most texts are ASCII, which is already normalized.
     form = text if text.isascii() else unicodedata.normalize("NFKC", text)
     return form.strip().casefold()
 

@@ -1,6 +1,5 @@
-"""The suppression list: addresses that are no longer contacted, and debtors who are reported to
-have died.
-"""
+"""The suppression list: addresses that are no longer contacted, and debtors who are reported
+dead."""
 
 import re
 from collections.abc import Collection, Sequence
@@ -30,13 +29,13 @@ from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.texts import is_email_address
 
 SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR", "WRONG_PERSON"]
-# Why an address is contacted again.
+# Why an address was removed from the list.
 LiftReason = Literal["ADDRESS_WORKS", "DEBTOR_AGREED", "BY_MISTAKE", "OTHER"]
-# What the dispatcher answers for a contact whose address was suppressed after it was planned.
+# The failure of a contact whose address was suppressed after planning.
 SUPPRESSED = "suppressed"
 
 _NUMBER = re.compile(r"\+[1-9][0-9]{5,14}")
-# A street, a comma, a town.
+# A street, a comma and a city.
 _POSTAL = re.compile(r"[^,]*\w[^,]*,.*\w.*")
 _CHANNELS = ", ".join(f"'{channel}'" for channel in get_args(Channel))
 
@@ -56,7 +55,7 @@ DELETE FROM suppressions
 WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($3::bytea[])
 RETURNING channel
 """
-# By primary key; only the one that was looked at, not one that was made since.
+# Uses the primary key. Deletes the entry that was shown, not one that was created since.
 _DELETE_LISTED = """
 DELETE FROM suppressions
 WHERE merchant_id = $1 AND channel = $2 AND address_digest = $3 AND created_at = $4
@@ -68,7 +67,7 @@ FROM suppressions
 WHERE merchant_id = $1
 ORDER BY created_at, channel, address_digest
 """
-# By primary key, for which every channel is named.
+# Uses the primary key, therefore every channel is named.
 _LOAD_LISTED = compose(
     """
 SELECT address_digest, channel, masked_address, reason, created_at, actor_kind, actor_id
@@ -77,8 +76,8 @@ WHERE merchant_id = $1 AND channel IN ({channels}) AND address_digest = ANY($2::
 """,
     channels=_CHANNELS,
 )
-# By primary key, for which every channel is named. A debtor's page nests it: $2 are the digests its
-# session knows.
+# Uses the primary key, therefore every channel is named. A debtor's page nests this statement; $2
+# are the digests known to its session.
 LOAD_KNOWN = compose(
     """
 SELECT $2 AS known,
@@ -89,7 +88,7 @@ SELECT $2 AS known,
 """,
     channels=_CHANNELS,
 )
-# By primary key.
+# Uses the primary key.
 _FIND = """
 SELECT s.merchant_id, s.channel, s.address_digest, s.reason
 FROM unnest($1::integer[], $2::text[], $3::bytea[]) AS a (merchant_id, channel, address_digest)
@@ -100,8 +99,8 @@ JOIN suppressions s
 
 
 class KnownSuppressions(msgspec.Struct, frozen=True, gc=False):
-    """`LOAD_KNOWN`: the digests asked for, and why some are suppressed, as PostgreSQL writes
-    them."""
+    """The result of `LOAD_KNOWN`: the digests that were looked up, and the reasons of those that
+    are suppressed. Digests are in PostgreSQL's notation."""
 
     known: list[str]
     found: dict[str, SuppressionReason]
@@ -120,20 +119,21 @@ class SuppressionEntry:
     masked_address: str
     reason: SuppressionReason
     created_at: datetime
-    # Who: the kind, and the id where there is one.
+    # Who suppressed the address: the kind of actor, and its id if it has one.
     actor_kind: str
     actor_id: str | None
-    # What the list knows it by.
+    # The digest of the address.
     digest: bytes = field(default=b"", repr=False)
 
 
 async def suppress(
     work: Work, keys: KeyRing, channel: Channel, address: str, reason: SuppressionReason
 ) -> bool:
-    """A letter's address is "street, postal code and city", without a name.
+    """Suppress an address: planned contacts are not sent to it. Return False if it was already
+    suppressed.
 
-    Whatever is planned for the address is not sent there. False: it was suppressed already.
-    Raises ValidationError.
+    The address of a letter has the form "street, postal code and city", without a name. Raises
+    ValidationError.
     """
     work.need(Right.CONTACT_SETTINGS)
     check_address(channel, address)
@@ -153,7 +153,8 @@ async def suppress(
 
 
 async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address: str) -> None:
-    """The address may be contacted again. Raises ValidationError, NotFound."""
+    """Remove an address from the list. Raises ValidationError; NotFound if it is not on the
+    list."""
     work.need(Right.CONTACT_SETTINGS)
     check_address(channel, address)
     digests = digest_address(keys, work.merchant_id, channel, address)
@@ -166,8 +167,10 @@ async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address:
 async def lift_listed(
     work: Work, channel: Channel, digest: bytes, *, since: datetime, reason: LiftReason
 ) -> None:
-    """As lift_suppression, of one that stands in the list, whose whole address nobody need know.
-    since: its created_at as it was looked at. Raises NotFound when it is not there any more."""
+    """Remove an entry of the list by its digest, because only the masked address is shown.
+
+    since: the `created_at` of the entry that was shown. Raises NotFound if that entry is gone.
+    """
     work.need(Right.CONTACT_SETTINGS)
     row = await work.tx.fetchrow(_DELETE_LISTED, work.merchant_id, channel, digest, since)
     if row is None:
@@ -181,14 +184,14 @@ async def lift_listed(
 
 
 async def load_suppressions(tx: Connection, merchant_id: int) -> list[SuppressionEntry]:
-    """All of a merchant's, the oldest first."""
+    """List all entries of a merchant, the oldest first."""
     return [SuppressionEntry(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
 
 
 async def load_listed(
     tx: Connection, merchant_id: int, digests: Sequence[bytes]
 ) -> dict[bytes, SuppressionEntry]:
-    """By digest."""
+    """Load entries by digest."""
     rows = await tx.fetch(_LOAD_LISTED, merchant_id, list(digests))
     return {digest: replace(SuppressionEntry(*values), digest=digest) for digest, *values in rows}
 
@@ -199,7 +202,7 @@ async def load_suppressed(
     merchant_id: int,
     addresses: Collection[tuple[Channel, str]],
 ) -> set[tuple[Channel, str]]:
-    """Those of the addresses that are suppressed, as they were given."""
+    """Return the addresses that are suppressed."""
     return set(await load_reasons(tx, keys, merchant_id, addresses))
 
 
@@ -209,7 +212,7 @@ async def load_reasons(
     merchant_id: int,
     addresses: Collection[tuple[Channel, str]],
 ) -> dict[tuple[Channel, str], SuppressionReason]:
-    """The same, and why each is suppressed."""
+    """Return the suppressed addresses with the reason of each."""
     asked = [(merchant_id, *each) for each in addresses]
     found = await load_reasons_of_many(tx, keys, asked)
     return {(channel, address): reason for (_, channel, address), reason in found.items()}
@@ -218,7 +221,7 @@ async def load_reasons(
 async def load_reasons_of_many(
     tx: Connection, keys: KeyRing, addresses: Collection[tuple[int, Channel, str]]
 ) -> dict[tuple[int, Channel, str], SuppressionReason]:
-    """The same of several merchants, each with its own address."""
+    """Return the suppressed addresses of several merchants with the reason of each."""
     if not addresses:
         return {}
     digests = {each: digest_address(keys, *each) for each in addresses}
@@ -251,32 +254,32 @@ def _write_digest(digest: bytes) -> str:
     return f"\\x{digest.hex()}"
 
 
-# By primary key.
+# Uses the primary key.
 _LOAD_PERSONS = """
 SELECT d.merchant_id, d.claim_id, d.email, d.mobile_number, d.customer_number
 FROM unnest($1::integer[], $2::bigint[]) AS asked (merchant_id, claim_id)
 JOIN debtors d ON d.merchant_id = asked.merchant_id AND d.claim_id = asked.claim_id
 """
-# Rides on disputes_stopped.
+# Uses disputes_stopped.
 _FIND_STOPPED = """
 SELECT DISTINCT unnest(stopped_identities) AS identity
 FROM disputes
 WHERE released_at IS NULL AND stopped_identities IS NOT NULL
     AND stopped_identities && $1::bytea[]
 """
-# A claim of a merchant.
+# A merchant's id and the id of its claim.
 ClaimKey = tuple[int, int]
 
 
 async def load_person(tx: Connection, merchant_id: int, claim_id: int) -> DebtorPerson:
-    """The debtor of a claim that exists."""
+    """Load the identifying data of the debtor of an existing claim."""
     return (await _load_persons(tx, [(merchant_id, claim_id)]))[merchant_id, claim_id]
 
 
 async def find_stopped_claims(
     tx: Connection, keys: KeyRing, claims: Collection[ClaimKey]
 ) -> set[ClaimKey]:
-    """Those whose debtor must not be contacted."""
+    """Return the claims whose debtor must not be contacted."""
     if not claims:
         return set()
     persons = await _load_persons(tx, claims)
@@ -286,7 +289,7 @@ async def find_stopped_claims(
 async def find_stopped(
     tx: Connection, keys: KeyRing, persons: dict[ClaimKey, DebtorPerson]
 ) -> set[ClaimKey]:
-    """The claims of those persons who must not be contacted."""
+    """Return the claims of the persons who must not be contacted."""
     known = {key: set(identify(keys, key[0], person)) for key, person in persons.items()}
     asked = sorted({digest for each in known.values() for digest in each})
     stopped = {row["identity"] for row in await tx.fetch(_FIND_STOPPED, asked)}
@@ -307,7 +310,8 @@ async def _load_persons(
 
 @dataclass(frozen=True, slots=True)
 class SuppressionFilter:
-    """All that is given must hold. Suppressed since, inclusive, and until, exclusive."""
+    """Filters for entries; all that are given apply. `since` and `until` limit `created_at`;
+    `until` is exclusive."""
 
     channel: Channel | None = None
     reason: SuppressionReason | None = None
@@ -315,7 +319,7 @@ class SuppressionFilter:
     until: datetime | None = None
 
 
-# The digest differs by channel too.
+# The digest also depends on the channel.
 SUPPRESSIONS: ListedTable[SuppressionFilter, bytes, SuppressionEntry] = ListedTable(
     name="suppressions",
     table="suppressions",
@@ -334,7 +338,8 @@ async def list_suppressions(
     work: Work, *, limit: int, cursor: str | None = None,
     wanted: SuppressionFilter = ALL_SUPPRESSIONS, oldest_first: bool = False,
 ) -> ListPage[SuppressionEntry]:  # fmt: skip
-    """Raises ValidationError for a bad cursor."""
+    """List the suppressed addresses, the newest first. Raises ValidationError for an invalid
+    cursor."""
     work.need(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), SUPPRESSIONS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first

@@ -1,6 +1,5 @@
-"""Communications as they are shown: what was sent to a debtor, when, where, and what became of it
-(CONTRACT 5), and an example. Pure.
-"""
+"""The communications of the API: what was sent to a debtor, when, where and with which outcome.
+Pure."""
 
 from typing import Annotated, Literal
 
@@ -15,7 +14,7 @@ CommunicationState = Literal[
 
 
 class CommunicationStep(Wire, frozen=True):
-    """The action step that contacts by it."""
+    """The action step that planned the communication."""
 
     id: int
     name: Annotated[
@@ -24,7 +23,7 @@ class CommunicationStep(Wire, frozen=True):
 
 
 class SentAttachment(Wire, frozen=True):
-    """A file that went along."""
+    """A file sent with a communication."""
 
     id: Uuid
     friendly_name: Annotated[
@@ -33,10 +32,10 @@ class SentAttachment(Wire, frozen=True):
 
 
 class Communication(Wire, frozen=True):
-    """A communication, with its content as it was sent.
+    """A communication with its content as it was sent.
 
-    The link's secret part and a letter's code are masked in `text` and `html`. A letter's printed
-    sheet is not served, for it bears both; `text` is what stands on it.
+    The token of the link and the code of a letter are masked in `text` and `html`. The printed
+    sheet of a letter is not available, because it shows both; `text` has its content.
     """
 
     reference: Annotated[Uuid, Meta(description="The ESCALATED event's communication.reference.")]
@@ -131,7 +130,7 @@ EXAMPLE = Communication(
         "Register: Amtsgericht Hamburg, HRB 112233\n\nIs this message real? Check it at"
         " claims.example.com/real with the code _chk_code and the amount.\n"
     ),
-    # Cut short.
+    # Shortened.
     html='<!DOCTYPE html>\n<html lang="en" dir="ltr">...</html>',
     attachments=[],
 )

@@ -1,6 +1,5 @@
-"""Lists of communications, the newest planned first: all of a merchant's, and those of one claim;
-and a single one.
-"""
+"""List the communications of a merchant or of one claim, the newest planned first, and get a single
+one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,7 +40,8 @@ Shown = TypeVar("Shown", bound=Communication)
 
 @dataclass(frozen=True, slots=True)
 class CommunicationFilter:
-    """All that is given must hold. Planned since, inclusive, and until, exclusive."""
+    """Filters for communications; all that are given apply. `since` and `until` limit the planning
+    time; `until` is exclusive."""
 
     state: CommunicationState | None = None
     channel: Channel | None = None
@@ -80,7 +80,7 @@ COMMUNICATIONS: ListedTable[CommunicationFilter, UUID, FoundCommunication] = Lis
     filters={"state": "l.state = {}", "channel": "l.channel = {}", "step_id": "l.step_id = {}"},
     load=load_found_communications,
 )
-# A claim has few: they are found by its key, and sorted.
+# A claim has few communications: they are found by its key and sorted.
 _OF_CLAIM: ListedTable[NoFilter, UUID, Communication] = ListedTable(
     name="claim communications",
     table="communications",
@@ -99,7 +99,7 @@ async def list_communications(
     work: Work, *, limit: int, cursor: str | None = None, wanted: CommunicationFilter = NO_FILTER,
     oldest_first: bool = False,
 ) -> ListPage[FoundCommunication]:  # fmt: skip
-    """Raises ValidationError for a bad cursor."""
+    """Raises ValidationError for an invalid cursor."""
     work.need(Right.READ_CLAIMS)
     page = await list_page(
         work.scope(), COMMUNICATIONS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
@@ -110,7 +110,7 @@ async def list_communications(
 async def list_claim_communications(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[Communication]:
-    """Raises NotFound, and ValidationError for a bad cursor."""
+    """Raises NotFound; ValidationError for an invalid cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if not await has_claim(work.tx, work.merchant_id, claim_id):
@@ -121,7 +121,7 @@ async def list_claim_communications(
 
 
 async def get_communication(work: Work, reference: UUID) -> Communication:
-    """The one that an ESCALATED event names. Raises NotFound."""
+    """Return the communication that an ESCALATED event names. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     found = await load_communication(work.tx, work.merchant_id, reference)
     if found is None:
@@ -130,5 +130,5 @@ async def get_communication(work: Work, reference: UUID) -> Communication:
 
 
 def _hide_version(merchant: Merchant, found: Shown) -> Shown:
-    """A merchant that is not switched to workflows knows scenarios, which have no versions."""
+    """Remove the version for merchants that use scenarios, which have none."""
     return found if merchant.switched_to_workflows else replace(found, version=None)

@@ -1,6 +1,6 @@
-"""The SQL of communications as their merchant reads them: rows in, values out.
+"""The SQL of communications for merchants. Contains no rules.
 
-The content was stored with the link's token and the code masked; nothing here could show them.
+The stored content has masks in place of the link token and the codes, so neither can be shown.
 """
 
 from collections.abc import Sequence
@@ -20,8 +20,8 @@ from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 from dunwell.platform.text.wire import write_instant
 
-# A contact not handed over has no version yet: its step's name is that of the newest minor of the
-# claim's process, if it still runs that one.
+# A contact that was not handed over has no version yet. Its step's name is that of the newest minor
+# version of the claim's workflow, if the claim still runs it.
 _READ = """
 SELECT m.communication_id, m.claim_id, m.channel, m.state, m.held_by, m.step_id, m.version_id,
     m.planned_at, m.not_before, m.handed_over_at, m.settled_at, m.failure,
@@ -62,7 +62,7 @@ LEFT JOIN LATERAL (
 ) a ON true
 {rest}
 """
-# By primary keys, as the next.
+# Uses primary keys, as does the next statement.
 _LOAD_FOUND = compose(
     _READ,
     found="communications",
@@ -73,7 +73,7 @@ _FIND = compose(
 )
 
 
-# Rides on communications_failed_settled.
+# Uses communications_failed_settled.
 _COUNT_FAILED = """
 SELECT count(*) AS number, min(settled_at) AS oldest_at
 FROM (
@@ -88,7 +88,7 @@ FROM (
 async def load_communications(
     tx: Connection, merchant_id: int, communication_ids: Sequence[UUID]
 ) -> dict[UUID, Communication]:
-    """By id."""
+    """Load communications by id."""
     rows = await tx.fetch(_LOAD_FOUND, merchant_id, list(communication_ids))
     return {row["communication_id"]: _read(row) for row in rows}
 
@@ -103,7 +103,7 @@ async def load_communication(
 async def load_found_communications(
     tx: Connection, merchant_id: int, communication_ids: Sequence[UUID]
 ) -> dict[UUID, FoundCommunication]:
-    """By id, each with its claim's reference."""
+    """Load communications by id, each with the reference number of its claim."""
     rows = await tx.fetch(_LOAD_FOUND, merchant_id, list(communication_ids))
     return {
         row["communication_id"]: FoundCommunication(
@@ -144,7 +144,8 @@ def _read(row: Row) -> Communication:
 async def count_failed(
     tx: Connection, merchant_id: int, since: datetime, most: int
 ) -> tuple[int, datetime | None]:
-    """Communications that failed since then, at most so many, and when the first of them did."""
+    """Count communications that failed since an instant, up to a limit, and return the time of the
+    first failure."""
     row = await tx.fetchrow(_COUNT_FAILED, merchant_id, since, most)
     assert row is not None
     return row["number"], row["oldest_at"]

@@ -1,4 +1,4 @@
-"""Contacts whose delivery is unknown, which the operator resolves, and any single contact."""
+"""Contacts for operators: the list of unknown outcomes, and any single contact."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import NotFound
 
-# Before all ids.
+# The id before all others.
 FIRST = UUID(int=0)
 
 
@@ -28,7 +28,7 @@ JOIN claims c ON c.merchant_id = $1 AND c.claim_id = m.claim_id
 LEFT JOIN communication_contents t
     ON t.merchant_id = $1 AND t.communication_id = m.communication_id
 """
-# Rides on communications_unknown.
+# Uses communications_unknown.
 _LIST = compose(
     """
 SELECT {columns} {joined}
@@ -41,7 +41,7 @@ LIMIT $3
 )
 
 
-# By primary keys.
+# Uses primary keys.
 _FIND = compose(
     """
 SELECT {columns} {joined}
@@ -66,16 +66,19 @@ class ContactView:
     handed_over_at: datetime | None
     settled_at: datetime | None
     failure: str | None
-    # What keeps a planned contact back.
+    # The reason that holds a planned contact back.
     held_by: str | None
-    # None: nothing was rendered yet, or it was erased.
+    # None if nothing was rendered yet or the content was erased.
     masked_recipient: str | None
 
 
 async def list_unknown(
     tx: Connection, merchant_id: int, after: UUID, limit: int
 ) -> Sequence[ContactView]:
-    """A page of them, the oldest planned first; `after`: the last of the page before, or FIRST."""
+    """List contacts of unknown outcome, the oldest planned first.
+
+    after: the last id of the previous page, or FIRST.
+    """
     return [_read(row) for row in await tx.fetch(_LIST, merchant_id, after, limit)]
 
 
@@ -95,7 +98,8 @@ def _read(row: Row) -> ContactView:
 
 
 def mask_recipient(channel: Channel, recipient: str) -> str:
-    """Of a letter's address the town remains, on its last line or before the country's."""
+    """Mask a recipient. A postal address is reduced to its city, which is on the last line or, if
+    the country is named, on the line before."""
     if channel != "LETTER":
         return mask_address(channel, recipient)
     lines = recipient.split("\n")

@@ -1,9 +1,10 @@
-"""How often a person is contacted at most, over all claims of a merchant (CONTRACT 13).
+"""How often a person may be contacted, over all claims of a merchant.
 
-A person is known by several identities: an e-mail address, a number, a customer number. Each has
-the days it was contacted on, in the merchant's zone. A contact passes when every one of its
-identities has room on that day and in each seven days around it; then the day counts for them all.
-What is held back is told the first day on which there is room again. Pure.
+A person is known by several identities: an e-mail address, a phone number, a customer number. Each
+identity stores the days on which it was contacted, in the merchant's time zone. A contact is
+allowed if each of the person's identities has room on that day and in every period of seven days
+around it; the day is then added to all of them. A contact that is held back gets the first day with
+room. Pure.
 """
 
 from collections import Counter
@@ -17,26 +18,27 @@ from dunwell.accounts.merchants.configuration import Guards
 
 _ONE_DAY = timedelta(days=1)
 _WEEK = timedelta(days=7)
-# One day more than the week: a clock set back over midnight still finds the days it needs.
+# One day more than a week, so that the days are complete even if the clock is set back past
+# midnight.
 _KEPT = timedelta(days=8)
 
 Days = Sequence[date]
 
 
 class HeldBy(StrEnum):
-    """What keeps a planned contact back."""
+    """The reason why a planned contact is held back."""
 
     GUARD_DAY = "GUARD_DAY"
     GUARD_WEEK = "GUARD_WEEK"
     QUIET_HOURS = "QUIET_HOURS"
     CONTACT_HOURS = "CONTACT_HOURS"
-    # Somebody has said that the person has died (`contact.messages.suppression`).
+    # The person is reported dead (see `contact.messages.suppression`).
     PERSON_DIED = "PERSON_DIED"
 
 
 @dataclass(frozen=True, slots=True)
 class KeptBack:
-    """A contact that is not sent before an instant; held by nothing when a fault is the reason."""
+    """A contact that is not sent before an instant. `held_by` is None if a fault is the reason."""
 
     not_before: datetime
     held_by: HeldBy | None = None
@@ -51,19 +53,19 @@ class Candidate:
 @dataclass(frozen=True, slots=True)
 class GuardHold:
     held_by: HeldBy
-    # The first day on which there is room.
+    # The first day with room.
     until: date
 
 
 @dataclass(frozen=True, slots=True)
 class RaisedGuard:
-    """An identity's days with the new contacts', and the limits they keep."""
+    """The new contact days of an identity, and the limits that they respect."""
 
     identity: bytes
     days: tuple[date, ...]
     per_day: int
     per_week: int
-    # Nobody has known it before.
+    # True if the identity has no guard row yet.
     is_new: bool
 
 
@@ -71,22 +73,22 @@ class RaisedGuard:
 class GuardVerdict:
     passed: tuple[Candidate, ...]
     held: Mapping[UUID, GuardHold]
-    # In the order of the identities.
+    # Ordered by identity.
     raised: tuple[RaisedGuard, ...]
 
 
 def decide_contacts(
     candidates: Iterable[Candidate], contacted_on: Mapping[bytes, Days], guards: Guards, today: date
 ) -> GuardVerdict:
-    """Who may be contacted today, the first candidates first.
+    """Decide who may be contacted today; earlier candidates have priority.
 
-    `contacted_on` has the days of every identity that is known; others were never contacted.
+    contacted_on: the contact days of every identity that has a guard row.
     """
     days: dict[bytes, list[date]] = {}
     passed, waiting = [], []
     for each in candidates:
         known = [days.get(i) or contacted_on.get(i, ()) for i in each.identities]
-        # Most were not contacted of late.
+        # Most identities were not contacted recently.
         if any(known) and not all(has_room(one, guards, today) for one in known):
             waiting.append(each)
             continue
@@ -104,14 +106,14 @@ def decide_contacts(
 
 
 def has_room(days: Days, guards: Guards, day: date) -> bool:
-    """Whether one more contact on that day keeps both limits."""
+    """Return whether one more contact on that day respects both limits."""
     if not days:
         return True
     return _has_room_on(days, guards, day) and _has_room_around(days, guards, day)
 
 
 def find_first_day(identities: Sequence[Days], guards: Guards, after: date) -> date:
-    """The first day after the given one on which all identities have room."""
+    """Return the first day after the given one on which all identities have room."""
     day = after + _ONE_DAY
     while not all(has_room(days, guards, day) for days in identities):
         day += _ONE_DAY
@@ -119,7 +121,7 @@ def find_first_day(identities: Sequence[Days], guards: Guards, after: date) -> d
 
 
 def remove_contact_day(days: Days, day: date) -> list[date]:
-    """The days without one contact of that day; all of them if it is not there (any more)."""
+    """Return the days without one contact on `day`, or unchanged if there is none."""
     left = list(days)
     if day in left:
         left.remove(day)
@@ -131,8 +133,8 @@ def _has_room_on(days: Days, guards: Guards, day: date) -> bool:
 
 
 def _has_room_around(days: Days, guards: Guards, day: date) -> bool:
-    """In each seven days with that day in them. Later days there are when a clock was set back,
-    or another dispatcher is past midnight already."""
+    """Return whether every period of seven days that includes `day` has room. Later days occur if a
+    clock was set back or another worker is already past midnight."""
     ends = {day, *(other for other in days if day < other < day + _WEEK)}
     return all(
         sum(end - _WEEK < other <= end for other in days) < guards.max_contacts_per_week
@@ -141,15 +143,15 @@ def _has_room_around(days: Days, guards: Guards, day: date) -> bool:
 
 
 def _decide_hold(identities: Sequence[Days], guards: Guards, today: date) -> GuardHold:
-    """The week's guard is named when it would hold alone: it holds longer."""
+    """Name the weekly guard if it alone would hold the contact, because it holds longer."""
     has_week = all(_has_room_around(days, guards, today) for days in identities)
     held_by = HeldBy.GUARD_DAY if has_week else HeldBy.GUARD_WEEK
     return GuardHold(held_by, find_first_day(identities, guards, today))
 
 
 def _raise(identity: bytes, before: Days | None, days: Days, guards: Guards) -> RaisedGuard:
-    """Days too old to matter are dropped. Limits that were lowered meanwhile rule what is added,
-    not what was done before."""
+    """Return the new guard row without days that no longer matter. If a limit was lowered in the
+    meantime, the row keeps the limits that earlier contacts respected."""
     per_day, per_week = guards.max_contacts_per_day, guards.max_contacts_per_week
     if not before:
         return RaisedGuard(

@@ -1,7 +1,8 @@
-"""The SQL of guards: on which days a person was contacted, one row for each of their identities.
+"""The SQL of guards: one row for each identity of a person, with the days on which it was
+contacted.
 
-Guard rows are locked last, after claims and contacts, and in the order of their digests, so that
-nobody waits in a circle. Rows are never removed while contacts go out.
+Guard rows are locked last, after claims and contacts, and in the order of their digests, to avoid
+deadlocks. They are not deleted while contacts are being sent.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,8 +12,8 @@ from uuid import UUID
 from dunwell.contact.messages.guards.guards import Days, remove_contact_day
 from dunwell.platform.database.database import Connection
 
-# By primary key; joined, as = ANY would compare each row with each digest under a plan made while
-# the table was small. The days are those that were committed when the lock was had.
+# Uses the primary key. Joined, because `= ANY` with a plan made for a small table would compare
+# each row with each digest. The days are those committed when the lock was granted.
 _LOCK = """
 SELECT g.identity_digest, g.contacted_on
 FROM unnest($2::bytea[]) AS i (identity_digest)
@@ -20,19 +21,19 @@ JOIN contact_guards g ON g.merchant_id = $1 AND g.identity_digest = i.identity_d
 ORDER BY g.identity_digest
 FOR NO KEY UPDATE OF g
 """
-# By primary key; the rows are not locked.
+# Uses the primary key without locking.
 _LOAD = """
 SELECT identity_digest, contacted_on
 FROM contact_guards
 WHERE merchant_id = $1 AND identity_digest = ANY($2::bytea[])
 """
-# By primary key; the contacts are locked.
+# Uses the primary key; the contacts are locked.
 _LOAD_RAISED = """
 SELECT guarded_on, unnest(guarded_by) AS identity_digest
 FROM communications
 WHERE merchant_id = $1 AND communication_id = ANY($2::uuid[]) AND guarded_by IS NOT NULL
 """
-# By primary keys.
+# Uses primary keys.
 _GIVE_BACK = """
 WITH lowered AS (
     UPDATE contact_guards g
@@ -49,7 +50,7 @@ WHERE merchant_id = $1 AND communication_id = ANY($2::uuid[]) AND guarded_by IS 
 async def load_contacted(
     tx: Connection, merchant_id: int, identities: Iterable[bytes]
 ) -> dict[bytes, Sequence[date]]:
-    """The days of those that are known; nothing is locked."""
+    """Load the contact days of the identities that have guard rows. Locks nothing."""
     rows = await tx.fetch(_LOAD, merchant_id, sorted(set(identities)))
     return {row["identity_digest"]: row["contacted_on"] for row in rows}
 
@@ -57,7 +58,7 @@ async def load_contacted(
 async def lock_guards(
     tx: Connection, merchant_id: int, identities: Iterable[bytes]
 ) -> dict[bytes, Sequence[date]]:
-    """The days of those that are known."""
+    """Lock the guard rows of the identities and return their contact days."""
     rows = await tx.fetch(_LOCK, merchant_id, sorted(set(identities)))
     return {row["identity_digest"]: row["contacted_on"] for row in rows}
 
@@ -65,8 +66,8 @@ async def lock_guards(
 async def free_contact_days(
     tx: Connection, merchant_id: int, communication_ids: Sequence[UUID]
 ) -> None:
-    """Nobody was contacted by these after all; their day is free again. The contacts, and the
-    claims they belong to, must be locked. Twice is as good as once."""
+    """Free the days of contacts that reached nobody. The contacts and their claims must be locked.
+    Calling it twice has no further effect."""
     if not communication_ids:
         return
     raised = await tx.fetch(_LOAD_RAISED, merchant_id, communication_ids)
@@ -88,5 +89,5 @@ async def free_contact_days(
 
 
 def write_days(days: Days) -> str:
-    """As PostgreSQL writes an array: unnest would take an array of arrays apart."""
+    """Return a PostgreSQL array literal; unnest would flatten an array of arrays."""
     return "{" + ",".join(day.isoformat() for day in days) + "}"

@@ -1,4 +1,4 @@
-"""The keyed digests of the ledger of contacts and of its seals, and what a check of it can find."""
+"""The keyed digests of ledger entries and seals, and the findings of a verification."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from enum import StrEnum
 
 from dunwell.platform.crypto import KeyRing
 
-# What the first seal of a chain follows.
+# The digest before the first seal of a chain.
 BEGINNING = bytes(32)
 
 _RECIPIENT = "ledger.recipient"
@@ -17,7 +17,8 @@ _SEAL = "ledger.seal"
 
 @dataclass(frozen=True, slots=True)
 class SealParts:
-    """What a seal covers: its place in the chain, and the digests of its rows by their keys."""
+    """The data that a seal covers: its place in the chain and the digests of its rows, ordered by
+    key."""
 
     seal: int
     previous: bytes
@@ -35,14 +36,20 @@ def digest_recipient(
 def digest_content(
     keys: KeyRing, merchant_id: int, parts: Iterable[str | None], key_version: int | None = None
 ) -> bytes:
-    """`parts`: Content.parts, as stored: link token and code masked."""
+    """Return the digest of a message's content.
+
+    parts: `Content.parts`, with the link token and the codes masked.
+    """
     return keys.digest(_CONTENT, _spell_out([str(merchant_id), *parts]), key_version)
 
 
 def digest_row(
     keys: KeyRing, merchant_id: int, table: str, fields: str, key_version: int | None = None
 ) -> bytes:
-    """`fields`: every column of the row, its seal's number included, as one JSON text."""
+    """Return the digest of a row.
+
+    fields: every column of the row as one JSON text, including the number of its seal.
+    """
     return keys.digest(_ROW, _spell_out([str(merchant_id), table, fields]), key_version)
 
 
@@ -66,7 +73,7 @@ def _spell_out(parts: Iterable[str | None]) -> bytes:
     return b"".join(spelled)
 
 
-# Kept of one merchant; the rest are counted.
+# The findings that are listed for one merchant; further ones are only counted.
 MOST_FINDINGS = 1000
 
 
@@ -87,9 +94,9 @@ class LedgerFault(StrEnum):
 @dataclass(frozen=True, slots=True)
 class LedgerFinding:
     fault: LedgerFault
-    # In words: which row, contact or seal, and what is wrong with it.
+    # A sentence that names the row, contact or seal and the fault.
     message: str
-    # The seal it is about, if it is about one.
+    # The number of the seal, if the finding is about one.
     seal: int | None = None
 
 

@@ -1,7 +1,7 @@
-"""Seals the ledger of contacts and the audit log: each seal covers a batch of rows and the seal
-before it, with a digest that nobody can make without the installation's key. Run by a timer.
+"""Seal the ledger of contacts and the audit log. A seal covers a batch of rows and the previous
+seal; its digest needs the secret key of the installation. A timer runs this.
 
-A seal writes no audit row: it is the record of itself, and would have to be sealed in turn.
+Sealing writes no audit entry. A seal documents itself, and the entry would need a seal in turn.
 """
 
 import structlog
@@ -27,7 +27,8 @@ log = structlog.get_logger(__name__)
 
 
 async def seal_ledger(resources: Resources) -> int:
-    """One batch for each merchant with something to seal; how many of them have more."""
+    """Seal one batch for each merchant with unsealed rows. Return the number of merchants with more
+    rows left."""
     async with resources.database.connection() as connection:
         merchant_ids = await find_merchants_to_seal(connection)
     behind = 0
@@ -37,14 +38,14 @@ async def seal_ledger(resources: Resources) -> int:
         except Unavailable:
             raise
         except Exception as error:
-            # One merchant's fault must not keep the others' ledgers from being sealed.
+            # A fault of one merchant must not stop the sealing of the others.
             log.exception("cannot seal", merchant_id=merchant_id, error=type(error).__name__)
     return behind
 
 
 async def seal_batch(resources: Resources, merchant_id: int) -> int:
-    """Seal one batch of one merchant; how many rows of the fuller table it took, 0 when there was
-    nothing to seal or somebody else is at it."""
+    """Seal one batch of a merchant. Return the number of rows of the larger table, or 0 if there
+    was nothing to seal or another worker is sealing."""
     async with resources.database.transaction() as tx:
         if not await lock_sealing(tx, merchant_id):
             return 0

@@ -1,4 +1,4 @@
-"""The SQL of sealing the ledger and of checking it against contacts, streamed row by row."""
+"""The SQL for sealing the ledger and for comparing it with the contacts, streamed row by row."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
@@ -25,15 +25,14 @@ _FIELDS = {
         subject, details, before, after, origin)::text""",
 }
 _KEYS = {CONTACTS: "entry_id", AUDITS: "audit_id"}
-# What a person knows a row by.
+# The name of a row in findings.
 _NAMES = {
     CONTACTS: "'communication ' || communication_id || ', claim ' || claim_id || ', ' || outcome",
     AUDITS: "action || ' ' || subject",
 }
 
-# Rides on contact_ledger_unsealed and audit_log_unsealed.
-# From one merchant that has something unsealed to the next, so that the others are not looked at.
-# Rides on contact_ledger_unsealed and audit_log_unsealed.
+# Steps from one merchant with unsealed rows to the next and skips all others. Uses
+# contact_ledger_unsealed and audit_log_unsealed.
 _FIND_MERCHANTS = """
 WITH RECURSIVE contacts AS (
     SELECT min(merchant_id) AS merchant_id FROM contact_ledger WHERE seal IS NULL
@@ -55,12 +54,12 @@ UNION
 SELECT merchant_id FROM audits WHERE merchant_id IS NOT NULL
 ORDER BY merchant_id
 """
-# One sealer at a time for each merchant: a chain has one next link. What refers to the merchant may
-# be written meanwhile.
+# One worker at a time seals for a merchant, because a seal has only one successor. Rows that refer
+# to the merchant can be written meanwhile.
 _TAKE_TURN = """
 SELECT merchant_id FROM merchants WHERE merchant_id = $1 FOR NO KEY UPDATE SKIP LOCKED
 """
-# A statement of its own, after the lock: it must see the seal that was waited for.
+# A separate statement after the lock, so that it sees the seal that the lock waited for.
 _LOAD_HEAD = """
 SELECT seal, digest, key_version
 FROM ledger_seals
@@ -68,7 +67,7 @@ WHERE merchant_id = $1
 ORDER BY seal DESC
 LIMIT 1
 """
-# Ride on contact_ledger_unsealed and audit_log_unsealed.
+# Use contact_ledger_unsealed and audit_log_unsealed.
 _LOAD_UNSEALED = {
     table: compose(
         """
@@ -84,7 +83,7 @@ LIMIT $3
     )
     for table in _FIELDS
 }
-# By primary keys.
+# Uses primary keys.
 _SAVE_SEAL = """
 WITH contacts AS (
     UPDATE contact_ledger l
@@ -106,7 +105,7 @@ FROM ledger_seals
 WHERE merchant_id = $1
 ORDER BY seal
 """
-# Ride on contact_ledger_seal and audit_log_seal.
+# Use contact_ledger_seal and audit_log_seal.
 _LOAD_SEALED = {
     table: compose(
         """
@@ -123,7 +122,7 @@ ORDER BY seal, {key}
     )
     for table in _FIELDS
 }
-# Of a part of the chain. By primary key.
+# For a part of the chain. Uses the primary key.
 _LOAD_SEALS_OF = """
 SELECT seal, contacts, audits, digest, key_version
 FROM ledger_seals
@@ -158,18 +157,19 @@ SELECT (SELECT count(*) FROM contact_ledger WHERE merchant_id = $1 AND seal IS N
      + (SELECT count(*) FROM audit_log WHERE merchant_id = $1 AND seal IS NULL)
 """
 _ROWS_AT_ONCE = 1000
-# A check may wait for a sort of millions of rows.
+# A verification may have to sort millions of rows.
 PATIENCE_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
 class SealHead:
-    """The newest seal of a chain; who keeps it elsewhere can tell whether the chain was cut."""
+    """The newest seal of a chain. A copy that is kept elsewhere proves that the chain was not
+    cut."""
 
     seal: int
     digest: bytes
-    # Of the secret key. Along a chain it never falls, so that nobody who has an old version alone
-    # can go on with the chain, or make anew what stands before a seal by a newer one.
+    # The version of the secret key. It never decreases along a chain. An attacker who has only an
+    # old version can therefore neither extend the chain nor replace rows before a newer seal.
     key_version: int = field(default=1, compare=False)
 
 
@@ -202,7 +202,7 @@ async def find_merchants_to_seal(tx: Connection) -> list[int]:
 
 
 async def lock_sealing(tx: Connection, merchant_id: int) -> bool:
-    """Whether this transaction may seal; another one may be at it."""
+    """Return whether this transaction may seal. Return False if another one is sealing."""
     return await tx.fetchrow(_TAKE_TURN, merchant_id) is not None
 
 
@@ -214,7 +214,7 @@ async def load_head(tx: Connection, merchant_id: int) -> SealHead | None:
 async def load_unsealed(
     tx: Connection, merchant_id: int, table: str, seal: int, limit: int
 ) -> list[Unsealed]:
-    """By key, spelled out as rows of the given seal."""
+    """Load unsealed rows ordered by key, as they read with the number of the given seal."""
     rows = await tx.fetch(_LOAD_UNSEALED[table], merchant_id, seal, limit)
     return [Unsealed(row["key"], row["fields"]) for row in rows]
 
@@ -228,7 +228,8 @@ async def save_seal(
     *,
     sealed_at: datetime,
 ) -> None:
-    """contacts and audits: keys with the rows' digests."""
+    """Save a seal and mark its rows. `contacts` and `audits` are the keys and digests of the
+    rows."""
     await tx.execute(
         _SAVE_SEAL, merchant_id, head.seal,
         [key for key, _ in contacts], [digest for _, digest in contacts],
@@ -238,13 +239,13 @@ async def save_seal(
 
 
 async def load_seals(tx: Connection, merchant_id: int) -> AsyncIterator[Seal]:
-    """In order, a few at a time; within a transaction."""
+    """Stream the seals in order, within a transaction."""
     async for row in tx.cursor(_LOAD_SEALS, merchant_id, prefetch=_ROWS_AT_ONCE):
         yield Seal(**row)
 
 
 async def load_sealed(tx: Connection, merchant_id: int, table: str) -> AsyncIterator[SealedRow]:
-    """By seal and key, a few at a time; within a transaction."""
+    """Stream the sealed rows ordered by seal and key, within a transaction."""
     rows = tx.cursor(
         _LOAD_SEALED[table], merchant_id, prefetch=_ROWS_AT_ONCE, timeout=PATIENCE_SECONDS
     )
@@ -260,7 +261,7 @@ async def count_unsealed(tx: Connection, merchant_id: int) -> int:
 async def load_seals_of(
     tx: Connection, merchant_id: int, first: int, last: int
 ) -> AsyncIterator[Seal]:
-    """As `load_seals`, of a part of the chain."""
+    """Stream the seals of a part of the chain."""
     async for row in tx.cursor(_LOAD_SEALS_OF, merchant_id, first, last, prefetch=_ROWS_AT_ONCE):
         yield Seal(**row)
 
@@ -268,7 +269,7 @@ async def load_seals_of(
 async def load_sealed_of(
     tx: Connection, merchant_id: int, table: str, first: int, last: int
 ) -> AsyncIterator[SealedRow]:
-    """As `load_sealed`, of a part of the chain."""
+    """Stream the sealed rows of a part of the chain."""
     statement = _LOAD_SEALED_OF[table]
     async for row in tx.cursor(statement, merchant_id, first, last, prefetch=_ROWS_AT_ONCE):
         yield SealedRow(**row)
@@ -277,15 +278,16 @@ async def load_sealed_of(
 async def measure_span(
     tx: Connection, merchant_id: int, first: int, last: int
 ) -> tuple[int, SealHead | None]:
-    """How many rows a part of the chain covers, and the seal it follows; none: it is not there."""
+    """Return the number of rows that a part of the chain covers, and the seal before it (None if it
+    does not exist)."""
     row = await tx.fetchrow(_MEASURE, merchant_id, first, last)
     assert row is not None
     head = None if row["seal"] is None else SealHead(row["seal"], row["digest"], row["key_version"])
     return row["rows"], head
 
 
-# A contact is accepted, refused and reported as failed once at most. Does not rely on the index
-# contact_ledger_once, which may be gone.
+# A contact is accepted, refused and reported as failed at most once each. Does not rely on the
+# unique index contact_ledger_once, which an attacker may have dropped.
 _TWICE = """
 SELECT claim_id, run, step_id, place, kind, count(*) AS rows,
        string_agg(DISTINCT communication_id::text, ', ') AS communications
@@ -296,8 +298,8 @@ GROUP BY claim_id, run, step_id, place, kind
 HAVING count(*) > 1
 ORDER BY claim_id, run, step_id, place
 """
-# What the ledger tells of each contact, beside the contact's state. A contact settled before there
-# was a ledger has no digest, and one refused before it was handed over has no row.
+# Compare the state in the ledger with the contact. A contact that was settled before the ledger
+# existed has no digest; a contact refused before its hand-over has no ledger entry.
 _CONTRADICTIONS = """
 WITH told AS (
     SELECT communication_id,
@@ -358,7 +360,7 @@ class ToldTwice(msgspec.Struct, frozen=True, gc=False):
     place: int
     kind: str
     rows: int
-    # Their ids, with commas.
+    # The ids, separated by commas.
     communications: str
 
 
@@ -366,7 +368,7 @@ class Contradiction(msgspec.Struct, frozen=True, gc=False):
     communication_id: UUID
     claim_id: int
     state: str
-    # The state the ledger tells of, if it tells of the contact.
+    # The state according to the ledger; None without a ledger entry.
     told: str | None
 
 
@@ -380,7 +382,7 @@ class WithoutContact(msgspec.Struct, frozen=True, gc=False):
 class OtherDigests(msgspec.Struct, frozen=True, gc=False):
     communication_id: UUID
     claim_id: int
-    # Of the content, or else of the recipient.
+    # True if the content differs, False if the recipient does.
     is_content: bool
 
 
@@ -437,7 +439,7 @@ async def stream_contents(tx: Connection, merchant_id: int) -> AsyncIterator[Sto
 async def _stream(
     tx: Connection, statement: str, merchant_id: int, kind: type[Told]
 ) -> AsyncIterator[Told]:
-    """The kind's fields are the statement's columns."""
+    """Stream rows; the fields of `kind` are the columns of the statement."""
     async for row in _open(tx, statement, merchant_id):
         yield kind(*row)
 

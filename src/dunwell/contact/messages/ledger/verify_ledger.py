@@ -1,6 +1,5 @@
-"""Verifies a merchant's ledger from one snapshot: every row's digest, the chain of seals, and the
-contacts that it records.
-"""
+"""Verify a merchant's ledger from one snapshot: the digest of every row, the chain of seals, and
+the recorded contacts."""
 
 from collections.abc import AsyncIterator, Mapping
 from dataclasses import dataclass, field
@@ -53,7 +52,7 @@ class _OfContact(Protocol):
 async def check_contacts(
     tx: Connection, keys: KeyRing, merchant_id: int, findings: Findings
 ) -> None:
-    """Within a transaction of one snapshot."""
+    """Compare the contacts with the ledger. Must run in a transaction with one snapshot."""
     async for twice in stream_told_twice(tx, merchant_id):
         findings.add(_describe_twice(twice))
     async for each in stream_contradictions(tx, merchant_id):
@@ -113,21 +112,24 @@ def _describe(fault: LedgerFault, contact: _OfContact, words: str) -> LedgerFind
 
 @dataclass(slots=True)
 class Chain:
-    """What was gone over."""
+    """The result of verifying a chain of seals."""
 
     head: SealHead | None = None
     rows: int = 0
     findings: Findings = field(default_factory=Findings)
 
 
-# What the first seal of a chain follows.
+# The predecessor of the first seal.
 _NONE = SealHead(0, BEGINNING)
 
 
 async def check_seals(
     tx: Connection, keys: KeyRing, merchant_id: int, expected: SealHead | None = None
 ) -> Chain:
-    """`expected`: a seal that was kept elsewhere. Within a transaction of one snapshot."""
+    """Verify all seals of a merchant. Must run in a transaction with one snapshot.
+
+    expected: a seal that was kept elsewhere.
+    """
     rows = {table: load_sealed(tx, merchant_id, table) for table in (CONTACTS, AUDITS)}
     return await check_chain(
         keys, merchant_id, seals=load_seals(tx, merchant_id), rows=rows, expected=expected
@@ -139,8 +141,11 @@ async def check_chain(
     rows: Mapping[str, AsyncIterator[SealedRow]], expected: SealHead | None,
     previous: SealHead = _NONE,
 ) -> Chain:  # fmt: skip
-    """`rows`: by table, contacts before audits; `owner_id`: what digests were made for; `previous`:
-    what the first seal follows, where only a part of the chain is checked."""
+    """Verify a chain of seals.
+
+    owner_id: the merchant for which the digests were made. rows: by table, contacts before audits.
+    previous: the predecessor of the first seal, if only a part of the chain is verified.
+    """
     checker = _Checker(keys, owner_id, rows)
     is_expected_found = expected is None
     async for seal in seals:
@@ -194,7 +199,7 @@ class _Checker:
             )  # fmt: skip
 
     async def finish(self) -> None:
-        """What bears the number of a seal behind the last."""
+        """Report rows that name a seal after the last one."""
         for table, rows in self._rows.items():
             async for row in rows.until(None):
                 self.chain.rows += 1
@@ -216,7 +221,7 @@ class _Checker:
             )
 
     async def _check_rows(self, table: str, seal: Seal) -> list[bytes]:
-        """The digests the rows of the seal bear; a row that has not the one it bears is told."""
+        """Return the stored digests of the seal's rows, and report rows whose digest is wrong."""
         digests = []
         async for row in self._rows[table].until(seal.seal):
             self.chain.rows += 1
@@ -251,14 +256,14 @@ class _Checker:
 
 
 class _Sealed:
-    """Rows in the order of their seals, taken seal by seal."""
+    """Rows ordered by seal, consumed seal by seal."""
 
     def __init__(self, rows: AsyncIterator[SealedRow]) -> None:
         self._rows = rows
         self._next: SealedRow | None = None
 
     async def until(self, seal: int | None) -> AsyncIterator[SealedRow]:
-        """Those of the seal and of earlier ones not taken yet; none: all the rest."""
+        """Yield the remaining rows up to the given seal; None yields all."""
         while True:
             row = self._next or await anext(self._rows, None)
             self._next = row
@@ -274,12 +279,12 @@ _MERCHANTS_AT_ONCE = 500
 @dataclass(frozen=True, slots=True)
 class LedgerVerdict:
     merchant_key: str
-    # The newest seal, to be kept elsewhere; none before the first.
+    # The newest seal, to be kept elsewhere; None before the first.
     head: SealHead | None
     sealed_rows: int
-    # Rows that no seal covers yet.
+    # Rows that are not sealed yet.
     unsealed_rows: int
-    # The first of them; `fault_count` is all.
+    # The first findings; `fault_count` counts all of them.
     findings: tuple[LedgerFinding, ...]
     fault_count: int
 
@@ -291,8 +296,11 @@ class LedgerVerdict:
 async def verify_ledger(
     resources: Resources, merchant_id: int, expected: SealHead | None = None
 ) -> LedgerVerdict:
-    """`expected`: a head that was kept elsewhere; a chain that has lost it was cut or made anew.
-    Raises NotFound."""
+    """Verify the ledger of a merchant. Raises NotFound.
+
+    expected: a seal that was kept elsewhere. If the chain has lost it, the chain was cut or
+    replaced.
+    """
     keys = resources.keys
     async with resources.database.connection() as connection, snapshot(connection):
         merchant = await load_merchant(connection, merchant_id)
@@ -313,7 +321,7 @@ async def verify_ledger(
 
 
 async def list_merchant_ids(resources: Resources) -> list[int]:
-    """All of them, for those who verify every ledger."""
+    """List the ids of all merchants."""
     found: list[int] = []
     async with resources.database.connection() as connection:
         while page := await load_merchants_page(
