@@ -1,6 +1,5 @@
-"""A debtor's postal address as the lines of the window (DIN 5008: six of them), and names as
-letters print them, without emoji. Pure.
-"""
+"""A debtor's postal address as lines for the window of the envelope (at most six, DIN 5008), and
+names without emoji, as letters print them. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -13,9 +12,9 @@ from dunwell.contact.messages.templates.facts import CreditorFacts
 from dunwell.contact.messages.templates.formatting import find_locale, render_line
 from dunwell.core.claims.fields import DebtorName
 
-# Pictures outside of the basic plane, with flags and skin tones; those of the basic plane that look
-# like pictures by themselves; and every other sign that a variation selector turns into a picture.
-# The signs in between, such as arrows, stars and the mark of a trade name, are printed as they are.
+# Emoji outside the basic plane, with flags and skin tones; those of the basic plane that are shown
+# as pictures by default; and every other sign that a variation selector turns into a picture. Plain
+# signs such as arrows, stars and the trademark sign are printed.
 _PICTURE = (
     "(?:[\U0001f000-\U0001fbff]"
     "|[\u231a\u231b\u23e9-\u23ec\u23f0\u23f3\u25fd\u25fe\u2614\u2615\u2648-\u2653\u267f\u2693\u26a1"
@@ -24,18 +23,19 @@ _PICTURE = (
     "\u2795-\u2797\u27b0\u27bf\u2b1b\u2b1c\u2b50\u2b55]"
     "|[\u2190-\u2bff\u3030\u303d\u3297\u3299](?=\ufe0f))"
 )
-# What ties pictures to one: selectors, joiners, tags of flags. Digits in a keycap stay digits.
+# Characters that combine emoji: variation selectors, joiners, flag tags. Keycap digits remain
+# digits.
 _EMOJI = re.compile(f"{_PICTURE}[\u200d\ufe0e\ufe0f\U000e0020-\U000e007f]*|\ufe0f?\u20e3")
 
 
 def remove_emoji(text: str) -> str:
-    """Return the text as it is, or without its emoji and the blanks around them."""
+    """Return the text without emoji and the spaces around them."""
     kept, count = _EMOJI.subn("", text)
     return " ".join(kept.split()) if count else text
 
 
 def print_debtor(debtor: DebtorName) -> DebtorName:
-    """The names that a letter greets and addresses; a part that was an emoji alone is left out."""
+    """Return the debtor's names without emoji. A name that consists of emoji only is omitted."""
     return msgspec.structs.replace(
         debtor,
         first_name=_print_part(debtor.first_name),
@@ -45,7 +45,7 @@ def print_debtor(debtor: DebtorName) -> DebtorName:
 
 
 def print_creditor(creditor: CreditorFacts) -> CreditorFacts:
-    """The names of the sender."""
+    """Return the sender's names without emoji."""
     name, legal_name = remove_emoji(creditor.name), remove_emoji(creditor.legal_name)
     return replace(creditor, name=name, legal_name=legal_name)
 
@@ -55,17 +55,19 @@ def _print_part(name: str | None) -> str | None:
 
 
 MAX_LINES = 6
-# What is longer cannot be an address; the layout shrinks what is merely long.
+# Longer lines cannot be part of an address. The layout shrinks lines that are merely long.
 _MAX_LENGTH = 80
-# Where the postal code stands behind the city.
+# Countries that write the postal code after the city.
 _CODE_LAST = frozenset({"AU", "CA", "GB", "IE", "IN", "NZ", "US", "ZA"})
 
 
 def render_address(
     debtor: DebtorName, address: Mapping[str, Any], home: str | None, language: str
 ) -> list[str]:
-    """At most six lines. `home` is the sender's country: the country is named, in the language
-    given, when it is another one."""
+    """Return at most six lines.
+
+    home: the sender's country. Any other country is named in the given language.
+    """
     person = " ".join(part for part in (debtor.first_name, debtor.last_name) if part)
     lines = [
         debtor.company_name,

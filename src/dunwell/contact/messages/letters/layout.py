@@ -1,8 +1,7 @@
-"""Where on a letter's first sheet what stands, as data: the envelope's window, the address in it,
-marks to fold at, and zones that are left free for the post and for whoever prints. A layout is a
-file in `layouts/`; it is checked when it is loaded. Lengths in millimetres from the sheet's upper
-left corner.
-"""
+"""The layout of a letter's first page as data: the window of the envelope, the address within it,
+fold marks, and zones kept free for the post and the print provider. A layout is a file in
+`layouts/` and is checked when it is loaded. Lengths are in millimetres from the upper left corner
+of the sheet."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
@@ -14,7 +13,7 @@ from msgspec import Meta
 
 _FOLDER = Path(__file__).parent / "layouts"
 _PAGE = (210.0, 297.0)
-# The text's margins, of every layout.
+# The text margins of every layout.
 _LEFT, _RIGHT = 25.0, 20.0
 _FOLD_MARK, _PUNCH_MARK = (4.0, 4.0), (4.0, 6.0)
 
@@ -49,7 +48,8 @@ class FreeZone(LayoutBox, frozen=True, forbid_unknown_fields=True):
 
 
 class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """visible: all that can be seen through the window as the sheet slides in its envelope."""
+    """The boxes of a layout. `visible` is all that can show through the window while the sheet
+    moves in its envelope."""
 
     window: LayoutBox
     visible: LayoutBox
@@ -64,7 +64,7 @@ class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
 
 
 class LayoutFaulty(ValueError):  # noqa: N818 - reads as what is wrong
-    """The file cannot be a layout; the words say why."""
+    """The file is not a valid layout; the message says why."""
 
 
 def list_layouts() -> list[str]:
@@ -73,7 +73,7 @@ def list_layouts() -> list[str]:
 
 @cache
 def load_layout(name: str) -> bytes:
-    """As the printer takes it. Raises LookupError, LayoutFaulty."""
+    """Return the layout as the printer takes it. Raises LookupError, InvalidLayout."""
     if name not in list_layouts():
         raise LookupError(f"There is no layout named {name}.")
     content = (_FOLDER / f"{name}.json").read_bytes()
@@ -82,7 +82,7 @@ def load_layout(name: str) -> bytes:
 
 
 def check_layout(content: bytes) -> Layout:
-    """Raises LayoutFaulty with all that is wrong."""
+    """Raises InvalidLayout with all faults."""
     try:
         layout = msgspec.json.decode(content, type=Layout)
     except msgspec.MsgspecError as error:
@@ -117,7 +117,7 @@ def _find_trespassers(layout: Layout, zones: Mapping[str, LayoutBox]) -> Iterato
 
 
 def _list_zones(layout: Layout) -> Iterator[tuple[str, LayoutBox]]:
-    """What is printed."""
+    """Yield the printed boxes with their names."""
     yield "returnLine", layout.return_line
     yield "address", layout.address
     yield "information", layout.information

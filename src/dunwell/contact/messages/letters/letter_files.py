@@ -1,6 +1,5 @@
-"""Letters as files: printed once, stored sealed, loaded again when sending was interrupted, and
-sealed with a new version of the secret key.
-"""
+"""Letters as files: printed once, stored encrypted, loaded again after an interruption, and
+re-encrypted with a new version of the secret key."""
 
 from collections.abc import Sequence
 from typing import Self
@@ -23,7 +22,8 @@ log = structlog.get_logger(__name__)
 
 
 class LetterFiles:
-    """Close it at the end: its printer has processes of its own, from the first letter on."""
+    """Print and store letters. Must be closed, because the printer starts processes with the first
+    letter."""
 
     def __init__(self, storage: Storage, printer: LetterPrinter, keys: KeyRing) -> None:
         self.storage = storage
@@ -33,7 +33,7 @@ class LetterFiles:
 
     @classmethod
     def open(cls, resources: Resources, printer: LetterPrinter | None = None) -> Self:
-        """printer: unless given, one of its own."""
+        """Open the storage. Starts its own printer unless `printer` is given."""
         printer = printer or LetterPrinter(fonts=resources.settings.fonts)
         return cls(Storage.open(resources.settings.files_url), printer, resources.keys)
 
@@ -43,7 +43,8 @@ class LetterFiles:
     async def print_letter(
         self, merchant_id: int, communication_id: UUID, sheet: bytes
     ) -> tuple[str, bytes]:
-        """The key the letter is kept under, and its PDF. Raises Unprintable, Unavailable."""
+        """Print and store a letter. Return its storage key and the PDF. Raises Unprintable,
+        Unavailable."""
         pdf = await self.printer.print_sheet(sheet)
         digest = sha256(pdf)[:_DIGEST_BYTES].hex()
         key = f"{merchant_id}/letters/{communication_id}/{digest}"
@@ -55,7 +56,7 @@ class LetterFiles:
         return self._keys.open(_PURPOSE, await self.storage.load(key), bound_to=key)
 
     async def describe(self, attachments: Sequence[MessageAttachment]) -> list[Enclosure]:
-        """The enclosures' names, with the pages of those that have any."""
+        """Return the names of the attachments, with the number of pages of PDFs."""
         return [Enclosure(each.friendly_name, await self._count(each)) for each in attachments]
 
     async def _count(self, attachment: MessageAttachment) -> int | None:
@@ -70,7 +71,7 @@ class LetterFiles:
 
 
 async def reseal_letter(storage: Storage, keys: KeyRing, key: str) -> None:
-    """With the version of the secret key that is in use; the letter is the same. Raises SealBroken,
+    """Encrypt a stored letter with the current version of the secret key. Raises SealBroken,
     ContentMissing, Unavailable."""
     sealed = await storage.load(key)
     resealed = keys.reseal(_PURPOSE, sealed, bound_to=key)

@@ -1,6 +1,5 @@
-"""Prints sheets and papers: a small pool of child processes that lay them out, so that neither the
-event loop waits for it nor a sheet can do harm to more than its child.
-"""
+"""Print sheets and papers in a small pool of child processes, so that layout does not block the
+event loop and a malicious sheet can harm only its child."""
 
 import asyncio
 from collections import Counter, OrderedDict
@@ -19,9 +18,9 @@ from dunwell.platform.children.fair_queue import UNLIMITED, QueueLimits
 
 _CHILD = "dunwell.contact.messages.letters.printer_child"
 _MAX_PDF_BYTES = 20 * 1024 * 1024
-# Wall time, with a child's start in it; the child limits its own processor time to less.
+# Elapsed time, including the start of a child. The child's limit of processor time is lower.
 _PATIENCE_SECONDS = 30.0
-# Children with fonts of their own that wait for more of their kind.
+# The number of children with additional fonts that are kept for reuse.
 _MOST_OTHERS = 2
 
 
@@ -30,7 +29,7 @@ class Unprintable(Exception):  # noqa: N818 - reads as what is wrong
 
 
 class ScriptMissing(Unprintable):
-    """Characters of these scripts would be printed as boxes: no font has them."""
+    """No font has the characters of these scripts, which would be printed as boxes."""
 
     def __init__(self, scripts: Sequence[str]) -> None:
         super().__init__(", ".join(scripts))
@@ -38,18 +37,18 @@ class ScriptMissing(Unprintable):
 
 
 def describe_missing(error: ScriptMissing) -> str:
-    """Why a letter is not printed: the scripts, and nothing of what is written in them."""
+    """Return why a letter was not printed: the scripts, without any of its text."""
     return f"It has characters that no font of this installation has: {', '.join(error.scripts)}."
 
 
 class PrintJob(msgspec.Struct, frozen=True, array_like=True):
     kind: Literal["PRINT", "PRINT_PAPER", "DRAW_LOGO", "COUNT_PAGES", "JOIN"]
-    # A sheet, a paper or a logo as JSON, a PDF, or a list of `EnclosedPart`.
+    # JSON of a sheet, paper or logo; a PDF; or a list of `EnclosedPart`.
     content: bytes
 
 
 class EnclosedPart(msgspec.Struct, frozen=True, array_like=True):
-    """A PDF or a picture, as uploads are."""
+    """An uploaded PDF or picture."""
 
     content_type: str
     content: bytes
@@ -62,66 +61,71 @@ class Done(msgspec.Struct, frozen=True, array_like=True):
 
 
 class LetterPrinter:
-    """Opened once in a process and closed at its end; children start when first needed."""
+    """One printer per process; close it at the end. Children start when they are first needed."""
 
     def __init__(
         self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS,
         fonts: Sequence[Path] = (), limits: QueueLimits = UNLIMITED,
     ) -> None:  # fmt: skip
-        """fonts: folders of those that letters need beside what comes along. limits: those of
-        interactive work where people wait for what is printed."""
+        """Set the printer up.
+
+        fonts: folders of additional fonts. limits: queue limits for interactive work, where users
+        wait for the result.
+        """
         self._key: Hashable = ""
         self._limits = limits
         self._patience_seconds = patience_seconds
         self._shelf = FontLibrary(fonts)
         self._children = self._open_pool(size, ())
-        # One child for each set of fonts, the one used last at the end.
+        # One child for each set of additional fonts; the most recently used is last.
         self._others: OrderedDict[tuple[FontFace, ...], ChildPool] = OrderedDict()
         self._busy: Counter[tuple[FontFace, ...]] = Counter()
 
     def serving(self, key: Hashable) -> Self:
-        """Return this printer for one caller, whose jobs are printed one after the other where the
-        printer has limits."""
+        """Return a view of this printer for one caller. With queue limits, the jobs of one caller
+        are printed one after the other."""
         served = copy(self)
         served._key = key  # noqa: SLF001 - of the same class
         return served
 
     async def print_sheet(self, sheet: bytes) -> bytes:
-        """The PDF of a sheet (`write_sheet`); equal sheets give equal bytes. Raises Unprintable, as
-        ScriptMissing where no font has its characters, and OSError when no child can be started."""
+        """Return the PDF of a sheet (see `encode_sheet`). Equal sheets give equal bytes. Raises
+        Unprintable; ScriptMissing if no font has the characters; OSError if no child can be
+        started."""
         choice = await self._choose(sheet)
         if choice.missing:
             raise ScriptMissing(choice.missing)
         return await self._print(PrintJob("PRINT", sheet), choice.faces)
 
     async def print_paper(self, paper: bytes) -> bytes:
-        """The same of a paper (`write_paper`), for whatever fonts there are."""
+        """Return the PDF of a paper (see `encode_paper`). Missing characters do not fail."""
         return await self._print(PrintJob("PRINT_PAPER", paper), (await self._choose(paper)).faces)
 
     async def draw_logo(self, logo: Picture) -> bytes:
-        """As a PNG, 80 pixels high and at most 560 wide, on a clear ground. Raises as the others
-        do."""
+        """Return the logo as a PNG of 80 pixels height and at most 560 pixels width, with a
+        transparent background. Raises Unprintable, OSError."""
         done = await self._do(PrintJob("DRAW_LOGO", msgspec.json.encode(logo)))
         if done is None or done.png is None:
             raise Unprintable
         return done.png
 
     async def count_pages(self, pdf: bytes) -> int | None:
-        """None for what is no readable PDF. Raises OSError when no child can be started."""
+        """Return the number of pages, or None if the content is no readable PDF. Raises OSError if
+        no child can be started."""
         done = await self._do(PrintJob("COUNT_PAGES", pdf))
         return done.pages if done else None
 
     async def join(self, parts: Sequence[EnclosedPart]) -> tuple[bytes, int]:
-        """One PDF of all of them, a picture as a page, and its pages; equal parts give equal bytes.
-        Raises Unprintable for what is no readable PDF or picture, and OSError when no child can be
-        started."""
+        """Join PDFs and pictures into one PDF and return it with its number of pages; a picture
+        becomes a page. Equal parts give equal bytes. Raises Unprintable if a part is not readable;
+        OSError if no child can be started."""
         done = await self._do(PrintJob("JOIN", msgspec.msgpack.encode(parts)))
         if done is None or done.pdf is None or done.pages is None:
             raise Unprintable
         return done.pdf, done.pages
 
     async def close(self) -> None:
-        """End the children, each after its job, and take no more jobs."""
+        """End the children after their current jobs and refuse further jobs."""
         pools = [self._children, *self._others.values()]
         await asyncio.gather(*(pool.close() for pool in pools))
 
@@ -136,15 +140,16 @@ class LetterPrinter:
         )
 
     async def _choose(self, content: bytes) -> FontChoice:
-        """The first time that more is needed than comes along, the folders are read."""
+        """Choose additional fonts. The folders are read when they are first needed."""
         if content.isascii():
             return FontChoice()
         return await asyncio.to_thread(self._shelf.choose, content.decode())
 
     @asynccontextmanager
     async def _take_pool(self, faces: tuple[FontFace, ...]) -> AsyncIterator[ChildPool]:
-        """Fonts cost a child tens of megabytes: those used longest ago are given up."""
-        # A closed printer opens no other pool; its first one refuses the job.
+        """Return the children for a set of fonts. Fonts cost a child tens of megabytes, so the
+        children used least recently are ended."""
+        # A closed printer starts no children; its first pool refuses the job.
         if not faces or self._children.is_closed:
             yield self._children
             return

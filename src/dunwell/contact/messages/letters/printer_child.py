@@ -1,12 +1,10 @@
-"""The child process that prints letters and papers.
+"""The child process that prints letters and papers, started as `python -m
+dunwell.contact.messages.letters.printer_child`.
 
-Started as `python -m dunwell.contact.messages.letters.printer_child`.
-
-Typst places data in one fixed layout. The child has the fonts that come with Typst and those it was
-started with ("2:/path/to/font.ttc", a face of a file), which it reads before it starts work. It is
-then confined as the child that checks uploads is (`core.files.inspection_child`): logos,
-attachments and
-texts come from outside.
+Typst places data in a fixed layout. The child uses the fonts included in Typst and those named by
+its arguments ("2:/path/to/font.ttc", the index and path of a face), which it reads at the start. It
+is then confined like the child that checks uploads (`core.files.inspection_child`), because logos,
+attachments and texts come from outside.
 """
 
 import base64
@@ -30,25 +28,25 @@ from dunwell.platform.children.child import serve, shut_in
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
 _CPU_SECONDS_PER_JOB = 10
-# Of a layout that fails Typst raises its TypstError, of a file that is no text a RuntimeError.
+# Typst raises TypstError for a layout that fails, and RuntimeError for a file that is no text.
 _REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError, LookupError)
 
 
 def main() -> None:
-    """Work until the parent goes away."""
+    """Answer jobs until the parent process ends."""
     printer = make_printer(sys.argv[1:])
     shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_JOB)
     serve(printer.answer, _CPU_SECONDS_PER_JOB)
 
 
 def make_printer(faces: Sequence[str] = ()) -> "SheetPrinter":
-    """Read and import all that printing needs; nothing can be opened later."""
+    """Read and import everything that printing needs, because no file can be opened later."""
     folder = Path(__file__).parent
     letters, papers = ((folder / name).read_bytes() for name in ("letter.typ", "paper.typ"))
     return SheetPrinter(letters, papers, faces)
 
 
-# One point is one pixel: as high as two of an e-mail's lines on the sharpest screens.
+# One point is one pixel. The height is that of two lines of an e-mail on high-resolution screens.
 _LOGO_LAYOUT = b"""
 #set page(width: auto, height: 80pt, margin: 0pt, fill: none)
 #context {
@@ -61,7 +59,7 @@ _LOGO_LAYOUT = b"""
 
 
 class _Drawn(msgspec.Struct):
-    """What of a sheet is drawn here; the layout reads the rest."""
+    """The parts of a sheet that become images; the layout reads the rest."""
 
     logo: Picture | None
     page: SheetPage
@@ -80,15 +78,15 @@ class SheetPrinter:
             self._compiler = typst.Compiler(layout, font_paths=fonts)
             families = _list_families(fonts, faces)
             for family in families:
-                # What is read late would not be found any more.
+                # Load the font now, because its file cannot be opened later.
                 self._compile({"main": f'#text(font: "{family}", fallback: false)[a]'.encode()})
         self._layouts = {name: load_layout(name) for name in list_layouts()}
         self._layout = _name_families(layout, families)
         self._papers_layout = _name_families(papers_layout, families)
-        # What is imported late would not find its file any more.
+        # Import all image formats now, because their files cannot be opened later.
         Image.init()
-        # Nor would Typst find out how large its stack is, which it asks at the first call of a
-        # function: it would map a new one for every few calls.
+        # Call a function now: Typst reads its stack size at the first call, which is not possible
+        # later. It would then allocate a new stack every few calls.
         self._compile({"main": b"#let give(x) = x\n#give(1)"})
 
     def answer(self, request: bytes) -> bytes:
@@ -110,8 +108,8 @@ class SheetPrinter:
 
     def _print(self, content: bytes) -> bytes:
         sheet = msgspec.json.decode(content, type=_Drawn)
-        # Files in memory; only the first is ever evaluated. As `sys.inputs` the data would be part
-        # of the library, and nothing laid out for an earlier letter could be used again.
+        # Files in memory; only the first is evaluated. Data passed as `sys.inputs` would be part of
+        # the library, and Typst could not reuse the layout of earlier letters.
         files = {
             "main": self._layout,
             "letter.json": content,
@@ -139,7 +137,7 @@ class SheetPrinter:
         return png
 
     def _compile(self, files: dict[str, bytes]) -> bytes:
-        # The stub does not know that several files may be given.
+        # The type stub does not know that several files can be given.
         pdf = self._compiler.compile(files, format="pdf", timestamp=0)  # type: ignore[type-var]
         assert isinstance(pdf, bytes)
         return pdf
@@ -147,7 +145,7 @@ class SheetPrinter:
 
 @contextmanager
 def _gather_files(faces: Sequence[str]) -> Iterator[str | None]:
-    """A folder with the faces' files, as Typst wants it, under names that tell their places."""
+    """Yield a folder with links to the faces' files, named by their index, as Typst requires."""
     if not faces:
         yield None
         return
@@ -159,14 +157,14 @@ def _gather_files(faces: Sequence[str]) -> Iterator[str | None]:
 
 
 def _list_families(fonts: typst.Fonts, faces: Sequence[str]) -> list[str]:
-    """As Typst calls them, in the order they are wanted in."""
+    """Return Typst's family names of the faces, in order of preference."""
     known = {(each.path, each.index): each.family for each in fonts.fonts()}
     split = [face.partition(":") for face in faces]
     return [known[str(Path(path).resolve()), int(index)] for index, _, path in split]
 
 
 def _name_families(layout: bytes, families: Sequence[str]) -> bytes:
-    """The layout with these behind its own font."""
+    """Add the families as fallback fonts of the layout."""
     if not families:
         return layout
     named = ", ".join(f'"{each}"' for each in families)
@@ -176,7 +174,7 @@ def _name_families(layout: bytes, families: Sequence[str]) -> bytes:
 
 
 def _draw_logo(logo: Picture) -> bytes:
-    """As an SVG, which is text, as all files of the layout have to be."""
+    """Return the logo as an SVG, because all files of a Typst layout must be text."""
     if logo.content_type == "image/svg+xml":
         return logo.content
     with Image.open(io.BytesIO(logo.content)) as image:
@@ -194,7 +192,7 @@ def _count_pages(pdf: bytes) -> int:
         return len(opened.pages)
 
 
-# An A4 page in points, and the margin around a picture on it.
+# An A4 page in points, and the margin around a picture.
 _PAGE, _MARGIN = (595.28, 841.89), 42.5
 
 
@@ -212,7 +210,7 @@ def _join(parts: list[EnclosedPart]) -> Done:
 
 
 def _draw_page(content: bytes) -> bytes:
-    """A picture as large as fits upright on a page."""
+    """Return a PDF page with the picture scaled to fit."""
     with Image.open(io.BytesIO(content)) as opened:
         picture = ImageOps.exif_transpose(opened).convert("RGB")
     width, height = picture.size

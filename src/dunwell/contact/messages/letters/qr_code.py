@@ -1,4 +1,4 @@
-"""Draws the QR codes of letters and pages, at level M."""
+"""Draw the QR codes of letters and pages, at error correction level M."""
 
 import io
 import re
@@ -7,14 +7,14 @@ from typing import Any
 import zxingcpp
 from PIL import Image
 
-# One byte for each module.
+# An image has one byte per module.
 _DARK = re.compile(rb"\x00+")
-# Of a module's side, in a picture that a phone's photographs keep readable.
+# Pixels per module, so that a code stays readable after it is photographed.
 _PIXELS = 8
 
 
 def draw_svg(text: str) -> bytes:
-    """One path, a stroke for each dark run; without a quiet zone."""
+    """Return the code as an SVG path with one stroke per dark run, without a quiet zone."""
     image = _draw(text, scale=1, add_quiet_zones=False)
     pixels, (size, _) = bytes(image), image.shape
     strokes = [
@@ -29,7 +29,7 @@ def draw_svg(text: str) -> bytes:
 
 
 def draw_png(text: str) -> bytes:
-    """With its quiet zone, in black and white."""
+    """Return the code as a black and white PNG with its quiet zone."""
     image = _draw(text, scale=_PIXELS, add_quiet_zones=True)
     height, width = image.shape
     saved = io.BytesIO()
@@ -39,6 +39,6 @@ def draw_png(text: str) -> bytes:
 
 
 def _draw(text: str, **options: Any) -> Any:
-    """An image of one byte for each pixel; the stub does not know its shape."""
+    """Return an image with one byte per pixel. The type stub does not know its shape."""
     code = zxingcpp.create_barcode(text.encode(), zxingcpp.BarcodeFormat.QRCode, ec_level="M")
     return code.to_image(**options)

@@ -1,6 +1,5 @@
-"""Renders a template and a claim's facts as a letter, and letters of one text, such as an answer.
-Pure.
-"""
+"""Render letters: from a template and the facts of a claim, or from a single text, such as a
+response to a dispute. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -41,22 +40,22 @@ from dunwell.contact.messages.templates.rendering import (
 from dunwell.core.workflows.definition import LetterTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 
-# Of a code for banking apps.
+# The limit of the payment QR code.
 _MAX_CENTS = 99_999_999_999
 _MAX_NAME, _MAX_TEXT = 70, 140
-# Of the whole, in UTF-8; what more needs a larger symbol than the scheme allows.
+# The limit of the whole payload in UTF-8; more would need a larger symbol than the standard allows.
 _MAX_BYTES = 331
 
 
 @dataclass(frozen=True, slots=True)
 class LetterPost:
-    """What a letter needs beside the facts."""
+    """The data of a letter that does not come from its facts."""
 
-    # The window's lines.
+    # The address lines of the window.
     address: Sequence[str]
-    # Where the code is entered, as people write it: host and path.
+    # Host and path of the page where the code is entered.
     entrance: str
-    # #rrggbb.
+    # In the form #rrggbb.
     color: str | None = None
     logo: Picture | None = None
     enclosures: Sequence[Enclosure] = ()
@@ -65,7 +64,7 @@ class LetterPost:
 
 @dataclass(frozen=True, slots=True)
 class AmountDue:
-    """What is to be transferred, and with which reference."""
+    """An amount to be transferred, with its payment reference."""
 
     cents: int
     currency: str
@@ -86,8 +85,8 @@ def render_letter(
     facts: MessageFacts,
     post: LetterPost,
 ) -> RenderedLetter:
-    """The letter in one of the definition's languages. Nothing it is given makes it fail but its
-    size: raises MessageTooLarge."""
+    """Render a letter in one of the workflow's languages. Any template and facts can be rendered
+    within the size limit; raises MessageTooLarge."""
     words = choose_words(snippets, language)
     facts = replace(
         facts, debtor=print_debtor(facts.debtor), creditor=print_creditor(facts.creditor)
@@ -96,7 +95,7 @@ def render_letter(
     translate = values.words.translate
     subject = fill_line(template.subject, words, values, "LETTER")
     body = parse_markdown(assemble_text(template.body, words, values, "LETTER"))
-    # The sheet holds the same words, and one table for each of the text's.
+    # The sheet has the same text, and one table for each {{ items }} of it.
     body_text = fill_within(body.text, values, MAX_MESSAGE_CHARACTERS["LETTER"])
     enclosures = [_render_enclosure(each, values.words) for each in post.enclosures]
     sheet = Sheet(
@@ -154,7 +153,7 @@ def _list_items(values: Values) -> Items:
 
 
 def _render_whole_transfer(facts: MessageFacts, language: str) -> Transfer | None:
-    """Of all that is outstanding."""
+    """Return the bank details for the whole outstanding amount."""
     claim = facts.claim
     due = AmountDue(claim.outstanding_cents, claim.currency, claim.reference_number)
     return render_transfer(facts.creditor, due, language)
@@ -184,7 +183,8 @@ def render_transfer(creditor: CreditorFacts, due: AmountDue, language: str) -> T
 
 
 def list_sender(creditor: CreditorFacts, language: str) -> list[list[str]]:
-    """The e-mail's footer without its opening words, which a letter's head makes needless."""
+    """Return the footer of an e-mail without its first line, which the letterhead makes
+    redundant."""
     (_, *who), *others = list_footer(creditor, find_debtor_language(language))
     return [who, *others]
 
@@ -204,7 +204,7 @@ def _render_enclosure(enclosure: Enclosure, language: Language) -> str:
 
 
 def translate_layout(language: Language) -> dict[str, str]:
-    """Return the texts that stand in the layout itself, by the names that `letter.typ` uses."""
+    """Return the texts of the layout itself, by the names that `letter.typ` uses."""
     return {
         "page": language.translate("Page {page} of {pages}"),
         "page_title": language.translate("Your page about this letter"),
@@ -234,8 +234,12 @@ def list_ways(sheet: Sheet) -> list[str]:
 def render_payment_code(
     *, holder: str, iban: str, bic: str | None, cents: int, currency: str, purpose: str
 ) -> str | None:
-    """What the code holds that banking apps scan: a credit transfer by EPC069-12, version 002.
-    None for what the scheme cannot express: another currency, no amount, texts too long."""
+    """Return the payload of the QR code for banking apps: a credit transfer by EPC069-12, version
+    002.
+
+    Return None if the standard cannot express it: another currency, no amount, or texts that are
+    too long.
+    """
     holder, purpose = render_line(holder).strip(), render_line(purpose).strip()
     if currency != "EUR" or not 0 < cents <= _MAX_CENTS:
         return None
@@ -250,7 +254,8 @@ def render_payment_code(
 
 @dataclass(frozen=True, slots=True)
 class ShortLetter:
-    """today: as it is printed. due: none: nothing is to be paid."""
+    """A letter with a single text. `today` is already formatted; `due` is None if nothing is to be
+    paid."""
 
     subject: str
     greeting: str
@@ -298,7 +303,7 @@ def compose_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -
 
 
 def render_plain_letter(sheet: Sheet, letter: ShortLetter, language: str) -> str:
-    """What stands on it, for whoever reads it later."""
+    """Return the letter as plain text, for later readers."""
     words = [
         f"{render_line(letter.greeting)},",
         fill(letter.body.text, letter.values),
@@ -309,12 +314,12 @@ def render_plain_letter(sheet: Sheet, letter: ShortLetter, language: str) -> str
 
 
 def add_brand(sheet: Sheet, brand: Brand, layout: str) -> Sheet:
-    """With the merchant's color and logo, laid out as its line for letters wants it."""
+    """Add the merchant's color, logo and layout to a sheet."""
     logo = brand.logo
     picture = None if logo is None else Picture(logo.content_type, logo.content)
     return structs_replace(sheet, color=brand.color, logo=picture, layout=layout)
 
 
 def _run(text: str) -> list[object]:
-    """Plain text, as `markdown_letter` describes a run."""
+    """Return an unstyled run (see `markdown_compilers`)."""
     return ["t", render_line(text), False, False]

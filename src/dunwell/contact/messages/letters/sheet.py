@@ -1,4 +1,4 @@
-"""What letters and papers say, as data for their layouts (`letter.typ`, `paper.typ`). Pure."""
+"""The content of letters and papers as data for their layouts (`letter.typ`, `paper.typ`). Pure."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -17,7 +17,7 @@ USUAL_LAYOUT = "din-5008-b"
 
 
 class Picture(msgspec.Struct, frozen=True):
-    """SVG, PNG, JPEG or WebP, as checked when it was set up."""
+    """An SVG, PNG, JPEG or WebP, which was checked when it was uploaded."""
 
     content_type: str
     content: bytes
@@ -25,13 +25,13 @@ class Picture(msgspec.Struct, frozen=True):
 
 class Items(msgspec.Struct, frozen=True):
     head: Row
-    # What, when (may be empty), how much.
+    # Description, explanation (may be empty) and amount.
     rows: list[tuple[str, str, str]]
     sums: list[Row]
 
 
 class SheetPage(msgspec.Struct, frozen=True):
-    """The debtor's page: where to enter the code, and the address the QR code holds."""
+    """The debtor's page: where the code is entered, and the address in the QR code."""
 
     entrance: str
     code: str
@@ -40,7 +40,7 @@ class SheetPage(msgspec.Struct, frozen=True):
 
 class Transfer(msgspec.Struct, frozen=True):
     rows: list[Row]
-    # What the payment code holds; none where banking apps would not read it.
+    # The payload of the payment QR code; None if banking apps could not read it.
     payload: str | None = None
 
 
@@ -52,19 +52,19 @@ class Enclosure(msgspec.Struct, frozen=True):
 class Sheet(msgspec.Struct, frozen=True):
     language: str
     sender: str
-    # As debtors know it.
+    # The name that debtors know.
     sender_name: str
-    # #rrggbb.
+    # In the form #rrggbb.
     color: str | None
-    # In place of the name.
+    # Shown instead of the name.
     logo: Picture | None
-    # One line above the address, for the post.
+    # One line above the address, for returned mail.
     return_line: str
     address: list[str]
     reference: str
     information: list[Row]
     subject: str
-    # See `markdown_letter`.
+    # Blocks as `markdown_compilers` describes them.
     body: list[list[Any]]
     items: Items
     page: SheetPage
@@ -72,21 +72,21 @@ class Sheet(msgspec.Struct, frozen=True):
     enclosures: list[str]
     # Columns of lines.
     footer: list[list[str]]
-    # The operator, below them; empty: nobody was named.
+    # The operator's line below the footer; empty if the installation names no operator.
     operator: str
-    # The texts of the layout, by the names that it uses.
+    # The texts of the layout, by the names it uses.
     words: Mapping[str, str]
-    # Where what stands: a file of `layouts/`.
+    # The name of a file in `layouts/`.
     layout: str = USUAL_LAYOUT
 
 
 def write_sheet(sheet: Sheet) -> bytes:
-    """As the printer takes it."""
+    """Return the sheet as the printer takes it."""
     return msgspec.json.encode(sheet)
 
 
 class Table(msgspec.Struct, frozen=True):
-    """Amounts stand in the last column; `sum` is its last row, empty for none."""
+    """A table with amounts in the last column. `sum` is the last row; empty without one."""
 
     head: Sequence[str]
     rows: Sequence[Sequence[str]]
@@ -104,11 +104,11 @@ class PaperBody(msgspec.Struct, frozen=True):
 class Paper(msgspec.Struct, frozen=True):
     language: str
     sender: str
-    # As debtors know it.
+    # The name that debtors know.
     sender_name: str
-    # #rrggbb.
+    # In the form #rrggbb.
     color: str | None
-    # In place of the name.
+    # Shown instead of the name.
     logo: Picture | None
     title: str
     lead: Sequence[str]
@@ -117,12 +117,12 @@ class Paper(msgspec.Struct, frozen=True):
     notes: Sequence[str]
     # Columns of lines.
     footer: Sequence[Sequence[str]]
-    # The operator, below them; empty: nobody was named.
+    # The operator's line below the footer; empty if the installation names no operator.
     operator: str = ""
 
 
 def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: PaperBody) -> Paper:
-    """The body under the creditor's brand, above its footer."""
+    """Return a paper with the creditor's brand and footer."""
     logo = brand.logo
     (_, *who), *others = list_footer(creditor, find_debtor_language(language))
     return Paper(
@@ -142,7 +142,7 @@ def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: Pa
 
 
 def write_paper(paper: Paper) -> bytes:
-    """As the printer takes it."""
+    """Return the paper as the printer takes it."""
     return msgspec.json.encode(paper)
 
 

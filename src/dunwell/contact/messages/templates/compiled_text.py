@@ -1,6 +1,5 @@
-"""A compiled text: literals, slots, and how a message's values fill them; and placeholders while
-Markdown is parsed. Pure.
-"""
+"""Compiled texts: literals and slots, filling them with the values of a message, and protecting
+placeholders while Markdown is parsed. Pure."""
 
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -31,26 +30,27 @@ Form = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """A place that a value fills, in the form its surroundings need."""
+    """A place for a value, in the form that its context needs."""
 
     name: str
     form: Form
-    # Of a link's slots: where it leads.
+    # For the slots of a link: the parts of its destination.
     target: "tuple[Part, ...]" = ()
 
 
 Part = str | Slot
-# Only a claim's values have items.
+# Only the values of a claim have items.
 Source = Values | NamedTexts
 
 
 def fill(parts: Sequence[Part], values: Source) -> str:
-    """The text with every value in its place."""
+    """Return the text with all values filled in."""
     return "".join(_list_filled(parts, values))
 
 
 def fill_within(parts: Sequence[Part], values: Source, limit: int) -> str:
-    """The same, with at most so many characters. Raises MessageTooLarge."""
+    """Return the text with all values filled in, within a limit of characters. Raises
+    MessageTooLarge."""
     return join_within(_list_filled(parts, values), limit)
 
 
@@ -80,7 +80,7 @@ def _fill_button_open(slot: Slot, values: Source) -> str:
 
 
 def _fill_button_words(_slot: Slot, values: Source) -> str:
-    """Nothing where there is no page to lead to; no markup stands in them."""
+    """Empty if there is no page to link to. The label has no markup."""
     return values.button_words if values.text(LANDING_URL) else ""
 
 
@@ -112,23 +112,23 @@ _OPEN, _CLOSE = "\ue000", "\ue001"
 _MARKED = re.compile(f"{_OPEN}([^{_CLOSE}]*){_CLOSE}")
 ITEMS_ALONE = f"{_OPEN}{ITEMS}{_CLOSE}"
 LANDING_ALONE = f"{_OPEN}{LANDING_URL}{_CLOSE}"
-# The host is the author's alone; values may follow behind it, percent-encoded.
+# The host is fixed by the template; values may follow it, percent-encoded.
 _HTTPS = re.compile(r"https://[A-Za-z0-9.-]+(?::\d+)?(?:[/?#]\S*)?")
 
 
 def mark(text: str) -> str:
-    """Placeholders as marks."""
+    """Replace placeholders by marks that Markdown leaves unchanged."""
     clean = text.replace(_OPEN, "").replace(_CLOSE, "")
     return PLACEHOLDER.sub(rf"{_OPEN}\1{_CLOSE}", clean)
 
 
 def unmark(text: str) -> str:
-    """As the author wrote it."""
+    """Restore the placeholders as the author wrote them."""
     return _MARKED.sub(r"{{ \1 }}", text)
 
 
 def split(text: str, form: Form) -> list[Part]:
-    """Literals and slots in turn; literals escaped where the form is HTML's."""
+    """Split a marked text into literals and slots. Literals are escaped if the form is HTML."""
     literal = escape if form == "HTML" else str
     return [
         Slot(piece, form) if place % 2 else literal(piece)
@@ -138,7 +138,7 @@ def split(text: str, form: Form) -> list[Part]:
 
 
 def join(parts: Sequence[Part]) -> tuple[Part, ...]:
-    """Neighbouring literals as one."""
+    """Merge adjacent literals."""
     joined: list[Part] = []
     for part in parts:
         if isinstance(part, str) and joined and isinstance(joined[-1], str):
@@ -149,7 +149,7 @@ def join(parts: Sequence[Part]) -> tuple[Part, ...]:
 
 
 def find_link(token: Token) -> tuple[Part, ...] | None:
-    """A link's destination as parts; none: it may not be linked to."""
+    """Return the destination of a link as parts, or None if links to it are not allowed."""
     target = str(token.attrs["href"])
     if target == LANDING_ALONE:
         return (Slot(LANDING_URL, "TEXT"),)
@@ -159,12 +159,12 @@ def find_link(token: Token) -> tuple[Part, ...] | None:
 
 
 def list_words(token: Token) -> list[Token]:
-    """What stands in a line, without the empty texts that parsing leaves."""
+    """Return the children of an inline token without the empty texts that parsing leaves."""
     return [each for each in token.children or () if each.type != "text" or each.content]
 
 
 def is_button(token: Token) -> bool:
-    """Whether these words are nothing but the way to the debtor's page."""
+    """Return whether the paragraph consists only of a link to the debtor's page."""
     if token.content == LANDING_ALONE:
         return True
     words = list_words(token)
@@ -174,7 +174,8 @@ def is_button(token: Token) -> bool:
 
 
 def is_box(token: Token) -> bool:
-    """Whether these words are a label with its value, as `Your code: **{{ landing.code }}**`."""
+    """Return whether the paragraph is a label with its value, such as `Your code: **{{ landing.code
+    }}**`."""
     children = list_words(token)
     kinds = [child.type for child in children]
     is_pair = kinds == ["text", "strong_open", "text", "strong_close"]

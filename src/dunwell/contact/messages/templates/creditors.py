@@ -1,6 +1,5 @@
-"""Who a merchant's messages are from: its legal identity, the operator and its role, and what they
-are sent as. Pure.
-"""
+"""The sender of a merchant's messages: its legal identity, the operator and its role, and the
+sender address. Pure."""
 
 from collections.abc import Sequence
 
@@ -19,9 +18,9 @@ def find_sender(merchant: Merchant, channel: Channel, creditor: CreditorFacts) -
 
 
 def find_creditor(merchant: Merchant, operator: Operator | None = None) -> CreditorFacts:
-    """operator: of the installation, where the reader is to know of it.
+    """Return the facts about the creditor. Raises MerchantNotConfigured.
 
-    Raises MerchantNotConfigured.
+    operator: the operator of the installation, if the message is to name it.
     """
     configuration = merchant.configuration
     legal, contact, brand = configuration.legal, configuration.contact, configuration.brand
@@ -48,8 +47,8 @@ def find_creditor(merchant: Merchant, operator: Operator | None = None) -> Credi
 
 
 def list_operator(creditor: CreditorFacts, language: Language) -> list[str]:
-    """In which role the operator acts, then who it is, where it is somebody else; empty: nobody was
-    named."""
+    """Return the operator's role and identity as lines. Return only the role if the operator is the
+    creditor; return no lines if no operator is named."""
     operator = creditor.operator
     if operator is None:
         return []
@@ -78,17 +77,17 @@ def list_operator(creditor: CreditorFacts, language: Language) -> list[str]:
 
 
 def write_operator(creditor: CreditorFacts, language: Language) -> str:
-    """The same on one line, for what is printed; empty: nobody was named."""
+    """Return the lines of the operator on one line, for print."""
     return " \u00b7 ".join(list_operator(creditor, language))
 
 
 def is_creditor(operator: Operator, creditor: str) -> bool:
-    """Whether the creditor runs its own service; by its legal name."""
+    """Return whether the creditor operates the service itself; legal names are compared."""
     return not operator.is_agency and render_line(operator.legal.name) == render_line(creditor)
 
 
 def join_lines(text: str) -> str:
-    """An address on one line."""
+    """Return the lines of an address on one line."""
     return ", ".join(line.strip() for line in text.splitlines() if line.strip())
 
 

@@ -1,7 +1,7 @@
-"""Everything a placeholder can need about one claim, as plain values.
+"""The facts of one claim for placeholders, as plain values.
 
-Cents and dates only: how they read is the rendering's business and differs by language, so the
-same facts serve every language and every channel. Pure.
+Amounts are in cents and dates are dates, so the same facts serve every language and channel;
+rendering formats them. Pure.
 """
 
 from dataclasses import dataclass
@@ -11,8 +11,8 @@ from typing import Literal
 from dunwell.accounts.installation.installation_file import Operator
 from dunwell.core.claims.fields import DebtorName
 
-# Stands for the code that an e-mail or a text is checked by (`codes`), wherever content is stored
-# or shown; as long as what it stands for.
+# Replaces the check code (`claim_links`) wherever content is stored or shown; it has the length of
+# a check code.
 CHECK_MASK = "_chk_code"
 ItemType = Literal["PRIMARY", "COLLECTION_FEE", "DUNNING_FEE"]
 
@@ -36,7 +36,7 @@ class MessageClaim:
     outstanding_cents: int
     # The sum of the fee items.
     fees_cents: int
-    # Of the first PRIMARY item.
+    # The due date of the first PRIMARY item.
     due_date: date | None = None
     customer_number: str | None = None
     contract_number: str | None = None
@@ -44,7 +44,7 @@ class MessageClaim:
 
 @dataclass(frozen=True, slots=True)
 class CreditorFacts:
-    """The merchant as debtors see it. The address may have several lines."""
+    """The merchant as debtors know it. The address can have several lines."""
 
     name: str
     legal_name: str
@@ -55,21 +55,21 @@ class CreditorFacts:
     supervisory_authority: str | None = None
     vat_id: str | None = None
     representatives: tuple[str, ...] = ()
-    # Who runs the service for it, or collects for it; none: it does so itself.
+    # The operator or agency that acts for the creditor; None if the creditor acts itself.
     operator: Operator | None = None
     bank_iban: str | None = None
     bank_holder: str | None = None
     bank_bic: str | None = None
-    # The brand's, as #rrggbb.
+    # The brand color in the form #rrggbb.
     color: str | None = None
-    # Whether its e-mails show one.
+    # Whether e-mails show a logo.
     has_logo: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class LandingFacts:
-    """The debtor's page. `url` bears the token, `code` is in groups; in what is stored both are
-    masked (`links.TOKEN_MASK`, `codes.CODE_MASK`)."""
+    """The debtor's page. `url` contains the token; `code` is in groups. Stored content has their
+    masks (`claim_links.TOKEN_MASK`, `claim_links.CODE_MASK`)."""
 
     url: str | None = None
     code: str | None = None
@@ -81,9 +81,9 @@ class MessageFacts:
     claim: MessageClaim
     debtor: DebtorName
     creditor: CreditorFacts
-    # The day in the merchant's zone.
+    # The date in the merchant's time zone.
     today: date
     landing: LandingFacts = LandingFacts()
-    # The last day on which a transfer is recorded before the process goes on; none: nothing is
-    # foreseen, or that day is too near.
+    # The last day for a transfer to be recorded before the workflow continues. None if no step is
+    # forecast or the day is too near.
     pay_by: date | None = None

@@ -1,7 +1,7 @@
-"""How facts read in a language: money and days by CLDR, names, and one text per placeholder.
+"""Format facts in a language: amounts and dates by CLDR, names, and the text of each placeholder.
 
-Money never breaks over two lines: every blank in it is a no-break one. A value can carry neither
-line breaks nor control or direction characters into a message. Pure.
+Amounts never break across lines, because their spaces are no-break spaces. Values cannot bring line
+breaks, control characters or direction marks into a message. Pure.
 """
 
 import re
@@ -27,8 +27,8 @@ from dunwell.contact.messages.templates.placeholders import (
 from dunwell.core.claims.fields import DebtorName
 from dunwell.platform.text.translation import Language, find_debtor_language
 
-# ISO 4217's minor units where they are not two. (CLDR's digits are how people write amounts, which
-# for some currencies is without the minor unit they are counted in.)
+# Currencies whose minor unit (ISO 4217) does not have two digits. CLDR's digits are those that
+# people write, which for some currencies omit the minor unit.
 _MINOR_DIGITS = {
     0: "BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF",
     3: "BHD IQD JOD KWD LYD OMR TND",
@@ -40,13 +40,13 @@ _OTHER_MINOR_DIGITS = {
 _NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 _CODE_AND_DIGIT = re.compile(r"(?<=[A-Z])(?=\d)")
 _LINE_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
-# Control characters, and those that turn the direction of what follows.
+# Control characters and direction marks.
 _STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 
 
 @lru_cache(maxsize=256)
 def find_locale(language: str) -> Locale:
-    """CLDR's locale for a language tag; English for one it does not know."""
+    """Return the CLDR locale of a language tag; English if CLDR does not know it."""
     try:
         return Locale.parse(language, sep="-")
     except (UnknownLocaleError, ValueError):
@@ -54,12 +54,12 @@ def find_locale(language: str) -> Locale:
 
 
 def count_minor_digits(currency: str) -> int:
-    """How many digits of an amount in minor units stand behind the point (ISO 4217)."""
+    """Return the number of decimal digits of a currency (ISO 4217)."""
     return _OTHER_MINOR_DIGITS.get(currency, 2)
 
 
 def render_money(cents: int, currency: str, language: str) -> str:
-    """Minor units (ISO 4217's) as an amount with its currency: 1.234,56 € in German."""
+    """Format an amount in minor units (ISO 4217) with its currency: 1.234,56 € in German."""
     numerals = str(abs(cents)).rjust(count_minor_digits(currency) + 1, "0")
     pieces = _find_money_pieces("-" if cents < 0 else "", len(numerals), currency, language)
     return "".join(map(str.__add__, pieces, numerals)) + pieces[-1]
@@ -67,8 +67,8 @@ def render_money(cents: int, currency: str, language: str) -> str:
 
 @lru_cache(maxsize=4096)
 def _find_money_pieces(sign: str, count: int, currency: str, language: str) -> tuple[str, ...]:
-    """What stands before each numeral of an amount of so many, and behind the last: all that CLDR
-    says of it, asked once."""
+    """Return the text before each digit of an amount with `count` digits, and after the last one.
+    This caches the result of CLDR for all amounts of that length."""
     return tuple(_render_by_cldr(int(sign + "1" * count), currency, language).split("1"))
 
 
@@ -78,27 +78,28 @@ def _render_by_cldr(cents: int, currency: str, language: str) -> str:
     locale = find_locale(language)
     if digits == get_currency_precision(currency):
         text = format_currency(amount, currency, locale=locale)
-    else:  # CLDR shows some currencies without the cents they are counted in
+    else:  # CLDR shows some currencies without their minor unit.
         pattern = locale.currency_formats["standard"].pattern
         exact = pattern.replace(".00", f".{'0' * digits}" if digits else "")
         text = format_currency(amount, currency, exact, locale=locale, currency_digits=False)
-    # CLDR sets a code that stands for a missing sign apart; Babel does not.
+    # CLDR separates a currency code that replaces a missing symbol; Babel does not.
     return _CODE_AND_DIGIT.sub(_NO_BREAK_SPACE, text).replace(" ", _NO_BREAK_SPACE)
 
 
 def find_day_locale(language: str) -> Locale:
-    """Whose order of day and month is meant: where the language names no region, Europe's."""
+    """Return the locale for dates. English without a region uses the European order of day and
+    month."""
     return find_locale("en-GB" if language == "en" else language)
 
 
 @lru_cache(maxsize=8192)
 def render_day(day: date | None, language: str) -> str:
-    """A day with its month in words, which no reader can take for another one."""
+    """Format a date with its month in words, which is unambiguous."""
     return "" if day is None else format_date(day, "long", locale=find_day_locale(language))
 
 
 def render_name(debtor: DebtorName) -> str:
-    """The person; where none is named, the company."""
+    """Return the name of the person, or of the company if no person is named."""
     return _render_person(debtor) or debtor.company_name or ""
 
 
@@ -123,12 +124,12 @@ def _render_person(debtor: DebtorName) -> str:
 
 
 def render_iban(iban: str | None) -> str | None:
-    """In fours, as people read it and banks take it."""
+    """Return the IBAN in groups of four."""
     return iban and " ".join(iban[place : place + 4] for place in range(0, len(iban), 4))
 
 
 def render_line(value: str | None) -> str:
-    """A value on one line, without characters that steer a display."""
+    """Return a value on one line, without control characters and direction marks."""
     if not value:
         return ""
     if _STEERING.search(value) is None:
@@ -137,7 +138,7 @@ def render_line(value: str | None) -> str:
 
 
 class Values:
-    """The facts of one message in one language; each value is formatted when it is asked for."""
+    """The facts of one message in one language. Each value is formatted when it is used."""
 
     __slots__ = ("facts", "language", "words")
 
@@ -148,7 +149,7 @@ class Values:
 
     @property
     def color(self) -> str | None:
-        """The creditor's, if it has one."""
+        """The creditor's color, if it has one."""
         return self.facts.creditor.color
 
     @property
@@ -156,7 +157,7 @@ class Values:
         return self.words.translate("See and pay")
 
     def text(self, name: str) -> str:
-        """The placeholder's value on one line; empty where the claim has none."""
+        """Return the value of a placeholder on one line; empty if the claim has none."""
         reader = _READERS.get(name)
         return render_line(reader(self)) if reader else ""
 
@@ -168,12 +169,15 @@ class Values:
 
 
 class NamedTexts:
-    """Texts by names of their writer's own, for a text that is not about a claim's placeholders."""
+    """Texts by name, for messages that have their own placeholders."""
 
     __slots__ = ("_texts", "button_words", "color")
 
     def __init__(self, texts: Mapping[str, str], language: str, color: str | None = None) -> None:
-        """color: the creditor's, if it has one."""
+        """Set the texts.
+
+        color: the creditor's color, if it has one.
+        """
         self._texts = texts
         self.color = color
         self.button_words = find_debtor_language(language).translate("Open your page")
@@ -183,7 +187,7 @@ class NamedTexts:
 
 
 def _render_items_inline(values: Values) -> str:
-    """The items where a table cannot stand."""
+    """Return the items as text, where a table is not possible."""
     return ", ".join(
         f"{label_item(item, values.words)} {values.money(item.value_cents)}"
         for item in values.facts.claim.items
@@ -208,7 +212,7 @@ def _label_item_type(item_type: ItemType, language: Language) -> str:
 
 
 def escape(text: str) -> str:
-    """As it stands in HTML, between tags or in a quoted attribute."""
+    """Escape a text for HTML, between tags or in a quoted attribute."""
     return str(_escape(text))
 
 

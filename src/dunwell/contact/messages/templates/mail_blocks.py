@@ -1,6 +1,5 @@
-"""How an e-mail looks, with inline styles because many mail programs drop style sheets, and the
-claim's items as a block of it. Pure.
-"""
+"""The look of an e-mail, with inline styles because many mail clients ignore style sheets, and the
+table of the claim's items. Pure."""
 
 import hashlib
 import re
@@ -10,11 +9,11 @@ from dunwell.contact.messages.templates.facts import MessageItem
 from dunwell.contact.messages.templates.formatting import Values, escape, label_item
 from dunwell.platform.text.colors import is_color, measure_contrast
 
-# Of what is no text (WCAG 2, 1.4.11), and of text.
+# The minimum contrast of graphics and of text (WCAG 2, 1.4.11 and 1.4.3).
 _LEAST_CONTRAST = 3.0
 _LEAST_CONTRAST_OF_TEXT = 4.5
 _WHITE = "#ffffff"
-# The pages' own.
+# The color of the debtor pages.
 _NEUTRAL = "#1f4a68"
 
 _GAP = "margin:0 0 16px"
@@ -43,12 +42,14 @@ _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
 def choose_rule_color(color: str | None) -> str | None:
-    """The brand's, for the line on top; none where it would not be seen on a white ground."""
+    """Return the brand color for the line at the top, or None if it would not be visible on
+    white."""
     return color if _is_seen(color, _LEAST_CONTRAST) else None
 
 
 def style_button(color: str | None) -> str:
-    """In the brand's colour where white text can be read on it."""
+    """Return the style of the button: the brand color if white text is readable on it, otherwise
+    the neutral color."""
     return _BUTTON.format(color if _is_seen(color, _LEAST_CONTRAST_OF_TEXT) else _NEUTRAL)
 
 
@@ -57,8 +58,8 @@ def _is_seen(color: str | None, least: float) -> bool:
 
 
 def render_frame_policy(html: str) -> str:
-    """Nothing but what the message itself brings: style blocks, each named by its hash, what stands
-    inline, and its picture. (A Content-Security-Policy.)"""
+    """Return a Content-Security-Policy that allows only the content of the message itself: its
+    style blocks (by hash), inline styles and images."""
     digests = [hashlib.sha256(style.encode()).digest() for style in _STYLE.findall(html)]
     styles = " ".join(f"'sha256-{b64encode(digest).decode()}'" for digest in digests) or "'none'"
     return (
@@ -67,12 +68,12 @@ def render_frame_policy(html: str) -> str:
     )
 
 
-# Wider descriptions push their amount to the right of the column instead of moving the column.
+# Amounts of longer descriptions move to the right; the column stays.
 _MAX_WIDTH = 48
 
 
 def render_items_html(values: Values) -> str:
-    """Two columns, so that it fits a phone: what and when, how much."""
+    """Return the items as a table with two columns, which fit a phone: description and amount."""
     translate = values.words.translate
     rows = "".join(
         f'<tr><td style="{WHAT}">{escape(describe_item(item, values))}{_explain_html(item, values)}'
@@ -93,7 +94,8 @@ def render_items_html(values: Values) -> str:
 
 
 def render_items_text(values: Values) -> str:
-    """A line an item and one for why and when, amounts under each other, a rule, the sums."""
+    """Return the items as plain text: one line per item with aligned amounts, its explanation, a
+    rule and the sums."""
     claim = values.facts.claim
     items = [(describe_item(item, values), values.money(item.value_cents)) for item in claim.items]
     sums = list_sums(values)
@@ -113,7 +115,7 @@ def describe_item(item: MessageItem, values: Values) -> str:
 
 
 def explain_item(item: MessageItem, values: Values) -> str:
-    """Why and since when it is owed, in the pages' words."""
+    """Return the reason of the item and its dates, in the words of the debtor pages."""
     translate, said = values.words.translate, []
     if item.type == "COLLECTION_FEE":
         said.append(

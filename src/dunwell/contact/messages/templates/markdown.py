@@ -1,8 +1,9 @@
-"""The Markdown subset of templates, compiled to parts that a message only fills in.
+"""The Markdown subset of templates, compiled to parts that a message only has to fill in.
 
-Paragraphs, line breaks (each newline is one), bold, italic, lists, headings, links to https or to
-the landing page; no HTML, no images. Placeholders are cut out before parsing and values are put in
-after it, escaped, so that what a debtor is called can neither mark up nor inject. Pure.
+Supported are paragraphs, line breaks (each newline is one), bold, italics, lists, headings, and
+links to https or the debtor's page. HTML and images are not supported. Placeholders are removed
+before parsing and values are inserted afterwards, escaped, so that a debtor's name can neither add
+markup nor inject code. Pure.
 """
 
 from collections import OrderedDict
@@ -36,7 +37,7 @@ _RULES = (
     "balance_pairs", "fragments_join", "text_join",
 )  # fmt: skip
 
-# Some 700 usual texts. What is made of the worst one takes about a hundred bytes a character.
+# About 700 ordinary texts. In the worst case the result needs about a hundred bytes per character.
 _MOST_KEPT_CHARACTERS = 1_000_000
 _PLAIN_KINDS = frozenset({
     "paragraph_open", "paragraph_close", "inline", "text", "softbreak", "hardbreak",
@@ -46,10 +47,11 @@ _PLAIN_KINDS = frozenset({
 def cache_by_size(
     most_characters: int,
 ) -> Callable[[Callable[[str], _Made]], Callable[[str], _Made]]:
-    """Keep what the function makes of the texts used last, as long as all of them together have at
-    most so many characters. Threads may call it at the same time.
+    """Cache the results for the most recently used texts, up to a total number of characters. Can
+    be used by several threads.
 
-    `lru_cache` bounds the number of texts alone: of long ones it would keep gigabytes."""
+    `lru_cache` limits only the number of texts; with long texts it would keep gigabytes.
+    """
 
     def decorate(make: Callable[[str], _Made]) -> Callable[[str], _Made]:
         kept, lock, length = OrderedDict[str, _Made](), Lock(), 0
@@ -61,7 +63,7 @@ def cache_by_size(
                 if text in kept:
                     kept.move_to_end(text)
                     return kept[text]
-            # Two threads may make the same: better than that one waits for the other.
+            # Two threads may compute the same result, which is better than making one wait.
             made = make(text)
             with lock:
                 if text not in kept:
@@ -78,22 +80,23 @@ def cache_by_size(
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """A text as parts of HTML and of plain text, as blocks of a letter, and what in it cannot be
+    """A parsed text: parts of HTML and of plain text, blocks of a letter, and what cannot be
     used."""
 
     html: tuple[Part, ...]
-    # Whether a paragraph is the way to the debtor's page, and so a button.
+    # Whether a paragraph is a link to the debtor's page, which becomes a button.
     has_button: bool
     text: tuple[Part, ...]
     letter: tuple[Block, ...]
-    # Destinations that are neither https nor the landing page's address.
+    # Destinations that are neither https nor the debtor's page.
     bad_links: tuple[str, ...]
     has_items_in_line: bool
 
 
 @cache_by_size(_MOST_KEPT_CHARACTERS)
 def parse_markdown(text: str) -> Parsed:
-    """Compile a text whose snippets are expanded. Cached: texts are few, messages many."""
+    """Compile a text whose snippets are expanded. Cached, because there are few texts and many
+    messages."""
     tokens = _parser().parse(mark(text))
     html, plain, letter = HtmlCompiler(), TextCompiler(), LetterCompiler()
     for token in tokens:
@@ -119,7 +122,7 @@ def parse_markdown(text: str) -> Parsed:
 
 
 def has_markup(text: str) -> bool:
-    """Whether Markdown would read anything in it but paragraphs and their lines."""
+    """Return whether Markdown finds anything but paragraphs and lines in the text."""
     tokens = _parser().parse(mark(text))
     kinds = {each.type for token in tokens for each in (token, *(token.children or ()))}
     return not kinds <= _PLAIN_KINDS
@@ -127,13 +130,14 @@ def has_markup(text: str) -> bool:
 
 @cache_by_size(_MOST_KEPT_CHARACTERS)
 def parse_line(text: str) -> tuple[Part, ...]:
-    """Compile a line without markup, a subject: blanks are folded."""
+    """Compile a line without markup, such as a subject. Consecutive spaces become one."""
     return tuple(split(mark(" ".join(text.split())), "TEXT"))
 
 
 @cache_by_size(_MOST_KEPT_CHARACTERS)
 def parse_lines(text: str) -> tuple[Part, ...]:
-    """Compile lines without markup, an SMS: blanks are folded, empty lines at the ends dropped."""
+    """Compile lines without markup, such as an SMS. Consecutive spaces become one; empty lines at
+    the start and end are removed."""
     lines = (" ".join(line.split()) for line in text.strip().splitlines())
     return tuple(split(mark("\n".join(lines)), "TEXT"))
 
@@ -141,7 +145,7 @@ def parse_lines(text: str) -> tuple[Part, ...]:
 @lru_cache(maxsize=1)
 def _parser() -> MarkdownIt:
     parser = MarkdownIt("zero").enable(list(_RULES))
-    # Destinations are judged by find_link, which knows placeholders.
+    # `find_link` checks destinations, because it knows placeholders.
     parser.normalizeLink = _keep_link  # type: ignore[method-assign]
     parser.validateLink = _accept_link  # type: ignore[method-assign]
     return parser

@@ -1,6 +1,5 @@
-"""Markdown's tokens compiled to HTML, to plain text, and to blocks of a letter: the same words in
-the same order. Pure.
-"""
+"""Compile Markdown tokens to HTML, plain text and the blocks of a letter, with the same text in the
+same order. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -41,7 +40,7 @@ class HtmlCompiler:
     )  # fmt: skip
 
     def take(self, token: Token) -> None:
-        """A block: its tags, or what is in it."""
+        """Add a block token: its tags or its content."""
         if token.type == "inline":
             self._take_inline(token)
         elif token.hidden or self._stands_around_items(token):
@@ -54,7 +53,8 @@ class HtmlCompiler:
             self.parts.append(f"</{token.tag}>\n")
 
     def _stands_around_items(self, token: Token) -> bool:
-        """A table may not stand in a paragraph, so the paragraph around items is left out."""
+        """Return whether this ends a paragraph around {{ items }}. The paragraph is omitted,
+        because it may not contain a table."""
         is_after_items = self.parts and self.parts[-1] == Slot("", "ITEMS_HTML")
         return bool(is_after_items and token.type == "paragraph_close")
 
@@ -72,7 +72,8 @@ class HtmlCompiler:
             self._take_words(token)
 
     def _take_button(self, token: Token) -> None:
-        """The way to the debtor's page, where it is a paragraph: once in a message."""
+        """Add a link to the debtor's page as a button, if it is a paragraph of its own. A message
+        has one button."""
         self.has_button = True
         target = (Slot(LANDING_URL, "TEXT"),)
         self.parts.append(Slot("", "BUTTON_OPEN", target))
@@ -84,7 +85,8 @@ class HtmlCompiler:
         self.parts.append(Slot("", "LINK_CLOSE", target))
 
     def _take_box(self, children: list[Token]) -> None:
-        """What is to be found at a glance, a code or an amount: its label small, itself large."""
+        """Add a label and its value, such as a code or an amount: the label small, the value
+        large."""
         label, *value = children
         self.parts[-1] = f'<p class="box" style="{BOX}">'
         self.parts.append(f'<span class="quiet" style="{BOX_LABEL}">')
@@ -107,7 +109,7 @@ class HtmlCompiler:
                 self.parts.append(self._tags[child.type])
 
     def _take_text(self, text: str, *, is_linked: bool) -> list[Part]:
-        """The landing page's address is a link wherever it stands."""
+        """Add text. The address of the debtor's page always becomes a link."""
         landing = Slot(LANDING_URL, "HTML")
         address = (Slot(LANDING_URL, "TEXT"),)
         parts: list[Part] = []
@@ -121,7 +123,8 @@ class HtmlCompiler:
 
 @dataclass(slots=True)
 class TextCompiler:
-    """Blocks apart by an empty line, items of a tight list by a newline; nested ones indented."""
+    """Separates blocks by an empty line and the entries of a tight list by a newline; indents
+    nested lists."""
 
     parts: list[Part] = field(default_factory=list)
     _indents: list[str] = field(default_factory=list)
@@ -171,7 +174,7 @@ class TextCompiler:
             if child.type == "link_open":
                 link, label_from = find_link(child), len(self.parts)
             elif child.type == "link_close" and link:
-                # A link whose words are its address is written once.
+                # A link whose text is its address is written once.
                 if join(self.parts[label_from:]) != link:
                     self.parts.append(Slot("", "LINK_TEXT", link))
             elif child.type in ("softbreak", "hardbreak"):
@@ -180,7 +183,7 @@ class TextCompiler:
                 self.parts += split(child.content, "TEXT")
 
     def _take_button(self, token: Token) -> None:
-        """Where it leads on a line of its own, below what the button says."""
+        """Add the text of the button and, on the next line, its address."""
         if token.content == LANDING_ALONE:
             self.parts.append(Slot("", "BUTTON_WORDS"))
         else:
@@ -190,16 +193,16 @@ class TextCompiler:
         self.parts.append(Slot("", "BUTTON_TEXT", (Slot(LANDING_URL, "TEXT"),)))
 
 
-# Filled: JSON of what the head describes. Compiled: the same with parts in place of texts.
+# A filled block is JSON as the module describes it; a compiled block has parts instead of texts.
 Block = list[Any]
 
 
 @dataclass(slots=True)
 class LetterCompiler:
-    """Links are written out behind their words: paper cannot be clicked."""
+    """Writes the address of a link after its text, because paper cannot be clicked."""
 
     blocks: list[Block] = field(default_factory=list)
-    # Where the blocks of the innermost list entry go.
+    # The target for blocks of the innermost list entry.
     _open: list[list[Block]] = field(default_factory=list)
 
     def take(self, token: Token) -> None:
@@ -245,7 +248,7 @@ class _Runs:
         elif child.type == "link_open":
             self._link, self._label = find_link(child), []
         elif child.type == "link_close":
-            # A link whose words are its address is written once.
+            # A link whose text is its address is written once.
             if self._link and join(self._label) != self._link:
                 self._append((Slot("", "LINK_TEXT", self._link),))
             self._link = None
@@ -259,7 +262,7 @@ class _Runs:
 
 
 def fill_blocks(blocks: Sequence[Block], values: Source) -> list[Block]:
-    """The blocks with every value in its place."""
+    """Return the blocks with all values filled in."""
     return [_fill_block(block, values) for block in blocks]
 
 

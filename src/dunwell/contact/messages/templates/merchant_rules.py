@@ -1,6 +1,5 @@
-"""What a definition requires of its merchant's configuration, and the words that no message may
-use. Pure.
-"""
+"""The configuration that a workflow requires of its merchant, and the words that messages must not
+use. Pure."""
 
 import re
 import unicodedata
@@ -14,9 +13,9 @@ from dunwell.platform.errors import Fault
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_pointer
 
-# Language -> words and phrases, however written; a * in front stands for any beginning, one at the
-# end for any ending, and an umlaut for its two letters too. (Of "Pfändung" the verb's forms are
-# told one by one: "empfände" is of another word.)
+# Words and phrases by language; case does not matter. A * stands for any beginning or ending, and
+# an umlaut also for its two-letter spelling. The forms of "pfänden" are listed one by one, because
+# "empfände" belongs to another verb.
 STANDARD: Mapping[str, Sequence[str]] = {
     "de": (
         "Betrüger*", "Gefängnis*", "Gerichtsvollzieher*", "Haftbefehl*", "Hausbesuch*",
@@ -40,7 +39,10 @@ _UMLAUT = re.compile("[äöü]", re.IGNORECASE)
 def find_forbidden_words(
     definition: Definition, own: Mapping[str, Sequence[str]]
 ) -> Iterator[Fault]:
-    """A fault for each text that uses any, with its pointer; `own`: the merchant's lists."""
+    """Yield a fault for each text that uses forbidden words, with the pointer to the text.
+
+    own: the merchant's own lists by language.
+    """
     words = {**STANDARD, **own}
     patterns = {language: _make_pattern(some) for language, some in words.items() if some}
     for path, texts in list_texts(definition):
@@ -56,7 +58,7 @@ def find_forbidden_words(
 
 
 def list_texts(definition: Definition) -> Iterator[tuple[str, Texts]]:
-    """All texts of a definition by language, with the pointer to each."""
+    """Yield all texts of a definition by language, with the pointer to each."""
     for name, texts in definition.snippets.items():
         yield render_pointer(["snippets", name]), texts
     for name, template in definition.templates.items():
@@ -80,23 +82,24 @@ def _make_pattern(words: Sequence[str]) -> re.Pattern[str]:
 
 
 def _write_out(umlaut: re.Match[str]) -> str:
-    """An umlaut, or the two letters that stand for it."""
+    """Return a pattern for an umlaut or its two-letter spelling."""
     letter = umlaut.group()
     return f"(?:{letter}|{_TWO_LETTERS[letter.lower()]})"
 
 
 def _read_plainly(text: str) -> str:
-    """Without the marks that could stand within a word, and soft hyphens; each letter one sign."""
+    """Return the text without Markdown marks and soft hyphens, in normalized form."""
     text = unicodedata.normalize("NFC", text)
     return text.translate({ord(mark): None for mark in "*_\u00ad\u200b"})
 
 
 def find_value_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
-    """Placeholders that the merchant's configuration has no value for, with pointers from the
-    definition's root; none while the merchant is half set up.
+    """Yield a fault for each placeholder that the merchant's configuration leaves empty, with its
+    pointer. Yield nothing while the merchant is not completely configured.
 
-    What a claim may lack (a contract number, say) becomes nothing in a message; what no claim of
-    this merchant will ever have leaves a hole in every one."""
+    A value that one claim lacks (such as a contract number) is left out of a message. A value that
+    no claim of the merchant can have would be missing in every message.
+    """
     if find_missing(configuration):
         return
     keys = dict(_list_absent(configuration))
@@ -112,7 +115,7 @@ def find_value_faults(configuration: Configuration, definition: Definition) -> I
 
 
 def _list_absent(configuration: Configuration) -> Iterator[tuple[str, str]]:
-    """Placeholders without a value, and the merchant file's key that would give it."""
+    """Yield placeholders without a value, with the key of the merchant file that sets it."""
     if configuration.payment.bank_account is None:
         yield from ((name, "payment.bankAccount") for name in ("bank.iban", "bank.holder"))
     if configuration.contact is not None and configuration.contact.phone is None:
@@ -120,7 +123,8 @@ def _list_absent(configuration: Configuration) -> Iterator[tuple[str, str]]:
 
 
 class Hours(Protocol):
-    """HH:MM; text order is time order. Past midnight when `until` is before `since`."""
+    """Hours in the form HH:MM, which sort as text. They span midnight if `until` is before
+    `since`."""
 
     @property
     def since(self) -> str: ...
@@ -130,8 +134,9 @@ class Hours(Protocol):
 
 
 def find_quiet_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
-    """Contact hours of which the quiet hours leave nothing, so that messages would wait for ever.
-    Hours of another zone are not compared: they lie differently in summer and in winter."""
+    """Yield a fault if the quiet hours leave nothing of the contact hours, so that messages would
+    wait forever. Hours of different time zones are not compared, because their distance changes
+    with daylight saving time."""
     quiet, settings = configuration.guards.quiet_hours, definition.settings
     if quiet is None or settings.contact_hours is None:
         return

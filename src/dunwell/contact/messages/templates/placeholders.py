@@ -1,6 +1,4 @@
-"""The closed list of placeholders that a text may use (CONTRACT 6), how they stand in it, and how
-large a message may become.
-"""
+"""The closed list of placeholders for templates, their syntax, and the size limits of messages."""
 
 import itertools
 import re
@@ -8,24 +6,25 @@ from collections.abc import Collection, Iterable, Mapping
 
 from dunwell.accounts.merchants.configuration import Channel
 
-# A text with its snippets put in. The longest single text has 20,000 characters; twice as many
-# print a letter of some twenty pages, which already exceeds what people read.
+# The limits of a text with its snippets expanded. The longest single text has 20,000 characters;
+# twice as many print a letter of about twenty pages, more than anyone reads.
 MAX_TEXT_CHARACTERS: Mapping[Channel, int] = {"EMAIL": 40_000, "SMS": 20_000, "LETTER": 40_000}
-# A message with all values in it: an e-mail's HTML, an SMS's or a letter's words. Markup and values
-# make an ordinary text at most five times as long.
+# The limits of a message with all values: the HTML of an e-mail, the text of an SMS or a letter.
+# Markup and values make an ordinary text at most five times as long.
 MAX_MESSAGE_CHARACTERS: Mapping[Channel, int] = {
     "EMAIL": 400_000, "SMS": 40_000, "LETTER": 200_000,
 }  # fmt: skip
-# All texts of a definition together, their snippets put in: some 300 usual texts. Checking this
-# much prose takes about a second, and the compiled texts of two such definitions are kept.
+# The limit of all texts of a definition together, with snippets expanded: about 300 ordinary texts.
+# Checking that much text takes about a second, and the cache holds the compiled texts of two such
+# definitions.
 MAX_DEFINITION_CHARACTERS = 500_000
-# What a table of items counts as before its items are known. With 100 items, the most that a claim
-# has, it has ten times as many characters in an e-mail's HTML.
+# The assumed size of a table of items while its items are unknown. With 100 items, the most that a
+# claim can have, the HTML of an e-mail has ten times as many characters.
 ITEMS_CHARACTERS = 4_000
 
 
 class MessageTooLarge(Exception):  # noqa: N818 - reads as what is wrong
-    """The message would pass the limit of its channel. Nothing of it was put together."""
+    """The message would exceed the limit of its channel. It was not assembled."""
 
     def __init__(self, limit: int) -> None:
         super().__init__(
@@ -36,7 +35,7 @@ class MessageTooLarge(Exception):  # noqa: N818 - reads as what is wrong
 
 
 def join_within(pieces: Iterable[str], limit: int) -> str:
-    """Join the pieces. Raises MessageTooLarge before more than the limit is held."""
+    """Join the pieces. Raises MessageTooLarge before more than the limit is held in memory."""
     joined, length = list[str](), 0
     for piece in pieces:
         length += len(piece)
@@ -47,11 +46,10 @@ def join_within(pieces: Iterable[str], limit: int) -> str:
 
 
 SNIPPET_PREFIX = "snippet."
-# The snippet that is there without being written: how the debtor is greeted. A definition's own
-# snippet of this name stands in its place.
+# A built-in snippet: the greeting of the debtor. A definition can replace it by its own.
 GREETING = "greeting"
 GREETING_USED = SNIPPET_PREFIX + GREETING
-# The only value that is a block: a table. It stands alone in its paragraph.
+# The only value that is a block: a table, which is alone in its paragraph.
 ITEMS = "items"
 LANDING_URL = "landing.url"
 LANDING_CODE = "landing.code"
@@ -82,12 +80,12 @@ NAMES = (
     "today",
     PAY_BY,
 )
-# Possessive: blanks that no brace follows are read once, not once for each way to divide them.
+# Possessive quantifiers prevent backtracking over spaces that no brace follows.
 PLACEHOLDER = re.compile(r"\{\{[ \t]*+([^{}\s]*+)[ \t]*+\}\}")
 _STRAY_BRACES = re.compile(r"\{\{|\}\}")
-# What ends a sentence, with closing marks behind it.
+# The end of a sentence, with closing marks after it.
 _STOP = re.compile(r"[.!?][*_)\"'\u201c\u201d]*[ \t]+")
-# A full stop behind these ends none: "z. B.", "3. Oktober", "ca. 10".
+# Words after which a full stop does not end a sentence, such as "z. B.", "3. Oktober", "ca. 10".
 _LAST_WORD = re.compile(r"\w*\Z")
 _SHORT_WORDS = frozenset(
     [
@@ -111,26 +109,27 @@ _SHORT_WORDS = frozenset(
     ]
 )
 _MOST_ORDINAL_DIGITS = 2
-# The longest word that can matter, and one character more: looking further back for each full stop
-# would take time with the square of the text's length.
+# One character more than the longest word that matters. Looking back further for every full stop
+# would take quadratic time.
 _LAST_WORD_CHARACTERS = max(map(len, _SHORT_WORDS)) + 1
-# What begins a line and is no sentence: a list's or a heading's mark.
+# A list or heading mark at the start of a line is not part of a sentence.
 LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+]|#{1,6}|\d{1,9}[.)])[ \t]+)?")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
 def find_all_used(text: str) -> list[str]:
-    """The names used, in order and as often as they are; snippets with their prefix."""
+    """Return the names in the text in order, with repetitions; snippets have their prefix."""
     return PLACEHOLDER.findall(text)
 
 
 def find_used(text: str) -> list[str]:
-    """The names used, in order, each once; snippets with their prefix."""
+    """Return the names in the text in order, each once; snippets have their prefix."""
     return list(dict.fromkeys(find_all_used(text)))
 
 
 def find_unknown(text: str) -> list[str]:
-    """The names used that stand for nothing. Snippets are left to who knows the definition."""
+    """Return the names that are no placeholders. Snippets are not checked, because they depend on
+    the definition."""
     return [
         name
         for name in find_used(text)
@@ -139,30 +138,30 @@ def find_unknown(text: str) -> list[str]:
 
 
 def find_snippets(text: str) -> list[str]:
-    """The snippets used, without the prefix."""
+    """Return the names of the snippets in the text, without the prefix."""
     used = find_used(text)
     return [n.removeprefix(SNIPPET_PREFIX) for n in used if n.startswith(SNIPPET_PREFIX)]
 
 
 def has_stray_braces(text: str) -> bool:
-    """Whether double braces are left that form no placeholder: `{{ debtor.name }`."""
+    """Return whether double braces are left that form no placeholder: `{{ debtor.name }`."""
     return _STRAY_BRACES.search(PLACEHOLDER.sub("", text)) is not None
 
 
 def expand_snippets(text: str, snippets: Mapping[str, str], limit: int) -> str:
-    """Put the snippets' texts in, one level deep; one that is absent becomes nothing, but for the
-    greeting, which stays as a placeholder.
+    """Replace snippets by their texts, one level deep. A missing snippet becomes empty, except the
+    greeting, which remains a placeholder.
 
-    Raises MessageTooLarge where it would have more characters than the limit, before any snippet is
-    put in."""
+    Raises MessageTooLarge before expanding if the result would exceed the limit.
+    """
     if measure_expanded(text, snippets) > limit:
         raise MessageTooLarge(limit)
     return PLACEHOLDER.sub(lambda found: _expand(found, snippets), text)
 
 
 def measure_expanded(text: str, snippets: Mapping[str, str], items_characters: int = 0) -> int:
-    """How many characters the text has with its snippets put in, which is not done for it; each
-    table of items in it counts as so many more."""
+    """Return the length of the text with its snippets expanded, without expanding it. Each table of
+    items adds `items_characters`."""
     length, sizes = len(text), dict[str, int]()
     for found in PLACEHOLDER.finditer(text):
         name = found[1]
@@ -186,8 +185,8 @@ def _expand(found: re.Match[str], snippets: Mapping[str, str]) -> str:
 
 
 def remove_sentences(text: str, names: Collection[str]) -> str:
-    """The text without the sentences that use one of these placeholders. A sentence ends with its
-    line at the latest; a line of which nothing is left goes too."""
+    """Remove the sentences that use one of these placeholders. A sentence ends at the end of its
+    line at the latest; a line without remaining text is removed as well."""
     if not any(name in names for name in find_used(text)):
         return text
     kept = [line for each in text.split("\n") if (line := _shorten(each, names)) is not None]
@@ -195,7 +194,7 @@ def remove_sentences(text: str, names: Collection[str]) -> str:
 
 
 def _shorten(line: str, names: Collection[str]) -> str | None:
-    """None: nothing of it is left."""
+    """Return the line without those sentences, or None if nothing is left."""
     if not any(name in names for name in find_used(line)):
         return line
     mark = LINE_MARK.match(line)
@@ -206,7 +205,7 @@ def _shorten(line: str, names: Collection[str]) -> str | None:
 
 
 def split_sentences(text: str) -> list[str]:
-    """Each with the blanks behind it."""
+    """Return the sentences, each with the spaces after it."""
     ends = [stop.end() for stop in _STOP.finditer(text) if _ends_sentence(text, stop.start())]
     places = [0, *ends, len(text)]
     return [text[since:until] for since, until in itertools.pairwise(places)]

@@ -1,7 +1,8 @@
-"""A template and a claim's facts become a message: subject, plain text and HTML, equal in content.
+"""Render a template and the facts of a claim as a message: subject, plain text and HTML with the
+same content.
 
-Pure but for the frame's template, which is read once. The footer with the creditor's name, address
-and contact is part of every message; a template can neither move nor drop it. Pure.
+Pure, except that the frame's template is read once. Every e-mail ends with a footer that names the
+creditor with its address and contact; a template can neither move nor remove it. Pure.
 """
 
 from collections.abc import Mapping
@@ -42,16 +43,16 @@ from dunwell.contact.messages.templates.sms_parts import Parts, count_parts, wri
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 
-# What gateways carry as one message of SMS.
+# The most parts that gateways send as one SMS.
 MAX_PARTS = 10
-# What the logo is called within an e-mail (RFC 2392).
+# The content id of the logo within an e-mail (RFC 2392).
 LOGO_ID = "logo@brand"
 _TEMPLATES = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
 class Button:
-    """The way to the debtor's page, for a body that has none of its own."""
+    """The link to the debtor's page, for a body that has none."""
 
     words: str
     address: str
@@ -78,11 +79,11 @@ class Rendered:
 def render_email(
     template: EmailTemplate, snippets: Mapping[str, Texts], language: str, facts: MessageFacts
 ) -> Rendered:
-    """The e-mail in one of the definition's languages. Nothing it is given makes it fail but its
-    size: raises MessageTooLarge.
+    """Render an e-mail in one of the workflow's languages. Any template and facts can be rendered
+    within the size limit; raises MessageTooLarge.
 
-    A text or snippet that lacks the language is taken in the first one it has; a placeholder the
-    claim has no value for becomes nothing.
+    A text or snippet without the language uses its first language. A placeholder without a value
+    becomes empty.
     """
     words = choose_words(snippets, language)
     values = Values(facts, language)
@@ -98,10 +99,12 @@ def frame_email(
     subject: str, body: Parsed, values: Source, language: str, creditor: CreditorFacts,
     *, check_at: str | None = None,
 ) -> Rendered:  # fmt: skip
-    """A parsed body with its values in place: below the creditor's name or logo, the headline, what
-    a claim's message has at a glance, and a button where the body is without; above the footer.
-    check_at: where a reader can check with a code of this message that it is real. Raises
-    MessageTooLarge."""
+    """Put a parsed body into the frame of an e-mail: the creditor's name or logo, the subject, the
+    summary of the claim and, if the body has none, a button above; the footer below. Raises
+    MessageTooLarge.
+
+    check_at: the page where a reader can check with a code that the message is real.
+    """
     limit = MAX_MESSAGE_CHARACTERS["EMAIL"]
     words, name = find_debtor_language(language), render_line(creditor.name)
     footer, operator = list_footer(creditor, words), list_operator(creditor, words)
@@ -133,14 +136,14 @@ def frame_email(
             body=Markup(fill_within(body.html, values, limit)),  # noqa: S704 - escaped value by value
             button=button,
             footer=footer,
-            # A code is read off in one piece.
+            # Placed separately, so that a screen reader reads the code in one piece.
             check=CHECK_MASK,
         ),
     )
 
 
 def list_box(values: Source) -> list[tuple[str, str]]:
-    """What a claim's e-mail says at a glance; nothing, where it is about something else."""
+    """Return the summary of the claim; empty for messages that are not about a claim."""
     if not isinstance(values, Values):
         return []
     translate = values.words.translate
@@ -155,11 +158,11 @@ def list_box(values: Source) -> list[tuple[str, str]]:
 def render_sms(
     template: SmsTemplate, snippets: Mapping[str, Texts], language: str, facts: MessageFacts
 ) -> tuple[str, Parts]:
-    """No markup and no footer: it says who writes in its own words. Lines are kept, blanks folded.
+    """Render an SMS without markup and footer. Lines are kept; consecutive spaces become one.
 
-    The text in one of the definition's languages, and its parts; there may be more than
-    MAX_PARTS of them. Masks are as long as what they stand for, so the parts are those of the text
-    that is sent. Raises MessageTooLarge."""
+    Return the text and its parts, which may be more than MAX_PARTS. Masks have the length of their
+    values, so the count is that of the sent text. Raises MessageTooLarge.
+    """
     values = Values(facts, language)
     text = assemble_text(template.body, choose_words(snippets, language), values, "SMS")
     limit = MAX_MESSAGE_CHARACTERS["SMS"]
@@ -169,12 +172,12 @@ def render_sms(
 
 
 def name_check_page(domain: str | None) -> str | None:
-    """Where people check a message, as they write it."""
+    """Return the address of the page where messages are checked, as people write it."""
     return f"{domain}/real" if domain else None
 
 
 def add_check(sms: str, language: str, check_at: str | None) -> str:
-    """With the code it can be checked by, where that makes it no longer by a part."""
+    """Add the check code to an SMS if that needs no further part."""
     if check_at is None:
         return sms
     line = find_debtor_language(language).translate(
@@ -185,31 +188,31 @@ def add_check(sms: str, language: str, check_at: str | None) -> str:
 
 
 def fill_line(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
-    """A subject with every value in its place. Raises MessageTooLarge."""
+    """Return a subject with all values filled in. Raises MessageTooLarge."""
     line = parse_line(assemble_text(texts, words, values, channel))
     return fill_within(line, values, MAX_MESSAGE_CHARACTERS[channel])
 
 
 def assemble_text(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
-    """A text in the values' language with its snippets, without the sentences that would name a
-    pay-by date where there is none. Raises MessageTooLarge."""
+    """Return a text in the language of the values with its snippets expanded. Sentences with the
+    pay-by date are removed if there is none. Raises MessageTooLarge."""
     text = choose_text(texts, values.language)
     text = expand_snippets(text, words, MAX_TEXT_CHARACTERS[channel])
     return remove_sentences(text, set() if values.facts.pay_by else {PAY_BY})
 
 
 def choose_text(texts: Texts, language: str) -> str:
-    """A text in a language, or in the first it has."""
+    """Return the text in a language, or in its first language."""
     return texts.get(language) or next(iter(texts.values()), "")
 
 
 def choose_words(snippets: Mapping[str, Texts], language: str) -> dict[str, str]:
-    """The snippets' texts in a language."""
+    """Return the texts of the snippets in a language."""
     return {name: choose_text(texts, language) for name, texts in snippets.items()}
 
 
 def list_footer(creditor: CreditorFacts, language: Language) -> list[list[str]]:
-    """Who writes, and how to reach them: paragraphs of lines."""
+    """Return the creditor and its contact data as paragraphs of lines."""
     translate = language.translate
     who = [translate("This message is from:"), creditor.legal_name]
     who += creditor.legal_address.splitlines()

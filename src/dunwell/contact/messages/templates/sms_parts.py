@@ -1,8 +1,8 @@
-"""How a text goes over the air as an SMS (3GPP TS 23.038, 23.040): its alphabet, its parts.
+"""How an SMS is transmitted (3GPP TS 23.038, 23.040): its alphabet and its parts.
 
-One character outside the seven-bit alphabet turns the whole text into sixteen-bit characters, of
-which less than half as many fit a part. So the characters that typographers like, and the no-break
-blanks of amounts, are written plainly. Pure.
+A single character outside the seven-bit alphabet switches the whole text to sixteen-bit characters,
+of which less than half as many fit into a part. Typographic characters and no-break spaces are
+therefore replaced by plain ones. Pure.
 """
 
 from collections.abc import Iterable
@@ -15,9 +15,9 @@ _BASIC = frozenset(
     "@£$¥èéùìòÇ\nØø\rÅåΔ_ΦΓΛΩΠΨΣΘΞÆæßÉ !\"#¤%&'()*+,-./0123456789:;<=>?¡ABCDEFGHIJKLMNOPQRSTUVWXYZ"
     "ÄÖÑÜ§¿abcdefghijklmnopqrstuvwxyzäöñüà"
 )
-# Written with an escape before them.
+# Characters that need an escape character before them.
 _EXTENDED = frozenset("\f^{}\\[~]|€")
-# Languages that need no letter outside the alphabet.
+# Languages that need no letters outside the alphabet.
 _WRITTEN_IN_IT = frozenset({"da", "de", "en", "fi", "it", "nb", "nl", "nn", "no", "sv"})
 _PLAIN = str.maketrans(
     {
@@ -34,7 +34,7 @@ _PLAIN = str.maketrans(
 @dataclass(frozen=True, slots=True)
 class Parts:
     alphabet: Alphabet
-    # In units of the alphabet: septets, or sixteen-bit characters.
+    # In units of the alphabet: septets or sixteen-bit characters.
     length: int
     count: int
 
@@ -44,18 +44,19 @@ def write_plainly(text: str) -> str:
 
 
 def is_written_in_gsm(language: str) -> bool:
-    """Whether texts of this language do without letters outside the alphabet."""
+    """Return whether texts of this language need only letters of the seven-bit alphabet."""
     return language.partition("-")[0] in _WRITTEN_IN_IT
 
 
 def find_outside(text: str) -> tuple[str, ...]:
-    """The characters outside the seven-bit alphabet, each once, in order."""
+    """Return the characters outside the seven-bit alphabet, each once, in order."""
     outside = (letter for letter in text if letter not in _BASIC and letter not in _EXTENDED)
     return tuple(dict.fromkeys(outside))
 
 
 def count_parts(text: str) -> Parts:
-    """What the text costs. A part of several is shorter, as it says which one it is."""
+    """Count the parts of a text. The parts of a longer text are shorter, because each has a header
+    with its number."""
     if all(letter in _BASIC or letter in _EXTENDED for letter in text):
         sizes = [2 if letter in _EXTENDED else 1 for letter in text]
         return _count("GSM-7", sizes, alone=160, among=153)
@@ -64,7 +65,7 @@ def count_parts(text: str) -> Parts:
 
 
 def _count(alphabet: Alphabet, sizes: Iterable[int], *, alone: int, among: int) -> Parts:
-    """No character is cut in two: a pair that does not fit any more begins the next part."""
+    """Count without splitting a character: one that does not fit starts the next part."""
     length, count, filled = 0, 1, 0
     for size in sizes:
         length += size

@@ -1,6 +1,5 @@
-"""What is wrong with a definition's texts: a text that could not be sent cannot be published.
-Pure.
-"""
+"""Find the faults in the texts of a definition. A text that could not be sent cannot be published.
+Pure."""
 
 import itertools
 import re
@@ -45,15 +44,16 @@ from dunwell.platform.text.shape import render_nearest, render_pointer
 
 Part = Literal["creditor", "amount", "reference", "link", "contact"]
 
-# An e-mail's footer and a letter's head and foot name the creditor and how to reach it; a letter
-# also prints reference, link and code. An SMS is what the operator wrote: its link leads to
-# reference and contact.
+# The mandatory parts of each message. The footer of an e-mail and the header and footer of a letter
+# name the creditor and its contact; a letter also prints reference, link and code. An SMS has only
+# its own text; reference and contact are on the linked page.
 WANTED: Mapping[Channel, tuple[Part, ...]] = {
     "EMAIL": ("amount", "reference", "link"),
     "SMS": ("creditor", "amount", "link"),
     "LETTER": ("amount",),
 }
-# Any one of these gives the part. The table of items ends with what is still to pay.
+# Placeholders of which any one provides the part. The table of items ends with the outstanding
+# amount.
 GIVEN_BY: Mapping[Part, tuple[str, ...]] = {
     "creditor": ("merchant.name", "merchant.legalName"),
     "amount": ("outstanding", ITEMS),
@@ -64,14 +64,14 @@ GIVEN_BY: Mapping[Part, tuple[str, ...]] = {
 
 
 def find_missing_parts(channel: Channel, used: Collection[str]) -> Iterator[Part]:
-    """The parts of the channel's messages that none of the placeholders in use gives."""
+    """Yield the mandatory parts that none of the used placeholders provides."""
     for part in WANTED[channel]:
         if not any(name in used for name in GIVEN_BY[part]):
             yield part
 
 
 def describe_missing_part(channel: Channel, part: Part) -> LazyText:
-    """What is missing, and how to mend it."""
+    """Return what is missing and how to add it."""
     names = [name for name in GIVEN_BY[part] if not (channel == "SMS" and name == ITEMS)]
     choice = " or ".join(f"{{{{ {name} }}}}" for name in names)
     match part:
@@ -95,7 +95,7 @@ def describe_missing_part(channel: Channel, part: Part) -> LazyText:
             return LazyText("The text does not say whom to ask; add %(choice)s.", choice=choice)
 
 
-# A whole text, its snippets put in, its language and its pointer.
+# Arguments: the text with its snippets expanded, its language and its pointer.
 Check = Callable[[str, str, str], Iterator[Fault]]
 
 _LIMITS = MAX_TEXT_CHARACTERS.values()
@@ -104,7 +104,7 @@ _HTML = re.compile(r"<(?:[A-Za-z][A-Za-z0-9-]*(?:[\s/>]|$)|/[A-Za-z]|!)")
 
 @dataclass(frozen=True, slots=True)
 class _Message:
-    """A template's texts for one channel."""
+    """The texts of a template for one channel."""
 
     channel: Channel
     subject: Texts
@@ -113,9 +113,10 @@ class _Message:
 
 
 def find_template_faults(definition: Definition) -> list[Fault]:
-    """Every fault of every text, each with its pointer: /templates/reminder-1/EMAIL/body/de.
+    """Return the faults of all texts, each with its pointer, such as
+    /templates/reminder-1/EMAIL/body/de.
 
-    Texts that are too long are measured alone, so that this takes no longer than the limits allow.
+    Texts that are too long are only measured, so that the time needed stays within limits.
     """
     size_faults, total = _find_size_faults(definition)
     if total > MAX_DEFINITION_CHARACTERS:
@@ -129,8 +130,8 @@ def find_template_faults(definition: Definition) -> list[Fault]:
 
 
 def _find_size_faults(definition: Definition) -> tuple[dict[str, Fault], int]:
-    """By pointer, the texts that would be too long with their snippets; and how many characters
-    those have that are to be checked, in all."""
+    """Return a fault by pointer for each text that is too long with its snippets, and the total
+    number of characters to be checked."""
     found, total = dict[str, Fault](), 0
     total += sum(len(each) for texts in definition.snippets.values() for each in texts.values())
     for name, template in definition.templates.items():
@@ -158,7 +159,7 @@ def _tell_size(size: int, most: int) -> LazyText:
 
 
 def _find_faults(definition: Definition, too_long: Collection[str]) -> Iterator[Fault]:
-    """Of the texts but these, which are told already."""
+    """Yield the faults of all texts except those that are too long, which are already reported."""
     for name, texts in definition.snippets.items():
         for language, text in texts.items():
             yield from _check_snippet(text, render_pointer(["snippets", name, language]))
@@ -206,14 +207,16 @@ def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) 
 
 
 def _check_parts(definition: Definition, message: _Message, path: str) -> Iterator[Fault]:
-    """The mandatory parts of one channel's message in each language, subject and body together."""
+    """Check the mandatory parts of a channel's message in each language, with subject and body
+    together."""
     for language, body in message.body.items():
-        # What every message has: sentences about the pay-by date may be left out.
+        # The part of the text that every message has; sentences with the pay-by date may be
+        # removed.
         whole = remove_sentences(_expand(body, definition, language), {PAY_BY})
         if not whole.strip():
             continue
         used = find_used(whole)
-        # A subject can name the claim; what has to be read or clicked stands in the body.
+        # A subject may name the claim; everything else must be in the body.
         subject = find_used(_expand(message.subject.get(language, ""), definition, language))
         used += [name for name in subject if name == "claim.referenceNumber"]
         for part in find_missing_parts(message.channel, used):
@@ -222,7 +225,7 @@ def _check_parts(definition: Definition, message: _Message, path: str) -> Iterat
 
 
 def _expand(text: str, definition: Definition, language: str) -> str:
-    """A text that was measured before."""
+    """Expand a text whose size was checked before."""
     return expand_snippets(text, _choose_words(definition, language), max(_LIMITS))
 
 
@@ -231,7 +234,7 @@ def _choose_words(definition: Definition, language: str) -> dict[str, str]:
 
 
 def _check_words(text: str, pointer: str) -> Iterator[Fault]:
-    """What can be said of a text by itself: its placeholders."""
+    """Check the placeholders of a single text."""
     for name in find_unknown(text):
         message = LazyText(
             "{{ %(name)s }} is no placeholder. %(nearest)s",
@@ -269,7 +272,7 @@ def _check_line(text: str, _language: str, pointer: str) -> Iterator[Fault]:
 
 
 def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
-    """An SMS is plain text: marks would be read as they stand."""
+    """Check an SMS. It is plain text, so Markdown marks would be shown literally."""
     yield from _check_line(text, language, pointer)
     yield from _check_no_code(text, pointer)
     if _HTML.search(text):
@@ -281,7 +284,7 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
             "headings, also from the snippets it uses."
         )
         yield Fault(pointer, message, "MARKDOWN_IN_SMS")
-    # Without the values that will stand in it: what is too long already.
+    # The length without values: a text that is already too long is refused.
     written = write_plainly(PLACEHOLDER.sub("", text))
     outside = find_outside(written) if is_written_in_gsm(language) else ()
     if outside:
@@ -301,7 +304,7 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
 
 
 def _check_no_code(text: str, pointer: str) -> Iterator[Fault]:
-    """The code counts as a fact the reader knows, which whoever opens a link does not."""
+    """The code proves a known fact, which opening a link does not, so only letters may have it."""
     if LANDING_CODE in find_used(text):
         message = LazyText("{{ landing.code }} stands on letters alone; use {{ landing.url }}.")
         yield Fault(pointer, message, "CODE_OUTSIDE_LETTER")
@@ -335,7 +338,8 @@ def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
 
 
 def _has_image(text: str) -> bool:
-    """Whether `![words](` is in it. A pattern would read the rest of the text for every `![`."""
+    """Return whether the text contains `![text](`. A regular expression would scan the rest of the
+    text for every `![`."""
     return any(
         "![" in before and after.startswith("(")
         for before, after in itertools.pairwise(text.split("]"))
@@ -343,7 +347,8 @@ def _has_image(text: str) -> bool:
 
 
 def _check_markup_size(parsed: Parsed, pointer: str) -> Iterator[Fault]:
-    """A paragraph of one character has forty in HTML. Half of a message is left to its values."""
+    """Check the size of the markup: a paragraph of one character has forty in HTML. Half of the
+    message's size is reserved for values."""
     size = sum(len(each) for each in parsed.html if isinstance(each, str))
     most = MAX_MESSAGE_CHARACTERS["EMAIL"] // 2
     if size > most:

@@ -1,5 +1,5 @@
-"""What a font file (OpenType, TrueType, or a collection of them) says of its faces: their names,
-and which characters they have. Only the tables `name`, `OS/2` and `cmap` are read. Pure."""
+"""Read the names and characters of the faces in a font file (OpenType, TrueType, or a collection of
+them). Only the tables `name`, `OS/2` and `cmap` are read. Pure."""
 
 import struct
 from bisect import bisect_right
@@ -8,20 +8,21 @@ from dataclasses import dataclass
 from typing import Protocol
 
 _COLLECTION = b"ttcf"
-# Full name, family; of what Windows reads.
+# The name id of the full name, and the platform id of Windows.
 _FULL_NAME, _WINDOWS = 4, 3
 _REGULAR, _NORMAL_WIDTH, _ITALIC = 400, 5, 0x01
 
 
 class Buffer(Protocol):
-    """Bytes, or a mapped file."""
+    """Bytes or a mapped file."""
 
     def __getitem__(self, part: slice) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)
 class Face:
-    """index: in its file. starts, ends: of the characters it has, in order."""
+    """One face of a font file. `index` is its position in the file; `starts` and `ends` are the
+    sorted ranges of its characters."""
 
     index: int
     name: str
@@ -39,7 +40,7 @@ def is_within(number: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
 
 
 def read_faces(file: Buffer) -> list[Face]:
-    """Raises ValueError for what is no font, or a broken one."""
+    """Raises ValueError for a file that is no font or is damaged."""
     try:
         return [_read_face(file, index, offset) for index, offset in enumerate(_find_faces(file))]
     except (struct.error, UnicodeDecodeError, KeyError) as error:
@@ -91,7 +92,8 @@ def _read_name(table: bytes) -> str:
 
 
 def _list_ranges(table: bytes) -> Iterator[tuple[int, int]]:
-    """Of the map that knows most: of all of Unicode, else of its first 65,536 characters."""
+    """Return the ranges of the largest character map: all of Unicode if there is one, otherwise the
+    first 65,536 characters."""
     (count,) = struct.unpack(">H", table[2:4])
     maps = {}
     for number in range(count):
@@ -110,7 +112,8 @@ def _list_groups(table: bytes) -> Iterator[tuple[int, int]]:
 
 
 def _list_segments(table: bytes) -> Iterator[tuple[int, int]]:
-    """A segment's glyphs stand behind it, or are counted on from its delta; 0 is none."""
+    """Return the ranges of a format 4 map. A segment lists its glyphs or computes them from a
+    delta; glyph 0 means that the character is missing."""
     (twice,) = struct.unpack(">H", table[6:8])
     form, size = f">{twice // 2}H", twice
     ends = struct.unpack(form, table[14 : 14 + size])

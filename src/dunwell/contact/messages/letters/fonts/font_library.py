@@ -1,8 +1,8 @@
-"""The fonts in the folders an operator names, and the choice of those that a letter needs: none for
-most, for Libertinus Serif comes along.
+"""The fonts in the operator's folders, and the choice of those that a letter needs. Most letters
+need none, because Libertinus Serif is included.
 
-`libertinus.txt` and `others.txt` say which characters the fonts have that come with Typst; they are
-written by `tools/write_font_coverage.py`.
+`libertinus.txt` and `others.txt` list the characters of the fonts that Typst includes;
+`tools/write_font_coverage.py` writes them.
 """
 
 import mmap
@@ -18,13 +18,13 @@ from dunwell.contact.messages.letters.fonts.font_file import Face, is_within, re
 
 _ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
 _FOLDER = Path(__file__).parent
-# Controls, and what shows nothing by itself: joiners, marks of direction, variants.
+# Control and format characters, which show nothing: joiners, direction marks, variation selectors.
 _INVISIBLE = ("Cc", "Cf", "Zl", "Zp")
 _VARIANTS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
-# Of several that have the characters: upright book hands first, drawn ones last.
+# Preferences among fonts that have the characters: upright text fonts first, decorative ones last.
 _LIKED = ("Serif", "Naskh")
 _DISLIKED = ("Mono", "Display", "Kufi", "Rashi", "Looped", "Nastaliq", "UI", "Slanted", "Unjoined")
-# One character each has many forms in these: whose they are is told by what else is written.
+# Han characters differ by region; the scripts beside them in the text tell which region is meant.
 _KANA, _HANGUL, _BOPOMOFO = ("HIRAGANA", "KATAKANA"), ("HANGUL",), ("BOPOMOFO",)
 
 log = structlog.get_logger(__name__)
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class FontFace:
-    """One face of a file."""
+    """A face of a font file."""
 
     path: str
     index: int
@@ -40,21 +40,22 @@ class FontFace:
 
 @dataclass(frozen=True, slots=True)
 class FontChoice:
-    """faces: to be loaded beside what comes along, in this order. missing: scripts that no font has
-    all characters of."""
+    """The chosen faces, in order of preference, in addition to the included fonts. `missing` names
+    the scripts that no font covers."""
 
     faces: tuple[FontFace, ...] = ()
     missing: tuple[str, ...] = ()
 
 
 class FontLibrary:
-    """Its folders are read when the first letter needs more than comes along."""
+    """The operator's fonts. The folders are read when the first letter needs more than the included
+    fonts."""
 
     def __init__(self, folders: Sequence[Path] = ()) -> None:
         self._folders = tuple(folders)
 
     def choose(self, text: str) -> FontChoice:
-        """For all characters of a text; the same text gives the same choice."""
+        """Choose faces for all characters of a text. Equal texts give equal choices."""
         if text.isascii():
             return FontChoice()
         needed = sorted(find_foreign(text))
@@ -63,7 +64,8 @@ class FontLibrary:
     def _choose(self, needed: Sequence[str]) -> FontChoice:
         starts, ends = _load_coverage("others")
         along = {each for each in needed if is_within(ord(each), starts, ends)}
-        # Arrows and ticks look as good in what comes along; names have a hand of their own.
+        # Arrows and ticks look the same in the included fonts; letters of names need a matching
+        # font.
         signs = {each for each in along if unicodedata.category(each)[0] not in "LM"}
         left, chosen = set(needed) - signs, []
         region = _guess_region(needed)
@@ -79,7 +81,7 @@ class FontLibrary:
 
 
 def find_foreign(text: Iterable[str]) -> set[str]:
-    """The characters that the font which comes along does not have."""
+    """Return the characters that the standard font lacks."""
     starts, ends = _load_coverage("libertinus")
     return {
         each
@@ -89,7 +91,7 @@ def find_foreign(text: Iterable[str]) -> set[str]:
 
 
 def name_script(character: str) -> str:
-    """The script's name in English, as "Tibetan"."""
+    """Return the English name of the character's script, such as "Tibetan"."""
     if unicodedata.category(character).startswith("S"):
         return "symbols"
     word = unicodedata.name(character, "unknown").split()[0].split("-")[0].capitalize()
@@ -124,7 +126,7 @@ def _guess_region(characters: Iterable[str]) -> str:
 
 @cache
 def _read_folders(folders: tuple[Path, ...]) -> Sequence[tuple[str, Face]]:
-    """Upright ones of usual weight; of a file that is no font nothing, and it is told."""
+    """Return the upright faces of normal weight. A file that is no font is skipped and logged."""
     return [
         (str(path), face)
         for folder in folders
