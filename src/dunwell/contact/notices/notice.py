@@ -1,6 +1,5 @@
-"""A message that a debtor asked for or is owed: when it may be sent, and what its channel's answer
-means. Pure.
-"""
+"""Notices: messages that a debtor requests or has to receive. When a notice may be sent, and what
+the answer of its channel means. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -12,38 +11,39 @@ from dunwell.contact.messages.letters.sheet import Sheet
 from dunwell.contact.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 
 NoticeChannel = Literal["EMAIL", "SMS", "LETTER"]
-# Of one kind, for one claim, in one hour.
+# The limit per kind and claim.
 MOST_AN_HOUR = 5
-# Of what is waited for, to one address, over all claims and merchants of the installation.
+# The limits of requested notices to one address, over all claims and merchants of the installation.
 MOST_TO_ONE_AN_HOUR = 10
 MOST_TO_ONE_A_DAY = 20
-# A second click; whoever waited longer wants another one.
+# A double click. After this time, the same request asks for another notice.
 REPEATED_WITHIN = timedelta(seconds=10)
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
 
 
 class NoticeKind(StrEnum):
-    # Six digits to the address on file, which raise what a session may see.
+    # Six digits to the address on file, which give a session more access.
     CODE = "CODE"
-    # A new link, to the address on file.
+    # A new link to the address on file.
     LINK = "LINK"
     RECEIPT = "RECEIPT"
-    # Of what the debtor has said or asked for: an objection, a transfer, a plan, more time.
+    # The confirmation of what a debtor told or requested: a dispute, a transfer, a payment plan, a
+    # deferral.
     CONFIRMATION = "CONFIRMATION"
-    # Six digits to an address that is to become the one on file.
+    # Six digits to an address that is to replace the one on file.
     CHANGE_CODE = "CHANGE_CODE"
-    # To the old address, when another one became the one on file.
+    # To the previous address after another one replaced it.
     CHANGE_NOTICE = "CHANGE_NOTICE"
-    # How an objection was answered.
+    # The response to a dispute.
     ANSWER = "ANSWER"
-    # Of what was agreed and is to be done by the debtor.
+    # A reminder of what was agreed and has to be done by the debtor.
     REMINDER = "REMINDER"
-    # To the merchant: an objection that was not answered in time.
+    # To the merchant, about a dispute without a response in time.
     OVERDUE = "OVERDUE"
 
 
-# So long is a notice worth sending. A code ends when its page stops waiting for it.
+# How long a notice is sent. A code is no longer useful when its page stops accepting it.
 _SENT_WITHIN = {
     NoticeKind.CODE: timedelta(minutes=10),
     NoticeKind.LINK: timedelta(hours=1),
@@ -55,20 +55,21 @@ _SENT_WITHIN = {
     NoticeKind.REMINDER: timedelta(days=1),
     NoticeKind.OVERDUE: timedelta(days=3),
 }
-# A print service may be away over a weekend, and no other way is left after a letter. A letter
-# about a missed instalment can still arrive before the seven days of its grace are over.
+# A print service may be unavailable over a weekend, and no channel is left after a letter. A letter
+# about a missed instalment still arrives within its seven days of grace.
 _LETTER_SENT_WITHIN = timedelta(days=3)
 _WAYS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
-# Asked for just now by somebody who waits for it: it goes to a suppressed address too.
+# Just requested by someone who waits for it; sent to suppressed addresses too.
 _AWAITED = frozenset({NoticeKind.CODE, NoticeKind.LINK, NoticeKind.CHANGE_CODE})
-# Sent of itself, again and again, as a process's messages are. All else answers one act.
+# Sent automatically and repeatedly, like the messages of a workflow. All others follow a single
+# act.
 _ENDED_BY_ONE_CLICK = frozenset({NoticeKind.REMINDER})
 
 
 @dataclass(frozen=True, slots=True)
 class Addressee:
-    """Of which claim, by which channel, at which address, in which language. A postal address as
-    suppressions know it; the window's lines are the sheet's."""
+    """The claim, channel, address and language of a notice. A postal address is in the form of the
+    suppression list; the sheet has the lines for the window."""
 
     claim_id: int
     channel: NoticeChannel
@@ -78,7 +79,7 @@ class Addressee:
 
 @dataclass(frozen=True, slots=True)
 class DebtorNotice:
-    """What is to be sent; token and codes are masks (`secrets`)."""
+    """The content of a notice. Token and codes are masked (see `notice_codes`)."""
 
     kind: NoticeKind
     addressee: Addressee
@@ -86,33 +87,40 @@ class DebtorNotice:
     subject: str | None
     body_text: str
     body_html: str | None
-    # Of a letter.
+    # Set only for letters.
     sheet: Sheet | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class TooMany:
-    """Not planned: there were enough of this kind. The next may be asked for at `again_at`."""
+    """Not planned, because the limit of this kind is reached. The next notice can be requested at
+    `again_at`."""
 
     again_at: datetime
 
 
 @dataclass(frozen=True, slots=True)
 class Unreachable:
-    """Not planned: nobody may write to the address or the person, or the merchant has no such
-    channel."""
+    """Not planned, because the address or the debtor must not be contacted or the merchant does not
+    use the channel."""
 
     reason: Literal["SUPPRESSED", "NO_CHANNEL"]
 
 
 def decide_limit(sent_at: Sequence[datetime], now: datetime) -> TooMany | None:
-    """sent_at: when the claim's notices of this kind were asked for."""
+    """Check the limit of a claim.
+
+    sent_at: when notices of this kind were requested for the claim.
+    """
     again_at = _find_room(sent_at, MOST_AN_HOUR, HOUR, now)
     return TooMany(again_at) if again_at else None
 
 
 def decide_limit_to_one(sent_at: Sequence[datetime], now: datetime) -> TooMany | None:
-    """sent_at: when somebody last asked for what `is_awaited` at this address, for any claim."""
+    """Check the limits of an address.
+
+    sent_at: when notices that satisfy `is_awaited` were requested to this address, for any claim.
+    """
     ends = (
         _find_room(sent_at, MOST_TO_ONE_AN_HOUR, HOUR, now),
         _find_room(sent_at, MOST_TO_ONE_A_DAY, DAY, now),
@@ -122,15 +130,15 @@ def decide_limit_to_one(sent_at: Sequence[datetime], now: datetime) -> TooMany |
 
 
 def decide_expiry(kind: NoticeKind, channel: NoticeChannel, now: datetime) -> datetime:
-    """When it is not sent any more."""
+    """Return the time after which the notice is no longer sent."""
     within = _SENT_WITHIN[kind]
     return now + (max(within, _LETTER_SENT_WITHIN) if channel == "LETTER" else within)
 
 
 def list_ways(tried: NoticeChannel | None, *, is_worth_letter: bool) -> Sequence[NoticeChannel]:
-    """Return the channels left for an occasion, the first that works being used.
+    """Return the channels left for an occasion, in order of preference.
 
-    is_worth_letter: whether a letter is sent where nothing else reaches the debtor
+    is_worth_letter: whether a letter is sent if no other channel reaches the debtor
     (`facts.is_worth_letter`).
     """
     left = _WAYS if tried is None else _WAYS[_WAYS.index(tried) + 1 :]
@@ -138,19 +146,22 @@ def list_ways(tried: NoticeChannel | None, *, is_worth_letter: bool) -> Sequence
 
 
 def is_awaited(kind: NoticeKind) -> bool:
-    """Whether anybody may ask for it, who then waits for it."""
+    """Return whether the notice is requested by someone who waits for it."""
     return kind in _AWAITED
 
 
 def is_ended_by_one_click(kind: NoticeKind) -> bool:
-    """Whether its e-mail bears List-Unsubscribe (RFC 8058)."""
+    """Return whether the e-mail has the header List-Unsubscribe (RFC 8058)."""
     return kind in _ENDED_BY_ONE_CLICK
 
 
 def heeds_suppression(kind: NoticeKind, reason: str) -> bool:
-    """Whether an address suppressed for this reason does not get it. A stranger gets nothing that
-    could open the claim. That an address was changed its old one is told even if the debtor, or who
-    plays the debtor, wants no mail there."""
+    """Return whether the notice is not sent to an address that is suppressed for this reason.
+
+    A stranger never receives anything that could open the claim. The notice of a changed address is
+    sent to the previous address even if the debtor, or someone impersonating the debtor, wants no
+    mail there.
+    """
     if reason == "WRONG_PERSON":
         return True
     if kind is NoticeKind.CHANGE_NOTICE and reason == "DEBTOR":
@@ -159,15 +170,15 @@ def heeds_suppression(kind: NoticeKind, reason: str) -> bool:
 
 
 def heeds_contact_stop(kind: NoticeKind) -> bool:
-    """Whether it is not sent about a claim whose debtor must not be contacted: everything but what
-    somebody has asked for just now, and what goes to the merchant."""
+    """Return whether the notice is not sent if the debtor must not be contacted. This holds for all
+    notices except those just requested and those to the merchant."""
     return not is_awaited(kind) and kind is not NoticeKind.OVERDUE
 
 
 def _find_room(
     sent_at: Sequence[datetime], most: int, within: timedelta, now: datetime
 ) -> datetime | None:
-    """When there is room for one more; none: there is now."""
+    """Return when there is room for one more, or None if there is room now."""
     counted = sorted(at for at in sent_at if at > now - within)
     return None if len(counted) < most else counted[-most] + within
 
@@ -181,25 +192,26 @@ _LONGEST_PAUSE = timedelta(minutes=10)
 @dataclass(frozen=True, slots=True)
 class Settlement:
     state: State
-    # When it is due again; none: it is settled.
+    # When the notice is due again; None if it has its final outcome.
     due_at: datetime | None = None
     failure: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class DueNotice:
-    """A notice that has fallen due."""
+    """A notice that is due."""
 
-    # It was given to the channel before, and nobody knows what became of that.
+    # True if it was given to the channel before and the outcome is unknown.
     was_handed_over: bool
     is_suppressed: bool
-    # Of the channel's adapter; none: the merchant has none for it.
+    # Whether the channel's adapter can be called again; None if the merchant does not use the
+    # channel.
     is_repeatable: bool | None
     expires_at: datetime
 
 
 def decide_no_call(standing: DueNotice, now: datetime) -> Settlement | None:
-    """Why the channel is not called; none: it is."""
+    """Return the outcome if the channel must not be called, or None if it may be."""
     reason = _find_obstacle(standing, now)
     if standing.was_handed_over:
         return Settlement("UNKNOWN") if reason or not standing.is_repeatable else None
@@ -209,7 +221,10 @@ def decide_no_call(standing: DueNotice, now: datetime) -> Settlement | None:
 def decide_settlement(
     answer: Outcome | Unanswered, *, tries: int, expires_at: datetime, now: datetime
 ) -> Settlement:
-    """tries: with the one that was answered."""
+    """Decide what the answer of the channel means.
+
+    tries: the number of attempts, including the one that was answered.
+    """
     if isinstance(answer, Accepted):
         return Settlement("ACCEPTED")
     if isinstance(answer, Permanent):
@@ -234,6 +249,6 @@ def _find_obstacle(standing: DueNotice, now: datetime) -> str | None:
 
 
 def _pause(tries: int) -> timedelta:
-    """Doubling from five seconds to ten minutes."""
+    """Return the delay, doubling from five seconds to ten minutes."""
     doublings = min(tries - 1, 10)
     return min(_FIRST_PAUSE * (1 << doublings), _LONGEST_PAUSE)

@@ -1,9 +1,8 @@
-"""The token and the codes a notice can bear, and their masks in what is stored.
+"""The link token and the codes of a notice, and their masks in stored content.
 
-All are derived from the installation's key and the notice's id, as those of messages are
-(`contact.messages.links`, `contact.messages.codes`): none is kept. `key_version` is that of the
-secret key when the
-notice was planned; none: the one in use.
+All are derived from the secret key of the installation and the id of the notice, like those of
+contacts (`contact.messages.claim_links`), and never stored. `key_version` is the version of the
+secret key with which the notice was planned; None means the current version.
 """
 
 import base64
@@ -20,7 +19,7 @@ from dunwell.contact.messages.claim_links import (
 from dunwell.contact.notices.notice import NoticeKind
 from dunwell.platform.crypto import KeyRing
 
-# Stands for the code wherever a notice is stored; as long as what it stands for.
+# Replaces the code wherever a notice is stored; it has the length of a code.
 NOTICE_CODE_MASK = "_code_"
 _DIGITS = len(NOTICE_CODE_MASK)
 _TOKEN_BYTES = 16
@@ -32,13 +31,13 @@ _BEARS_CODE = frozenset({NoticeKind.CODE, NoticeKind.CHANGE_CODE})
 
 
 def derive_notice_token(keys: KeyRing, notice_id: UUID, key_version: int | None = None) -> str:
-    """128 bits, as 22 characters of URL-safe base64."""
+    """Return the 128-bit token as 22 characters of URL-safe base64."""
     digest = keys.digest(_LINK, notice_id.bytes, key_version)
     return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).rstrip(b"=").decode()
 
 
 def derive_notice_code(keys: KeyRing, notice_id: UUID, key_version: int | None = None) -> str:
-    """Six digits, each as likely as any other."""
+    """Return six uniformly distributed digits."""
     number = int.from_bytes(keys.digest(_CODE, notice_id.bytes, key_version))
     return f"{number % 10**_DIGITS:0{_DIGITS}d}"
 
@@ -46,31 +45,33 @@ def derive_notice_code(keys: KeyRing, notice_id: UUID, key_version: int | None =
 def is_notice_code(
     keys: KeyRing, notice_id: UUID, typed: str, key_version: int | None = None
 ) -> bool:
-    """Whether somebody typed this notice's code, in whatever groups. How often, and until when, is
-    for who asks to count."""
+    """Return whether the typed text is the code of this notice; grouping does not matter. The
+    caller limits attempts and time."""
     given = "".join(typed.split()).replace("-", "")
     code = derive_notice_code(keys, notice_id, key_version)
     return hmac.compare_digest(code.encode(), given.encode())
 
 
 def bears_token(kind: NoticeKind) -> bool:
-    """Whether its words may have a link."""
+    """Return whether a notice of this kind may contain a link."""
     return kind in _BEARS_TOKEN
 
 
 def bears_check(kind: NoticeKind) -> bool:
-    """Whether it bears a code to check it by; two codes in one message would be mixed up."""
+    """Return whether a notice of this kind contains a check code. Two codes in one message would be
+    confused."""
     return kind not in _BEARS_CODE
 
 
 def unmask(
     keys: KeyRing, kind: NoticeKind, notice_id: UUID, text: str, key_version: int | None = None
 ) -> str:
-    """Stored content as it leaves the house: the kind's own secrets, and no others."""
+    """Return stored content with the token and codes of this kind of notice in place of their
+    masks."""
     if kind in _BEARS_CODE:
         return text.replace(NOTICE_CODE_MASK, derive_notice_code(keys, notice_id, key_version))
     if kind in _BEARS_TOKEN:
-        # A letter bears a code too.
+        # A letter also contains a code.
         code = render_code(derive_code(keys, notice_id, key_version))
         token = derive_notice_token(keys, notice_id, key_version)
         text = text.replace(TOKEN_MASK, token).replace(CODE_MASK, code)

@@ -1,11 +1,10 @@
-"""What becomes of settled notices: failures are counted, those too that are reported later (a
-bounce, a delivery report), and some days on their addresses and contents are taken out. What an
-answer says is kept longer: it may come back later than that, and is then told by the next way.
+"""What follows the outcome of a notice: failures are counted, including those reported later (a
+bounce, a delivery report), and after some days addresses and contents are erased. Responses are
+kept longer, because they may be returned later and are then sent by the next channel.
 
-Nothing is sent instead of one that was asked for: the page that waits for it says so, and what to
-do. An occasion is told by the next way (`interfaces.landing.telling`). That one was sent, of which
-kind, when
-and with which outcome, stays with the claim. Figures are counts by kind and channel, no personal
+A requested notice is not sent by another channel: the page that waits for it shows the failure and
+what to do. An occasion is sent by the next channel (`interfaces.landing.telling`). The claim keeps
+the kind, time and outcome of its notices. Metrics are counts by kind and channel, without personal
 data.
 """
 
@@ -25,12 +24,12 @@ from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 
 KEPT_FOR = timedelta(days=7)
-# Of what is told by letter at last: it may come back after weeks, and is told by the next way then.
+# A letter may be returned after weeks; the next channel is then used.
 ANSWERS_KEPT_FOR = timedelta(days=30)
 _ROWS_AT_ONCE = 5000
 
-# FAILED: its channel refused it. FAILED_LATER: it did not arrive, as was reported. UNKNOWN: it may
-# have left.
+# FAILED: refused by the channel. FAILED_LATER: reported as not delivered. UNKNOWN: may have been
+# sent.
 Outcome = Literal["FAILED", "FAILED_LATER", "UNKNOWN"]
 
 _UNSENT = Counter(
@@ -46,10 +45,11 @@ def count_unsent(kind: NoticeKind, channel: NoticeChannel, outcome: Outcome) -> 
 
 
 async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> None:
-    """One that has failed already stays as it is: reports may come twice, and late.
+    """Record that a notice did not arrive. A notice that has already failed stays unchanged,
+    because reports can be duplicated or late.
 
-    Raises NotFound, and InvalidState for one that is still to be settled: the report is to come
-    again.
+    Raises NotFound; InvalidState while the notice has no outcome yet, so that the report is
+    processed again later.
     """
     notice = await lock_notice(work.tx, work.merchant_id, notice_id)
     if notice is None:
@@ -70,7 +70,7 @@ async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> Non
 
 
 async def sweep_notices(resources: Resources) -> int:
-    """Notices and occasions emptied; 0 when nothing was left."""
+    """Erase old notices and occasions; return their number, 0 if none are left."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         emptied = await empty_occasions(

@@ -1,6 +1,7 @@
-"""Plans a message the debtor has just asked for; it goes out as soon as the caller commits.
+"""Plan a notice that the debtor has just requested. It is sent as soon as the caller commits.
 
-`NoticeSender` does the sending. A page shows what comes of asking: the id, or why nothing is sent.
+`NoticeSender` sends it. Pages show the result: the id of the notice, or the reason why none is
+sent.
 """
 
 from uuid import UUID
@@ -53,8 +54,8 @@ from dunwell.platform.errors import NotFound
 async def send_notice(
     work: Work, keys: KeyRing, notice: DebtorNotice
 ) -> UUID | TooMany | Unreachable:
-    """The notice's id, which its code and its link's token are derived from. Locks the claim:
-    limits count those of others too. Raises NotFound."""
+    """Plan the notice and return its id, from which its code and link token are derived. Locks the
+    claim, because limits count the notices of concurrent requests. Raises NotFound."""
     addressee = notice.addressee
     if await lock_claim(work.tx, work.merchant_id, addressee.claim_id) is None:
         raise NotFound("The claim is gone.")
@@ -82,7 +83,7 @@ async def send_notice(
 
 
 async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: DebtorNotice) -> None:
-    """The digests of what it bears: a link, a letter's code, a code to check it by."""
+    """Store the digests of the link, the letter's code and the check code."""
     claim_id = notice.addressee.claim_id
     if bears_token(notice.kind) and TOKEN_MASK in notice.body_text:
         token_hash = hash_token(derive_notice_token(keys, notice_id))
@@ -110,8 +111,8 @@ async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: Debt
 
 
 async def find_repeated(work: Work, notice: DebtorNotice) -> UUID | None:
-    """The notice that a second click on the same form asks for once more: it is on its way already.
-    Locks the claim, so that clicks take turns. Raises NotFound."""
+    """Return the notice that an earlier click on the same form has planned. Locks the claim, so
+    that clicks are processed one after the other. Raises NotFound."""
     if await lock_claim(work.tx, work.merchant_id, notice.addressee.claim_id) is None:
         raise NotFound("The claim is gone.")
     return await find_same(work.tx, work.merchant_id, notice, work.real_now - REPEATED_WITHIN)
@@ -146,7 +147,8 @@ async def _find_refusal(
 
 
 def _digest_recipient(keys: KeyRing, notice: DebtorNotice) -> tuple[bytes, ...]:
-    """What the installation knows the address by, of whom it counts what is sent there."""
+    """Return the digests of the address for the limits across the installation; empty for kinds
+    without these limits."""
     addressee = notice.addressee
     if not is_awaited(notice.kind):
         return ()

@@ -1,6 +1,5 @@
-"""Sends notices, each by itself: one that hangs holds up no other, and a merchant's slow channel
-fills only its own slots.
-"""
+"""Send notices one by one, so that a hanging call delays no other notice and a merchant's slow
+channel uses only its own slots."""
 
 import asyncio
 from collections import Counter
@@ -72,7 +71,7 @@ log = structlog.get_logger(__name__)
 
 
 class HandedOverNotice:
-    """A `sending.sender.HandedOver` of one."""
+    """Implements `sending.sender.HandedOver` for a single notice."""
 
     def __init__(
         self, resources: Resources, printer: LetterPrinter, merchant: Merchant,
@@ -92,7 +91,7 @@ class HandedOverNotice:
 
     @asynccontextmanager
     async def compose(self, item: LeasedNotice) -> AsyncIterator[Message | Temporary | Permanent]:
-        """Link or code is put in; a letter is printed, the same each time."""
+        """Fill in the link or code, and print letters. Printing again gives the same PDF."""
         creditor, notice = find_creditor(self.merchant), item.notice
         keys = self._resources.keys
         addressee = notice.addressee
@@ -163,7 +162,7 @@ class HandedOverNotice:
         [(leased, answer)] = answers
         now = self._resources.clock.now()
         if isinstance(answer, Uncalled):
-            # One that was handed over before is taken up again when its lease runs out.
+            # A notice that was handed over before is leased again when its lease expires.
             await replan_uncalled_notices(tx, [leased], self.lease.lease_id, now)
             return 0
         settlement = decide_settlement(
@@ -208,13 +207,14 @@ async def record_notice(
 
 
 def find_line_of(merchant: Merchant, each: LeasedNotice) -> str | None:
-    """None: its channel is no line of the installation file."""
+    """Return the delivery provider's name; None if the channel does not use a provider of the
+    installation file."""
     setup = merchant.configuration.channels.get(each.notice.addressee.channel)
     return setup.provider if setup else None
 
 
 _SLOTS = 64
-# Of these as many for one channel of a merchant.
+# The slots for one channel of a merchant.
 _CHANNEL_SLOTS = 8
 
 
@@ -224,21 +224,21 @@ class NoticeSender(Sender[HandedOverNotice]):
         *, find_line: FindLine = find_no_line, heartbeat_seconds: float = HEARTBEAT_SECONDS,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
-        """printer: unless given, one of its own."""
+        """Create a sender. Starts its own letter printer unless `printer` is given."""
         known = Adapters(adapters, find_line)
-        # Its processes start with the first letter.
+        # The printer starts its processes with the first letter.
         self._printer = printer or LetterPrinter(1, fonts=resources.settings.fonts)
         queue = _NoticeQueue(resources, self._printer, known)
         super().__init__(resources, known, queue, slots=_SLOTS, heartbeat_seconds=heartbeat_seconds)
 
     async def close(self) -> None:
-        """Letters are printed by processes of its own."""
+        """Stop sending and end the processes that print letters."""
         await super().close()
         await self._printer.close()
 
 
 class _NoticeQueue:
-    """A `sending.sender.Queue`."""
+    """Implements `sending.sender.Queue` for notices."""
 
     def __init__(self, resources: Resources, printer: LetterPrinter, adapters: Adapters) -> None:
         self._resources = resources
@@ -248,7 +248,7 @@ class _NoticeQueue:
     async def begin(
         self, running: Sequence[RunningSet[HandedOverNotice]], room: int
     ) -> Begun[HandedOverNotice]:
-        """Those that are due, all marked as handed over; some are settled without a call."""
+        """Lease due notices and mark them as handed over. Some get their outcome without a call."""
         lease, now = start_lease(self._resources), self._resources.clock.now()
         busy = Counter(each.key.leased.by_channel for each in running)
         leased: Sequence[LeasedNotice] = ()
@@ -268,7 +268,7 @@ class _NoticeQueue:
                             tx, each, lease.lease_id, settlement, line=line, now=now
                         )
         except (Unavailable, asyncio.CancelledError):
-            # Whether it was committed is not known; that no channel was called for it is.
+            # It is not known whether the transaction was committed, but no channel was called.
             await persist_for_a_moment(lambda: self._take_back(leased, lease))
             raise
         handed_over = [
@@ -296,7 +296,7 @@ class _NoticeQueue:
     async def _find_uncalled(
         self, tx: Connection, merchants: Mapping[int, Merchant], leased: Sequence[LeasedNotice]
     ) -> dict[UUID, Settlement]:
-        """Those whose channel is not called, with what becomes of them."""
+        """Return the outcomes of the notices whose channel must not be called."""
         found = {}
         reasons = await load_reasons_of_many(
             tx, self._resources.keys, [_find_address(each) for each in leased]
@@ -307,7 +307,7 @@ class _NoticeQueue:
             {_find_claim(each) for each in leased if heeds_contact_stop(each.notice.kind)},
         )
         for each in leased:
-            # It may have been suppressed since it was planned, or its debtor may have died.
+            # The address may have been suppressed since planning, or the debtor reported dead.
             reason = reasons.get(_find_address(each))
             is_stopped = heeds_contact_stop(each.notice.kind) and _find_claim(each) in stopped
             channel = each.notice.addressee.channel
@@ -339,6 +339,6 @@ def _find_claim(each: LeasedNotice) -> ClaimKey:
 
 
 def _find_address(each: LeasedNotice) -> tuple[int, Channel, str]:
-    """As suppressions are asked about it."""
+    """Return the address as suppressions are looked up."""
     addressee = each.notice.addressee
     return each.merchant_id, addressee.channel, addressee.recipient

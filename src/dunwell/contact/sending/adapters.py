@@ -1,7 +1,8 @@
-"""The one door to the channels: which adapter a merchant's channel names, and calling it.
+"""Choose the adapter of a merchant's channel and call it. All calls of channels go through this
+module.
 
-Whatever an adapter does becomes an answer. No transaction is open here, and nothing is known of
-what the answer means.
+Whatever an adapter does becomes an answer. No transaction is open here, and the meaning of an
+answer is not known.
 """
 
 import asyncio
@@ -24,32 +25,33 @@ from dunwell.contact.sending.channel import (
 )
 
 _CALL_SECONDS = 60
-# A line that was taken out comes back, or the merchant gets another.
+# A removed provider may be restored, or the merchant may get another one.
 _ABSENT_SECONDS = 300
 
 log = structlog.get_logger(__name__)
 
 
-# The adapter of a line by its name; none: there is no such line. Raises Unavailable while it is
-# not known which there are.
+# Returns the adapter of a delivery provider by name, or None if there is none. Raises Unavailable
+# while the providers are not known.
 FindLine = Callable[[str], LineAdapter | None]
 
 
 def find_no_line(_name: str) -> LineAdapter | None:
-    """Where an installation has none."""
+    """For installations without delivery providers."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
 class BoundLine:
-    """A line that is not given everything at once: what it has unanswered may have left."""
+    """A delivery provider with a limited send rate. All its unanswered messages may have been
+    sent."""
 
     name: str
     pace: ProviderPace
 
 
 class Adapters:
-    """The installation's."""
+    """The adapters of the installation."""
 
     def __init__(
         self, adapters: Collection[ChannelAdapter], find_line: FindLine = find_no_line
@@ -66,8 +68,8 @@ class Adapters:
         return self._adapters.get((channel, setup.adapter or ""))
 
     def find_bound(self, merchant: Merchant, channel: Channel) -> BoundLine | None:
-        """The line that the merchant's messages leave by; none: an adapter without bounds, or a
-        line that is gone, which takes none."""
+        """Return the delivery provider of the merchant's channel with its pace. Return None for an
+        adapter without limits, and for a provider that was removed, which accepts nothing."""
         setup = merchant.configuration.channels.get(channel)
         if setup is None or setup.provider is None:
             return None
@@ -75,7 +77,7 @@ class Adapters:
         return BoundLine(setup.provider, adapter.pace) if adapter else None
 
     def list_askable(self, merchant: Merchant) -> dict[Channel, AskableChannel]:
-        """Those that say afterwards what became of a message."""
+        """Return the channels that can be asked afterwards whether a message was sent."""
         found: dict[Channel, AskableChannel] = {}
         for channel in CHANNELS:
             adapter = self.find(merchant, channel)
@@ -84,7 +86,8 @@ class Adapters:
         return found
 
     def list_repeatable(self, merchant: Merchant) -> list[Channel]:
-        """The merchant's channels that make one message of one id however often they are called."""
+        """List the merchant's channels that send one message per id, however often they are
+        called."""
         return [
             channel
             for channel in merchant.configuration.channels
@@ -104,8 +107,8 @@ class Adapters:
             task = asyncio.current_task()
             if isinstance(error, asyncio.CancelledError) and task is not None and task.cancelling():
                 raise
-            # Whatever it was, also a task that the adapter itself cancelled: the message may have
-            # left, and that alone counts.
+            # The message may have been sent, whatever was raised. This includes a task that the
+            # adapter cancelled itself.
             log.exception(
                 "send unanswered",
                 communication_id=str(message.communication_id),

@@ -1,4 +1,4 @@
-"""The port that every channel adapter implements: one message in, one outcome out. Pure."""
+"""The port of channel adapters: they send one message and return one outcome. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ from dunwell.contact.sending.report import Cause
 
 @dataclass(frozen=True, slots=True)
 class MessageFile:
-    """A file that goes with a message, under the name its reader sees."""
+    """A file sent with a message, under the name that its reader sees."""
 
     name: str
     content_type: str
@@ -22,7 +22,7 @@ class MessageFile:
 
 @dataclass(frozen=True, slots=True)
 class MessageImage:
-    """A picture that an e-mail's HTML shows, by its name (RFC 2392)."""
+    """A picture that the HTML of an e-mail refers to by its content id (RFC 2392)."""
 
     content_id: str
     content_type: str
@@ -31,52 +31,54 @@ class MessageImage:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What goes out, complete: links carry their token, nothing is looked up after this."""
+    """A complete message: links contain their token, and nothing is looked up later."""
 
-    # The key outside: one id is one message, however often it is sent.
+    # Identifies the message outside of Dunwell, however often it is sent.
     communication_id: UUID
     merchant_id: int
     claim_id: int
     channel: Channel
-    # The channel's address of the debtor: an e-mail address, a number in E.164.
+    # The debtor's address on the channel: an e-mail address or a number in E.164 format.
     recipient: str
     sender: str
     sender_name: str
-    # Where answers go; none: to the sender.
+    # The address for replies; None for the sender's.
     reply_to: str | None
     language: str
     subject: str | None
     body_text: str
     body_html: str | None
-    # The merchant's time; the date the message bears.
+    # The date of the message, in the merchant's time.
     created_at: datetime
-    # Of a letter: what is printed. The other channels have none.
+    # The letter to be printed; None on other channels.
     document: MessageFile | None = None
-    # Files that go along: attached to an e-mail, enclosed with a letter.
+    # Files attached to an e-mail or enclosed with a letter.
     attachments: tuple[MessageFile, ...] = ()
-    # Of an e-mail: what its HTML shows. Nothing is loaded from elsewhere.
+    # The logo in the HTML of an e-mail. Nothing is loaded from other servers.
     logo: MessageImage | None = None
-    # Whether the merchant only rehearses.
+    # Whether the merchant is a sandbox.
     is_sandbox: bool = False
-    # Of a letter: where it is posted to, ISO 3166-1 alpha-2, where that is known.
+    # For a letter: the destination country (ISO 3166-1 alpha-2), if known.
     country: str | None = None
-    # Of an e-mail: where its reader says that no more are wanted, by one POST (RFC 8058).
+    # For an e-mail: the address at which one POST unsubscribes its reader (RFC 8058).
     unsubscribe_url: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """The channel has taken it. Not that it arrived. answer: what it said of it, as an operator
-    would ask the provider about; no personal data."""
+    """The channel has accepted the message, which does not mean that it arrived. `answer` is what
+    the provider said, for operators who ask the provider about it; it has no personal data."""
 
     answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Temporary:
-    """Surely not taken, and worth another try. retry_after_seconds: the provider's own wish, or how
-    long the obstacle lasts at least; 0: the sender decides. reason: for people, without personal
-    data."""
+    """The message was certainly not accepted and can be retried.
+
+    retry_after_seconds: the provider's request, or the expected duration of the obstacle; 0 lets
+    the sender decide. reason: for readers, without personal data.
+    """
 
     retry_after_seconds: int = 0
     reason: str = field(default="", compare=False)
@@ -84,70 +86,71 @@ class Temporary:
 
 @dataclass(frozen=True, slots=True)
 class Permanent:
-    """Refused for good; the reason names no personal data. cause: as of what is reported later."""
+    """The message was refused permanently. The reason has no personal data; `cause` has the same
+    meaning as in delivery reports."""
 
     reason: str
     cause: Cause = "OTHER"
 
 
-# An answer that says neither (a lost connection, a crash) is raised as an exception: the message
-# may have left, so the sender treats it as unknown, never as one of these.
+# A call without a clear answer (a lost connection, a crash) raises an exception. The message may
+# have been sent, so its outcome is unknown.
 Outcome = Accepted | Temporary | Permanent
 
 
 @dataclass(frozen=True, slots=True)
 class Unanswered:
-    """The adapter gave no answer: it raised, or took too long."""
+    """The adapter gave no answer: it raised an exception or took too long."""
 
     is_repeatable: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Uncalled:
-    """The worker knows that it did not call the channel: nothing has left, and nothing was tried.
-    No adapter answers this; the sender says it of a message that it takes back."""
+    """The worker knows that it did not call the channel: nothing was sent or tried. The sender uses
+    this for messages that it returns to their queue; adapters never do."""
 
 
-# What a message's settlement is decided by.
+# The input for deciding the outcome of a message.
 Answer = Outcome | Unanswered | Uncalled
 
 
 class ChannelAdapter(Protocol):
     @property
     def name(self) -> str:
-        """The word a merchant's configuration names it by: outbox, smtp."""
+        """The name in a merchant's configuration: outbox, smtp."""
 
     @property
     def channel(self) -> Channel:
-        """The one channel it carries."""
+        """The channel that the adapter carries."""
 
     @property
     def is_repeatable(self) -> bool:
-        """Whether sending one communication id twice still makes one message."""
+        """Whether sending a communication id twice still sends one message."""
 
     async def send(self, message: Message) -> Outcome:
-        """Hand the message to the channel. No transaction is open while this runs."""
+        """Give the message to the channel. No transaction is open during the call."""
 
 
 class LineUnusable(Exception):  # noqa: N818 - reads as what is wrong
-    """A line cannot be used as it stands; the words say why, and name no secret."""
+    """A delivery provider cannot be used. The message says why, without secrets."""
 
 
 class LineAdapter(ChannelAdapter, Protocol):
-    """The adapter of a line of the installation file: it may keep connections open."""
+    """The adapter of a delivery provider of the installation file. It may keep connections open."""
 
     @property
     def pace(self) -> ProviderPace:
-        """How quick it may be taken."""
+        """How fast messages may be sent."""
 
     async def close(self) -> None:
-        """End its connections; nothing is sent after this."""
+        """Close its connections. Nothing is sent afterwards."""
 
 
 @runtime_checkable
 class AskableChannel(Protocol):
-    """One that can be asked afterwards: there an unknown send settles itself by the truth."""
+    """A channel that can be asked whether a message was sent, which resolves unknown outcomes."""
 
     async def what_became_of(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
-        """Whether each was taken. Those nothing is known of are absent. Raises OSError while the
-        channel is away."""
+        """Return for each message whether it was accepted. Messages that are not known are missing.
+        Raises OSError while the channel is unavailable."""

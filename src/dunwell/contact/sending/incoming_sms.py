@@ -1,10 +1,11 @@
-"""A message somebody wrote to a line by SMS, and whether it says that no more are wanted. Pure."""
+"""An SMS that was sent to a delivery provider's number, and whether it asks to stop all messages.
+Pure."""
 
 import re
 import unicodedata
 from dataclasses import dataclass
 
-# What networks and laws know as such, without accents, in small letters, by language.
+# Words that networks and laws define, without accents, in lower case, by language.
 _STOP_WORDS = {
     "any": "stop stopall unsubscribe cancel end quit optout revoke",
     "bg": "спри",
@@ -31,7 +32,7 @@ _STOP_WORDS = {
     "uk": "стоп",
 }
 _ALL = frozenset(word for words in _STOP_WORDS.values() for word in words.split())
-# "STOP bitte", "stop sms now": more is a sentence, for a person to read.
+# As in "STOP bitte" or "stop sms now". A longer text is a sentence, for an operator to read.
 _MOST_WORDS = 3
 _WORD = re.compile(r"[^\W\d_]+")
 _WRITTEN_OTHERWISE = re.compile(r"^(?:00|\+)?([1-9][0-9]{6,14})$")
@@ -40,9 +41,9 @@ _WRITTEN_OTHERWISE = re.compile(r"^(?:00|\+)?([1-9][0-9]{6,14})$")
 @dataclass(frozen=True, slots=True)
 class Incoming:
     line: str
-    # The gateway's own id of it; what comes twice is one.
+    # The gateway's id of the message; duplicates are ignored.
     provider_id: str
-    # Who wrote, and to which number of ours; as they came.
+    # The sender and our number, unchanged.
     sender: str
     recipient: str
     text: str
@@ -55,6 +56,6 @@ def is_stop(text: str) -> bool:
 
 
 def read_number(text: str) -> str | None:
-    """In international format; None: it is a name, or a short number."""
+    """Return the number in international format, or None for a name or a short number."""
     found = _WRITTEN_OTHERWISE.match(text.strip())
     return f"+{found[1]}" if found else None

@@ -1,4 +1,4 @@
-"""The merchant's logo as a picture of an e-mail, where the e-mail shows it. Pure."""
+"""The merchant's logo as an image of an e-mail. Pure."""
 
 from base64 import b64encode
 
@@ -8,7 +8,8 @@ from dunwell.contact.sending.channel import MessageImage
 
 
 def find_logo(merchant: Merchant, html: str | None) -> MessageImage | None:
-    """None too, where the logo was taken away since it was written: its place says the name."""
+    """Return the logo if the e-mail shows one and it still exists; otherwise the e-mail shows the
+    merchant's name."""
     logo = merchant.configuration.brand.logo
     if logo is None or logo.png is None or f'src="cid:{LOGO_ID}"' not in (html or ""):
         return None
@@ -16,7 +17,8 @@ def find_logo(merchant: Merchant, html: str | None) -> MessageImage | None:
 
 
 def show_logo(html: str, logo: MessageImage | None) -> str:
-    """An e-mail's HTML as a page of ours shows it: with the picture itself in its place."""
+    """Return the HTML of an e-mail with the image itself in place of its content id, for display on
+    our pages."""
     if logo is None:
         return html
     encoded = b64encode(logo.content).decode()

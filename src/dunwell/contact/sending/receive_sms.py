@@ -1,9 +1,9 @@
-"""Takes in what people write to a line by SMS.
+"""Receive SMS that debtors send to a delivery provider's number.
 
-STOP suppresses the number for every merchant that wrote to it by this line, be it a reminder or
-what the debtor asked for. Any other text is put on the claim it answers, where that is certain: one
-claim alone wrote to this number by this line. Everything else is kept for a person. Nothing is ever
-written back but the confirmation of a STOP, once.
+STOP suppresses the number for every merchant that sent an SMS to it through this provider. Any
+other text becomes a note on the claim that it answers, if that is certain: only one claim has sent
+an SMS to this number through this provider. Everything else is kept for an operator. Nothing is
+sent in reply except one confirmation of a STOP.
 """
 
 from dataclasses import replace
@@ -28,17 +28,19 @@ from dunwell.platform.resources import Resources
 
 _KEPT_FOR = timedelta(days=90)
 _SET_SIZE = 500
-# Of merchants that a STOP is for.
+# Merchants of a STOP that are handled in one transaction.
 _MERCHANTS_AT_ONCE = 50
 
 
 async def receive_sms(
     resources: Resources, incoming: Incoming, *, set_size: int = _MERCHANTS_AT_ONCE
 ) -> bool:
-    """Whether a number was suppressed by it that was not before. Once this returns, it is kept."""
+    """Save the message and return whether it newly suppressed a number. It is saved when this
+    returns."""
     number = read_number(incoming.sender)
     if not incoming.provider_id:
-        # Its gateway is set up to say none: better twice than all but the first never.
+        # The gateway is not configured to send ids. A duplicate is better than losing all messages
+        # after the first.
         unique = str(resources.ids.new(resources.clock.now()))
         incoming = replace(incoming, provider_id=unique)
     if number is not None and is_stop(incoming.text):
@@ -54,8 +56,9 @@ async def receive_sms(
 
 
 async def _take_stop(resources: Resources, incoming: Incoming, number: str, set_size: int) -> bool:
-    """Merchants in sets, each in a transaction of its own. It is kept with the last of them: one
-    that was broken off before comes again, and goes on where it stopped."""
+    """Suppress the number for merchants in sets, each in its own transaction. The message is saved
+    with the last set: after an interruption it is delivered again, and the remaining merchants are
+    handled."""
     is_new, behind = False, 0
     while True:
         async with resources.database.transaction() as tx:
@@ -97,6 +100,6 @@ async def _open_work(resources: Resources, tx: Connection, merchant_id: int) -> 
 
 
 async def sweep_old_incoming(resources: Resources) -> int:
-    """They are kept for as long as reports are."""
+    """Delete messages that are as old as deleted delivery reports."""
     async with resources.database.transaction() as tx:
         return await sweep_incoming(tx, resources.clock.now() - _KEPT_FOR, _SET_SIZE)

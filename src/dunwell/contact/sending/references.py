@@ -1,7 +1,8 @@
-"""What a message is known by outside: its merchant and id, with a proof that we wrote them.
+"""The reference of a message outside of Dunwell: the merchant and the id, with a signature.
 
-It stands in return addresses and in addresses that providers report to, so what comes back names
-its message, and nobody can make one up. Letters and digits, case does not matter.
+References are part of return addresses and of callback addresses for providers. An incoming report
+therefore names its message, and nobody can forge a reference. Consists of letters and digits; case
+does not matter.
 """
 
 import hmac
@@ -17,13 +18,13 @@ _LENGTH = 4 + 16 + _PROOF_BYTES
 
 
 def write_reference(keys: KeyRing, merchant_id: int, communication_id: UUID) -> str:
-    """45 small letters and digits."""
+    """Return 45 lower-case letters and digits."""
     named = merchant_id.to_bytes(4) + communication_id.bytes
     return _write(named + keys.digest(_PURPOSE, named)[:_PROOF_BYTES])
 
 
 def read_reference(keys: KeyRing, text: str) -> Reference | None:
-    """None: it is none of ours."""
+    """Return the message, or None if the text is not a reference that Dunwell created."""
     try:
         raw = b32decode(text.upper() + "=" * (-len(text) % 8))
     except ValueError:

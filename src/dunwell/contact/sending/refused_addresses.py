@@ -1,7 +1,5 @@
-"""What a channel's refusal says beside that the message did not leave: an address where nobody is
-reached is suppressed at once, as one of which that is reported later; what is about us is told to
-the operator.
-"""
+"""Act on the cause of a permanent refusal: an unreachable address is suppressed at once, like one
+whose failure is reported later; a refusal of our own sender is logged for the operator."""
 
 from collections.abc import Iterable
 from contextlib import suppress as passing_over
@@ -22,7 +20,10 @@ log = structlog.get_logger(__name__)
 async def suppress_refused_addresses(
     work: Work, keys: KeyRing, refused: Iterable[tuple[Channel, str, Permanent]]
 ) -> None:
-    """refused: channel, recipient and answer. The claims are locked before."""
+    """Suppress the unreachable addresses. The claims must be locked.
+
+    refused: channel, recipient and answer.
+    """
     work.need(Right.CONTACT_SETTINGS)
     nobody: set[tuple[Channel, str]] = set()
     for channel, recipient, answer in refused:
@@ -30,8 +31,8 @@ async def suppress_refused_addresses(
             nobody.add((channel, recipient))
         if answer.cause == "ABOUT_US":
             log.error("refused by the receiver", channel=channel, reason=answer.reason)
-    # In one order, as others may suppress the same.
+    # Sorted, to avoid deadlocks with transactions that suppress the same addresses.
     for channel, recipient in sorted(nobody):
-        # One that no list can name is refused each time it is tried.
+        # An invalid address cannot be listed; it is refused at each attempt.
         with passing_over(ValidationError):
             await suppress(work, keys, channel=channel, address=recipient, reason="BOUNCE")

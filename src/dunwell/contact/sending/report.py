@@ -1,6 +1,5 @@
-"""What a channel reports of a message after it accepted it, what that means for the message, and
-what a message costs. Pure.
-"""
+"""What a channel reports about a message after accepting it, what that means for the message, and
+what a message costs. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -19,7 +18,7 @@ _ANY_OTHER = "*"
 
 
 class Priced(Protocol):
-    """A line of the installation file."""
+    """A delivery provider of the installation file."""
 
     @property
     def prices(self) -> Mapping[str, float]: ...
@@ -27,20 +26,21 @@ class Priced(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Weight:
-    """What a message's price goes by. units: parts of an SMS, sheets of a letter, one e-mail."""
+    """What the price of a message depends on. `units` are the parts of an SMS, the sheets of a
+    letter, or one e-mail."""
 
     units: int
     country: str = UNKNOWN_COUNTRY
 
 
 def price_of(line: Priced, message: Weight) -> Decimal | None:
-    """None: the line has no price for this country."""
+    """Return the price, or None if the provider has no price for this country."""
     price = line.prices.get(message.country, line.prices.get(_ANY_OTHER))
     return None if price is None else Decimal(str(price)) * message.units
 
 
 def find_country(number: str) -> str:
-    """Of a number in international format; UNKNOWN_COUNTRY where none is known."""
+    """Return the country of a number in international format, or UNKNOWN_COUNTRY."""
     try:
         parsed = phonenumbers.parse(number)
     except phonenumbers.NumberParseException:
@@ -49,14 +49,14 @@ def find_country(number: str) -> str:
 
 
 ReportState = Literal["DELIVERED", "FAILED", "RETURNED", "DELAYED"]
-# Why a message did not arrive. ADDRESS: nobody is reached there, so it is suppressed. ABOUT_US: we
-# are refused, the person is not to blame, an operator has to look. OTHER: said in the reason.
+# Why a message did not arrive. ADDRESS: the address is unreachable and is suppressed. ABOUT_US: our
+# sender is refused and an operator has to act. OTHER: as the reason says.
 Cause = Literal["ADDRESS", "ABOUT_US", "OTHER"]
 
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """Which message, as its merchant's."""
+    """The merchant and the id of a message."""
 
     merchant_id: int
     communication_id: UUID
@@ -65,23 +65,24 @@ class Reference:
 @dataclass(frozen=True, slots=True)
 class Report:
     line: str
-    # The provider's own id of the message or the report, as it came. With the state and the time
-    # it is the report's key: what comes twice is one.
+    # The provider's id of the message or report, unchanged. Together with state and time it
+    # identifies the report; duplicates are ignored.
     provider_id: str
     state: ReportState
-    # As the provider dates it; none: it does not.
+    # The provider's time; None if it gives none.
     happened_at: datetime | None
-    # The message, read from what we wrote ourselves; none: it is shown, and nobody guesses.
+    # The message, from the reference that Dunwell created. None for a report that operators see as
+    # unmatched.
     reference: Reference | None
-    # In words or as a code, without personal data; empty for what arrived.
+    # In words or as a code, without personal data; empty for a delivered message.
     reason: str
     cause: Cause
-    # As it came, for whoever has to look.
+    # The original report, for operators.
     raw: bytes
-    # Where it was to go, as far as figures count it: an e-mail's domain, a number's country.
+    # The destination for metrics: the domain of an e-mail address or the country of a number.
     destination: str | None = None
-    # Whether nobody can have written it but the channel, or our own mail server. Whoever has a
-    # message can make up a report of it: alone it suppresses no address.
+    # Whether only the channel or our own mail server can have written the report. Anyone who has
+    # received a message can forge other reports; one of these alone suppresses no address.
     is_proven: bool = True
 
 
@@ -94,7 +95,10 @@ class ReportOutcome(Enum):
 
 
 def decide_report(reported: ReportState, state: str, *, is_delivered: bool) -> ReportOutcome:
-    """state: the message's (`PLANNED`, `ACCEPTED` and so on)."""
+    """Decide what a report means.
+
+    state: the state of the message (`PLANNED`, `ACCEPTED` and so on).
+    """
     if state == "UNKNOWN":
         return ReportOutcome.SETTLE_AS_SENT
     if state in ("PLANNED", "HANDED_OVER"):
@@ -109,7 +113,7 @@ def decide_report(reported: ReportState, state: str, *, is_delivered: bool) -> R
 
 
 def find_destination(contact: LeasedContact) -> str | None:
-    """As reports of what became of it name it; none: not known."""
+    """Return the destination for metrics, or None if it is not known."""
     match contact.channel:
         case "EMAIL":
             return (contact.email or "").rpartition("@")[2].lower() or None

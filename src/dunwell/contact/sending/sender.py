@@ -1,4 +1,5 @@
-"""Sends what queues hold, each message at most once unless its channel may be called again."""
+"""Send the messages of queues. Each is sent at most once, unless its channel can be called
+again."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping, Sequence
@@ -28,7 +29,7 @@ from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, LeaseRenewals, keep_le
 from dunwell.platform.resources import Resources
 
 _FIRST_PAUSE_SECONDS, _PAUSE_SECONDS = 0.1, 1.0
-# A process that ends has been asked to for twenty seconds; its supervisor kills it soon after.
+# The supervisor kills a process some time after asking it to end.
 _MOMENT_SECONDS = 5.0
 
 Written = TypeVar("Written")
@@ -37,8 +38,9 @@ log = structlog.get_logger(__name__)
 
 
 async def persist(write: Callable[[], Awaitable[Written]]) -> Written:
-    """Repeat a transaction for as long as the database is away or another change is in the way. It
-    must be one that may be repeated: it may have been committed though its answer was lost."""
+    """Repeat a transaction while the database is unavailable or another change conflicts with it.
+    The transaction must be repeatable, because it may have been committed although the confirmation
+    was lost."""
     pause = _FIRST_PAUSE_SECONDS
     while True:
         try:
@@ -50,8 +52,8 @@ async def persist(write: Callable[[], Awaitable[Written]]) -> Written:
 
 
 async def persist_for_a_moment(write: Callable[[], Awaitable[object]]) -> None:
-    """The same for a few seconds, and without raising: for a task that is being cancelled, or that
-    others wait for."""
+    """Repeat a transaction for a few seconds, without raising, for a task that is being cancelled
+    or that others wait for."""
     try:
         async with asyncio.timeout(_MOMENT_SECONDS):
             await persist(write)
@@ -63,42 +65,42 @@ Item = TypeVar("Item")
 
 
 class HandedOver(Protocol[Item]):
-    """A merchant's messages that were committed as handed over under one lease."""
+    """The messages of one merchant that were committed as handed over under one lease."""
 
     @property
     def merchant(self) -> Merchant: ...
 
     @property
     def lease(self) -> Lease:
-        """As it was written with the mark."""
+        """The lease as it was stored with the hand-over."""
 
     @property
     def items(self) -> Sequence[Item]:
-        """For each of them its channel is called."""
+        """The items whose channel is called."""
 
     @property
     def answered(self) -> Sequence[tuple[Item, Any]]:
-        """Items whose channel is not called, with what they are settled by instead."""
+        """The items whose channel is not called, with their outcomes."""
 
     def compose(self, item: Item) -> AbstractAsyncContextManager[Message | Temporary | Permanent]:
-        """The message as it leaves the house, in memory for as long as the block lasts; or why it
-        does not."""
+        """Yield the complete message, in memory for the duration of the block, or the reason why it
+        is not sent."""
 
     async def keep(self, tx: Connection, until: datetime) -> Collection[UUID]:
-        """Renew the lease where it is still held; the messages that it was renewed for, by the id
-        that their channel is given."""
+        """Renew the lease where it is still held. Return the message ids for which it was
+        renewed."""
 
     async def settle(self, tx: Connection, answers: Sequence[tuple[Item, Any]]) -> int:
-        """Record what became of some items; how many were settled. May be called again when the
-        transaction was rolled back or when it is not known whether it was."""
+        """Record the outcomes of some items and return their number. May be called again if the
+        transaction was rolled back or its result is not known."""
 
 
 class MessageCall(Generic[Item]):
-    """One item on its way to its channel."""
+    """One item whose channel is being called."""
 
     def __init__(self, handed_over: HandedOver[Item], item: Item) -> None:
         self.item = item
-        # From then on the message may have left.
+        # From here on, the message may have been sent.
         self.has_begun = False
         self._handed_over = handed_over
 
@@ -109,12 +111,12 @@ class MessageCall(Generic[Item]):
                 if isinstance(message, Temporary | Permanent):
                     answer = message
                 elif not lease.is_surely_held(message.communication_id):
-                    # It may be settled by somebody else already, and be sent again by them.
+                    # Another worker may have resolved the message and may send it again.
                     answer = Uncalled()
                 else:
                     self.has_begun = True
                     answer = await adapters.call(self._handed_over.merchant, message)
-        except Exception as error:  # it must not take the answers of other messages with it
+        except Exception as error:  # A failure must not lose the answers of other messages.
             log.exception("message broken off", error=type(error).__name__)
             if answer is None:
                 answer = self._judge()
@@ -127,17 +129,18 @@ class MessageCall(Generic[Item]):
 
 
 _ROUND_SECONDS = 0.2
-# Answers that arrive within this time of the first share a transaction: a fast channel's set costs
-# one or two commits instead of one for each message, and no reader notices the delay.
+# Answers that arrive within this time of the first are recorded in one transaction. The set of a
+# fast channel then needs one or two commits instead of one per message, and readers notice no
+# delay.
 _TOGETHER_SECONDS = 0.02
-# After this time a set that still has unanswered messages holds up nothing any more. Providers
-# usually answer within it, so most sets end before the next one of their channel begins.
+# After this time, a set with unanswered messages lingers: it delays no other set. Providers usually
+# answer sooner, so most sets end before the next one of their channel starts.
 _LINGER_SECONDS = 0.5
-# Unanswered messages of lingering sets that one worker holds in memory. It is far above what one
-# provider that hangs can collect, and bounds the memory when all of them hang.
+# The limit of unanswered messages in lingering sets, for one worker. One hanging provider stays far
+# below it; it limits the memory if all providers hang.
 _MOST_LINGERING = 2_000
-# So long calls that are cancelled may take to end. An adapter that ignores its cancellation would
-# otherwise keep known answers from being recorded until the process is killed.
+# How long cancelled calls may take to end. An adapter that ignores its cancellation must not
+# prevent known answers from being recorded.
 _BREAK_OFF_SECONDS = 2.0
 
 
@@ -145,17 +148,17 @@ SetKey = TypeVar("SetKey")
 
 
 class RunningSet(Generic[SetKey]):
-    """A set that a sender has begun and not finished."""
+    """A set that a sender has started and not finished."""
 
     def __init__(self, key: SetKey) -> None:
         self.key = key
-        # Messages whose channel was called, or will be, and has not answered.
+        # Messages whose channel was called or will be called and has not answered.
         self.unanswered = 0
         self._called_at: float | None = None
 
     @property
     def lingers(self) -> bool:
-        """Whether it waits for recipients who take long to answer, and for nothing else."""
+        """Return whether the set only waits for recipients that take long to answer."""
         return self._called_at is not None and monotonic() - self._called_at >= _LINGER_SECONDS
 
     def begin_calls(self, count: int) -> None:
@@ -166,24 +169,24 @@ class RunningSet(Generic[SetKey]):
 @dataclass(frozen=True, slots=True)
 class Begun(Generic[SetKey]):
     sets: Sequence[SetKey] = ()
-    # What the queue settled without handing anything over.
+    # The number of messages that got their outcome without a hand-over.
     settled: int = 0
 
 
 class Queue(Protocol[SetKey]):
-    """One kind of messages. A set is known by a key of the queue's own."""
+    """The queue of one kind of messages. It identifies sets by keys of its choice."""
 
     async def begin(self, running: Sequence[RunningSet[SetKey]], room: int) -> Begun[SetKey]:
-        """At most `room` sets that are due, in addition to the running ones."""
+        """Start at most `room` due sets, in addition to the running ones."""
 
     def hand_over(self, key: SetKey) -> AsyncIterator[HandedOver[Any]]:
-        """A set, in the parts that share a lease; each begins when the one before is settled. A set
-        that lingered ends with the part that did."""
+        """Yield the parts of a set that share a lease. The next part starts when the previous one
+        has its outcomes. A set ends after a part that lingered."""
 
 
 class Sender(Generic[SetKey]):
-    """Runs a queue's sets at the same time, so that one that hangs holds up no other. Close it at
-    the end."""
+    """Run the sets of a queue concurrently, so that a hanging set delays no other. Must be
+    closed."""
 
     def __init__(
         self, resources: Resources, adapters: Adapters, queue: Queue[SetKey],
@@ -197,11 +200,12 @@ class Sender(Generic[SetKey]):
         self._running: dict[asyncio.Task[int], RunningSet[SetKey]] = {}
 
     async def run_once(self) -> int:
-        """Fill free slots and wait a moment for the first to finish; how many were settled."""
+        """Fill free slots, wait briefly for sets to finish and return the number of recorded
+        outcomes."""
         try:
             return await self._run_once()
         except asyncio.CancelledError:
-            # The process ends: what is under way is broken off while the database is still open.
+            # The process ends: interrupt running sets while the database is still open.
             await self._cancel()
             raise
 
@@ -225,12 +229,11 @@ class Sender(Generic[SetKey]):
 
     @property
     def is_idle(self) -> bool:
-        """Whether nothing is under way from an earlier round."""
+        """Return whether no sets are left from an earlier round."""
         return not self._running
 
     async def close(self) -> None:
-        """Let what is under way finish; what a cancellation breaks off is settled as far as it is
-        known."""
+        """Let running sets finish. If cancelled, record the outcomes that are known."""
         try:
             if self._running:
                 await asyncio.wait(self._running)
@@ -238,7 +241,7 @@ class Sender(Generic[SetKey]):
             await self._cancel()
 
     async def run_set(self, key: SetKey) -> int:
-        """Send one set, to the end; how many were settled."""
+        """Send one set completely and return the number of recorded outcomes."""
         return await self._run(RunningSet(key))
 
     def _find_room(self) -> int:
@@ -260,7 +263,8 @@ class Sender(Generic[SetKey]):
             async for handed_over in parts:
                 settled += await self._send(running, handed_over)
                 if running.lingers:
-                    # The next set of its channel may have begun, with room for what it saw free.
+                    # The next set of this channel may have started, with the slots that it saw
+                    # free.
                     break
         return settled
 
@@ -280,7 +284,7 @@ class Sender(Generic[SetKey]):
             try:
                 return await self._settle_all(running, handed_over, calls)
             except BaseException:
-                # Whatever ends this early, no call is left without its lease and a reader.
+                # Whatever ends this block early, no call may lose its lease or its reader.
                 await self._break_off(handed_over, calls)
                 raise
 
@@ -288,8 +292,8 @@ class Sender(Generic[SetKey]):
         self, running: RunningSet[SetKey], handed_over: HandedOver[Any],
         calls: dict[asyncio.Task[Answer], MessageCall[Any]],
     ) -> int:  # fmt: skip
-        """Record answers as they arrive. Those that cannot be recorded hold up no others; what was
-        in the way is raised at the end."""
+        """Record answers as they arrive. Answers that cannot be recorded block no others; the first
+        error is raised at the end."""
         failures: list[Exception] = []
         settled = await self._settle(handed_over, handed_over.answered, failures)
         while calls:
@@ -308,8 +312,8 @@ class Sender(Generic[SetKey]):
     async def _break_off(
         self, handed_over: HandedOver[Any], calls: Mapping[asyncio.Task[Answer], MessageCall[Any]]
     ) -> None:
-        """Settle what has answered, and release what was never called. The rest may have left: it
-        is left to its lease, as are calls that ignore their cancellation."""
+        """Record the known answers and release the items that were not called. All others may have
+        been sent; they keep their lease, as do calls that ignore their cancellation."""
         if not calls:
             return
         for task in calls:
@@ -331,9 +335,9 @@ class Sender(Generic[SetKey]):
         self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Any]],
         failures: list[Exception],
     ) -> int:  # fmt: skip
-        """Record answers together, and if that fails, each by itself, so that one that cannot be
-        recorded takes no other with it; what is in its way is added to `failures`. An answer that
-        is lost leaves a doubt behind, so this does not give up while the database is away."""
+        """Record answers in one transaction; if that fails, record each in its own, so that a
+        faulty one affects no other. Errors are added to `failures`. Keeps trying while the database
+        is unavailable, because losing an answer makes the outcome unknown."""
         if not answers:
             return 0
         try:

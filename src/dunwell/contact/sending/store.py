@@ -1,6 +1,5 @@
-"""The SQL of delivery reports, of messages received by SMS, of those that match no message of ours,
-and of a provider's pace.
-"""
+"""The SQL of delivery reports, of received SMS, of those that match no message, and of providers'
+send rates."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -16,7 +15,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, split_into_groups
 from dunwell.platform.ids import Ids
 
-# Real time. What came before is not kept twice, in whichever order sets name it.
+# Real time. Ignores duplicates, in any order.
 _SAVE = """
 INSERT INTO channel_reports
     (report_id, line, provider_id, state, happened_at, merchant_id, communication_id, reason, cause,
@@ -30,14 +29,14 @@ ORDER BY line, provider_id, state, happened_at
 ON CONFLICT ON CONSTRAINT channel_reports_once DO NOTHING
 RETURNING report_id
 """
-# By channel_reports_of_message.
+# Uses channel_reports_of_message.
 _COUNT = """
 SELECT merchant_id, communication_id, count(*) AS reports
 FROM channel_reports
 WHERE (merchant_id, communication_id) IN (SELECT * FROM unnest($1::integer[], $2::uuid[]))
 GROUP BY merchant_id, communication_id
 """
-# By channel_reports_unmatched, and channel_reports_due for those nobody has looked at yet.
+# Uses channel_reports_unmatched, and channel_reports_due for reports that were not processed yet.
 _COUNT_STRANGE = """
 SELECT (SELECT count(*) FROM (SELECT FROM channel_reports
                               WHERE outcome = 'UNMATCHED' AND received_at > $1 LIMIT $2) known)
@@ -45,7 +44,7 @@ SELECT (SELECT count(*) FROM (SELECT FROM channel_reports
                               WHERE due_at IS NOT NULL AND communication_id IS NULL
                               LIMIT $2) waiting)
 """
-# By channel_reports_due.
+# Uses channel_reports_due.
 _LOCK_DUE = """
 SELECT report_id, line, merchant_id, communication_id, state, reason, cause, received_at, is_proven
 FROM channel_reports
@@ -82,14 +81,14 @@ class WaitingReport(msgspec.Struct, frozen=True, gc=False):
 
 
 async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids: Ids) -> bool:
-    """Whether it is new. Once this is committed, it may be confirmed to whoever brought it."""
+    """Save a report and return whether it is new. Its receipt may be confirmed after the commit."""
     return await save_reports(tx, [report], real_now=real_now, ids=ids) == 1
 
 
 async def save_reports(
     tx: Connection, reports: Sequence[Report], *, real_now: datetime, ids: Ids
 ) -> int:
-    """The same of any number; how many are new."""
+    """Save reports and return how many are new."""
     return sum([await _save_set(tx, each, real_now, ids) for each in split_into_groups(reports)])
 
 
@@ -115,7 +114,7 @@ async def _save_set(tx: Connection, reports: Sequence[Report], real_now: datetim
 
 
 async def count_reports(tx: Connection, references: Collection[Reference]) -> Counter[Reference]:
-    """Of each of these messages."""
+    """Count the reports on each of these messages."""
     merchant_ids = [each.merchant_id for each in references]
     communication_ids = [each.communication_id for each in references]
     rows = await tx.fetch(_COUNT, merchant_ids, communication_ids)
@@ -125,7 +124,7 @@ async def count_reports(tx: Connection, references: Collection[Reference]) -> Co
 
 
 async def count_strange(tx: Connection, since: datetime, most: int) -> int:
-    """Of nothing of ours, received since; of more than `most` not all."""
+    """Count the reports since an instant that match no message, up to `most`."""
     count: int = await tx.fetchval(_COUNT_STRANGE, since, most)
     return count
 
@@ -133,7 +132,7 @@ async def count_strange(tx: Connection, since: datetime, most: int) -> int:
 async def lock_due_reports(
     tx: Connection, real_now: datetime, limit: int
 ) -> Sequence[WaitingReport]:
-    """Those somebody else is at are left to them."""
+    """Lock due reports. Reports locked by others are skipped."""
     return [
         WaitingReport(
             report_id=row["report_id"],
@@ -156,7 +155,10 @@ async def lock_due_reports(
 async def save_report_outcome(
     tx: Connection, report_id: UUID, outcome: str, *, real_now: datetime, due_at: datetime | None
 ) -> None:
-    """due_at: when it is looked at again; none: it is settled."""
+    """Record the outcome of a report.
+
+    due_at: when the report is processed again; None if the outcome is final.
+    """
     handled_at = real_now if due_at is None else None
     await tx.execute(_SETTLE, report_id, due_at, outcome, handled_at)
 
@@ -165,7 +167,7 @@ async def save_report_outcomes(
     tx: Connection, settled: Sequence[tuple[WaitingReport, str]], *, real_now: datetime,
     due_at: datetime | None = None,
 ) -> None:  # fmt: skip
-    """The same of many, each with its outcome."""
+    """Record the outcomes of several reports."""
     if settled:
         ids = [each.report_id for each, _ in settled]
         outcomes = [outcome for _, outcome in settled]
@@ -174,12 +176,12 @@ async def save_report_outcomes(
 
 
 async def sweep_reports(tx: Connection, before: datetime, limit: int) -> int:
-    """Takes out those received before; how many."""
+    """Delete old reports and return their number."""
     return int((await tx.execute(_SWEEP, before, limit)).split()[-1])
 
 
-# Claims whose debtor was written to at this number ($2) by this line ($1), as far as a merchant's:
-# by a contact, or by a notice whose address was taken out since.
+# Matches claims of a merchant whose debtor got an SMS at number $2 from provider $1: by a contact,
+# or by a notice whose address was erased since.
 _WRITTEN_TO = """d.mobile_number = $2 AND (
     EXISTS (SELECT FROM communications c
             WHERE c.merchant_id = d.merchant_id AND c.claim_id = d.claim_id
@@ -187,10 +189,10 @@ _WRITTEN_TO = """d.mobile_number = $2 AND (
     OR EXISTS (SELECT FROM debtor_notices n
                WHERE n.merchant_id = d.merchant_id AND n.claim_id = d.claim_id
                  AND n.channel = 'SMS' AND n.line = $1 AND n.recipient IS NULL))"""
-# What the debtor has typed is no number on file.
+# Matches notices to a number that the debtor typed and that is not on file.
 _TYPED = "n.recipient = $2 AND n.channel = 'SMS' AND n.line = $1"
-# Rides on debtors_mobile_number for each merchant, on the keys of a claim's contacts and notices,
-# and on debtor_notices_by_sms.
+# Uses debtors_mobile_number for each merchant, the keys of a claim's contacts and notices, and
+# debtor_notices_by_sms.
 _FIND_CLAIMS = compose(
     """
 (SELECT d.merchant_id, d.claim_id
@@ -204,7 +206,7 @@ LIMIT $3
     written_to=_WRITTEN_TO,
     typed=_TYPED,
 )
-# As the one before; of a merchant one claim is enough.
+# Uses the same indexes; one claim of a merchant is enough.
 _FIND_MERCHANTS = compose(
     """
 SELECT m.merchant_id
@@ -227,13 +229,13 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT ON CONSTRAINT inbound_sms_once DO NOTHING
 RETURNING inbound_id
 """
-# Rides on inbound_sms_received.
+# Uses inbound_sms_received.
 _SWEEP_INCOMING = """
 DELETE FROM inbound_sms
 WHERE inbound_id IN (SELECT inbound_id FROM inbound_sms WHERE received_at < $1
                      ORDER BY received_at LIMIT $2)
 """
-# Enough to know whether it is one.
+# Two rows show that the claim is not the only one.
 _MOST_CLAIMS = 2
 
 
@@ -243,8 +245,8 @@ class WrittenTo(msgspec.Struct, frozen=True, gc=False):
 
 
 async def find_written_to(tx: Connection, line: str, number: str) -> WrittenTo | None:
-    """The one claim whose debtor was written to at this number by this line, of all merchants;
-    none: there is no such claim, or another one too."""
+    """Return the claim whose debtor got an SMS at this number from this provider, over all
+    merchants. Return None if there is none or more than one."""
     rows = await tx.fetch(_FIND_CLAIMS, line, number, _MOST_CLAIMS)
     return WrittenTo(*rows[0]) if len(rows) == 1 else None
 
@@ -252,7 +254,8 @@ async def find_written_to(tx: Connection, line: str, number: str) -> WrittenTo |
 async def find_who_wrote(
     tx: Connection, line: str, number: str, *, behind: int, limit: int
 ) -> Sequence[int]:
-    """Merchants that wrote to this number by this line, in their order, behind one of them."""
+    """List merchants that sent an SMS to this number through this provider, in order of id, after
+    the merchant `behind`."""
     rows = await tx.fetch(_FIND_MERCHANTS, line, number, behind, limit)
     return [row["merchant_id"] for row in rows]
 
@@ -265,7 +268,7 @@ async def save_incoming(
     tx: Connection, inbound_id: UUID, incoming: Incoming, kind: str, claim: WrittenTo | None,
     *, real_now: datetime,
 ) -> bool:  # fmt: skip
-    """Whether it is new."""
+    """Save the message and return whether it is new."""
     saved = await tx.fetchval(
         _SAVE_INCOMING, inbound_id, incoming.line, incoming.provider_id, incoming.sender,
         incoming.recipient, incoming.text, real_now, kind,
@@ -275,14 +278,14 @@ async def save_incoming(
 
 
 async def sweep_incoming(tx: Connection, before: datetime, limit: int) -> int:
-    """Takes out those received before; how many."""
+    """Delete old messages and return their number."""
     return int((await tx.execute(_SWEEP_INCOMING, before, limit)).split()[-1])
 
 
 UnplacedKind = Literal["sms", "reports"]
 
 
-# By primary key.
+# Uses the primary key.
 _LISTS: Mapping[UnplacedKind, str] = {
     "sms": """
 SELECT inbound_id, line, received_at, sender, recipient, text
@@ -295,7 +298,7 @@ FROM channel_reports
 WHERE report_id = ANY($1::uuid[])
 """,
 }
-# By primary key. Of two who look at once one is told.
+# Uses the primary key. If two operators mark an entry at the same time, one of them gets False.
 _LOOKS: Mapping[UnplacedKind, str] = {
     "sms": """
 UPDATE inbound_sms SET looked_at = $2, looked_by = $3
@@ -311,23 +314,23 @@ RETURNING report_id
 
 
 class Unplaced(msgspec.Struct, frozen=True, gc=False):
-    """A message, or a report."""
+    """An SMS or a report that matches no message."""
 
     key: UUID
     line: str
     received_at: datetime
-    # Who wrote, as the gateway says it; what a report says (`ReportState`).
+    # The sender of the SMS, or the state of the report (`ReportState`).
     what: str
-    # Which number of ours; the provider's own number of a report.
+    # Our number, or the provider's id of the report.
     where: str
-    # What was written; why a message did not arrive.
+    # The text of the SMS, or the reason in the report.
     text: str
 
 
 async def load_unplaced(
     kind: UnplacedKind, tx: Connection, keys: Sequence[UUID]
 ) -> Mapping[UUID, Unplaced]:
-    """By id."""
+    """Load entries by id."""
     rows = await tx.fetch(_LISTS[kind], list(keys))
     return {row[0]: Unplaced(*row) for row in rows}
 
@@ -335,12 +338,12 @@ async def load_unplaced(
 async def save_look(
     tx: Connection, kind: UnplacedKind, key: UUID, *, looked_by: str | None, real_now: datetime
 ) -> bool:
-    """False: it is gone, or somebody has looked at it before."""
+    """Mark an entry as seen. Return False if it does not exist or was marked before."""
     return await tx.fetchval(_LOOKS[kind], key, real_now, looked_by) is not None
 
 
-# Room for one second ahead is given out; the rest waits for its time.
-# The row is held to the end of the transaction: two workers share the room, none counts it twice.
+# Grants the messages of the next second; the rest has to wait. The row stays locked until the end
+# of the transaction, so that workers share the send rate.
 _LOCK = """
 INSERT INTO line_paces (line, free_at) VALUES ($1, $2)
 ON CONFLICT (line) DO UPDATE SET free_at = greatest(line_paces.free_at, $2)
@@ -350,11 +353,11 @@ _TAKE = "UPDATE line_paces SET free_at = free_at + $2 * interval '1 second' WHER
 
 
 async def lock_room(tx: Connection, line: str, per_second: float, real_now: datetime) -> int:
-    """How many messages it takes now."""
+    """Return how many messages the provider accepts now, and lock its send rate."""
     room: int = await tx.fetchval(_LOCK, line, real_now, per_second)
     return room
 
 
 async def save_used_room(tx: Connection, line: str, per_second: float, messages: int) -> None:
-    """Of a line that is locked."""
+    """Record the messages given to a provider whose send rate is locked."""
     await tx.execute(_TAKE, line, messages / per_second)

@@ -1,6 +1,5 @@
-"""Messages and reports that nobody could place, for whoever operates all merchants: listed until a
-person has looked at them. They are of no merchant, so the installation's audit log tells of it.
-"""
+"""SMS and delivery reports that match no message, for operators: listed until one of them has
+marked them as seen. They belong to no merchant, so the installation's audit log records this."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -59,7 +58,8 @@ _LISTS: Mapping[UnplacedKind, ListedTable[NoFilter, UUID, Unplaced]] = {
 async def list_unplaced(
     tx: Connection, actor: Actor, kind: UnplacedKind, *, limit: int, cursor: str | None = None
 ) -> ListPage[Unplaced]:
-    """Those nobody has looked at, the newest first. Raises ValidationError for a bad cursor."""
+    """List the entries that were not marked as seen, the newest first. Raises ValidationError for
+    an invalid cursor."""
     check_right(actor, Right.OPERATE)
     return await list_page(ListScope(tx), _LISTS[kind], NoFilter(), limit=limit, cursor=cursor)
 
@@ -67,7 +67,7 @@ async def list_unplaced(
 async def mark_unmatched_as_seen(
     tx: Connection, actor: Actor, kind: UnplacedKind, key: UUID, *, real_now: datetime, ids: Ids
 ) -> bool:
-    """A person has looked at it. False: it is gone, or somebody has looked at it before."""
+    """Mark an entry as seen. Return False if it does not exist or was marked before."""
     check_right(actor, Right.OPERATE)
     if not await save_look(tx, kind, key, looked_by=actor.actor_id, real_now=real_now):
         return False

@@ -1,7 +1,7 @@
-"""What a message of its own tells a debtor: facts for its templates (`interfaces.landing.telling`).
+"""The facts of each notice for its templates (`interfaces.landing.telling`).
 
-Cents, days and instants only: how they read is the templates' business. Each class names its kind
-and its template. Those of OCCASIONS are kept until they are told (`notify_debtor`). Pure.
+Facts are cents, dates and instants; the templates format them. Each class names its kind and its
+template. Those in OCCASIONS are stored until they are sent (`notify_debtor`). Pure.
 """
 
 from collections.abc import Mapping
@@ -14,8 +14,8 @@ from dunwell.contact.notices.notice import NoticeChannel, NoticeKind
 
 @dataclass(frozen=True, slots=True)
 class ToldOccasion:
-    """at: the merchant's time when a channel had taken the message; none: nobody could be reached,
-    or perhaps was not, or it is on its way still."""
+    """Whether the debtor was told. `at` is the merchant's time when a channel accepted the message;
+    None if nobody was reached, if that is unknown, or if the message is still being sent."""
 
     at: datetime | None
     is_under_way: bool = False
@@ -26,17 +26,17 @@ UNDER_WAY = ToldOccasion(None, is_under_way=True)
 
 @dataclass(frozen=True, slots=True)
 class CodeFacts:
-    """Six digits that raise what a session may see. The message bears them by itself."""
+    """Six digits that give a session more access. The message contains them."""
 
     kind: ClassVar = NoticeKind.CODE
     template: ClassVar = "code"
-    # So long its page takes it.
+    # How long the page accepts the code.
     minutes: int = 10
 
 
 @dataclass(frozen=True, slots=True)
 class LinkFacts:
-    """A new link. The message bears it by itself, and nothing of the claim."""
+    """A new link. The message contains the link and no other data of the claim."""
 
     kind: ClassVar = NoticeKind.LINK
     template: ClassVar = "link"
@@ -50,27 +50,28 @@ class ReceiptFacts:
     currency: str
     amount_cents: int
     paid_at: datetime
-    # The payment's number, and by what it was paid; none: not shown.
+    # The reference of the payment and the payment method; None if not shown.
     number: str | None
     method: str | None
-    # Still to pay; none: the claim is closed, and nothing is said of it.
+    # The remaining amount; None if the claim is closed, and the message does not mention it.
     outstanding_cents: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class PlanFacts:
-    """A payment plan that was agreed, or asked for."""
+    """A payment plan that was agreed or requested."""
 
     kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "plan"
     reference_number: str
     currency: str
-    # Each instalment: its day, its cents.
+    # The due date and the cents of each instalment.
     rows: tuple[tuple[date, int], ...]
-    # What the plan itself costs, within the instalments.
+    # The costs of the plan, which the instalments include.
     costs_cents: int
     is_approved: bool
-    # Of a request: by when it is answered; none: facts noted before this was promised.
+    # For a request: the date by which it is answered; None in facts that were stored before this
+    # was promised.
     answer_on: date | None = None
 
     @property
@@ -80,7 +81,7 @@ class PlanFacts:
 
 @dataclass(frozen=True, slots=True)
 class DefermentFacts:
-    """More time that was given, or asked for."""
+    """A deferral that was granted or requested."""
 
     kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "deferment"
@@ -89,39 +90,39 @@ class DefermentFacts:
     amount_cents: int
     until: date
     is_approved: bool
-    # As a plan's.
+    # As in a payment plan.
     answer_on: date | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class RejectionFacts:
-    """A plan or more time that was asked for and not given. The message bears a link."""
+    """A payment plan or deferral that was requested and refused. The message contains a link."""
 
     kind: ClassVar = NoticeKind.ANSWER
     template: ClassVar = "rejection"
     reference_number: str
     is_plan: bool
-    # The creditor's words; none: it gave no reason.
+    # The creditor's explanation; None if it gave none.
     reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class RateDueFacts:
-    """An instalment of a plan that is to be paid in some days. The message bears a link, as those
-    of the three classes below."""
+    """An instalment that is due in a few days. The message contains a link, as do those of the next
+    three classes."""
 
     kind: ClassVar = NoticeKind.REMINDER
     template: ClassVar = "rate_due"
     reference_number: str
     currency: str
-    # Of the instalment.
+    # The amount of the instalment that is left to pay.
     left_cents: int
     due_on: date
 
 
 @dataclass(frozen=True, slots=True)
 class RateMissedFacts:
-    """One whose day is over, and that can still be paid."""
+    """An instalment that was not paid in time and can still be paid."""
 
     kind: ClassVar = NoticeKind.REMINDER
     template: ClassVar = "rate_missed"
@@ -129,13 +130,13 @@ class RateMissedFacts:
     currency: str
     left_cents: int
     due_on: date
-    # The last day on which paying it keeps the plan.
+    # The last day on which paying the instalment keeps the plan.
     mend_by: date
 
 
 @dataclass(frozen=True, slots=True)
 class PlanBrokenFacts:
-    """A plan that has ended, because an instalment was not paid in its grace."""
+    """A plan that has ended because an instalment was not paid within its grace period."""
 
     kind: ClassVar = NoticeKind.ANSWER
     template: ClassVar = "plan_broken"
@@ -150,13 +151,13 @@ class PlanFulfilledFacts:
     kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "plan_fulfilled"
     reference_number: str
-    # Whether nothing of the claim is left to pay.
+    # Whether the claim is fully paid.
     is_closed: bool
 
 
 @dataclass(frozen=True, slots=True)
 class TransferFacts:
-    """A transfer that the debtor has announced."""
+    """A bank transfer that the debtor has reported."""
 
     kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "transfer"
@@ -164,13 +165,13 @@ class TransferFacts:
     currency: str
     amount_cents: int
     sent_on: date
-    # So long it is waited for.
+    # How long Dunwell waits for the transfer.
     known_on: date
 
 
 @dataclass(frozen=True, slots=True)
 class PauseFacts:
-    """A break that the debtor has taken."""
+    """A pause that the debtor has taken."""
 
     kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "pause"
@@ -180,7 +181,7 @@ class PauseFacts:
 
 @dataclass(frozen=True, slots=True)
 class ObjectionFacts:
-    """An objection that was received."""
+    """A dispute that was received."""
 
     kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "objection"
@@ -191,24 +192,24 @@ class ObjectionFacts:
 
 @dataclass(frozen=True, slots=True)
 class DisputeAnswerFacts:
-    """How an objection was answered. The message bears a link by itself."""
+    """The response to a dispute. The message contains a link."""
 
     kind: ClassVar = NoticeKind.ANSWER
     template: ClassVar = "dispute_answer"
     reference_number: str
     case_number: str
     is_accepted: bool
-    # Whether nothing is to be paid any more.
+    # Whether nothing is left to pay.
     is_closed: bool
-    # The creditor's words; none: it gave none.
+    # The creditor's explanation; None if it gave none.
     reason: str | None
-    # So long nothing is done after the answer.
+    # The number of days without contacts after the response.
     quiet_days: int
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeCodeFacts:
-    """Six digits to an address that is to become the one on file."""
+    """Six digits to an address that is to replace the one on file."""
 
     kind: ClassVar = NoticeKind.CHANGE_CODE
     template: ClassVar = "change_code"
@@ -217,32 +218,32 @@ class ChangeCodeFacts:
 
 @dataclass(frozen=True, slots=True)
 class ChangeNoticeFacts:
-    """To the old address: it is not the one on file any more."""
+    """To the previous address, which is no longer the one on file."""
 
     kind: ClassVar = NoticeKind.CHANGE_NOTICE
     template: ClassVar = "change_notice"
-    # Which address was changed.
+    # The channel whose address was changed.
     changed: NoticeChannel
     changed_at: datetime
-    # The new one, masked; none: it was taken away.
+    # The new address, masked; None if the address was removed.
     new_address: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class ContactChangeFacts:
-    """To whom changed an address: that it is the one on file now."""
+    """The confirmation to the person who changed an address."""
 
     kind: ClassVar = NoticeKind.CONFIRMATION
     template: ClassVar = "contact_change"
     changed: NoticeChannel
     changed_at: datetime
-    # The new one, masked.
+    # The new address, masked.
     new_address: str
 
 
 @dataclass(frozen=True, slots=True)
 class OverdueFacts:
-    """To the merchant: an objection that should have been answered by now."""
+    """To the merchant: a dispute whose response is overdue."""
 
     kind: ClassVar = NoticeKind.OVERDUE
     template: ClassVar = "overdue"
@@ -254,7 +255,8 @@ class OverdueFacts:
     answer_by: date
 
 
-# What is told once, by whichever way works; the others are answers to a form, sent as it is sent.
+# Occasions are sent once, by the first channel that works. All other facts belong to a form and are
+# sent when it is submitted.
 OccasionFacts = (
     ReceiptFacts
     | PlanFacts
@@ -272,7 +274,7 @@ OccasionFacts = (
 )
 Facts = OccasionFacts | CodeFacts | LinkFacts | ChangeCodeFacts | ChangeNoticeFacts | OverdueFacts
 
-# What can be written as a letter (`is_worth_letter`).
+# Facts that can be sent as a letter (see `is_worth_letter`).
 LetterFacts = (
     DisputeAnswerFacts
     | RejectionFacts
@@ -281,17 +283,17 @@ LetterFacts = (
     | RateMissedFacts
     | PlanBrokenFacts
 )
-# By the name of their templates, which is the occasion's name.
+# By the name of the template, which is also the name of the occasion.
 OCCASIONS: Mapping[str, type[OccasionFacts]] = {
     each.template: each for each in get_args(OccasionFacts)
 }
 
 
 def is_worth_letter(facts: OccasionFacts) -> bool:
-    """Whether a debtor whom no e-mail and no SMS reaches gets a letter.
+    """Return whether a debtor who cannot be reached by e-mail or SMS gets a letter.
 
-    Decisions are, and what has to be done to keep a plan. That a request was received is confirmed
-    by e-mail or SMS only.
+    This holds for decisions, and for what has to be done to keep a plan. The receipt of a request
+    is confirmed by e-mail or SMS only.
     """
     if isinstance(facts, PlanFacts | DefermentFacts):
         return facts.is_approved
@@ -299,7 +301,7 @@ def is_worth_letter(facts: OccasionFacts) -> bool:
 
 
 def find_amount_due(facts: LetterFacts, outstanding_cents: int) -> int:
-    """What the debtor is to pay next, in minor units; 0: nothing."""
+    """Return what the debtor is to pay next, in minor units; 0 for nothing."""
     if isinstance(facts, PlanFacts):
         return min(facts.rows[0][1], outstanding_cents)
     if isinstance(facts, RateMissedFacts):

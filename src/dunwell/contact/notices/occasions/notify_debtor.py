@@ -1,8 +1,9 @@
-"""Has a debtor told of something, exactly once, by a message of its own.
+"""Notify a debtor of an occasion exactly once.
 
-A row is written in the transaction of the use case that it is about: it is told if that commits,
-and not again, whoever repeats it. `interfaces.landing.telling` writes the message and takes the
-ways there are (`list_ways`), one after the other; `NoticeSender` sends it.
+The occasion is stored in the transaction of the use case that it is about. The debtor is therefore
+notified if that transaction commits, and only once if it is repeated. `interfaces.landing.telling`
+renders the message and tries the channels one after the other (`list_ways`); `NoticeSender` sends
+it.
 """
 
 from datetime import datetime
@@ -16,7 +17,10 @@ async def notify_debtor(
     work: Work, claim_id: int, subject: str, facts: OccasionFacts,
     *, not_before: datetime | None = None,
 ) -> bool:  # fmt: skip
-    """subject: which one of these facts' occasions of the claim it is, an id of what it is about.
-    not_before: real time; none: at once. False: it was told, or is being told, already."""
+    """Store the occasion. Return False if the debtor has been notified of it or is being notified.
+
+    subject: identifies the occasion among those of the same kind, by the id of its cause.
+    not_before: real time; None for at once.
+    """
     occasion = NoticeOccasion(work.merchant_id, claim_id, facts.template, subject)
     return await save_occasion(work.tx, occasion, facts, not_before or work.real_now)

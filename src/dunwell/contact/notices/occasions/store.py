@@ -1,4 +1,4 @@
-"""The SQL of what debtors are to be told. Rows in, values out, no rules."""
+"""The SQL of occasions for notices. Contains no rules."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from dunwell.contact.notices.occasions.facts import OCCASIONS, LetterFacts, Occa
 from dunwell.core.claims.fields import DebtorName
 from dunwell.platform.database.database import Connection
 
-# By primary key.
+# Uses the primary key.
 _SAVE = """
 INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, due_at)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT DO NOTHING
 RETURNING true
 """
-# The same of several claims.
+# Inserts occasions of several claims.
 _SAVE_MANY = """
 INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, due_at)
 SELECT $1, claim_id, occasion, subject, facts::jsonb, due_at
@@ -28,8 +28,8 @@ FROM unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::timestamptz[])
     AS o (claim_id, occasion, subject, facts, due_at)
 ON CONFLICT DO NOTHING
 """
-# Over all merchants: those of which nothing was sent yet, and those of which it is known what
-# became of what was sent. Rides on debtor_occasions_due, then on debtor_notices_pkey.
+# Over all merchants: occasions without a notice, and those whose notice has its outcome. Uses
+# debtor_occasions_due, then debtor_notices_pkey.
 _FIND_DUE = """
 SELECT o.merchant_id, o.claim_id, o.occasion, o.subject
 FROM debtor_occasions o
@@ -38,8 +38,8 @@ WHERE o.due_at <= $1 AND (n.state IS NULL OR n.state NOT IN ('PLANNED', 'HANDED_
 ORDER BY o.due_at
 LIMIT $2
 """
-# By primary keys, as all that follow but the last. A report on what was sent waits for the lock,
-# and is read by the statement after this one.
+# Uses primary keys, as do all statements below except the last. A transaction with a report waits
+# for the lock; the next statement sees its result.
 _LOCK = """
 SELECT facts, notice_id
 FROM debtor_occasions
@@ -66,12 +66,12 @@ SELECT email, mobile_number, address, salutation, first_name, last_name, company
 FROM debtors
 WHERE merchant_id = $1 AND claim_id = $2
 """
-# Rides on debtor_occasions_notice.
+# Uses debtor_occasions_notice.
 _REOPEN = """
 UPDATE debtor_occasions SET due_at = $3, over_at = NULL
 WHERE merchant_id = $1 AND notice_id = $2 AND facts IS NOT NULL
 """
-# Rides on debtor_occasions_over.
+# Uses debtor_occasions_over.
 _EMPTY = """
 WITH emptied AS (
     UPDATE debtor_occasions
@@ -91,7 +91,8 @@ SELECT count(*) FROM emptied
 
 
 class NoticeOccasion(msgspec.Struct, frozen=True, array_like=True, gc=False):
-    """The key: what a debtor is told of once. The third is the name of its facts' templates."""
+    """The key of an occasion, of which a debtor is notified once. `name` is the name of its
+    template."""
 
     merchant_id: int
     claim_id: int
@@ -101,7 +102,7 @@ class NoticeOccasion(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class NewOccasion:
-    """due_at: in real time."""
+    """An occasion to be stored. `due_at` is real time."""
 
     claim_id: int
     subject: str
@@ -111,7 +112,7 @@ class NewOccasion:
 
 @dataclass(frozen=True, slots=True)
 class SentNotice:
-    """The last message of an occasion, and what became of it."""
+    """The last notice of an occasion and its state."""
 
     channel: NoticeChannel
     state: State
@@ -119,14 +120,14 @@ class SentNotice:
 
 @dataclass(frozen=True, slots=True)
 class OccasionState:
-    """What is to be told, and what was sent of it; none: nothing yet."""
+    """The facts of an occasion and its last notice; None if none was sent."""
 
     facts: OccasionFacts
     sent: SentNotice | None
 
 
 class Debtor(msgspec.Struct, frozen=True, gc=False):
-    """Where a claim's debtor can be reached, and the claim's language."""
+    """The addresses and name of a claim's debtor, and the claim's language."""
 
     email: str | None
     mobile_number: str | None
@@ -138,13 +139,13 @@ class Debtor(msgspec.Struct, frozen=True, gc=False):
 async def save_occasion(
     tx: Connection, occasion: NoticeOccasion, facts: OccasionFacts, due_at: datetime
 ) -> bool:
-    """False: it is there already."""
+    """Return False if the occasion exists."""
     stored = msgspec.to_builtins(facts)
     return bool(await tx.fetchval(_SAVE, *_key(occasion), stored, due_at))
 
 
 async def save_occasions(tx: Connection, merchant_id: int, told: Sequence[NewOccasion]) -> None:
-    """Those that are not there yet."""
+    """Insert the occasions that do not exist."""
     if told:
         await tx.execute(
             _SAVE_MANY, merchant_id, [each.claim_id for each in told],
@@ -161,7 +162,8 @@ async def find_due(tx: Connection, now: datetime, limit: int) -> Sequence[Notice
 async def lock_occasion(
     tx: Connection, occasion: NoticeOccasion, now: datetime
 ) -> OccasionState | None:
-    """Of a claim that is locked. None: somebody else has told it, or is about to."""
+    """Lock an occasion whose claim is locked. Return None if it is no longer due, or if its notice
+    has no outcome yet."""
     row = await tx.fetchrow(_LOCK, *_key(occasion), now)
     if row is None:
         return None
@@ -184,7 +186,7 @@ async def end_occasion(tx: Connection, occasion: NoticeOccasion, now: datetime) 
 
 
 async def load_debtor(tx: Connection, merchant_id: int, claim_id: int) -> Debtor:
-    """Of a claim that is there."""
+    """Load the debtor of an existing claim."""
     row = await tx.fetchrow(_LOAD_DEBTOR, merchant_id, claim_id)
     assert row is not None, "goes with its claim"
     name = DebtorName(
@@ -203,14 +205,17 @@ async def load_debtor(tx: Connection, merchant_id: int, claim_id: int) -> Debtor
 
 
 async def reopen_occasion(tx: Connection, merchant_id: int, notice_id: UUID, now: datetime) -> None:
-    """What this message has told, if it has told any: it did not arrive."""
+    """Reopen the occasion of a notice that did not arrive, if the notice belongs to one."""
     await tx.execute(_REOPEN, merchant_id, notice_id, now)
 
 
 async def empty_occasions(
     tx: Connection, over_before: datetime, *, answers_before: datetime, limit: int
 ) -> int:
-    """Take out what was said; how many were emptied. answers_before: of what is worth a letter."""
+    """Erase the facts of finished occasions and return the number of erased rows.
+
+    answers_before: the limit for occasions that may be sent as a letter.
+    """
     names = [each.template for each in get_args(LetterFacts)]
     count: int = await tx.fetchval(_EMPTY, over_before, limit, answers_before, names)
     return count

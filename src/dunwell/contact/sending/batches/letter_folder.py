@@ -1,6 +1,5 @@
-"""The port of a folder in which letters are handed over, on this machine or on a server, and a
-provider of letters as the worker knows it.
-"""
+"""The port of a folder in which letters are handed over, local or on a server, and the properties
+of a print provider."""
 
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
@@ -9,51 +8,52 @@ from dunwell.accounts.installation.delivery_providers import BatchRule
 from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT
 from dunwell.contact.sending.batches.status_file import StatusFormat
 
-# Below the depot: where a print service puts what it reports.
+# The folder in which a print service puts its status files.
 STATUS = "status"
-# Below the depot, ours alone: a copy of each manifest that was released, written before it is.
+# The folder with a copy of each released manifest, written before the release. Only Dunwell uses
+# it.
 RELEASED = "released"
-# Below the status folder: read, and refused.
+# Status files that were read, and those that were refused.
 DONE, REFUSED = "status/done", "status/refused"
 PART = ".part"
 
 
 class HostKeyRefused(ConnectionError):  # noqa: N818 - reads as what happened
-    """The server shows another key than the one that is pinned."""
+    """The server's key is not the pinned one."""
 
 
 class LoginRefused(PermissionError):  # noqa: N818 - reads as what happened
-    """The server does not let us in."""
+    """The server refuses the login."""
 
 
 class LetterFolder(Protocol):
     async def write(self, name: str, content: bytes) -> None:
-        """Whole under its name, or not at all: first as `name.part`. A folder that it names below
-        the depot is made."""
+        """Write a file completely or not at all, first as `name.part`. A folder in the name is
+        created."""
 
     async def write_part(self, name: str, content: bytes) -> None:
-        """As `name.part` alone."""
+        """Write `name.part` only."""
 
     async def finish_part(self, name: str) -> None:
-        """Give `name.part` its name. Raises FileNotFoundError when it has it already."""
+        """Rename `name.part` to `name`. Raises FileNotFoundError if `name.part` does not exist."""
 
     async def has(self, name: str) -> bool:
-        """Whether there is a file of this name."""
+        """Return whether the file exists."""
 
     async def list(self, folder: str = "") -> dict[str, int]:
-        """The files of the depot or a folder below it by their names, with their bytes; {}: there
-        is no such folder."""
+        """Return the sizes in bytes of the files in a folder by name; empty if the folder does not
+        exist."""
 
     async def read(self, name: str) -> bytes: ...
 
     async def move(self, name: str, to: str) -> None:
-        """Makes the folder. What stands there already is replaced."""
+        """Move a file. The folder is created; an existing file is replaced."""
 
     async def remove(self, name: str) -> None:
-        """Of what is not there: nothing."""
+        """Delete a file. Does nothing if it does not exist."""
 
     async def free_bytes(self) -> int | None:
-        """None: it does not say."""
+        """Return the free space in bytes, or None if it is not known."""
 
     async def close(self) -> None: ...
 
@@ -64,18 +64,18 @@ class LetterLine:
     depot: LetterFolder
     batch: BatchRule
     status_format: StatusFormat
-    # Where on a sheet what stands: a file of `contact/messages/letters/layouts`.
+    # The layout of sheets: a file of `contact/messages/letters/layouts`.
     layout: str
 
 
 @runtime_checkable
 class BatchedChannel(Protocol):
-    """An adapter whose letters are released in batches."""
+    """An adapter that releases letters in batches."""
 
     @property
     def letter_line(self) -> LetterLine: ...
 
 
 def choose_layout(adapter: object) -> str:
-    """Of what carries a merchant's letters."""
+    """Return the layout for the letters of an adapter."""
     return adapter.letter_line.layout if isinstance(adapter, BatchedChannel) else USUAL_LAYOUT

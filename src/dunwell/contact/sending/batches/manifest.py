@@ -1,6 +1,8 @@
-"""The manifest of a batch: the list of letters a print service is to print, with what proves each.
+"""The manifest of a batch: the letters that a print service is to print, with the hashes of their
+files.
 
-JSON in UTF-8, its keys in order, one letter a line: equal batches give equal bytes. Pure.
+JSON in UTF-8 with sorted keys and one letter per line, so that equal batches give equal bytes.
+Pure.
 """
 
 import re
@@ -15,11 +17,11 @@ _NAME = re.compile(r"batch-([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})\.json")
 
 
 class ManifestBroken(Exception):  # noqa: N818 - reads as what is wrong
-    """It is none that we wrote."""
+    """The content is not a manifest that Dunwell wrote."""
 
 
 class HandedFile(msgspec.Struct, frozen=True):
-    """sha256 in hexadecimal digits. pages: none for what is no PDF."""
+    """A file of a letter. `sha256` is hexadecimal; `pages` is None for a file that is no PDF."""
 
     name: str
     sha256: str
@@ -27,7 +29,7 @@ class HandedFile(msgspec.Struct, frozen=True):
 
 
 class Letter(msgspec.Struct, frozen=True, rename="camel"):
-    """files: the letter itself first, then what is enclosed beside it."""
+    """A letter of a batch. `files` has the letter first, then its enclosures."""
 
     reference: str
     country: str | None
@@ -42,7 +44,7 @@ class ManifestHead(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     made_at: datetime
     letters: int
     pages: int
-    # Of a specimen: it is not to be posted.
+    # True for a specimen, which is not to be posted.
     test: bool = False
 
 
@@ -56,13 +58,14 @@ def name_manifest(batch_id: UUID) -> str:
 
 
 def read_manifest_name(name: str) -> UUID | None:
-    """None: it is no manifest's."""
+    """Return the batch id in the name of a manifest, or None for another file."""
     named = _NAME.fullmatch(name)
     return UUID(named[1]) if named else None
 
 
 def list_old_manifests(names: Iterable[str], before: UUID) -> list[str]:
-    """Those of earlier batches, the oldest first; of what is none nothing."""
+    """List the manifests of batches before the given one, the oldest first. Other files are
+    ignored."""
     dated = [(batch_id, name) for name in names if (batch_id := read_manifest_name(name))]
     return [name for batch_id, name in sorted(dated) if batch_id < before]
 
@@ -87,7 +90,7 @@ def write_manifest(
 
 
 def read_manifest(content: bytes, batch_id: UUID, line: str) -> PrintManifest:
-    """Raises ManifestBroken, for another line's or another batch's too."""
+    """Raises ManifestBroken, also for the manifest of another provider or batch."""
     try:
         manifest = msgspec.json.decode(content, type=PrintManifest)
     except (msgspec.MsgspecError, RecursionError) as error:

@@ -1,10 +1,10 @@
-"""Reads what print services report of letters, from the status folder of each line, into the inbox
-of reports.
+"""Read the status files of print services and save their reports for processing.
 
-One worker reads a line's files at a time; the others leave that line until it is done, or dead.
-A file is read whole in one transaction, then moved to `done`. One that cannot be read whole is
-moved to `refused`, nothing of it is stored, and an operator is told. A worker that dies between the
-two reads it again, which changes nothing: a report that comes twice is one.
+One worker reads the files of a provider; others skip the provider until that worker is finished or
+dead. A file is saved in one transaction and then moved to `done`. A file that is not completely
+readable is moved to `refused`; none of it is saved, and an error is logged. A worker that dies
+between saving and moving causes a second reading, which has no effect, because duplicate reports
+are ignored.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -40,7 +40,8 @@ from dunwell.platform.heartbeat import keep_lease, start_lease
 from dunwell.platform.resources import Resources
 
 STATUS_SECONDS = 60.0
-# What each means for the message: posted is the last that a letter on its way tells of itself.
+# The meaning of each status for the message. POSTED is the last status of a letter that is not
+# returned.
 _MEANING: Mapping[Status, tuple[ReportState, Cause, str]] = {
     "ACCEPTED": ("DELAYED", "OTHER", "the print service has taken it"),
     "PRINTED": ("DELAYED", "OTHER", "printed"),
@@ -56,7 +57,10 @@ log = structlog.get_logger(__name__)
 
 
 class StatusReader:
-    """find_lines: the installation's lines for letters, as they are now."""
+    """Read status files.
+
+    find_lines: returns the current print providers.
+    """
 
     def __init__(
         self, resources: Resources, find_lines: Callable[[], Mapping[str, LetterLine]]
@@ -65,7 +69,8 @@ class StatusReader:
         self._find_lines = find_lines
 
     async def run_once(self) -> int:
-        """How many files were read. A line that is away stops no other."""
+        """Read new files and return their number. An unavailable provider does not stop the
+        others."""
         done = 0
         for line in self._find_lines().values():
             try:
@@ -75,13 +80,13 @@ class StatusReader:
         return done
 
     async def sweep(self) -> int:
-        """Forgets which files were read long ago."""
+        """Delete old records of files and return their number."""
         before = self._resources.clock.now() - _KEPT_FOR
         async with self._resources.database.transaction() as tx:
             return await sweep_status_files(tx, before, _SWEPT_AT_ONCE)
 
     async def _read_line(self, line: LetterLine) -> int:
-        """0 too, while another worker is at it."""
+        """Return the number of files, 0 while another worker reads this provider's files."""
         resources = self._resources
         lease = start_lease(resources)
         async with resources.database.connection() as connection:
@@ -104,12 +109,12 @@ class StatusReader:
                 await self._read_file(line, name, files[name])
                 done += 1
             except OSError as error:
-                # It cannot be read or moved: the others are read.
+                # Continue with the other files.
                 log.warning("status file not moved", line=line.name, error=type(error).__name__)
         return done
 
     async def _read_file(self, line: LetterLine, name: str, size: int) -> None:
-        """One that its service takes away meanwhile is left alone."""
+        """Read one file. Ignore a file that the print service has removed in the meantime."""
         path = f"{STATUS}/{name}"
         try:
             content = await line.depot.read(path) if size <= MOST_BYTES else b""
@@ -170,12 +175,12 @@ def _write_report(line: LetterLine, said: StatusLine, reference: Reference | Non
 
 
 def _keep_apart(name: str, digest: bytes) -> str:
-    """Another file of the same name replaces none that was read before. What is longer than names
-    may be loses its beginning."""
+    """Return a name that differs for different files of the same name, so that no earlier file is
+    replaced. Long names lose their beginning."""
     kept = name.encode(errors="surrogateescape")[-_MOST_NAME:]
     return f"{digest[:4].hex()}-{kept.decode(errors='surrogateescape')}"
 
 
 def _write_name(name: str) -> str:
-    """As it can be stored: a folder's names need not be text."""
+    """Return the name as text, because file names need not be valid text."""
     return name[:_MOST_NAME].encode(errors="backslashreplace").decode()

@@ -1,19 +1,20 @@
-"""Releases batches of letters: a manifest for those that wait, now and then or when they are many.
+"""Release batches of letters: write a manifest when enough letters wait or the oldest has waited
+long enough.
 
-1. decide   In one transaction: who has paid by now is taken back, the others are put in a batch.
-2. write    The manifest goes outside as a `.part`; the batch is WRITTEN.
-3. finish   A copy of it is kept beside the letters, then the `.part` gets its name. From then on
-            the service prints; the batch is RELEASED.
+1. decide   In one transaction, withdraw letters whose claim is paid and put the others in a batch.
+2. write    Write the manifest as a `.part`; the batch is WRITTEN.
+3. finish   Save a copy of the manifest, then rename the `.part`. From then on the service
+            prints; the batch is RELEASED.
 
-A worker that dies before 2 is done leaves a batch that is dissolved: nothing of it was ever under a
-final name, its letters wait for the next. One that dies behind it leaves one that can only be
-finished, with the bytes that are there: either the `.part` still waits for its name, or it has it.
-So a manifest is written once, and no letter stands in two. A copy that is there tells the same of
-a batch whose row is older than it, after a restore (`search_released`).
+If a worker dies before step 2 is complete, the batch is dissolved: no file has its final name, and
+its letters wait for the next batch. If a worker dies later, the batch can only be finished, with
+the bytes that were written: the `.part` either still waits to be renamed or has been renamed. A
+manifest is therefore written once and no letter is in two of them. After a restore, the copy shows
+that a batch was released although its row is older (`search_released`).
 
-Taken back: a letter whose claim owes nothing any more before it is in a manifest. Its files are
-removed, and it is reported as FAILED, saying so: the contact is shown as not sent, nothing of it is
-counted as received, and no other channel is tried, for nothing is owed.
+A letter is withdrawn if nothing is owed any more before it is in a manifest. Its files are deleted
+and it is reported as FAILED with this reason: the contact is shown as not sent, nothing is counted
+as received, and no fallback is tried, because nothing is owed.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -53,11 +54,11 @@ from dunwell.platform.ids import uuid7
 from dunwell.platform.resources import Resources
 
 BATCH_SECONDS = 5.0
-# How long a manifest may take to be written, whatever the server does.
+# The time limit for writing a manifest, however slow the server is.
 _LEASE = timedelta(minutes=3)
 _REMOVED_AT_ONCE = 500
 _COPIES_KEPT_FOR = timedelta(days=30)
-# What was begun so long ago is tried no more by anybody: its next channel was taken.
+# A letter that was begun this long ago is not retried; its fallback channel was used.
 _LEFT_AFTER = timedelta(days=2)
 TAKEN_BACK = "taken back before it was printed: nothing is owed any more"
 
@@ -65,7 +66,10 @@ log = structlog.get_logger(__name__)
 
 
 class BatchReleaser:
-    """find_lines: the installation's lines for letters, as they are now."""
+    """Release batches.
+
+    find_lines: returns the current print providers.
+    """
 
     def __init__(
         self, resources: Resources, find_lines: Callable[[], Mapping[str, LetterLine]]
@@ -74,7 +78,8 @@ class BatchReleaser:
         self._find_lines = find_lines
 
     async def run_once(self) -> int:
-        """How many letters were released or taken back. One line that is away stops no other."""
+        """Run all print providers and return the number of released and withdrawn letters. An
+        unavailable provider does not stop the others."""
         done = 0
         for line in self._find_lines().values():
             try:
@@ -84,8 +89,8 @@ class BatchReleaser:
         return done
 
     async def sweep(self) -> int:
-        """Removes copies of manifests that no backup is as old as; the newest of them stays, by
-        which `search_released` sees that nobody else removes any."""
+        """Delete copies of manifests that are older than any backup. The newest one is kept: it
+        shows `search_released` that the copies were not deleted by others."""
         before = uuid7(self._resources.clock.now() - _COPIES_KEPT_FOR, bytes(10))
         removed = 0
         for line in self._find_lines().values():
@@ -108,7 +113,8 @@ class BatchReleaser:
         return removed + count
 
     async def _decide(self, line: LetterLine) -> tuple[tuple[PrintBatch, Lease] | None, int]:
-        """The batch, if one is due, and how many letters were dealt with."""
+        """Decide on a batch if one is due. Return it and the number of letters that were
+        handled."""
         resources, real_now = self._resources, self._resources.clock.now()
         async with resources.database.transaction() as tx:
             waiting = await lock_waiting(tx, line.name, line.batch.most)
@@ -154,7 +160,7 @@ class BatchReleaser:
         try:
             await line.depot.write_part(name, batch.manifest)
         except OSError:
-            # The letters' claims are looked at anew before the next try.
+            # The claims are checked again before the next attempt.
             await self._dissolve(batch.batch_id, lease.lease_id)
             raise
         async with self._resources.database.transaction() as tx:
@@ -169,15 +175,15 @@ class BatchReleaser:
         try:
             await line.depot.finish_part(name)
         except FileNotFoundError:
-            # It has its name already, or the service has taken it by that. Unless the folder is
-            # away: then listing it raises the same, and the batch is finished when it is back.
+            # The manifest was renamed before, or the service has already taken it. If the folder is
+            # unavailable instead, listing it raises OSError and the batch is finished later.
             await line.depot.list()
             log.info("batch was released", line=line.name, batch=str(batch.batch_id))
         async with self._resources.database.transaction() as tx:
             await mark_released(tx, batch.batch_id, self._resources.clock.now())
 
     async def _finish_left(self, line: LetterLine) -> None:
-        """What a dead worker left, or one whose server went away."""
+        """Finish the batches of workers that died or lost their server."""
         resources, real_now = self._resources, self._resources.clock.now()
         lease = start_lease(resources, _LEASE)
         async with resources.database.transaction() as tx:
@@ -198,7 +204,7 @@ class BatchReleaser:
             await dissolve(tx, batch_id, lease_id)
 
     async def _remove_taken_back(self, line: LetterLine) -> int:
-        """Their files, and those of letters that were never finished."""
+        """Delete the files of withdrawn letters and of letters that were never finished."""
         before = self._resources.clock.now() - _LEFT_AFTER
         async with self._resources.database.connection() as connection:
             going = await find_taking_back(connection, line.name, _REMOVED_AT_ONCE)

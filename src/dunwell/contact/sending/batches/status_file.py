@@ -1,4 +1,5 @@
-"""Reads a print service's status file, every line of it or none, by a format that is data."""
+"""Parse the status file of a print service, completely or not at all. Its format is described by
+data."""
 
 import csv
 import io
@@ -23,7 +24,8 @@ class Columns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class StatusFormat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
-    """timeFormat: as strptime reads it, in UTC where it names no zone; none: ISO 8601."""
+    """The format of a status file. `timeFormat` is a format of strptime, in UTC if it has no time
+    zone; None means ISO 8601."""
 
     columns: Columns
     states: Mapping[str, Status]
@@ -33,7 +35,7 @@ class StatusFormat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
 
 @cache
 def load_status_format(name: str) -> StatusFormat:
-    """Raises LookupError for a name that there is no file of."""
+    """Raises LookupError if there is no format of this name."""
     if name not in list_status_formats():
         raise LookupError(f"There is no format of status files named {name}.")
     return msgspec.json.decode((_FOLDER / f"{name}.json").read_bytes(), type=StatusFormat)
@@ -50,12 +52,13 @@ _ENDINGS = (".csv", ".json")
 
 
 class StatusFileBroken(Exception):  # noqa: N818 - reads as what is wrong
-    """It cannot be read whole; the words say why, without what it holds."""
+    """The file cannot be read completely. The message says why, without the content."""
 
 
 @dataclass(frozen=True, slots=True)
 class StatusLine:
-    """reference: as it came. raw: the whole line, as it was understood."""
+    """One line of a status file. `reference` is unchanged; `raw` is the whole line as it was
+    parsed."""
 
     reference: str
     status: Status
@@ -64,7 +67,7 @@ class StatusLine:
 
 
 def check_status_file(name: str, size: int) -> None:
-    """Before it is read. Raises StatusFileBroken."""
+    """Check the name and size before reading. Raises StatusFileBroken."""
     if size > MOST_BYTES:
         raise StatusFileBroken(f"it has more than {MOST_BYTES} bytes")
     if not name.endswith(_ENDINGS):
@@ -135,7 +138,7 @@ def _read_text(number: int, row: Mapping[str, Any], column: str) -> str:
 def _read_time(number: int, text: str, form: str | None) -> datetime:
     try:
         at = datetime.strptime(text, form) if form else datetime.fromisoformat(text)  # noqa: DTZ007
-        # A day far outside cannot be moved to UTC.
+        # A date near the limits of datetime cannot be converted to UTC.
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError) as error:
         raise StatusFileBroken(f"line {number} has no time that can be read") from error

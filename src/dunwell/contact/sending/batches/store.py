@@ -1,6 +1,5 @@
-"""The SQL of print batches: which letters wait, what was handed over and taken back, how far a
-manifest is, and which status files were read.
-"""
+"""The SQL of print batches: waiting letters, files that were handed over and withdrawn, the
+progress of manifests, and status files that were read."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,9 +15,9 @@ from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease, LeasedTable
 from dunwell.platform.database.sql import compose, split_into_groups
 
-# By letter_batch_items_waiting. Of a contact with its claim: whether anything is owed is asked last
-# here. Notices, such as a receipt, go whatever is owed. Whom somebody else is at is left to them.
-# Those that `search_released` has to look for first are left out.
+# Uses letter_batch_items_waiting. Checks for a last time whether the claim of a contact owes
+# anything; notices, such as receipts, are printed anyway. Skips letters locked by others and
+# letters that `search_released` has to find first.
 _LOCK_WAITING = """
 SELECT i.merchant_id, i.communication_id, i.reference, i.country, i.pages, i.files, i.handed_at,
        coalesce(c.status IN ('COLLECTED', 'WITHDRAWN'), false) AS is_settled
@@ -79,7 +78,8 @@ _LOCK_OWN = compose("SELECT 1 FROM letter_batches WHERE {is_own} FOR UPDATE", is
 
 @dataclass(frozen=True, slots=True)
 class WaitingLetter:
-    """is_settled: of a contact whose claim owes nothing any more."""
+    """A letter that waits for a batch. `is_settled` is True for a contact whose claim owes nothing
+    any more."""
 
     merchant_id: int
     communication_id: UUID
@@ -94,7 +94,7 @@ class WaitingLetter:
 
 @dataclass(frozen=True, slots=True)
 class PrintBatch:
-    """state: DECIDED or WRITTEN."""
+    """A batch. `state` is DECIDED or WRITTEN."""
 
     batch_id: UUID
     state: str
@@ -102,7 +102,8 @@ class PrintBatch:
 
 
 async def lock_waiting(tx: Connection, line: str, limit: int) -> Sequence[WaitingLetter]:
-    """Those that wait longest; none of which it is not known whether it was released before."""
+    """Lock the letters that have waited longest, except those that may have been released before a
+    restore."""
     loss = await load_loss(tx)
     lost = (loss.until, loss.last_id, loss.resumed_at) if loss else (None, None, None)
     return [_read_waiting(row) for row in await tx.fetch(_LOCK_WAITING, line, limit, *lost)]
@@ -131,13 +132,13 @@ async def request_withdrawal(tx: Connection, chosen: Sequence[WaitingLetter]) ->
 async def lease_left(
     tx: Connection, line: str, lease: Lease, real_now: datetime
 ) -> Sequence[PrintBatch]:
-    """Batches whose worker has died or given them up."""
+    """Lease batches whose worker has died or given them up."""
     rows = await tx.fetch(_LEASE_LEFT, real_now, lease.until, lease.lease_id, line)
     return [PrintBatch(row["batch_id"], row["state"], row["manifest"]) for row in rows]
 
 
 async def mark_written(tx: Connection, batch_id: UUID, lease_id: UUID) -> bool:
-    """False: somebody else has it now."""
+    """Return False if another worker has the batch."""
     return bool((await tx.execute(_MARK_WRITTEN, batch_id, lease_id)).endswith("1"))
 
 
@@ -146,7 +147,8 @@ async def mark_released(tx: Connection, batch_id: UUID, real_now: datetime) -> N
 
 
 async def dissolve(tx: Connection, batch_id: UUID, lease_id: UUID) -> bool:
-    """Its letters wait for the next one. False: somebody else has it, or it was written."""
+    """Delete the batch; its letters wait for the next one. Return False if another worker has it or
+    it was written."""
     if await tx.fetchval(_LOCK_OWN, batch_id, lease_id) is None:
         return False
     await tx.execute(_LET_GO, batch_id)
@@ -171,11 +173,11 @@ def _read_waiting(row: Row) -> WaitingLetter:
 
 ItemState = Literal["UPLOADING", "WAITING", "BATCHED", "RELEASED", "TAKING_BACK", "TAKEN_BACK"]
 
-# Whoever applies another installation file waits for it
+# Waits for a transaction that applies another installation file
 # (`accounts.installation.store.lock_installation`).
 _HOLD_PLACE = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR KEY SHARE"
-# What is already outside for a batch, or named by one, stays as it is. Locked in the order of keys.
-# Nothing is begun where the line does not stand any more.
+# Rows of files that are already outside, or in a batch, stay unchanged. Locks in the order of keys.
+# Inserts nothing if the provider's place has changed.
 _BEGIN = """
 INSERT INTO letter_batch_items AS item
     (merchant_id, communication_id, line, reference, country, pages, files, begun_at)
@@ -197,7 +199,7 @@ RETURNING merchant_id, communication_id, state
 _LOOK = """
 SELECT state FROM letter_batch_items WHERE merchant_id = $1 AND communication_id = $2
 """
-# What is finished already is found as such.
+# Includes letters that are already finished.
 _FINISH = """
 WITH given AS (
     SELECT merchant_id, communication_id
@@ -219,13 +221,13 @@ _GIVE_UP = """
 DELETE FROM letter_batch_items
 WHERE merchant_id = $1 AND communication_id = $2 AND state = 'UPLOADING'
 """
-# Of whichever merchants: their ids are UUIDs of ours.
+# Over all merchants; ids of communications are unique.
 _FIND = """
 SELECT merchant_id, communication_id, state, files
 FROM letter_batch_items
 WHERE line = $1 AND communication_id = ANY($2::uuid[])
 """
-# By letter_batch_items_open.
+# Uses letter_batch_items_open.
 _FIND_TAKING_BACK = """
 SELECT merchant_id, communication_id, state, files
 FROM letter_batch_items
@@ -244,7 +246,7 @@ _SAVE_TAKEN_BACK = """
 UPDATE letter_batch_items SET state = 'TAKEN_BACK'
 WHERE merchant_id = $1 AND communication_id = $2 AND state = 'TAKING_BACK'
 """
-# Locked in the order of keys.
+# Locks in the order of keys.
 _SAVE_STATUSES = """
 UPDATE letter_batch_items AS item SET status = later.status, status_at = later.status_at
 FROM (
@@ -261,7 +263,7 @@ WHERE (item.merchant_id, item.communication_id) = (later.merchant_id, later.comm
 """
 
 
-# Merchant and message.
+# The merchant's id and the communication's id.
 ItemKey: TypeAlias = tuple[int, UUID]
 
 
@@ -276,9 +278,12 @@ async def begin_items(
     tx: Connection, line: str, letters: Sequence[tuple[ItemKey, Letter]], *,
     place: Mapping[str, str], real_now: datetime,
 ) -> Mapping[ItemKey, ItemState]:  # fmt: skip
-    """Before anything of them leaves; each key once. UPLOADING: it is to be uploaded, (again) by
-    these files. Left out: the line stands elsewhere by now. place: as
-    `installation.lines.letters.locate`."""
+    """Register letters before any of their files are written; each key once. Return their states:
+    files of UPLOADING letters are to be written (again). Letters are missing from the result if the
+    provider's place has changed.
+
+    place: as returned by `installation.lines.letters.locate`.
+    """
     begun = [
         {
             "merchant_id": merchant_id, "communication_id": str(communication_id),
@@ -300,15 +305,15 @@ async def load_item_state(tx: Connection, key: ItemKey) -> ItemState | None:
 async def finish_items(
     tx: Connection, keys: Collection[ItemKey], real_now: datetime
 ) -> Collection[ItemKey]:
-    """Their files have their names. Left out: what was given up meanwhile, and will not be
-    printed."""
+    """Record that the files of letters have their names. Letters that were given up in the meantime
+    are missing from the result; they will not be printed."""
     merchant_ids, communication_ids = [key[0] for key in keys], [key[1] for key in keys]
     rows = await tx.fetch(_FINISH, merchant_ids, communication_ids, real_now)
     return {(row["merchant_id"], row["communication_id"]) for row in rows}
 
 
 async def fail_item(tx: Connection, key: ItemKey) -> bool:
-    """It is not outside, and is not to be found there later."""
+    """Give up a letter whose files are not outside."""
     return bool((await tx.execute(_GIVE_UP, *key)).endswith("1"))
 
 
@@ -324,7 +329,7 @@ async def find_taking_back(tx: Connection, line: str, limit: int) -> Sequence[Ba
 
 
 async def find_left(tx: Connection, line: str, before: datetime, limit: int) -> Sequence[BatchItem]:
-    """Begun before, and never finished."""
+    """List letters that were begun before an instant and never finished."""
     return [_read(row) for row in await tx.fetch(_FIND_LEFT, line, before, limit)]
 
 
@@ -333,7 +338,7 @@ async def save_taken_back(tx: Connection, key: ItemKey) -> None:
 
 
 async def save_statuses(tx: Connection, said: Mapping[ItemKey, tuple[str, datetime]]) -> None:
-    """What was said of each, and when; what was said later before stays."""
+    """Save the latest status of each letter, unless a later one is known."""
     for keys in split_into_groups(sorted(said)):
         await tx.execute(
             _SAVE_STATUSES,
@@ -359,7 +364,7 @@ INSERT INTO letter_status_files (line, name, sha256, read_at, outcome, reports, 
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (line, name, sha256) DO NOTHING
 """
-# Whose lease has run out has died.
+# A lease that has ended belongs to a dead worker.
 _LEASE = compose(
     """
 INSERT INTO letter_status_readers (line, lease_id, lease_until)
@@ -384,7 +389,7 @@ DELETE FROM letter_status_files WHERE (line, name, sha256) IN
 
 
 async def lease_line(tx: Connection, line: str, lease: Lease, real_now: datetime) -> bool:
-    """False: another worker reads its status files."""
+    """Lease the status files of a provider. Return False if another worker reads them."""
     return await tx.fetchval(_LEASE, line, lease.lease_id, lease.until, real_now) is not None
 
 

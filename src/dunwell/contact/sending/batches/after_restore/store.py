@@ -1,4 +1,4 @@
-"""The SQL of letters that may stand in a manifest of a time that was lost by a restore."""
+"""The SQL of letters that may have been released in the time that a restore lost."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -10,8 +10,9 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.ids import uuid7
 
 _LOAD_LOSS = "SELECT max(lost_until) AS until, max(resumed_at) AS resumed_at FROM restores"
-# By letter_batch_items_waiting. Begun, or written as a message, before the loss ended; $2 to $4 are
-# null where nothing was lost. As `batch_store` leaves them out.
+# Uses letter_batch_items_waiting. Finds letters that were begun or planned before the end of the
+# lost time; `_LOCK_WAITING` in the store of batches skips the same letters. $2 to $4 are null if no
+# time was lost.
 _FIND = """
 SELECT i.merchant_id, i.communication_id, i.files
 FROM letter_batch_items i
@@ -22,7 +23,7 @@ ORDER BY i.handed_at, i.communication_id
 LIMIT $5
 """
 _FIND_KNOWN = "SELECT batch_id FROM letter_batches WHERE batch_id = ANY($1::uuid[])"
-# By letter_batches_of_line.
+# Uses letter_batches_of_line.
 _FIND_NEWEST = """
 SELECT batch_id
 FROM letter_batches
@@ -30,14 +31,14 @@ WHERE line = $1 AND state = 'RELEASED' AND found_at IS NULL AND made_at <= $2
 ORDER BY batch_id DESC
 LIMIT 1
 """
-# It can only be finished, by whoever takes its lease: at once.
+# A batch that can only be finished. Its lease ends at once, so that the next worker takes it.
 _SAVE_FOUND = """
 INSERT INTO letter_batches
     (batch_id, line, state, letters, pages, manifest, made_at, lease_until, found_at)
 VALUES ($1, $2, 'WRITTEN', $3, $4, $5, $6, $7, $7)
 ON CONFLICT (batch_id) DO NOTHING
 """
-# Of a merchant of the lost time nothing is here.
+# Merchants that were created in the lost time do not exist in the database.
 _SAVE_LETTERS = """
 INSERT INTO letters_found (merchant_id, communication_id, batch_id)
 SELECT merchant_id, communication_id, $3
@@ -52,7 +53,7 @@ JOIN letters_found f USING (merchant_id, communication_id)
 WHERE i.merchant_id = f.merchant_id AND i.communication_id = f.communication_id
   AND i.state = 'WAITING'
 """
-# Whoever speaks of a letter has it.
+# The print service has reported on the letter, so it received it.
 _SETTLE_REPORTED = """
 UPDATE letter_batch_items i SET state = 'RELEASED', doubt = NULL
 FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
@@ -71,7 +72,7 @@ FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
 WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
   AND i.state = 'WAITING'
 """
-# By letter_batch_items_doubted.
+# Uses letter_batch_items_doubted.
 _FIND_ASKED = """
 SELECT merchant_id, communication_id
 FROM letter_batch_items
@@ -103,14 +104,15 @@ Key = tuple[int, UUID]
 
 @dataclass(frozen=True, slots=True)
 class Loss:
-    """Until when messages may have left that are not known, and since when they are looked for."""
+    """A loss of data by a restore. Messages may have been sent until `until` without a record; they
+    are searched for since `resumed_at`."""
 
     until: datetime
     resumed_at: datetime
 
     @property
     def last_id(self) -> UUID:
-        """The greatest of a message that was written by then."""
+        """Return the greatest id of a message that was planned by then."""
         return uuid7(self.until, b"\xff" * 10)
 
 
@@ -121,7 +123,7 @@ class Doubted:
 
 
 async def load_loss(connection: Connection) -> Loss | None:
-    """None: nothing was ever lost."""
+    """Return None if no data was ever lost."""
     row = await connection.fetchrow(_LOAD_LOSS)
     if row is None or row["until"] is None or row["resumed_at"] is None:
         return None
@@ -131,7 +133,7 @@ async def load_loss(connection: Connection) -> Loss | None:
 async def find_doubted(
     connection: Connection, line: str, loss: Loss, limit: int
 ) -> Sequence[Doubted]:
-    """Those that nobody has looked for since, and that no person is asked about."""
+    """List the letters that were not searched for since the restore and await no decision."""
     rows = await connection.fetch(_FIND, line, loss.until, loss.last_id, loss.resumed_at, limit)
     return [
         Doubted(
@@ -142,18 +144,19 @@ async def find_doubted(
 
 
 async def find_asked(connection: Connection, line: str, limit: int) -> Sequence[Key]:
-    """Of which a person is asked."""
+    """List the letters that await an operator's decision."""
     rows = await connection.fetch(_FIND_ASKED, line, limit)
     return [(row["merchant_id"], row["communication_id"]) for row in rows]
 
 
 async def find_known(connection: Connection, batch_ids: Collection[UUID]) -> set[UUID]:
-    """Those of the batches that this database has."""
+    """Return the batches that exist in the database."""
     return {row["batch_id"] for row in await connection.fetch(_FIND_KNOWN, list(batch_ids))}
 
 
 async def get_newest_revision(connection: Connection, line: str, before: datetime) -> UUID | None:
-    """The last batch that was released before, and that this database knew by itself."""
+    """Return the last batch that was released before an instant, except batches found after a
+    restore."""
     newest: UUID | None = await connection.fetchval(_FIND_NEWEST, line, before)
     return newest
 
@@ -165,7 +168,10 @@ async def save_found(
     letters: Sequence[Key],
     real_now: datetime,
 ) -> None:
-    """A batch that was released in the lost time. letters: those of its that are ours."""
+    """Save a batch that was released in the lost time.
+
+    letters: those of its letters that belong to this installation.
+    """
     head = manifest.head
     await tx.execute(
         _SAVE_FOUND, head.batch, head.line, len(manifest.letters), head.pages, content,
@@ -175,8 +181,8 @@ async def save_found(
 
 
 async def save_found_letters(tx: Connection, keys: Sequence[Key]) -> None:
-    """Those that a manifest of the lost time names are its; those that the print service has spoken
-    of are released."""
+    """Assign letters to the batch whose manifest names them, and mark letters as released that the
+    print service has reported on."""
     await tx.execute(_SETTLE_FOUND, *_list_keys(keys))
     await tx.execute(_SETTLE_REPORTED, *_list_keys(keys))
 
@@ -186,25 +192,28 @@ async def clear(tx: Connection, keys: Sequence[Key], real_now: datetime) -> None
 
 
 async def ask(tx: Connection, keys: Sequence[Key], doubt: str) -> None:
-    """doubt: UNTOLD or GONE."""
+    """Mark letters for an operator's decision.
+
+    doubt: UNTOLD or GONE.
+    """
     await tx.execute(_ASK, *_list_keys(keys), doubt)
 
 
 async def mark_released_before(tx: Connection, line: str, keys: Sequence[Key]) -> int:
-    """Of those a person is asked about."""
+    """Mark letters that await a decision as released and return their number."""
     return int((await tx.execute(_MARK_RELEASED_BEFORE, *_list_keys(keys), line)).split()[-1])
 
 
 async def mark_gone(
     tx: Connection, line: str, keys: Sequence[Key]
 ) -> Sequence[tuple[int, UUID, str]]:
-    """Those whose files are not there, with their references."""
+    """Mark letters whose files are missing as not printed and return their references."""
     rows = await tx.fetch(_MARK_GONE, *_list_keys(keys), line)
     return [(row["merchant_id"], row["communication_id"], row["reference"]) for row in rows]
 
 
 async def clear_asked(tx: Connection, line: str, keys: Sequence[Key], real_now: datetime) -> int:
-    """Those whose files are there, for the next batch."""
+    """Allow letters whose files exist in the next batch and return their number."""
     done = await tx.execute(_CLEAR_ASKED, *_list_keys(keys), line, real_now)
     return int(done.split()[-1])
 

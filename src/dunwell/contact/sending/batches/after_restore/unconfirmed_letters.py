@@ -1,6 +1,5 @@
-"""After a restore, letters that may have been released in the time that was lost: found again in
-manifests, or resolved by a person.
-"""
+"""After a restore, find out which letters were released in the time that was lost: from manifests,
+or by an operator's decision."""
 
 from collections.abc import Mapping, Sequence
 from uuid import UUID
@@ -45,7 +44,8 @@ log = structlog.get_logger(__name__)
 
 
 async def search_released(resources: Resources, line: LetterLine) -> None:
-    """Raises OSError while the folder is away: then nothing in doubt goes on."""
+    """Search the manifests for letters that may have been released. Raises OSError while the folder
+    is unavailable; the letters then keep waiting."""
     async with resources.database.connection() as connection:
         loss = await load_loss(connection)
         if loss is None:
@@ -73,7 +73,8 @@ async def search_released(resources: Resources, line: LetterLine) -> None:
 
 
 async def _take_over(resources: Resources, line: LetterLine, loss: Loss) -> bool:
-    """The batches that this database does not know; whether those are all there were."""
+    """Save the batches that the database does not know. Return whether all manifests of the lost
+    time were found."""
     listed = await line.depot.list(RELEASED)
     copies: Mapping[UUID, str] = {
         batch_id: name for name in listed if (batch_id := read_manifest_name(name)) is not None
@@ -113,7 +114,8 @@ async def resolve_doubted_letters(
     tx: Connection, actor: Actor, resources: Resources, *,
     line: str, keys: Sequence[Key], was_released: bool,
 ) -> int:  # fmt: skip
-    """Of how many; what somebody else has settled meanwhile stays as it is."""
+    """Record an operator's decision and return the number of letters. Letters that were resolved in
+    the meantime stay unchanged."""
     check_right(actor, Right.OPERATE)
     real_now = resources.clock.now()
     if was_released:
