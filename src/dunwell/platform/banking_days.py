@@ -1,8 +1,8 @@
-"""How long a bank transfer takes until the merchant has recorded it, counted in banking days.
+"""How long a bank transfer takes until the merchant has recorded it, in banking days.
 
-Banks have one banking day for a transfer in euros and two for one on paper (Directive (EU)
-2015/2366, article 83), and the merchant needs one more to record it. Banking days are those of
-TARGET, the system in which transfers in euros are settled. Pure.
+A transfer in euros takes one banking day, or two if it was ordered on paper (Directive (EU)
+2015/2366, article 83), and the merchant needs one more day to record it. Banking days are those of
+TARGET, the system that settles transfers in euros. Pure.
 """
 
 from collections.abc import Container
@@ -17,7 +17,7 @@ _ONE_DAY = timedelta(days=1)
 
 
 def find_known_on(sent_on: date) -> date:
-    """Return the banking day by whose end a transfer sent on this day has been recorded."""
+    """Return the banking day by the end of which a transfer sent on this day has been recorded."""
     day = sent_on
     for _ in range(_BANKING_DAYS):
         day += _ONE_DAY
@@ -36,5 +36,5 @@ def find_last_transfer_day(before: date) -> date:
 
 @lru_cache(maxsize=1)
 def _load_closed() -> Container[date]:
-    """TARGET's closing days; the library computes each year when it is first asked for."""
+    """Return TARGET's closing days. The library computes each year when it is first needed."""
     return public_holidays.financial_holidays("XECB")

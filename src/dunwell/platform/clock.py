@@ -1,4 +1,4 @@
-"""Where instants come from. All code takes the time from the Clock it is given. Pure."""
+"""Clocks. All code takes the time from the Clock that it is given. Pure."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -6,7 +6,7 @@ from typing import Protocol
 
 class Clock(Protocol):
     def now(self) -> datetime:
-        """The present instant, aware, in UTC."""
+        """Return the current instant, with the time zone UTC."""
 
 
 class SystemClock:
@@ -15,7 +15,7 @@ class SystemClock:
 
 
 class MovableClock:
-    """Stands still until moved: for tests and rehearsals."""
+    """A clock that only moves when it is told to, for tests and test clocks of merchants."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now.astimezone(UTC)

@@ -1,8 +1,9 @@
-"""Secrets at rest and keyed digests, all from the installation's secret key and its versions.
+"""Encryption of stored secrets, and keyed digests, both with the installation's secret key.
 
-Each purpose has a key of its own (HKDF), so that a value sealed for one cannot be opened, and a
-digest made for one cannot be compared, for another. What is made, is made with the version in use;
-what was made with another that is still there is opened and compared as before.
+Each purpose has its own key, derived by HKDF. A value that was encrypted for one purpose cannot be
+decrypted for another, and digests of different purposes cannot be compared. New values use the
+active version of the secret key. Values of older versions can be decrypted and compared as long as
+that version is configured.
 """
 
 import hashlib
@@ -16,7 +17,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 _NONCE_BYTES = 12
-# Every sealed value begins with this mark and the version of the secret key, in two bytes.
+# Every encrypted value begins with this mark and the version of the secret key, in two bytes.
 SEAL_MARK = b"\xd5dunwell"
 _HEAD_BYTES = len(SEAL_MARK) + 2
 _BOX_BEGINS = _HEAD_BYTES + _NONCE_BYTES
@@ -25,50 +26,52 @@ _FINGERPRINT_BYTES = 16
 
 
 class SealBroken(Exception):  # noqa: N818 - reads as what happened
-    """The value was sealed with another key, or for something else, or was changed."""
+    """The value was encrypted with another key or for another purpose, or was changed."""
 
 
 class KeyRing:
-    """Derives the keys of an installation from the versions of its secret key (each at least 32
-    bytes): the first of them is in use."""
+    """The keys of an installation, derived from the versions of its secret key, the active one
+    first. Each version has at least 32 bytes."""
 
     def __init__(self, secret_key: Mapping[int, bytes]) -> None:
         if not secret_key or any(len(key) < 32 for key in secret_key.values()):
             raise ValueError("the secret key needs at least 32 bytes")
         self._secret_key = dict(secret_key)
         self._keys: dict[tuple[int, str], bytes] = {}
-        # The one in use first.
+        # The active version is first.
         self.versions = tuple(self._secret_key)
         self.version = self.versions[0]
 
     def seal(self, purpose: str, plain: bytes, bound_to: str) -> bytes:
-        """Encrypt and authenticate (AES-256-GCM); opens only with the same `bound_to`."""
+        """Encrypt and authenticate a value (AES-256-GCM). It can be decrypted only with the same
+        `bound_to`."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
         box = AESGCM(self._key(purpose, self.version)).encrypt(nonce, plain, bound_to.encode())
         return _write_head(self.version) + nonce + box
 
     def open(self, purpose: str, sealed: bytes, bound_to: str) -> bytes:
-        """Give back what `seal` was given. Raises SealBroken."""
+        """Return the value that `seal` was given. Raises SealBroken."""
         return self._open_any(purpose, sealed, bound_to)[0]
 
     def reseal(self, purpose: str, sealed: bytes, bound_to: str) -> bytes:
-        """The same value sealed with the version in use, if an older one sealed it. Never the other
-        way: while processes begin to use a new version one by one, none undoes what others do.
-        Raises SealBroken."""
+        """Return the value encrypted with the active version if an older version encrypted it,
+        otherwise unchanged. A newer version is never replaced by an older one, so that processes
+        which adopt a new version one after the other do not undo each other's work. Raises
+        SealBroken."""
         plain, version = self._open_any(purpose, sealed, bound_to)
         return sealed if version >= self.version else self.seal(purpose, plain, bound_to)
 
     def digest(self, purpose: str, value: bytes, version: int | None = None) -> bytes:
-        """HMAC-SHA256 of the value under the purpose's key. `version`: not the one in use. Raises
-        KeyError when it is not there."""
+        """Return the HMAC-SHA256 of the value with the purpose's key, by default in the active
+        version. Raises KeyError if `version` is not configured."""
         return hmac.digest(self._key(purpose, version or self.version), value, "sha256")
 
     def digests(self, purpose: str, value: bytes) -> tuple[bytes, ...]:
-        """The same under every version, the one in use first: for looking up what was stored."""
+        """Return the digests of all versions, the active one first, to look up what was stored."""
         return tuple(self.digest(purpose, value, version) for version in self.versions)
 
     def fingerprint(self, version: int) -> bytes:
-        """What the version is known by; tells nothing about it."""
+        """Return what identifies the version without revealing its key."""
         return self._key(_FINGERPRINT, version)[:_FINGERPRINT_BYTES]
 
     def _key(self, purpose: str, version: int) -> bytes:
@@ -79,7 +82,7 @@ class KeyRing:
         return key
 
     def _open_any(self, purpose: str, sealed: bytes, bound_to: str) -> tuple[bytes, int]:
-        """The value, and the version that sealed it."""
+        """Return the value, and the version that encrypted it."""
         version = read_version(sealed)
         if version not in self._secret_key:
             raise SealBroken(purpose)
@@ -92,7 +95,7 @@ class KeyRing:
 
 
 def read_version(sealed: bytes) -> int:
-    """Return the version of the secret key that the sealed value names, 0 if it names none."""
+    """Return the version of the secret key that the encrypted value names, 0 if it names none."""
     if not sealed.startswith(SEAL_MARK):
         return 0
     return int.from_bytes(sealed[len(SEAL_MARK) : _HEAD_BYTES])

@@ -1,30 +1,30 @@
-"""What Dunwell refuses, as one tree. There is no HTTP here; `api` alone maps types to statuses.
+"""The errors with which the service refuses a request, as one class hierarchy. It knows nothing of
+HTTP: `api` maps the classes to status codes.
 
-    Refusal                     details
-    |- InvalidRequest           -
-    |- ValidationError          errors: [{path, message, code}]
-    |- AuthenticationError      -
-    |- InsufficientScope        right
-    |- NotFound                 -
-    |- MethodNotAllowed         allowed
-    |- MerchantNotConfigured    missing
-    |- DuplicateReferenceNumber claimId
-    |- IdempotencyConflict      -
-    |- InvalidState             state
-    |  `- EditConflict          state; InvalidState on the wire
-    |- PayloadTooLarge          limit
-    |- AddressTooLong           limit
-    |- HeadTooLarge             limit
-    |- TooSlow                  -
-    |- UnsupportedMediaType     allowed
-    |- UnknownTicket            -
-    |- RateLimited              -, retry_after
-    |- WorkflowAssignmentError  errors: [{claimId, message}]
-    `- Unavailable              -, retry_after
+   Refusal                     details
+   |- InvalidRequest           -
+   |- ValidationError          errors: [{path, message, code}]
+   |- AuthenticationError      -
+   |- InsufficientScope        right
+   |- NotFound                 -
+   |- MethodNotAllowed         allowed
+   |- MerchantNotConfigured    missing
+   |- DuplicateReferenceNumber claimId
+   |- IdempotencyConflict      -
+   |- InvalidState             state
+   |  `- EditConflict          state; InvalidState on the wire
+   |- PayloadTooLarge          limit
+   |- AddressTooLong           limit
+   |- HeadTooLarge             limit
+   |- TooSlow                  -
+   |- UnsupportedMediaType     allowed
+   |- UnknownTicket            -
+   |- RateLimited              -, retry_after
+   |- WorkflowAssignmentError  errors: [{claimId, message}]
+   `- Unavailable              -, retry_after
 
-The class name is the wire type. A message says what happened and what to do next. A fault of our
-own is no Refusal: it is any other exception, shown to callers as InternalError and nothing else.
-Pure.
+The class name is the type on the wire. A message says what happened and what to do next. Any other
+exception is a defect of this program; clients see it as InternalError without details. Pure.
 """
 
 from dataclasses import dataclass
@@ -32,12 +32,12 @@ from typing import Any
 
 
 class Refusal(Exception):  # noqa: N818 - the field's word; most refusals are no faults of ours
-    """Something asked for that is not done, with the reason in words for the asker."""
+    """A request that is refused, with the reason in words for the caller."""
 
     def __init__(self, message: str, **details: Any) -> None:
         super().__init__(message)
         self.message = str(message)
-        # A `LazyText` where pages show it in the reader's language.
+        # A `LazyText` if pages can show it in the reader's language.
         self.text = message
         self.details: dict[str, Any] = details
 
@@ -47,35 +47,35 @@ class Refusal(Exception):  # noqa: N818 - the field's word; most refusals are no
 
 
 class InvalidRequest(Refusal):
-    """The request cannot be read at all: not JSON, a broken form, a malformed header."""
+    """The request cannot be parsed: not JSON, a broken form, a malformed header."""
 
 
 class AuthenticationError(Refusal):
-    """No, a bad, an expired or a revoked credential or token."""
+    """The credential or token is missing, wrong, expired or revoked."""
 
 
 class InsufficientScope(Refusal):
-    """The credential or the person lacks the right; told before anything is looked up."""
+    """The credential or user lacks the permission. This is checked before anything is looked up."""
 
 
 class NotFound(Refusal):
-    """Absent, or another merchant's: the two are never told apart."""
+    """It does not exist or belongs to another merchant. The response never tells which."""
 
 
 class MethodNotAllowed(Refusal):
-    """The address exists, the method does not."""
+    """The address exists, but not with this method."""
 
 
 class MerchantNotConfigured(Refusal):
-    """The operator has not finished setting the merchant up (spec, What the service does 5)."""
+    """The operator has not completed the merchant's configuration (spec, What the service does 5)."""
 
 
 class DuplicateReferenceNumber(Refusal):
-    """The merchant already has a claim with this reference."""
+    """The merchant already has a claim with this reference number."""
 
 
 class IdempotencyConflict(Refusal):
-    """The key was used for another request, or its first request is still running."""
+    """The idempotency key was used for another request, or its first request is still running."""
 
     def __init__(self, message: str, *, retry_after: int | None = None) -> None:
         super().__init__(message)
@@ -83,14 +83,14 @@ class IdempotencyConflict(Refusal):
 
 
 class InvalidState(Refusal):
-    """The state of the thing forbids it."""
+    """The object's state does not permit this."""
 
 
 class EditConflict(InvalidState):
-    """Somebody else changed what this edit began with, and nothing was saved.
+    """Someone else changed the object after this edit began, and nothing was saved.
 
-    `part`: of what was edited. `current`: how it is now; None: it is gone, or not said. `change`:
-    who changed it last and when; None: unknown.
+    `part` is the part that was edited. `current` is its present value, None if it was deleted or is
+    not shown. `change` says who changed it last and when, None if unknown.
     """
 
     def __init__(
@@ -104,35 +104,35 @@ class EditConflict(InvalidState):
 
 
 class PayloadTooLarge(Refusal):
-    """More bytes than the limit."""
+    """The body has more bytes than the limit."""
 
 
 class AddressTooLong(Refusal):
-    """A request's first line of more bytes than the limit."""
+    """The request line has more bytes than the limit."""
 
 
 class HeadTooLarge(Refusal):
-    """A request's first line and headers, or its trailers, of more bytes than the limit."""
+    """The request line and headers, or the trailers, have more bytes than the limit."""
 
 
 class TooSlow(Refusal):
-    """A request that stopped coming before its end."""
+    """The client stopped sending before the end of the request."""
 
 
 class UnsupportedMediaType(Refusal):
-    """A body or file of a type that is not taken, or whose content is not what it claims."""
+    """The type of a body or file is not supported, or its content does not match its type."""
 
 
 class UnknownTicket(Refusal):
-    """An upload ticket that is not this merchant's, never was, or has expired."""
+    """The upload ticket never existed, has expired or belongs to another merchant."""
 
 
 class WorkflowAssignmentError(Refusal):
-    """Some claims were not assigned correctly (spec, Errors 3)."""
+    """Some claims were assigned incorrectly (spec, Errors 3)."""
 
 
 class RateLimited(Refusal):
-    """More requests than the credential may send; retry_after is in seconds."""
+    """The credential sent too many requests. `retry_after` is in seconds."""
 
     def __init__(self, message: str, *, retry_after: int) -> None:
         super().__init__(message)
@@ -140,7 +140,8 @@ class RateLimited(Refusal):
 
 
 class Unavailable(Refusal):
-    """The service cannot answer now, the database being away; retry_after is in seconds."""
+    """The service cannot answer now, for example because the database is unavailable. `retry_after`
+    is in seconds."""
 
     def __init__(self, message: str, *, retry_after: int = 2) -> None:
         super().__init__(message)
@@ -149,7 +150,7 @@ class Unavailable(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing wrong with an input: a JSON pointer from its root, words, and a stable code."""
+    """One fault in an input: a JSON pointer from its root, a message, and a stable code."""
 
     path: str
     message: str
@@ -157,7 +158,7 @@ class Fault:
 
 
 class ValidationError(Refusal):
-    """Readable but wrong; carries every fault at once."""
+    """The input can be parsed but is not valid. The error has all faults."""
 
     def __init__(self, faults: list[Fault], message: str | None = None) -> None:
         count = len(faults)

@@ -1,4 +1,4 @@
-"""Identifiers that leave the house: UUIDv7 (RFC 9562), ordered by time, random in the rest."""
+"""Identifiers that clients see: UUIDv7 (RFC 9562), ordered by time and otherwise random."""
 
 import secrets
 from datetime import datetime
@@ -8,11 +8,11 @@ from uuid import UUID
 
 class Ids(Protocol):
     def new(self, at: datetime) -> UUID:
-        """A fresh identifier whose leading 48 bits are the milliseconds of `at`."""
+        """Return a new identifier whose first 48 bits are the milliseconds of `at`."""
 
 
 def uuid7(at: datetime, randomness: bytes) -> UUID:
-    """Lay out RFC 9562's version 7 from an instant and ten random bytes."""
+    """Build a UUID of version 7 (RFC 9562) from an instant and ten random bytes."""
     milliseconds = int(at.timestamp() * 1000)
     value = (milliseconds << 80) | int.from_bytes(randomness[:10], "big")
     value = value & ~(0xF << 76) | (0x7 << 76)
@@ -21,8 +21,8 @@ def uuid7(at: datetime, randomness: bytes) -> UUID:
 
 
 class RandomIds:
-    """Ids of one millisecond ascend within a process (RFC 9562, 6.2, method 2): what one
-    transaction writes in order is read in order."""
+    """Creates ids that ascend within a millisecond in one process (RFC 9562, 6.2, method 2), so
+    that the rows of one transaction are read in the order in which they were written."""
 
     def __init__(self) -> None:
         self._last = 0

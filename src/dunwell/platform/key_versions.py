@@ -1,8 +1,9 @@
-"""The versions of the secret key that a database knows, and whether those of a process fit them.
+"""The versions of the secret key that a database knows, and the check that those of a process fit.
 
-The database holds a fingerprint of each, never a key. A process with another key, or without a
-version that was in use, would make digests that nobody finds and could open nothing: it is refused
-before its first statement. A new version is recorded by the first process that brings it.
+The database stores a fingerprint of each version, never a key. A process with another key, or
+without a version that was in use, would compute digests that match nothing and could decrypt
+nothing. It is therefore refused before its first statement. The first process with a new version
+records it.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -17,7 +18,7 @@ from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.errors import Unavailable
 
 _LOAD = "SELECT version, fingerprint, recorded_at, retired_at FROM key_versions ORDER BY version"
-# Of two processes that bring a version at the same moment the first one's stays.
+# If two processes record a version at the same moment, the first one wins.
 _RECORD = """
 INSERT INTO key_versions (version, fingerprint)
 SELECT * FROM unnest($1::smallint[], $2::bytea[])
@@ -37,12 +38,13 @@ class KnownVersion(msgspec.Struct, frozen=True, gc=False):
 
 
 async def load_versions(tx: Connection) -> list[KnownVersion]:
-    """By their numbers; none of a database that no process has served yet."""
+    """Return the versions in ascending order. There are none before the first process has
+    connected."""
     return [KnownVersion(*row) for row in await tx.fetch(_LOAD)]
 
 
 async def admit_keys(tx: Connection, keys: KeyRing) -> None:
-    """Records versions the database does not know. Raises KeyRefused: then nothing is recorded."""
+    """Record versions that the database does not know. Raises KeyRefused, and then records nothing."""
     known = await load_versions(tx)
     _check(keys, known)
     new = [each for each in keys.versions if each not in {one.version for one in known}]
@@ -52,7 +54,7 @@ async def admit_keys(tx: Connection, keys: KeyRing) -> None:
 
 
 async def admit_at(url: str, keys: KeyRing) -> None:
-    """The same, for a database that answers and is migrated."""
+    """Do the same with a new connection to a database that is available and migrated."""
     connection = await connect(url, OpenConnection)
     try:
         await admit_keys(connection, keys)
@@ -61,8 +63,8 @@ async def admit_at(url: str, keys: KeyRing) -> None:
 
 
 def greet_with(keys: KeyRing) -> Callable[[Connection], Awaitable[None]]:
-    """For `Database.open`: the first connection is asked whether the keys fit; raises KeyRefused. A
-    database that is not migrated yet is asked again by the next."""
+    """Return a check for `Database.open`: it raises KeyRefused if the keys do not fit the database.
+    It runs once, or again on the next connection as long as the database is not migrated."""
     has_answered = False
 
     async def greet(connection: Connection) -> None:
@@ -79,7 +81,8 @@ def greet_with(keys: KeyRing) -> Callable[[Connection], Awaitable[None]]:
 
 
 def find_misfit(keys: KeyRing, known: Sequence[KnownVersion]) -> str | None:
-    """What is wrong with the keys for a database that knows these versions, and what to do."""
+    """Return what is wrong with the keys for a database with these versions and what to do, or
+    None."""
     by_version = {each.version: each for each in known}
     by_fingerprint = {each.fingerprint: each.version for each in known}
     newest = max(by_version, default=0)

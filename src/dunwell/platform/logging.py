@@ -1,9 +1,9 @@
-"""Logs: one JSON object a line on stderr, made of allow-listed fields only.
+"""Logs: one JSON object per line on stderr, which has only fields of an allow-list.
 
-Names, addresses, texts and amounts of people never reach a log: a field that is not listed here is
-dropped, and of an exception only its class and the places in the code are kept. What libraries
-log passes through the same gate. What says `once_a_minute` repeats for as long as something is
-away, from many places at once; one line a minute of each such event is kept.
+Names, addresses, texts and amounts of debtors never reach a log. A field that is not on the list is
+dropped, and only the class and the code locations of an exception are logged. Messages of libraries
+pass the same filter. An event with `once_a_minute` is one that many places repeat while something
+is unavailable; only one line per minute is written for each such event.
 """
 
 import logging
@@ -19,7 +19,7 @@ import structlog
 
 FIELDS = frozenset(
     {
-        # what every line has
+        # fields of every line
         "at", "level", "event", "process", "logger",
         # ids
         "pid", "merchant_id", "claim_id", "workflow_id", "version_id", "step_id", "run", "item_id",
@@ -35,16 +35,17 @@ FIELDS = frozenset(
         "method", "route", "profile", "exit_code", "code", "revision", "port", "proxy",
         # durations
         "duration_ms", "pause_seconds", "retry_after",
-        # the times that two clocks said
+        # the times of two clocks
         "host_clock", "database_clock",
-        # how many lines of the same event were left out since the last one
+        # the number of similar lines that were left out since the last one
         "left_out",
-        # faults: a class name, and places in the code
+        # errors: a class name and code locations
         "error", "trace",
     }
 )  # fmt: skip
 _MAX_TEXT = 200
-# Libraries whose messages are known to be fixed words; of all others the logger's name is kept.
+# Libraries whose messages are known to be constant. For all others only the logger's name is
+# logged.
 _PLAIN_SPOKEN = ("uvicorn", "dunwell")
 _TRACE_LINES = 5
 _MINUTE = 60.0
@@ -53,7 +54,7 @@ _Event = MutableMapping[str, Any]
 
 
 def configure_logging(level: str, process: str) -> None:
-    """Send structlog's and the standard library's records of `level` and above to stderr."""
+    """Send the records of structlog and of the standard library to stderr from `level` upwards."""
     number = logging.getLevelNamesMapping()[level.upper()]
     structlog.configure(
         processors=[
@@ -74,13 +75,13 @@ def configure_logging(level: str, process: str) -> None:
     root.handlers[:] = [handler]
     root.setLevel(max(number, logging.INFO))
     logging.getLogger("dunwell").setLevel(number)
-    # What goes well there is told elsewhere, or every time the same.
+    # uvicorn's routine messages are logged elsewhere or say nothing new.
     logging.getLogger("uvicorn.error").setLevel(logging.WARNING)
 
 
 class OncePerMinute:
-    """A processor of structlog that drops lines which say `once_a_minute`, when one of the same
-    event was written in the last minute. The next one says how many were left out."""
+    """A structlog processor that drops an event with `once_a_minute` if the same event was written
+    within the last minute. The next line says how many were left out."""
 
     def __init__(self, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._monotonic = monotonic
@@ -88,7 +89,7 @@ class OncePerMinute:
         self._left_out: dict[str, int] = {}
 
     def __call__(self, _logger: Any, _method: str, event: _Event) -> _Event:
-        """Raises DropEvent."""
+        """Raises DropEvent if the line is left out."""
         if not event.pop("once_a_minute", False):
             return event
         name, now = event["event"], self._monotonic()
@@ -103,7 +104,7 @@ class OncePerMinute:
 
 
 class LineFormatter(logging.Formatter):
-    """Renders a record, structlog's or a library's, as one line of allow-listed fields."""
+    """Renders a record of structlog or of a library as one line of allowed fields."""
 
     def __init__(self, process: str) -> None:
         super().__init__()
@@ -118,14 +119,14 @@ class LineFormatter(logging.Formatter):
 
 
 def filter_allowed_fields(event: _Event) -> _Event:
-    """The event's allow-listed fields, what every line has first, texts cut short."""
+    """Return the event's allowed fields, those of every line first, with long texts cut."""
     first = ("at", "level", "process", "event")
     names = [*first, *sorted(event.keys() - set(first))]
     return {name: _shorten(event[name]) for name in names if name in event and name in FIELDS}
 
 
 def _describe_record(record: logging.LogRecord) -> dict[str, Any]:
-    """A library's record: its message's fixed words only, never what was put into them."""
+    """Return a library's record: only its constant message, never the values in it."""
     is_plain = record.name.split(".")[0] in _PLAIN_SPOKEN
     described: dict[str, Any] = {
         "at": structlog.processors.TimeStamper(fmt="iso", key="at")(None, "", {})["at"],
@@ -149,7 +150,8 @@ def _describe_exception(_logger: Any, _method: str, event: _Event) -> _Event:
 
 
 def describe_error(error: BaseException) -> dict[str, Any]:
-    """An exception without its words: the class, its cause's class, the last places in the code."""
+    """Describe an exception without its message: its class, its cause's class and the last code
+    locations."""
     names = [type(error).__name__]
     if error.__cause__ is not None:
         names.append(type(error.__cause__).__name__)

@@ -1,6 +1,5 @@
-"""The registry of figures kept outside the API, which /metrics shows beside the API's own, and what
-it shows of the process itself.
-"""
+"""The registry of all metrics outside the API, and the metric that describes the build. /metrics
+shows this registry and the API's own."""
 
 import json
 import platform
@@ -19,21 +18,21 @@ _BUILD = Gauge(
 
 
 def forget_process(pid: int, folder: Path) -> None:
-    """Remove what a process that died showed of itself (its connections, for example) from the
-    folder that several processes share; its counts of what was done stay."""
+    """Remove the live gauges of a process that has died, such as its connections, from the folder
+    that all processes share. Its counters stay."""
     for path in folder.glob(f"gauge_live*_{pid}.db"):
         path.unlink(missing_ok=True)
 
 
 def show_build(commit: str | None) -> None:
-    """commit: as the settings name it; None: as pip noted it when it installed from a repository,
-    if it did."""
+    """Set the build metric. Without `commit` from the settings, use the commit that pip recorded
+    when it installed from a repository, if it did."""
     version, noted = _find_installed()
     _BUILD.labels(version, commit or noted or UNKNOWN, platform.python_version()).set(1)
 
 
 def _find_installed() -> tuple[str, str | None]:
-    """The version, and the commit that pip notes in direct_url.json (PEP 610)."""
+    """Return the installed version, and the commit in direct_url.json (PEP 610)."""
     try:
         installed = distribution("dunwell")
     except PackageNotFoundError:

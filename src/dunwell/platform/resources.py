@@ -1,4 +1,4 @@
-"""What a process opens once and hands to whoever needs it: settings, database, clock, ids, keys."""
+"""The resources that a process opens once: settings, database, clock, ids, keys."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
@@ -25,9 +25,9 @@ class Resources:
 
 @asynccontextmanager
 async def open_resources(settings: Settings, process: str) -> AsyncIterator[Resources]:
-    """What every process needs; the database may still be away. Raises KeyRefused; a process that
-    starts before its database is refused by its first statement. The clock is compared with the
-    database's on each connection: what leads to another server leads to another clock."""
+    """Open the resources of a process. The database may still be unavailable. Raises KeyRefused; if
+    the database is unavailable at the start, the first statement raises it. Each new connection
+    compares the clock with the database's, because it may lead to another server."""
     url = find_database_url(settings)
     keys, clock = KeyRing(settings.secret_key), WatchedClock()
     admit = greet_with(keys)

@@ -1,7 +1,7 @@
-"""Tells operators of what somebody tried and was not let: a line in the log and a figure for each.
+"""Report attempts that were refused to operators: a log line and a metric for each.
 
-A line names what happened and, where there is one, the request: never a visitor's address, nor what
-a stranger typed.
+A line has the type of the event and, if there is one, the request's id. It never has a visitor's
+address or the text that a visitor entered.
 """
 
 from typing import Literal, TypeAlias
@@ -12,30 +12,30 @@ from prometheus_client import Counter
 from dunwell.platform.metrics import REGISTRY
 
 SecurityEvent: TypeAlias = Literal[
-    # A client secret that is wrong, of any client id.
+    # A wrong client secret, for any client id.
     "SIGN_IN_FAILED",
-    # A visitor's client secrets are looked at no more for a while.
+    # Too many wrong client secrets from one visitor, whose secrets are not checked for a while.
     "SIGN_IN_LOCKED",
-    # A visitor has to wait before the next letter's code.
+    # A visitor has to wait before entering the next code from a letter.
     "LETTER_CODE_SLOWED",
-    # Facts and sent codes of a claim are taken no more for a while, or until a new link.
+    # Facts and codes of a claim are not accepted for a while, or until there is a new link.
     "CLAIM_LOCKED",
     # A link was opened too often.
     "LINK_LOCKED",
-    # A wrong password, code or passkey of somebody who signs in to the portal, or a provider's word
-    # for somebody who may not.
+    # A wrong password, code or passkey at the portal's sign-in, or an identity provider's assertion
+    # for a user without access.
     "PORTAL_SIGN_IN_FAILED",
-    # Ten of them, by one name or from one place: none is looked at for a while.
+    # Ten failed sign-ins with one name or from one address. None is checked for a while.
     "PORTAL_LOCKED",
     # Someone knows a user's password and entered ten wrong codes within 24 hours.
     "PORTAL_SECOND_FACTOR_LOCKED",
-    # A break-glass admin signed in: nobody does while single sign-on works.
+    # A break-glass admin signed in, which is not normal while single sign-on works.
     "BREAK_GLASS_USED",
-    # A provider's notice that somebody went there, which the provider did not sign, or sent before.
+    # A sign-out notification that the identity provider did not sign, or had already sent.
     "LOGOUT_FORGED",
-    # A payment provider's notice that the provider did not sign.
+    # A payment provider's notification that the provider did not sign.
     "CALLBACK_FORGED",
-    # A webhook's or a provider's address lies in a range that is not connected to.
+    # The address of a webhook or provider is in a range to which connections are refused.
     "ADDRESS_REFUSED",
 ]
 _EVENTS = Counter(

@@ -1,10 +1,9 @@
-"""The clock of this host, read only while it agrees with the database's clock.
+"""The clock of this host, which is used only while it agrees with the database's clock.
 
-Nobody can tell from here which of two clocks is wrong, so a process stops judging by the time when
-they are apart. `WatchedClock.now` raises then, and so nothing can be due, expired or old by a
-reading that is not trusted, in whichever part of the code it is asked for. Comparing costs one
-statement: on each new connection, once a minute, and at once when somebody sets the host's clock,
-which shows against the monotonic clock.
+When two clocks differ, a process cannot know which one is wrong, so it stops using the time.
+`WatchedClock.now` then raises, and nothing anywhere in the code is judged due, expired or old by a
+wrong time. A comparison costs one statement. It is made on each new connection, once a minute, and
+as soon as the host's clock is set, which is detected with the monotonic clock.
 """
 
 import asyncio
@@ -24,20 +23,21 @@ from dunwell.platform.database.database import Database, DatabaseAway
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.metrics import REGISTRY
 
-# Beyond this a warning is due: hosts that keep their clocks by NTP differ by milliseconds.
+# A larger difference is logged as a warning. Hosts with NTP differ by milliseconds.
 WARN_BEYOND = timedelta(seconds=2)
-# Beyond this nothing is done: leases (15 s) and one-time codes (30 s) fail before longer ages do.
+# With a larger difference the clock is not used. Leases (15 s) and one-time codes (30 s) fail
+# first.
 STOP_BEYOND = timedelta(seconds=30)
 COMPARE_SECONDS = 60.0
-# While the clocks are apart, so that work goes on soon after one of them was corrected.
+# While the clocks differ by too much, so that work continues soon after one was corrected.
 _COMPARE_APART_SECONDS = 5.0
 _LOOK_SECONDS = 1.0
-# A step of less does no harm before the next comparison.
+# A smaller change of the host's clock does no harm until the next comparison.
 _LEAST_STEP = timedelta(seconds=1)
-# Half of a round trip is the most that a comparison can be wrong by: less than a warning is due at.
+# A comparison is wrong by at most half of the round trip, which is less than the warning limit.
 _LONGEST_TRIP_SECONDS = 2.0
 _TRIES = 3
-# Not now(), which is when a transaction began.
+# Not now(), which is the start of the transaction.
 _ASK = "SELECT clock_timestamp()"
 
 _AHEAD = Gauge(
@@ -50,7 +50,7 @@ _log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ClockComparison:
-    """What both clocks said at one moment, and what the monotonic clock said then, in seconds."""
+    """The time of both clocks at one moment, and of the monotonic clock in seconds."""
 
     host: datetime
     database: datetime
@@ -58,7 +58,7 @@ class ClockComparison:
 
     @property
     def ahead(self) -> timedelta:
-        """How far the host is ahead; below zero when it is behind."""
+        """How far the host's clock is ahead, negative if it is behind."""
         return self.host - self.database
 
     @property
@@ -77,7 +77,7 @@ class ClockComparison:
 
 
 class ClocksApart(Unavailable):
-    """The host's clock and the database's differ by too much to judge anything by the time."""
+    """The host's clock and the database's differ too much to use the time."""
 
     def __init__(self, comparison: ClockComparison) -> None:
         super().__init__(
@@ -89,7 +89,7 @@ class ClocksApart(Unavailable):
 
 
 class ClockInDoubt(Unavailable):
-    """The host's clock was set, and has not been compared since."""
+    """The host's clock was set and has not been compared since."""
 
     def __init__(self) -> None:
         super().__init__(
@@ -100,7 +100,7 @@ class ClockInDoubt(Unavailable):
 
 
 class WatchedClock:
-    """The Clock of a process that works on a database."""
+    """The Clock of a process that uses a database."""
 
     def __init__(
         self, host: Clock | None = None, monotonic: Callable[[], float] = time.monotonic
@@ -113,12 +113,12 @@ class WatchedClock:
 
     @property
     def comparison(self) -> ClockComparison | None:
-        """The last one; None as long as the database was never reached."""
+        """The last comparison, None if the database was never reached."""
         return self._comparison
 
     def now(self) -> datetime:
-        """The host's time. Raises ClocksApart, ClockInDoubt, and DatabaseAway before the first
-        comparison."""
+        """Return the host's time. Raises ClocksApart, ClockInDoubt, and DatabaseAway before the
+        first comparison."""
         now, comparison = self._host.now(), self._comparison
         if comparison is None:
             raise DatabaseAway("The database is away. Try again shortly.")
@@ -130,19 +130,19 @@ class WatchedClock:
         return now
 
     def read_host(self) -> datetime:
-        """The host's time, right or wrong."""
+        """Return the host's time without any check."""
         return self._host.now()
 
     def read_database(self) -> datetime:
-        """The database's time, counted on from the last comparison. Raises DatabaseAway."""
+        """Return the database's time, computed from the last comparison. Raises DatabaseAway if
+        there was none."""
         if self._comparison is None:
             raise DatabaseAway("The database is away. Try again shortly.")
         elapsed = self._monotonic() - self._comparison.monotonic
         return self._comparison.database + timedelta(seconds=elapsed)
 
     async def compare(self, connection: asyncpg.Connection) -> None:
-        """Ask the database for its time; an answer that took too long says too little, and changes
-        nothing."""
+        """Compare the clocks. A round trip that takes too long is discarded as too inaccurate."""
         for _ in range(_TRIES):
             began = self._monotonic()
             database = await connection.fetchval(_ASK)
@@ -154,7 +154,7 @@ class WatchedClock:
                 return
 
     async def wait_until_due(self) -> None:
-        """Until the next comparison is."""
+        """Wait until the next comparison is due."""
         while not self.is_due():
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(_LOOK_SECONDS):
@@ -169,8 +169,8 @@ class WatchedClock:
         return self._monotonic() - comparison.monotonic >= every
 
     def _was_set(self, now: datetime, comparison: ClockComparison) -> bool:
-        """Whether the host's clock went on by something else than the time that went by. A machine
-        that was suspended is seen by this too: the monotonic clock stands still meanwhile."""
+        """Return whether the host's clock moved by more or less than the elapsed time. That is also
+        true after the machine was suspended, because the monotonic clock stops meanwhile."""
         elapsed = timedelta(seconds=self._monotonic() - comparison.monotonic)
         return abs(now - comparison.host - elapsed) > _LEAST_STEP
 
@@ -193,7 +193,7 @@ class WatchedClock:
 
 
 class DatabaseTime:
-    """The Clock of what must go on while the clocks are apart: telling operators so."""
+    """A Clock that keeps working while the clocks differ, for the alerts that report it."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -205,13 +205,13 @@ class DatabaseTime:
 
 
 def read_host(clock: Clock) -> datetime:
-    """The time, right or wrong: for ids of requests, by which nothing is judged."""
+    """Return the time without any check, for request ids, which decide nothing."""
     return clock.read_host() if isinstance(clock, WatchedClock) else clock.now()
 
 
 @asynccontextmanager
 async def comparing(clock: WatchedClock, database: Database) -> AsyncIterator[None]:
-    """Compare the clocks whenever it is due, until the block ends."""
+    """Compare the clocks whenever that is due, until the block ends."""
     task = asyncio.create_task(_keep_comparing(clock, database))
     try:
         yield
@@ -223,7 +223,7 @@ async def comparing(clock: WatchedClock, database: Database) -> AsyncIterator[No
 async def _keep_comparing(clock: WatchedClock, database: Database) -> None:
     while True:
         await clock.wait_until_due()
-        # What fails here fails wherever the database is used, and is reported there.
+        # Whatever fails here also fails wherever the database is used, and is reported there.
         with contextlib.suppress(Exception):
             async with database.connection() as connection:
                 await clock.compare(connection)

@@ -1,2 +1,2 @@
-"""Child processes for work that may crash, stall or bloat: their pool, who gets one of them next,
-and how they are confined."""
+"""Child processes for work that may crash, stall or use too much memory: the pool, the queue in
+front of it, and the confinement of a child."""

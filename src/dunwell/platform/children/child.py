@@ -1,6 +1,16 @@
-"""The child's side of the pool. A child confines itself before it reads untrusted input: from then
-on it opens no file and no socket and starts no program. It reads a length and a request from
-standard input, and writes a length and an answer to standard output.
+"""The child's side of the pool: confine the process, then answer requests.
+
+A child confines itself before it reads untrusted input. From then on it cannot open a file or a
+socket, start a process or raise a limit, even if the input makes it run other code. Linux enforces
+this twice: Landlock takes away the whole file system (landlock(7)), and a seccomp filter permits
+only the system calls that a parser needs (seccomp(2)). No maintained Python library offers either.
+On other systems, and with kernels that lack one of them, the other one and the limits on memory and
+processor time still apply.
+
+The child reads a length and a request from standard input and writes a length and an answer to
+standard output, until the parent closes the pipe. All limits are hard limits, so that untrusted
+code cannot raise them. A hard limit on processor time cannot be renewed for each request either. A
+child that has used half of it exits after its answer, and the parent starts another one.
 """
 
 import contextlib
@@ -19,23 +29,25 @@ from dunwell.platform.children.child_pool import LENGTH
 
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_NO_NEW_PRIVS = 38
-# Install a filter in all threads of the process at once (SECCOMP_FILTER_FLAG_TSYNC): the layout
-# engine of letters keeps threads of its own.
+# Install the filter in all threads of the process at once (SECCOMP_FILTER_FLAG_TSYNC), because the
+# layout engine of letters has its own threads.
 _SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS = 1, 1
 _SECCOMP_GET_ACTION_AVAIL = 2
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050001  # SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM
-# The same numbers on every kind of processor.
+# These numbers are the same on every architecture.
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 _LANDLOCK_VERSION_FLAG = 1
-# Rights over files that each version of Landlock knows, and from 4 on those over TCP.
+# The number of file access rights that each version of Landlock knows. From version 4 on it also
+# knows rights for TCP.
 _FILE_RIGHTS = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 _TCP_RIGHTS = 0b11
-# From 6 on: no signals, no abstract sockets outside.
+# From version 6 on: no signals to other processes, and no abstract sockets outside.
 _SCOPES = 0b11
-# BPF: load a word, jump if equal, return (linux/bpf_common.h).
+# BPF instructions: load a word, jump if equal, jump if at least, return (linux/bpf_common.h).
 _LOAD, _JUMP_EQUAL, _JUMP_AT_LEAST, _RETURN = 0x20, 0x15, 0x35, 0x06
 _X32_BIT = 0x40000000
-# What a parser at work calls, and what Python does around it, by its number on each processor.
+# The system calls that a parser and the Python runtime need, with their numbers on x86_64 and
+# aarch64.
 _CALLS = {
     "read": (0, 63), "write": (1, 64), "close": (3, 57), "fstat": (5, 80), "lseek": (8, 62),
     "mmap": (9, 222), "mprotect": (10, 226), "munmap": (11, 215), "brk": (12, 214),
@@ -48,19 +60,19 @@ _CALLS = {
     "getcwd": (79, 17), "clock_gettime": (228, 113), "clock_nanosleep": (230, 115),
     "exit_group": (231, 94), "getrandom": (318, 278), "rseq": (334, 293),
 }  # fmt: skip
-# prlimit64 only reads limits here, and only those of this process: with a new limit as its third
-# argument, or with the id of another process, it is refused. setrlimit is not allowed at all.
+# prlimit64 is permitted only to read the limits of this process. It is refused with a new limit as
+# its third argument or with another process id. setrlimit is not permitted at all.
 _LIMITS_CALL = (302, 261)
 _SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
 _CAPSET_CALL = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION = 0x20080522
-# The processor's audit number, and its column above.
+# The audit number of the architecture, and its column in _CALLS.
 _PROCESSORS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
 
 @dataclass(frozen=True, slots=True)
 class Confinement:
-    """What of the two a kernel can do. landlock: its version; 0: it has none."""
+    """What the kernel supports. `landlock` is its version, 0 if there is none."""
 
     landlock: int
     has_seccomp: bool
@@ -78,9 +90,10 @@ def find_confinement() -> Confinement:
 
 
 def drop_file_access() -> None:
-    """Take the file system and the network from this thread for good, as far as the kernel can.
+    """Remove all access to the file system and the network from this thread, as far as the kernel
+    supports it.
 
-    Also gives up the privileges of root, with which a process could raise its hard limits.
+    This also drops root's capabilities, with which a process could raise its hard limits.
     """
     if sys.platform != "linux":
         return
@@ -93,9 +106,10 @@ def drop_file_access() -> None:
 
 
 def filter_calls() -> None:
-    """Refuse all but the listed calls, in all threads and for good, where the kernel has seccomp.
+    """Permanently refuse all system calls that are not listed, in all threads, if the kernel has
+    seccomp.
 
-    Call it last: limits cannot be changed afterwards.
+    Call this last, because limits cannot be changed afterwards.
     """
     if find_confinement().has_seccomp:
         _filter_calls()
@@ -112,7 +126,7 @@ def _drop_capabilities() -> None:
 
 
 def _take_files(version: int) -> None:
-    """With every right handled and none granted, nothing is left."""
+    """Handle every right and grant none, so that no access remains."""
     files = (1 << _FILE_RIGHTS.get(version, _FILE_RIGHTS[5])) - 1
     rights = struct.pack("=Q", files)
     if version >= 4:
@@ -142,7 +156,7 @@ def _filter_calls() -> None:
 
 
 def _write_filter(audit_number: int, column: int) -> bytes:
-    """Another processor's calls and those of x32 are refused like all that are not listed."""
+    """Build the filter. It also refuses the calls of other architectures and of x32."""
     numbers = [each[column] for each in _CALLS.values()]
     count = len(numbers)
     program = [
@@ -152,9 +166,9 @@ def _write_filter(audit_number: int, column: int) -> bytes:
         (_JUMP_AT_LEAST, count + 7, 0, _X32_BIT),
         *((_JUMP_EQUAL, count + 7 - place, 0, number) for place, number in enumerate(numbers)),
         (_JUMP_EQUAL, 0, 6, _LIMITS_CALL[column]),
-        (_LOAD, 0, 0, 16),  # its first argument: the process; 0 is this one
+        (_LOAD, 0, 0, 16),  # the first argument, the process id: 0 is this process
         (_JUMP_EQUAL, 0, 4, 0),
-        (_LOAD, 0, 0, 32),  # its third argument, in two halves: the new limit; 0 is none
+        (_LOAD, 0, 0, 32),  # the third argument in two halves, the new limit: 0 is none
         (_JUMP_EQUAL, 0, 2, 0),
         (_LOAD, 0, 0, 36),
         (_JUMP_EQUAL, 1, 0, 0),
@@ -169,10 +183,10 @@ def _refused(what: str) -> OSError:
 
 
 def shut_in(memory_bytes: int, cpu_seconds: int) -> None:
-    """Limit and confine this process before it reads what strangers made.
+    """Limit and confine this process before it reads untrusted input.
 
-    All that it needs must be imported and open. A request may take cpu_seconds of processor time at
-    least, and twice as much at most.
+    Everything that it needs must already be imported and open. A request may use at least
+    `cpu_seconds` of processor time and at most twice as much.
     """
     _limit(resource.RLIMIT_CORE, 0)
     _limit(resource.RLIMIT_FSIZE, 0)
@@ -181,14 +195,14 @@ def shut_in(memory_bytes: int, cpu_seconds: int) -> None:
     _limit(resource.RLIMIT_CPU, ceil(_measure_cpu()) + 2 * cpu_seconds)
     lowest_free = _find_free_number()
     drop_file_access()
-    # No file, pipe or socket can be opened from now on: there is no number left for one.
+    # Without a free descriptor number, no file, pipe or socket can be opened.
     _limit(resource.RLIMIT_NOFILE, lowest_free)
     filter_calls()
 
 
 def serve(answer: Callable[[bytes], bytes], cpu_seconds: int) -> None:
-    """Answer requests until the parent goes away, or until another request would not have
-    cpu_seconds left."""
+    """Answer requests until the parent closes the pipe, or until less than `cpu_seconds` would be
+    left for the next request."""
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
     most, _ = resource.getrlimit(resource.RLIMIT_CPU)
     while (request := _read(requests)) is not None:
@@ -211,7 +225,7 @@ def _find_free_number() -> int:
 
 
 def _limit(kind: int, value: int) -> None:
-    """Set the soft and the hard limit, or keep those of a system that allows even less."""
+    """Set the soft and the hard limit, unless the current hard limit is lower."""
     _, hard = resource.getrlimit(kind)
     if hard != resource.RLIM_INFINITY:
         value = min(value, hard)

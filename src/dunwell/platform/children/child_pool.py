@@ -1,6 +1,5 @@
-"""A small pool of child processes for work that may crash, stall or use too much memory: one
-request in, one response out, as bytes.
-"""
+"""A small pool of child processes for work that may crash, stall or use too much memory. A child
+gets one request and returns one answer, both as bytes."""
 
 import asyncio
 import contextlib
@@ -14,14 +13,14 @@ from typing import Self, TypeAlias
 from dunwell.platform.children.fair_queue import UNLIMITED, FairQueue, QueueLimits, refuse_at_end
 
 LENGTH = struct.Struct("!I")
-# No secret of the parent's environment reaches a child.
+# A child gets no environment, so that no secret of the parent reaches it.
 _ENVIRONMENT: dict[str, str] = {}
-# How much of an answer is read ahead of the request that waits for it.
+# How much of an answer is read before the request asks for it.
 _READ_AHEAD_BYTES = 64 * 1024
 
 
 class ChildProcess:
-    """A started child. Whoever starts it ends it by `kill`, and may `wait` for it to be gone."""
+    """A started child. Its creator must call `kill`, and may then call `wait`."""
 
     def __init__(self, transport: asyncio.SubprocessTransport, process: Process) -> None:
         self._transport = transport
@@ -29,7 +28,7 @@ class ChildProcess:
 
     @classmethod
     async def start(cls, command: Sequence[str]) -> Self:
-        """Raises OSError. When this is cancelled, no process is left."""
+        """Start the child. Raises OSError. A cancellation leaves no process behind."""
         loop = asyncio.get_running_loop()
         transport, protocol = await loop.subprocess_exec(
             lambda: SubprocessStreamProtocol(limit=_READ_AHEAD_BYTES, loop=loop),
@@ -42,7 +41,8 @@ class ChildProcess:
         return self._process.returncode is None
 
     async def exchange(self, request: bytes, max_answer_bytes: int) -> bytes:
-        """Raises OSError or EOFError when the child ends, and EOFError for a longer answer."""
+        """Send a request and return the answer. Raises OSError or EOFError if the child ends, and
+        EOFError if the answer is too long."""
         stdin, stdout = self._process.stdin, self._process.stdout
         assert stdin is not None
         assert stdout is not None
@@ -57,53 +57,52 @@ class ChildProcess:
     def kill(self) -> None:
         """End the child and close both pipes.
 
-        Closing the pipes is what makes `wait` return: asyncio reports the end of a process only
-        after its pipes have ended, and a pipe that is no longer read never ends while an answer is
-        left in it.
+        Without closed pipes `wait` might never return: asyncio reports the end of a process only
+        after its pipes have ended, and a pipe that still holds an unread answer never ends.
         """
         self._transport.close()
 
     async def wait(self) -> None:
-        """Return when the process is gone; to be called after `kill`."""
+        """Wait until the process has ended. Call `kill` first."""
         await self._process.wait()
 
 
-# A request, or what reads it when a child is free to take it, so that nothing large waits in
+# A request, or a function that reads it once a child is free, so that large waiting requests use no
 # memory.
 Asked: TypeAlias = bytes | Callable[[], bytes | Awaitable[bytes]]
 
 
 class ChildLost(Exception):  # noqa: N818 - reads as what happened
-    """The child died of the request, or took too long over it."""
+    """The child died while it worked on the request, or took too long."""
 
 
 class ChildPool:
-    """Opened once in a process and closed at its end; children start when first needed."""
+    """A pool that is opened once in a process and closed at its end. Children start when they are
+    first needed."""
 
     def __init__(
         self, module: str, *, size: int, patience_seconds: float, max_answer_bytes: int,
         arguments: Sequence[str] = (), limits: QueueLimits = UNLIMITED,
     ) -> None:  # fmt: skip
-        """limits: what callers may use and how long they may wait.
-
-        arguments: of the child's command line, which other users of this machine can read."""
+        """`limits` says how many slots callers may use and how long they may wait. `arguments` are
+        those of the child's command line, which other users of this machine can read."""
         self._command = (sys.executable, "-I", "-m", module, *arguments)
         self._patience_seconds = patience_seconds
         self._max_answer_bytes = max_answer_bytes
-        # Its slots are what limits the number of children.
+        # The slots of the queue limit the number of children.
         self._queue = FairQueue(size, limits)
-        # Children that wait for a request, the one used last at the end.
+        # Children that wait for a request, the most recently used one last.
         self._idle: list[ChildProcess] = []
-        # The requests that have a slot; closing the pool brings their ends forward.
+        # The deadlines of the requests that have a slot. Closing the pool shortens them.
         self._deadlines: set[asyncio.Timeout] = set()
-        # When they all end, on the event loop's clock; None while the pool is open.
+        # When all requests end, by the event loop's clock. None while the pool is open.
         self._ends_at: float | None = None
 
     async def ask(self, asked: Asked, *, key: Hashable = "", size_bytes: int = 0) -> bytes:
-        """Answer a request. key: who asks, whose jobs share a bound; size_bytes: what the request
-        costs, for the order of the queue.
+        """Return the answer to a request.
 
-        Raises ChildLost, RateLimited, Unavailable, and OSError when no child can be started.
+        `key` is the caller, whose jobs share a limit. `size_bytes` determines the position in the
+        queue. Raises ChildLost, RateLimited, Unavailable, and OSError if no child can be started.
         """
         async with self._queue.slot(key, size_bytes):
             deadline = asyncio.timeout_at(self._ends_at)
@@ -123,10 +122,10 @@ class ChildPool:
         return self._queue.is_closed
 
     async def close(self) -> None:
-        """End the children and take no more requests.
+        """End the children and accept no more requests.
 
-        What waits for a child is refused at once. A request that is being worked on may take as
-        long as any other one and is refused then. No child is left afterwards.
+        Waiting requests are refused at once. A request that is being processed may take as long as
+        any other request; after that it is refused. No child is left when this returns.
         """
         self._queue.close()
         with contextlib.suppress(TimeoutError):
@@ -145,8 +144,8 @@ class ChildPool:
             answer = await self._ask_in_time(child, request)
             if answer is not None:
                 return answer
-        # A child that died may have died of an earlier request, so this one gets a child of its
-        # own.
+        # A child that died may have died because of an earlier request, so this request gets a new
+        # child.
         answer = await self._ask_in_time(await ChildProcess.start(self._command), request)
         if answer is None:
             raise ChildLost
@@ -161,7 +160,8 @@ class ChildPool:
         return None
 
     async def _ask_in_time(self, child: ChildProcess, request: bytes) -> bytes | None:
-        """None when the child died, or was ended for taking too long or answering too much."""
+        """Return the answer, or None if the child died, took too long or answered with too many
+        bytes."""
         try:
             async with asyncio.timeout(self._patience_seconds):
                 answer = await child.exchange(request, self._max_answer_bytes)
@@ -169,7 +169,7 @@ class ChildPool:
             await _end(child)
             return None
         except BaseException:
-            # Cancelled, with the child still at work.
+            # Cancelled while the child is working.
             await _end(child)
             raise
         self._idle.append(child)

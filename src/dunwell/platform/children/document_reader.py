@@ -1,6 +1,7 @@
-"""Reads YAML and JSON documents that people give to pages. They are parsed in a confined child, as
-uploads are, and what is then made of the value runs in a thread; the event loop answers others
-meanwhile. One document of a person is read at a time.
+"""Parse YAML and JSON documents that users upload or paste.
+
+They are parsed in a confined child process, like uploads. The resulting value is processed in a
+thread, so that the event loop stays responsive. For each user, one document is read at a time.
 """
 
 import asyncio
@@ -17,26 +18,27 @@ from dunwell.platform.errors import Unavailable
 from dunwell.platform.text.yaml_document import DocumentFaulty
 
 _CHILD = "dunwell.platform.children.yaml_child"
-# One of them stays free for others while a person's document is read.
+# A user's document occupies one of these; the other one stays free for other users.
 _READ_AT_ONCE = 2
-# Wall time, with a child's start in it; the child limits its own processor time to less.
+# Wall time, which includes starting the child. The child's own limit on processor time is lower.
 _PATIENCE_SECONDS = 10.0
-# What anchors share is written out in the answer (`yaml_document`), and JSON escapes what is no
-# ASCII with six characters each.
+# An answer can be much longer than its document: YAML anchors are expanded (see `yaml_document`),
+# and JSON escapes every character outside ASCII with six.
 _MAX_ANSWER_BYTES = 32 * 1024 * 1024
 
 Made = TypeVar("Made")
 
 
 class WantedDocument(msgspec.Struct, frozen=True, array_like=True):
-    """`places`: of which the lines are wanted (`find_lines`); None: the value is."""
+    """With `places`, the lines of these values are wanted (see `find_lines`). Without, the value
+    is."""
 
     text: str
     places: Sequence[Sequence[str | int]] | None = None
 
 
 class ReadDocument(msgspec.Struct, frozen=True, array_like=True):
-    """`value`: as JSON. `fault`: why the text is no document."""
+    """`value` is JSON. `fault` says why the text cannot be parsed."""
 
     value: str = "null"
     lines: list[int] = []
@@ -44,7 +46,8 @@ class ReadDocument(msgspec.Struct, frozen=True, array_like=True):
 
 
 class DocumentReader:
-    """Opened once in a process and closed at its end; children start when first needed."""
+    """A reader that is opened once in a process and closed at its end. Children start when they are
+    first needed."""
 
     def __init__(self, patience_seconds: float = _PATIENCE_SECONDS) -> None:
         self._queue = FairQueue(_READ_AT_ONCE, PERSON_WAITS)
@@ -52,13 +55,14 @@ class DocumentReader:
             _CHILD, size=_READ_AT_ONCE, patience_seconds=patience_seconds,
             max_answer_bytes=_MAX_ANSWER_BYTES, limits=UNLIMITED,
         )  # fmt: skip
-        # One thread: what is made of several large values at once leaves the event loop its turns.
+        # A single thread, so that processing several large values leaves time for the event loop.
         self._thread = ThreadPoolExecutor(max_workers=1, thread_name_prefix="documents")
 
     async def read(self, text: str, key: Hashable, make: Callable[[Any], Made]) -> Made:
-        """Return what `make` makes of the document's value, in a thread. key: whose document it is.
+        """Return the result of `make` for the document's value; `make` runs in a thread. `key`
+        identifies the user.
 
-        Raises DocumentFaulty, RateLimited, Unavailable and what `make` raises.
+        Raises DocumentFaulty, RateLimited, Unavailable and the exceptions of `make`.
         """
         async with self._queue.slot(key, len(text)):
             found = await self._ask(WantedDocument(text))
@@ -69,12 +73,13 @@ class DocumentReader:
     async def find_lines(
         self, text: str, places: Sequence[Sequence[str | int]], key: Hashable
     ) -> list[int]:
-        """See `yaml_document.find_lines`. Raises DocumentFaulty, RateLimited, Unavailable."""
+        """Return the line of each place (see `yaml_document.find_lines`). Raises DocumentFaulty,
+        RateLimited, Unavailable."""
         async with self._queue.slot(key, len(text)):
             return (await self._ask(WantedDocument(text, places))).lines
 
     async def close(self) -> None:
-        """End the children, each after its document, and take no more documents."""
+        """Let each child finish its document, end the children and accept no more documents."""
         self._queue.close()
         await self._children.close()
 

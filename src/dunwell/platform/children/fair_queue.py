@@ -1,10 +1,10 @@
-"""Share a few slots among many callers, so that one caller's work holds up no other caller.
+"""Share a few slots among many callers, so that one caller's jobs do not delay the others'.
 
-Each caller (a merchant, a user, a debtor) is a key. A key uses at most `slots_per_key` slots at
-once. Among the keys that may use a free slot, the one that has been served least is next, as in
-fair queueing: each job adds its cost to its key's clock, and the lowest clock wins. A key's own
-jobs take turns by size: a job waits behind jobs that arrived up to its cost later, so small jobs
-are served first and large ones do not starve. What waits is bounded in number and in time.
+Each caller (a merchant, a user, a debtor) is a key. A key uses at most `slots_per_key` slots at a
+time. Of the keys that may use a free slot, the one that was served least is next, as in fair
+queueing: each job adds its cost to its key's clock, and the lowest clock wins. A key's own jobs are
+ordered by arrival time plus cost, so that small jobs are served first and large ones do not starve.
+The number of waiting jobs and their waiting time are limited.
 """
 
 import asyncio
@@ -16,18 +16,19 @@ from dataclasses import dataclass
 
 from dunwell.platform.errors import RateLimited, Unavailable
 
-# What a job costs: a fixed share, and one second for each MiB. A job of 10 MiB lets smaller ones of
-# its key pass that arrive up to ten seconds later.
+# The cost of a job: a constant, and one second for each MiB. A job of 10 MiB is overtaken by
+# smaller jobs of its key that arrive up to ten seconds later.
 _SECONDS_PER_JOB = 0.1
 _SECONDS_PER_BYTE = 1 / (1024 * 1024)
-# A refused caller comes back after about the time that several jobs take.
+# A refused caller tries again after about the time that several jobs take.
 _RETRY_AFTER_SECONDS = 5
 
 
 @dataclass(frozen=True, slots=True)
 class QueueLimits:
-    """waiting_per_key and waiting: jobs that have no slot yet. wait_seconds: how long each of them
-    may wait; None: without end, for background work that is bounded where it starts."""
+    """The limits of a queue. `waiting_per_key` and `waiting` count the jobs that have no slot yet.
+    `wait_seconds` is how long each of them may wait; None means without limit, for background work
+    that is limited elsewhere."""
 
     slots_per_key: int
     waiting_per_key: int
@@ -35,11 +36,11 @@ class QueueLimits:
     wait_seconds: float | None
 
 
-# Interactive work: a request gives up after 20 seconds, well before proxies do (usually 60), with
-# the time of the job itself still to come. 64 is more than any client sends in parallel for good
-# reason; in all, the memory of the waiting requests stays small.
+# Interactive work. A request gives up after 20 seconds, long before the usual timeout of proxies
+# (60 seconds), because the job itself still takes time. 64 is more than any client has reason to
+# send in parallel. The total keeps the memory of waiting requests small.
 PERSON_WAITS = QueueLimits(slots_per_key=1, waiting_per_key=64, waiting=400, wait_seconds=20.0)
-# Background work of a process of its own, which bounds how much it has in hand.
+# Background work in its own process, which limits itself.
 UNLIMITED = QueueLimits(
     slots_per_key=1_000, waiting_per_key=1_000_000, waiting=1_000_000, wait_seconds=None
 )
@@ -53,14 +54,15 @@ class _WaitingJob:
 
 
 class FairQueue:
-    """Used within one event loop."""
+    """A queue for use within one event loop."""
 
     def __init__(self, slots: int, limits: QueueLimits) -> None:
         self._free = slots
         self._limits = limits
         self._running: Counter[Hashable] = Counter()
         self._waiting: dict[Hashable, list[_WaitingJob]] = {}
-        # What each key has been served, on the scale of time; forgotten when a key has no jobs.
+        # The service that each key has received, on the scale of time. Deleted when the key has no
+        # jobs.
         self._clocks: dict[Hashable, float] = {}
         self._emptied = asyncio.Event()
         self._emptied.set()
@@ -70,8 +72,8 @@ class FairQueue:
     async def slot(self, key: Hashable, size_bytes: int) -> AsyncIterator[None]:
         """Hold a slot while the job runs.
 
-        Raises RateLimited when this key's own jobs are in the way, and Unavailable when there are
-        too many jobs of all keys or the queue is closed.
+        Raises RateLimited if this key has too many jobs, and Unavailable if all keys together have
+        too many or the queue is closed.
         """
         self._check_room(key)
         self._emptied.clear()
@@ -87,7 +89,7 @@ class FairQueue:
             self._leave(key, job)
 
     def close(self) -> None:
-        """Refuse the jobs that wait and those that come later; those that run go on."""
+        """Refuse the jobs that are waiting and those that come later. Running jobs continue."""
         self.is_closed = True
         for job in itertools.chain.from_iterable(self._waiting.values()):
             if not job.slot.done():
@@ -116,7 +118,7 @@ class FairQueue:
             raise (_own_jobs_in_the_way() if is_own_fault else _too_busy()) from None
 
     def _leave(self, key: Hashable, job: _WaitingJob) -> None:
-        """Give back the slot, or the place among those that wait."""
+        """Release the slot, or leave the waiting jobs."""
         if job in self._waiting.get(key, ()):
             self._waiting[key].remove(job)
         else:
@@ -138,12 +140,12 @@ class FairQueue:
             self._free -= 1
             self._running[key] += 1
             self._clocks[key] = clock
-            # A job that was cancelled or refused at this moment gives its slot back in `_leave`.
+            # A job that was cancelled or refused at this moment releases its slot in `_leave`.
             if not job.slot.done():
                 job.slot.set_result(None)
 
     def _find_next(self) -> tuple[float, Hashable, _WaitingJob] | None:
-        """The job to run next, with its key and what its key's clock then shows."""
+        """Return the next job with its key and the key's new clock, or None."""
         found: list[tuple[float, Hashable, _WaitingJob]] = []
         for key, jobs in self._waiting.items():
             if jobs and self._running[key] < self._limits.slots_per_key:
@@ -154,7 +156,7 @@ class FairQueue:
 
     @property
     def is_empty(self) -> bool:
-        """Whether no job runs or waits, and nothing is remembered of any key."""
+        """Return whether no job runs or waits and no key has a clock."""
         return not (self._running or self._waiting or self._clocks)
 
 

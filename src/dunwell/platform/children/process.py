@@ -1,6 +1,5 @@
-"""What every process that runs for long does: it ends with its parent, looks less often for cycles
-among objects, as it handles many small ones, and lets others have their turn in long work: between
-its parts, or in a thread."""
+"""What every long-running process does: end with its parent, collect garbage less often, and let
+other tasks run during long computations."""
 
 import asyncio
 import gc
@@ -16,18 +15,19 @@ from typing import ParamSpec, TypeVar
 _Given = ParamSpec("_Given")
 _Made = TypeVar("_Made")
 
-# Two, as they share the processor with the event loop, which gets its turn after at most 5 ms of
-# each: a request of another user waits some 10 ms each time it has something to do.
+# Two threads, because they share the processor with the event loop, which waits up to 5 ms for each
+# of them: every step of another request is delayed by about 10 ms.
 _THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="rendering")
-# A request that needs longer lets others in between: nobody waits for it alone.
+# After this time a long computation lets other tasks run.
 _TURN_SECONDS = 0.005
 
 
 def end_with_parent(descriptor: int, patience_seconds: float = 5.0) -> None:
-    """End this process when the pipe read at `descriptor` does: cleanly, or after patience hard.
+    """End this process when the pipe at `descriptor` is closed: with SIGTERM, and after
+    `patience_seconds` without cleanup.
 
-    Only the parent holds the pipe's other end, which the kernel closes for it: this works after a
-    kill -9 and on every system.
+    Only the parent holds the other end of the pipe, and the kernel closes it when the parent ends.
+    This works after a kill -9 and on every system.
     """
     threading.Thread(
         target=_watch, args=(descriptor, patience_seconds), name="parent", daemon=True
@@ -43,23 +43,25 @@ def _watch(descriptor: int, patience_seconds: float) -> None:
 
 
 def relax_collector() -> None:
-    """Look a tenth as often as by default, and never again at what start-up made.
+    """Collect cyclic garbage a tenth as often as by default, and never examine the objects of the
+    start-up again.
 
-    Our values hold no cycles; a request or a set of steps makes thousands of objects that live for
-    milliseconds. Measured: 500 claims a request cost 23 % less CPU (bench/RESULTS.md).
+    Our objects form no cycles, and a request or a batch of steps creates thousands of objects that
+    live for milliseconds. Measured: 500 claims in a request took 23 % less processor time
+    (bench/RESULTS.md).
     """
     gc.freeze()
     gc.set_threshold(20_000, 20, 100)
 
 
 class Turns:
-    """One piece of work, from its making on."""
+    """The time slices of one computation, which begins when this object is created."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
 
     async def give_way(self) -> None:
-        """Between two parts of the work: let the others in if this has had its turn."""
+        """Between two parts of the computation, let other tasks run if its time slice is used up."""
         if time.perf_counter() - self._began > _TURN_SECONDS:
             await asyncio.sleep(0)
             self._began = time.perf_counter()
@@ -68,12 +70,12 @@ class Turns:
 async def run_apart(
     make: Callable[_Given, _Made], *given: _Given.args, **named: _Given.kwargs
 ) -> _Made:
-    """What `make` answers or raises, apart from the event loop: rendering a text or checking a
-    definition takes longer than others should wait.
+    """Call `make` in a thread and return its result or raise its exception. Rendering a text or
+    checking a definition takes longer than the event loop may be blocked.
 
-    A thread cannot be ended, so each piece of work must be short: one message, or one definition
-    within its limits. A caller that is cancelled leaves its piece behind. The piece is finished and
-    thrown away, and keeps its thread until then, so that there are never more than two at work.
+    A thread cannot be stopped, so each call must be short: one message, or one definition within
+    its limits. If the caller is cancelled, the call still finishes and occupies its thread until
+    then, so that never more than two run.
     """
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(_THREADS, partial(make, *given, **named))

@@ -1,6 +1,6 @@
-"""Child processes that are kept running: started again when they die, after a growing pause.
+"""Child processes that are kept running: after one dies, it is started again after a growing pause.
 
-One thread starts, watches and stops them, because Linux ties a child's life to the thread that
+One thread starts, watches and stops them all, because Linux ties a child's life to the thread that
 started it.
 """
 
@@ -14,7 +14,7 @@ import structlog
 
 _FIRST_PAUSE_SECONDS = 0.1
 _LONGEST_PAUSE_SECONDS = 5.0
-# A program that ran this long and dies starts again as quickly as one that never died.
+# A program that ran for at least this long starts again after the shortest pause.
 _HEALTHY_SECONDS = 30.0
 
 _log = structlog.get_logger()
@@ -23,13 +23,13 @@ Process = subprocess.Popen[bytes]
 
 
 class Program:
-    """One child. `start` returns when it was started; what it raises counts as a death."""
+    """A child process. `start` returns once it is started; an exception from it counts as a death."""
 
     def __init__(
         self, name: str, start: Callable[[], Process], *, stop_signal: int = signal.SIGTERM,
         forget: Callable[[int], None] = lambda _pid: None,
     ) -> None:  # fmt: skip
-        """forget: called with the id of a process that died."""
+        """`forget` is called with the process id of a process that died."""
         self.name = name
         self._start = start
         self._stop_signal = stop_signal
@@ -40,13 +40,14 @@ class Program:
         self._starts_at = 0.0
 
     def start(self) -> None:
-        """Start it now; raises what starting raises."""
+        """Start the process now. Raises the exceptions of `start`."""
         self._started_at = time.monotonic()
         self._process = self._start()
         _log.info("started", program=self.name, pid=self._process.pid)
 
     def keep(self) -> None:
-        """Note its death, or start it again once its pause is over. Call several times a second."""
+        """Notice the process's death, or start it again after its pause. Call this several times a
+        second."""
         if self._process is not None:
             self._note_death(self._process)
         elif time.monotonic() >= self._starts_at:
@@ -76,10 +77,10 @@ class Program:
 
     def send(self, signal_number: int) -> None:
         if self._process is not None:
-            self._process.send_signal(signal_number)  # of one that has ended, nothing is sent
+            self._process.send_signal(signal_number)  # does nothing if the process has ended
 
     def wait(self, deadline: float) -> None:
-        """Wait until it has ended; past the deadline (monotonic) it is killed."""
+        """Wait until the process has ended, and kill it after the deadline (monotonic)."""
         if self._process is None:
             return
         try:
@@ -92,7 +93,7 @@ class Program:
 
 
 def stop_programs(programs: Iterable[Program], patience_seconds: float) -> None:
-    """Ask all to end at once, and wait for each."""
+    """Ask all programs to end, and then wait for each of them."""
     stopping = list(programs)
     for program in stopping:
         program.ask_to_stop()
@@ -102,7 +103,8 @@ def stop_programs(programs: Iterable[Program], patience_seconds: float) -> None:
 
 
 class Lifeline:
-    """A pipe whose writing end only this process holds: its children read its end as ours."""
+    """A pipe whose writing end only this process holds. Its children notice the end of this process
+    when they reach the end of the pipe."""
 
     def __init__(self) -> None:
         self.descriptor, self._writing_end = os.pipe()
@@ -112,7 +114,8 @@ class Lifeline:
     ) -> Process:
         """Start a child that inherits the reading end and these descriptors.
 
-        In a process group of its own: Ctrl-C reaches the parent alone, which stops its children.
+        It gets its own process group, so that Ctrl-C reaches only the parent, which then stops its
+        children.
         """
         return subprocess.Popen(  # noqa: S603
             command,

@@ -1,4 +1,4 @@
-"""The child process that reads YAML of strangers.
+"""The child process that parses untrusted YAML.
 
 Started as `python -m dunwell.platform.children.yaml_child`.
 """
@@ -11,13 +11,13 @@ from dunwell.platform.children.child import serve, shut_in
 from dunwell.platform.children.document_reader import ReadDocument, WantedDocument
 from dunwell.platform.text.yaml_document import DocumentFaulty, find_lines, parse_yaml
 
-# The largest document takes a fifth of it.
+# The largest permitted document needs a fifth of this.
 _MEMORY_BYTES = 512 * 1024 * 1024
 _CPU_SECONDS_PER_DOCUMENT = 3
 
 
 def main() -> None:
-    """Answer until the parent goes away."""
+    """Answer requests until the parent closes the pipe."""
     _read(msgspec.msgpack.encode(WantedDocument("a: [1, x]", [["a", 1]])))
     shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_DOCUMENT)
     serve(_read, _CPU_SECONDS_PER_DOCUMENT)
@@ -27,7 +27,7 @@ def _read(request: bytes) -> bytes:
     wanted = msgspec.msgpack.decode(request, type=WantedDocument)
     try:
         if wanted.places is None:
-            # Not msgpack: numbers of YAML may be larger than it has.
+            # JSON instead of msgpack, because YAML numbers can be too large for msgpack.
             read = ReadDocument(value=json.dumps(parse_yaml(wanted.text)))
         else:
             read = ReadDocument(lines=find_lines(wanted.text, wanted.places))

@@ -1,6 +1,5 @@
 """Read the settings from the environment and check that they fit together. All faults are reported
-together.
-"""
+together."""
 
 import contextlib
 import difflib
@@ -28,7 +27,7 @@ from dunwell.platform.config.settings import (
 
 
 def find_faults(settings: Settings) -> list[str]:
-    """One line each, saying what to do."""
+    """Return one line for each fault, which says what to do."""
     return [
         *_find_unusable_addresses(settings),
         *_find_unsafe(settings),
@@ -138,8 +137,8 @@ def _names_local_server(url: str) -> bool:
 
 
 def find_ssl_mode(url: str | None) -> str | None:
-    """What the database's address says of TLS; none for a server on this machine that is asked for
-    none."""
+    """Return the TLS mode in the database's address: `prefer` if it names none, or None if it names
+    none and the server is on this machine."""
     modes = parse_qs(_split(url or "").query).get("sslmode", [])
     if modes:
         return modes[-1]
@@ -151,7 +150,7 @@ def _asks_for_tls(url: str) -> bool:
 
 
 def _split(url: str) -> SplitResult:
-    """The parts of an address; of one that is none, empty parts."""
+    """Return the parts of an address, all of them empty if it cannot be parsed."""
     try:
         return urlsplit(url)
     except ValueError:
@@ -159,14 +158,15 @@ def _split(url: str) -> SplitResult:
 
 
 _BIND = re.compile(r"([0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})", re.ASCII)
-# 1 PiB: more is a typing error.
+# 1 PiB. A larger value is a typing error.
 _MOST_MIB = 1024**3
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _PHONE = re.compile(r"\+[0-9][0-9 ()/.-]*")
 
 
 def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str | None) -> Settings:
-    """Read settings; `overrides` (command-line flags) win. Raises SettingsFaulty: all faults."""
+    """Return the settings. `overrides` are command-line flags and take precedence. Raises
+    SettingsFaulty with all faults."""
     reader = _Reader(environment, overrides)
     profile = reader.choice("PROFILE", ("development", "production"), "development")
     usual = "/var/lib/dunwell" if profile == "production" else "./var"
@@ -205,7 +205,7 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
 
 
 def _find_unknown(environment: Mapping[str, str]) -> list[str]:
-    """Variables of ours that no setting reads: a misspelt one must not pass in silence."""
+    """Report DUNWELL_ variables that no setting reads, because they are usually misspelt."""
     known = [PREFIX + each.name.upper() for each in fields(Settings)]
     faults = []
     for name in sorted(environment):
@@ -218,7 +218,7 @@ def _find_unknown(environment: Mapping[str, str]) -> list[str]:
 
 
 class _Reader:
-    """Reads variables and collects what is wrong with them."""
+    """Reads variables and collects their faults."""
 
     def __init__(self, environment: Mapping[str, str], overrides: Mapping[str, str | None]) -> None:
         self._environment = environment
@@ -310,7 +310,7 @@ class _Reader:
         return None if value is None else Path(value).expanduser().resolve()
 
     def folders(self, name: str) -> tuple[Path, ...]:
-        """As a path of several: with colons between."""
+        """Return the folders of a setting that separates them like PATH."""
         parts = (self.optional(name) or "").split(os.pathsep)
         return tuple(Path(each).expanduser().resolve() for each in parts if each)
 

@@ -1,10 +1,10 @@
-"""What is kept on this host is its owner's alone: folders 0700, files 0600.
+"""Files on this host are accessible only to their owner: folders have mode 0700, files 0600.
 
-What is written from now on is closed by this process's umask. What a copy or a restore left open is
-closed when a process starts, but only in a data folder that Dunwell itself made, which a file in it
-shows: somebody else's folder keeps its mode, even where Dunwell writes into it (started as root in
-`/`, the folder `./var` is the host's). There only the files of the key and of the lock are closed.
-PostgreSQL sees to its own files.
+New files get their mode from this process's umask. When a process starts, it also corrects the
+modes that a copy or a restore left too open. It does so only in a data folder that Dunwell itself
+created, which a marker file shows. Any other folder keeps its mode even if Dunwell writes into it:
+a process started as root in `/` uses the host's own `./var`. There, only the files of the secret
+key and of the lock are corrected. PostgreSQL checks its own files.
 """
 
 import os
@@ -16,23 +16,24 @@ from urllib.parse import unquote, urlsplit
 from dunwell.platform.config.settings import Settings
 
 UMASK = 0o077
-# Shows that Dunwell made the folder that it is in.
+# The marker file in a folder that Dunwell created.
 MARK = ".made-by-dunwell"
 _OTHERS = 0o077
-# In the data folder; of the database the folder and its log alone.
+# Names in the data folder. Of the database, only its folder and its log are checked.
 _TREES = ("outbox",)
 _FILES = ("dunwell.lock", "secret.key", MARK)
 _DATABASE = ("postgres", "postgres/postgres.log")
 
 
 def write_privately() -> None:
-    """From now on nobody else can read what this process and its children write."""
+    """Make everything that this process and its children write from now on accessible only to its
+    owner."""
     os.umask(UMASK)
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a data folder that only its owner reaches, whatever the umask, and mark it as made here;
-    one that is there already is left as it is. Raises OSError."""
+    """Create a data folder with mode 0700, whatever the umask, and mark it. Leave an existing
+    folder as it is. Raises OSError."""
     try:
         folder.mkdir(mode=0o700)
     except FileNotFoundError:
@@ -46,13 +47,13 @@ def make_private_folder(folder: Path) -> None:
 
 
 def is_made_here(folder: Path) -> bool:
-    """Return whether Dunwell made this folder."""
+    """Return whether Dunwell created this folder."""
     return (folder / MARK).is_file()
 
 
 def close_to_others(settings: Settings) -> int:
-    """Close what others could reach and Dunwell made; how many that were. What belongs to another
-    user stays as it is."""
+    """Remove the access of other users to everything that Dunwell created, and return how many
+    modes were changed. Files that belong to another user keep their mode."""
     closed, is_own = 0, is_made_here(settings.data_dir)
     single = [settings.data_dir / name for name in _FILES]
     for path, mode in find_open(settings):
@@ -60,20 +61,23 @@ def close_to_others(settings: Settings) -> int:
             continue
         try:
             path.chmod(mode & ~_OTHERS)
-        except OSError:  # gone meanwhile, or another's: `dunwell doctor` tells
+        # The file has been deleted, or belongs to another user; `dunwell doctor` reports it then.
+        except OSError:
             continue
         closed += 1
     return closed
 
 
 def find_open(settings: Settings) -> Iterator[tuple[Path, int]]:
-    """What others can reach, and its mode; folders before what is in them."""
+    """Yield each path that other users can access, with its mode. A folder comes before its
+    content."""
     for path in _list_kept(settings):
         try:
             found = path.lstat()
         except OSError:
             continue
-        # A folder with the sticky bit, like /tmp, is shared on purpose; a link has no mode.
+        # A folder with the sticky bit, like /tmp, is shared on purpose. A symbolic link has no mode
+        # of its own.
         is_ours = not stat.S_ISLNK(found.st_mode) and not found.st_mode & stat.S_ISVTX
         mode = stat.S_IMODE(found.st_mode)
         if is_ours and mode & _OTHERS:
@@ -81,7 +85,7 @@ def find_open(settings: Settings) -> Iterator[tuple[Path, int]]:
 
 
 def _list_kept(settings: Settings) -> Iterator[Path]:
-    """Without the data folder itself, and the one of uploads, where Dunwell did not make them."""
+    """Yield the paths to check. The data folder itself is included only if Dunwell created it."""
     if is_made_here(settings.data_dir):
         yield settings.data_dir
     for name in (*_FILES, *_DATABASE):
@@ -93,7 +97,7 @@ def _list_kept(settings: Settings) -> Iterator[Path]:
         files = Path(unquote(parts.path))
         if files.is_relative_to(settings.data_dir):
             yield files
-        # The storage's keys begin with a merchant's number.
+        # The keys of stored files begin with a merchant's number.
         for folder in files.glob("[0-9]*"):
             yield from _walk(folder)
 

@@ -1,7 +1,7 @@
-"""The installation's secret key as it is written down: its versions, the one in use first.
+"""The text format of the installation's secret key: its versions, the active one first.
 
-Each stands on a line, or behind a blank: `2:BASE64` is version 2. BASE64 alone is version 1, as
-every key was written before there were versions.
+The versions are separated by line breaks or spaces. `2:BASE64` is version 2. BASE64 without a
+number is version 1.
 """
 
 import base64
@@ -23,12 +23,12 @@ _HINT = "make one with: openssl rand -base64 32"
 
 
 class KeyFaulty(ValueError):  # noqa: N818 - reads as what is wrong
-    """What is written is no secret key; says what to do."""
+    """The text is not a valid secret key. The message says what to do."""
 
 
 def read_secret_key(text: str, *, is_drawn: bool) -> dict[int, bytes]:
-    """The versions by their numbers, the one in use first. `is_drawn`: a key of few different
-    bytes, which somebody typed, is refused too. Raises KeyFaulty."""
+    """Return the keys by their version numbers, the active one first. With `is_drawn`, also refuse
+    a key with few different bytes, which was typed instead of generated. Raises KeyFaulty."""
     keys: dict[int, bytes] = {}
     for word in text.split():
         version, key = _read_version(word)
@@ -53,8 +53,9 @@ def generate_key() -> bytes:
 
 
 def load_or_make(path: Path) -> str:
-    """The text of a key file; made with a first version when there is none. Readable by its owner
-    only; of two processes that start at once the first one's stays. Raises OSError."""
+    """Return the text of a key file. Create the file with a first version if it does not exist,
+    readable only by its owner. If two processes do this at once, both return the first one's key.
+    Raises OSError."""
     if not path.exists():
         make_private_folder(path.parent)
         draft = _write_draft(path, base64.b64encode(generate_key()).decode())
@@ -65,7 +66,7 @@ def load_or_make(path: Path) -> str:
 
 
 def save_versions(path: Path, keys: Mapping[int, bytes]) -> None:
-    """In place of the file's versions, whole or not at all. Raises OSError."""
+    """Replace all versions in the file atomically. Raises OSError."""
     lines = [f"{render_version(version, key)}\n" for version, key in keys.items()]
     _write_draft(path, "".join(lines)).replace(path)
 

@@ -1,4 +1,4 @@
-"""The settings of an installation, as one value, and the parts of the database's address. Pure."""
+"""The settings of an installation as one value, and the parts of the database's address. Pure."""
 
 import os
 from collections.abc import Mapping
@@ -8,13 +8,15 @@ from pathlib import Path
 from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 _POOLER = "pooler"
-# The one kind that has to be known: it gives each transaction another of its connections.
+# The only pooler mode that matters here: in transaction mode, each transaction may use another
+# server connection.
 TRANSACTION = "transaction"
 
 
 @dataclass(frozen=True, slots=True)
 class DatabaseAddress:
-    """`url` is what drivers understand."""
+    """The address of the database without the option `pooler`, which only this program knows, and
+    the poolers that the option named."""
 
     url: str
     poolers: tuple[str, ...] = ()
@@ -25,7 +27,7 @@ class DatabaseAddress:
 
 
 def read_address(url: str) -> DatabaseAddress:
-    """Takes `pooler` out of the address's options; no other word of it is touched."""
+    """Split the option `pooler` from an address and leave everything else as it is."""
     query = urlsplit(url).query
     options = parse_qsl(query, keep_blank_values=True)
     poolers = tuple(value for name, value in options if name == _POOLER)
@@ -40,7 +42,8 @@ PREFIX = "DUNWELL_"
 
 
 class SettingsFaulty(Exception):  # noqa: N818 - reads as what is wrong
-    """One or more settings cannot be used; one line each, saying what to do."""
+    """One or more settings cannot be used. The message has one line for each fault, which says what
+    to do."""
 
     def __init__(self, faults: list[str]) -> None:
         super().__init__("\n".join(faults))
@@ -49,7 +52,7 @@ class SettingsFaulty(Exception):  # noqa: N818 - reads as what is wrong
 
 @dataclass(frozen=True, slots=True)
 class Bind:
-    """Where to listen."""
+    """An address to listen on."""
 
     host: str
     port: int
@@ -63,39 +66,40 @@ class Bind:
 class Settings:
     data_dir: Path
     profile: str
-    # None: the embedded PostgreSQL under data_dir.
+    # None for the embedded PostgreSQL below data_dir.
     database_url: str | None = field(repr=False, metadata={"secret": True})
-    # Its versions by their numbers, the one in use first.
+    # The keys by their version numbers, the active one first.
     secret_key: Mapping[int, bytes] = field(repr=False, hash=False, metadata={"secret": True})
     host: str
     port: int
-    # The origin people and programs reach us at, no slash at the end.
+    # The origin at which users and programs reach the service, without a slash at the end.
     public_url: str
-    # Where uploaded files are kept: a file:// or s3:// address.
+    # Where uploaded files are stored, as a file:// or s3:// address.
     files_url: str
-    # The folder of PostgreSQL's programs; None: the installed package's.
+    # The folder of PostgreSQL's programs, None for those of the installed package.
     pg_bin: str | None
     log_level: str
-    # When the scenario endpoints became, or become, deprecated, and when they are retired: told in
-    # their answers. None: not announced.
+    # The days on which the scenario endpoints become deprecated and are removed, which their
+    # responses announce. None if that is not announced.
     scenarios_deprecated_on: date | None = None
     scenarios_retired_on: date | None = None
-    # Who reads a debtor's page that knows of no creditor can call there. None: nobody is named.
+    # The phone number on a debtor's page that cannot name a creditor. None if there is none.
     contact_phone: str | None = None
-    # Where this process shows its figures and its health to operators. None: no such address.
+    # Where this process serves its metrics and health checks to operators. None for no such
+    # address.
     operator_bind: Bind | None = None
-    # Where the embedded database is archived to, so that it can go back to any moment.
+    # Where the embedded database is archived for point-in-time recovery.
     archive_dir: Path | None = None
-    # Folders of fonts that letters may need beside what comes along.
+    # Folders of additional fonts for letters.
     fonts: tuple[Path, ...] = ()
-    # The most that the uploads of one merchant may take. Not in the merchant's file: it is the
-    # operator's disk, and a merchant's own users could raise it there.
+    # The storage limit for the uploads of one merchant. It is not in the merchant's configuration,
+    # because the disk is the operator's and a merchant's users could raise the limit there.
     merchant_storage_mib: int = 10 * 1024
-    # Certificates, in PEM, of authorities that are trusted beside the public ones, for webhooks
+    # PEM certificates of authorities that are trusted in addition to the public ones, for webhooks
     # into the networks that the installation file names.
     ca: str | None = field(default=None, repr=False, metadata={"secret": True})
 
-    # The commit this build was made of, as whoever built it says. None: not known.
+    # The commit of this build, as set by those who built it. None if unknown.
     commit: str | None = None
 
     @property
@@ -107,14 +111,15 @@ class Settings:
         return self.merchant_storage_mib * 1024 * 1024
 
 
-# The one setting that production usually reads from a file.
+# The setting from which production usually reads the secret key.
 SECRET_KEY_FILE = f"{PREFIX}SECRET_KEY_FILE"
 
 
 def render_settings(settings: Settings, environment: Mapping[str, str]) -> dict[str, str]:
-    """The effective settings by their variable names, secrets shown as set or not set only.
+    """Return the effective settings by the names of their variables. A secret is shown only as set
+    or not set.
 
-    environment: names the file that the secret key was read from, if any.
+    `environment` has the name of the file from which the secret key was read, if any.
     """
     shown: dict[str, str] = {}
     for each in fields(settings):

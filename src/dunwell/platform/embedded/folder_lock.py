@@ -1,7 +1,8 @@
-"""Whose a data folder is: one owner at a time, by a file lock that ends with its last process.
+"""The lock on a data folder. A folder has one owner at a time, and the lock ends with its last
+process.
 
-The owner hands the lock's descriptor to its children. After a kill -9 the lock is free again when
-the last of them has ended, and who comes next waits for that.
+The owner passes the lock's descriptor to its children. After a kill -9 the lock is free once the
+last child has ended, and the next owner waits for that.
 """
 
 import fcntl
@@ -18,7 +19,7 @@ _NAME = "dunwell.lock"
 
 
 class FolderTaken(Exception):  # noqa: N818 - reads as what happened
-    """Another process owns the folder; `pid` is None while children of a dead one still end."""
+    """Another process owns the folder. `pid` is None while only children of a dead owner are left."""
 
     def __init__(self, folder: Path, pid: int | None, command: str) -> None:
         owner = f"process {pid} (dunwell {command})" if pid else "children of an ended process"
@@ -29,15 +30,15 @@ class FolderTaken(Exception):  # noqa: N818 - reads as what happened
 
 @dataclass(frozen=True, slots=True)
 class FolderLock:
-    """A lock that is held. `descriptor` is what children inherit."""
+    """A lock that this process holds. Its children inherit `descriptor`."""
 
     descriptor: int
 
     @classmethod
     def acquire(cls, folder: Path, command: str, patience_seconds: float = 15.0) -> "FolderLock":
-        """Become the folder's owner. Raises FolderTaken at once when a living one stands in it.
+        """Acquire the lock. Raises FolderTaken at once if a running process owns the folder.
 
-        `command` is the word of the command line that owns it.
+        `command` is the subcommand of the owner's command line.
         """
         make_private_folder(folder)
         descriptor = os.open(folder / _NAME, os.O_RDWR | os.O_CREAT, 0o600)
@@ -58,9 +59,10 @@ class FolderLock:
 
 
 def find_owner(folder: Path) -> tuple[int, str] | None:
-    """The living process named in the folder's lock file, and its command.
+    """Return the running process named in the folder's lock file, and its command.
 
-    Ask only while the lock is held by another: a free lock's file may name anybody.
+    Call this only while another process holds the lock: the file of a free lock may name any
+    process.
     """
     try:
         pid, command = (folder / _NAME).read_text().split()

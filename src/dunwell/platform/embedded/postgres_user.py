@@ -1,7 +1,8 @@
-"""As whom the embedded PostgreSQL runs: PostgreSQL refuses root, so as root it is a system user.
+"""The system user of the embedded PostgreSQL, which refuses to run as root.
 
-Where that user cannot reach the folders it needs (a checkout under /root), Linux lets its
-processes keep the one capability that searches folders. Nothing here starts a process.
+If root starts it, it runs as a system user. If that user cannot access the folders that it needs (a
+checkout below /root), Linux lets its processes keep the one capability that permits searching
+folders. This module starts no server process.
 """
 
 import contextlib
@@ -19,12 +20,13 @@ _SYSTEM_USERS = ("dunwell", "postgres", "pgserver")
 _LIBC = ctypes.CDLL(None, use_errno=True)
 _PR_SET_PDEATHSIG = 1
 _PR_SET_SECUREBITS = 28
-# Capabilities stay over a change of user, and access(2) heeds them.
+# Keep capabilities when the user changes, and apply them in access(2).
 _SECBIT_NO_SETUID_FIXUP = 1 << 2
 _PR_CAP_AMBIENT = 47
 _PR_CAP_AMBIENT_RAISE = 2
 _CAPABILITY_VERSION_3 = 0x20080522
-# Reads and searches any folder; or, where a container keeps that one back, writes too.
+# The first one permits reading and searching any folder. The second, for containers that withhold
+# the first, also permits writing.
 _CAP_DAC_READ_SEARCH = 2
 _CAP_DAC_OVERRIDE = 1
 _CAP_SETPCAP = 8
@@ -32,7 +34,7 @@ _SIGNAL_FOR_FAST_SHUTDOWN = 2
 
 
 class FolderUnreachable(Exception):  # noqa: N818 - reads as what is wrong
-    """The server's user cannot reach a folder, and cannot be helped to."""
+    """The server's user cannot access a folder, and no capability can change that."""
 
 
 class _CapabilityHeader(ctypes.Structure):
@@ -48,7 +50,8 @@ class _CapabilitySet(ctypes.Structure):
 
 
 def find_server_user() -> pwd.struct_passwd:
-    """The user that runs the server: this one, or as root a system user, made if there is none."""
+    """Return the user that runs the server: the current one or, for root, a system user, which is
+    created if there is none."""
     if os.geteuid() != 0:
         return pwd.getpwuid(os.geteuid())
     for name in _SYSTEM_USERS:
@@ -64,10 +67,11 @@ def find_server_user() -> pwd.struct_passwd:
 def become_user(
     user: pwd.struct_passwd, folders: Iterable[Path], *, ends_with_parent: bool = False
 ) -> Callable[[], None]:
-    """What a child calls between fork and exec to be `user`, able to reach `folders`.
+    """Return the function that a child calls between fork and exec to become `user` with access to
+    `folders`.
 
-    With `ends_with_parent` Linux asks it for a fast shutdown when its parent dies; elsewhere the
-    next start finds it and stops it. Raises FolderUnreachable.
+    With `ends_with_parent`, Linux sends the child a fast shutdown when its parent dies. On other
+    systems the next start finds and stops it. Raises FolderUnreachable.
     """
     is_root = os.geteuid() == 0
     capability = None
@@ -79,14 +83,14 @@ def become_user(
         if is_root:
             _drop_root(user, capability)
         if ends_with_parent and sys.platform == "linux":
-            # After the change of user, which clears it.
+            # After the change of user, which resets this setting.
             _LIBC.prctl(_PR_SET_PDEATHSIG, _SIGNAL_FOR_FAST_SHUTDOWN)
 
     return prepare
 
 
 def _is_reachable(folder: Path, user: pwd.struct_passwd) -> bool:
-    """Whether the user may pass through every folder above and into this one."""
+    """Return whether the user may search this folder and every folder above it."""
     for each in (folder, *folder.parents):
         found = each.stat()
         if found.st_uid == user.pw_uid:
@@ -126,7 +130,7 @@ def _drop_root(user: pwd.struct_passwd, capability: int | None) -> None:
 
 
 def _keep_capability(capability: int) -> None:
-    """Drop every capability but this one, and carry it over exec."""
+    """Drop every capability but this one, and keep it across exec."""
     bit = 1 << capability
     header = _CapabilityHeader(_CAPABILITY_VERSION_3, 0)
     sets = (_CapabilitySet * 2)(_CapabilitySet(bit, bit, bit), _CapabilitySet(0, 0, 0))
