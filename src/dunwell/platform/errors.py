@@ -67,7 +67,8 @@ class MethodNotAllowed(Refusal):
 
 
 class MerchantNotConfigured(Refusal):
-    """The operator has not completed the merchant's configuration (spec, What the service does 5)."""
+    """The operator has not completed the merchant's configuration (spec, What the service does
+    5)."""
 
 
 class DuplicateReferenceNumber(Refusal):

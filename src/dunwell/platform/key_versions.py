@@ -44,7 +44,8 @@ async def load_versions(tx: Connection) -> list[KnownVersion]:
 
 
 async def admit_keys(tx: Connection, keys: KeyRing) -> None:
-    """Record versions that the database does not know. Raises KeyRefused, and then records nothing."""
+    """Record versions that the database does not know. Raises KeyRefused, and then records
+    nothing."""
     known = await load_versions(tx)
     _check(keys, known)
     new = [each for each in keys.versions if each not in {one.version for one in known}]

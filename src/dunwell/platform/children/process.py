@@ -61,7 +61,8 @@ class Turns:
         self._began = time.perf_counter()
 
     async def give_way(self) -> None:
-        """Between two parts of the computation, let other tasks run if its time slice is used up."""
+        """Between two parts of the computation, let other tasks run if its time slice is used
+        up."""
         if time.perf_counter() - self._began > _TURN_SECONDS:
             await asyncio.sleep(0)
             self._began = time.perf_counter()

@@ -23,7 +23,8 @@ Process = subprocess.Popen[bytes]
 
 
 class Program:
-    """A child process. `start` returns once it is started; an exception from it counts as a death."""
+    """A child process. `start` returns once it is started; an exception from it counts as a
+    death."""
 
     def __init__(
         self, name: str, start: Callable[[], Process], *, stop_signal: int = signal.SIGTERM,

@@ -1,4 +1,8 @@
-"""The declaration of a list: table, order, indexes, filters, opaque cursors."""
+"""The declaration of a list: table, order, indexes, filters and opaque cursors.
+
+A cursor names its list and its owner, so that a cursor of another list or another merchant is
+refused. It contains no secret: a forged cursor only continues a list that its owner may read.
+"""
 
 import base64
 import binascii

@@ -19,7 +19,8 @@ _NAME = "dunwell.lock"
 
 
 class FolderTaken(Exception):  # noqa: N818 - reads as what happened
-    """Another process owns the folder. `pid` is None while only children of a dead owner are left."""
+    """Another process owns the folder. `pid` is None while only children of a dead owner are
+    left."""
 
     def __init__(self, folder: Path, pid: int | None, command: str) -> None:
         owner = f"process {pid} (dunwell {command})" if pid else "children of an ended process"

@@ -231,7 +231,8 @@ def _make_folder(path: Path, user: pwd.struct_passwd) -> None:
 
 
 def stop_server(server: "subprocess.Popen[bytes]", patience_seconds: float = 20.0) -> None:
-    """Shut the server down fast: running transactions are rolled back and a checkpoint is written."""
+    """Shut the server down fast: running transactions are rolled back and a checkpoint is
+    written."""
     if server.poll() is not None:
         return
     server.send_signal(signal.SIGINT)

@@ -1,5 +1,9 @@
-"""IP addresses: which of them outgoing requests may connect to, which belong to one visitor, and
-which client sent a request that came through proxies. Pure.
+"""IP addresses: to which ones outgoing requests may connect, which ones belong to one visitor, and
+from which one a request came through proxies.
+
+`X-Forwarded-For` is written from left to right: each proxy appends the address that called it. Any
+client can send a forged left part. It is therefore read from the right, and only as far as trusted
+proxies wrote it. Pure.
 """
 
 from collections.abc import Iterable, Sequence
@@ -32,7 +36,8 @@ _FORBIDDEN_V4 = tuple(
         "240.0.0.0/4",  # reserved, broadcast
     )
 )
-# Outside it: ::, ::1, mapped and compatible, NAT64, unique local, link-local, multicast.
+# Addresses outside this range are also forbidden: ::, ::1, mapped and compatible, NAT64, unique
+# local, link-local and multicast addresses.
 _GLOBAL_UNICAST = IPv6Network("2000::/3")
 _FORBIDDEN_V6 = tuple(
     ip_network(network)
@@ -45,8 +50,8 @@ _FORBIDDEN_V6 = tuple(
     )
 )
 
-# What no network of an operator's own can hold: this network, link-local (a cloud's metadata),
-# multicast and reserved addresses, and forms of IPv6 that stand for addresses of IPv4.
+# Addresses that no operator's private network can contain: this network, link-local (cloud
+# metadata), multicast and reserved addresses, and IPv6 forms of IPv4 addresses.
 _NEVER_GRANTED = tuple(
     ip_network(network)
     for network in (
@@ -61,18 +66,18 @@ _NEVER_GRANTED = tuple(
         "2002::/16",
         "fe80::/9",
         "ff00::/8",
-        # Of the ranges of private networks, the address of AWS's metadata.
+        # AWS's metadata address, which is in a range of private networks
         "fd00:ec2::254/128",
     )
 )
 
 
 def is_forbidden(address: str, *, allow_loopback: bool) -> bool:
-    """Whether a connection to this address must not be made.
+    """Return whether connections to this address are forbidden.
 
-    Anything but a plain IPv4 or IPv6 address in its standard spelling is forbidden, so that no
-    other reader can understand it otherwise. `allow_loopback` opens 127.0.0.0/8 and ::1, written
-    as such: a mapped loopback address stays forbidden.
+    Only a plain IPv4 or IPv6 address in its standard spelling is permitted, so that no other parser
+    can read it as a different address. `allow_loopback` permits 127.0.0.0/8 and ::1 in these
+    spellings; a mapped loopback address remains forbidden.
     """
     try:
         parsed = ip_address(address)
@@ -84,7 +89,7 @@ def is_forbidden(address: str, *, allow_loopback: bool) -> bool:
 
 
 def is_within(address: str, networks: Iterable[Network]) -> bool:
-    """Whether a plain address in its standard spelling lies in one of the networks."""
+    """Return whether a plain address in its standard spelling is in one of the networks."""
     try:
         parsed = ip_address(address)
     except ValueError:
@@ -95,7 +100,8 @@ def is_within(address: str, networks: Iterable[Network]) -> bool:
 
 
 def is_never_granted(network: Network) -> bool:
-    """Whether it holds an address that an operator cannot open to somebody else's webhooks."""
+    """Return whether the network contains an address that an operator must not open to webhooks of
+    others."""
     return any(
         network.version == each.version and network.overlaps(each) for each in _NEVER_GRANTED
     )
@@ -116,20 +122,20 @@ def _is_forbidden_v6(address: IPv6Address, allow_loopback: bool) -> bool:  # noq
 
 
 def find_network(host: str) -> bytes:
-    """What stands for one visitor: an IPv4 address, the /64 of an IPv6 one, which is what one
-    customer is given, or whatever else the server calls the other side."""
+    """Return the address or network that counts as one visitor: an IPv4 address, the /64 network of
+    an IPv6 address, which is what one customer is assigned, or any other name of the client."""
     try:
         address = ip_address(host)
     except ValueError:
         return host.encode()
-    # What a listener of both families calls a visitor from an IPv4 address.
+    # A listener for both families reports an IPv4 client in this form.
     address = getattr(address, "ipv4_mapped", None) or address
     return address.packed if address.version == 4 else address.packed[:8]
 
 
 def name_network(host: str) -> str | None:
-    """As people read it, and no single visitor's: the /24 of an IPv4 address, the /48 of an IPv6
-    one; None for what is no address."""
+    """Return the network of an address in text form, which identifies no single visitor: /24 for
+    IPv4, /48 for IPv6. None if `host` is not an address."""
     try:
         address = ip_address(host)
     except ValueError:
@@ -144,7 +150,7 @@ _Address = IPv4Address | IPv6Address
 
 
 class Proxies:
-    """The networks of an installation's own proxies."""
+    """The networks of the installation's own proxies."""
 
     def __init__(self, networks: Iterable[str]) -> None:
         self._networks = [ip_network(network) for network in networks]
@@ -154,11 +160,11 @@ class Proxies:
         return address is not None and any(address in network for network in self._networks)
 
     def find_visitor(self, peer: str, forwarded: Sequence[str]) -> str:
-        """The nearest address that is not a trusted proxy's.
+        """Return the nearest address that is not a trusted proxy.
 
-        peer: who is at the other end of the connection. forwarded: the values of the request's
-        X-Forwarded-For headers. What cannot be read ends the chain: then the proxy that passed it
-        on is the visitor, as if it had said nothing.
+        `peer` is the other end of the connection, and `forwarded` has the values of the
+        X-Forwarded-For headers. An entry that cannot be parsed ends the chain: the proxy that
+        passed it on then counts as the visitor.
         """
         visitor = peer
         for entry in reversed(",".join(forwarded).split(",")):
@@ -180,7 +186,7 @@ def _read_address(text: str) -> _Address | None:
 
 
 def _strip_port(entry: str) -> str:
-    """`1.2.3.4:567` and `[fd00::1]:567` are written by some proxies."""
+    """Remove the port, which some proxies append: `1.2.3.4:567`, `[fd00::1]:567`."""
     if entry.startswith("["):
         return entry[1:].partition("]")[0]
     return entry.partition(":")[0] if entry.count(":") == 1 else entry

@@ -1,8 +1,8 @@
-"""Outgoing HTTP: one client for webhooks, channels and providers, which cannot be turned inwards.
+"""The HTTP client for webhooks, channels and providers, which cannot reach internal addresses.
 
-Each address is checked when its socket is made, so a literal, a name's answer and an answer that
-changed since it was looked up are all judged by what would really be connected to. Redirects,
-cookies and proxies do not exist here, and an answer is read only as far as its first few bytes.
+Each address is checked when its socket is opened. The check therefore covers literal addresses,
+resolved names, and names that resolve to another address later. The client follows no redirects,
+keeps no cookies, uses no proxy, and reads only the beginning of a response.
 """
 
 import asyncio
@@ -23,23 +23,24 @@ from dunwell.platform.http.addresses import Network, is_forbidden, is_within
 from dunwell.platform.security_events import log_security_event
 
 _KEPT_BYTES = 4096
-# A connection the other side closed while it was idle shows at once; later is another failure.
+# If the other side closed an idle connection, the request fails within this time. A later failure
+# has another reason.
 _STALE_SECONDS = 2.0
 _NAME_LOOKUPS = 64
 _CONNECT_SECONDS = 10.0
-# Nothing of the request had left by then.
+# With these errors, no part of the request was sent.
 _UNSENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 _FAILURES = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
 
 class AddressRefused(PermissionError):  # noqa: N818 - reads as what happened
-    """The address lies inside; nothing was sent to it."""
+    """The address is internal, and nothing was sent to it."""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpResponse:
-    """What came back: the status, its headers, and the first bytes of the body."""
+    """A response: its status, its headers, and the first bytes of its body."""
 
     status: int
     headers: Mapping[str, str]
@@ -48,15 +49,15 @@ class HttpResponse:
 
 @dataclass(frozen=True, slots=True)
 class NoAnswer:
-    """Nothing came back, and why, in words that hold no part of the address."""
+    """There was no response. The reason contains no part of the address."""
 
     reason: str
-    # Whether the request may have reached the other side.
+    # True if the request may have reached the other side.
     may_have_left: bool = True
 
 
 class HttpClient:
-    """Asks other people's servers. Stateless but for its connections."""
+    """Sends requests to other servers. It keeps no state except its connections."""
 
     def __init__(self, session: aiohttp.ClientSession) -> None:
         self._session = session
@@ -64,7 +65,8 @@ class HttpClient:
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS
     ) -> HttpResponse | NoAnswer:
-        """Post once, and a second time at once if the first met a connection gone stale."""
+        """Post a request. Repeat it once and immediately if the connection turned out to be
+        closed."""
         started = time.monotonic()
         try:
             return await self._post(url, body, headers)
@@ -83,8 +85,9 @@ class HttpClient:
         self, url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *,
         most_bytes: int = _KEPT_BYTES,
     ) -> HttpResponse | NoAnswer:  # fmt: skip
-        """Post once and never again, over a connection of its own: for what must not be taken
-        twice. Whether it may have been taken is told. most_bytes: of the answer."""
+        """Post a request over a new connection and never repeat it, because it must not be executed
+        twice. A failure says whether the request may have arrived. `most_bytes` limits the
+        response."""
         try:
             own = {**headers, "Connection": "close"}
             return await self._post(url, body, own, most_bytes)
@@ -94,7 +97,7 @@ class HttpClient:
     async def get(
         self, url: str, headers: Mapping[str, str] = _NO_HEADERS, *, most_bytes: int = _KEPT_BYTES
     ) -> HttpResponse | NoAnswer:
-        """Ask once. most_bytes: of the answer."""
+        """Send a GET request once. `most_bytes` limits the response."""
         try:
             async with self._session.get(url, headers=headers, allow_redirects=False) as response:
                 start = await _read_start(response, most_bytes)
@@ -123,17 +126,19 @@ async def open_http_client(  # noqa: PLR0913 - all that a caller may narrow
     authorities: str | None = None,
     keeps_connections: bool = True,
 ) -> AsyncIterator[HttpClient]:
-    """A client whose requests last `timeout_seconds` in all, name lookup and reading included.
+    """Open a client whose requests take at most `timeout_seconds`, which includes resolving the
+    name and reading the response.
 
-    `resolver`: what names are looked up with, instead of the system. `networks`: the only ones it
-    connects to, where an operator names networks of their own; else all that are not inside.
-    `authorities`: certificates, in PEM, that are trusted beside the public ones.
-    `keeps_connections`: none that has gone stale is met without.
+    `resolver` replaces the system's name resolution. `networks` are the only networks that the
+    client connects to, if an operator names private ones; otherwise it connects to all addresses
+    that are not internal. `authorities` are PEM certificates that are trusted in addition to the
+    public ones. Without `keeps_connections`, every request opens a new connection, so that none can
+    be stale.
     """
     resolver = resolver or _Resolver()
     connector = aiohttp.TCPConnector(
         resolver=resolver,
-        limit=0,  # callers have slots of their own
+        limit=0,  # Callers limit their requests themselves.
         ssl=True if authorities is None else build_tls_context(authorities),
         keepalive_timeout=30 if keeps_connections else None,
         force_close=not keeps_connections,
@@ -151,7 +156,7 @@ async def open_http_client(  # noqa: PLR0913 - all that a caller may narrow
         headers={"User-Agent": user_agent, "Accept-Encoding": "identity"},
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
-        auto_decompress=False,  # a small answer must not unpack into a large one
+        auto_decompress=False,  # A small compressed response must not expand into a large one.
     )
     async with session:
         yield HttpClient(session)
@@ -159,14 +164,16 @@ async def open_http_client(  # noqa: PLR0913 - all that a caller may narrow
 
 
 def build_tls_context(authorities: str) -> ssl.SSLContext:
-    """Trusts these, in PEM, and the public ones. Raises ssl.SSLError."""
+    """Return a TLS context that trusts these PEM certificates and the public ones. Raises
+    ssl.SSLError."""
     context = ssl.create_default_context()
     context.load_verify_locations(cadata=authorities)
     return context
 
 
 class _Resolver(AbstractResolver):
-    """Looks names up in threads of its own: a name server that hangs holds nobody else's names."""
+    """Resolves names in its own threads, so that a name server that hangs does not delay other
+    names."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_NAME_LOOKUPS, thread_name_prefix="names")
@@ -210,7 +217,7 @@ def _open_checked_socket(
 
 
 async def _read_start(response: aiohttp.ClientResponse, most_bytes: int) -> bytes:
-    """The first bytes of the body; of a longer one the rest is never read."""
+    """Return the first bytes of the body. The rest of a longer body is never read."""
     start = b""
     while not response.content.at_eof() and len(start) < most_bytes:
         start += await response.content.read(most_bytes - len(start))
@@ -220,8 +227,8 @@ async def _read_start(response: aiohttp.ClientResponse, most_bytes: int) -> byte
 
 
 def describe_failure(error: BaseException) -> str:
-    """A failure in a few words for a log of tries; never the error's own text, which may hold
-    the address and what is secret in it."""
+    """Describe a failure in a few words. Never return the error's own text, which may contain the
+    address and its secrets."""
     if isinstance(error, aiohttp.ClientConnectorError) and isinstance(
         error.os_error, AddressRefused
     ):

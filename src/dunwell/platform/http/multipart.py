@@ -1,5 +1,11 @@
-"""Read a multipart form (RFC 7578) piece by piece. Files are kept in memory up to a limit, then in
-a temporary file.
+"""Read a multipart form (RFC 7578) piece by piece, and keep its files until the request is done.
+
+The reader keeps texts in memory and writes files to the object that `FormLimits.open_file` returns.
+The caller limits the size of the whole body.
+
+A spooled file is kept in memory up to a limit and then in a temporary file without a name, so that
+nothing is left behind after a crash. The total in one process is limited, and so is the share of
+each sender. A sender who exceeds a limit is asked to wait.
 """
 
 import tempfile
@@ -17,23 +23,24 @@ from dunwell.platform.errors import InvalidRequest, RateLimited, Unavailable
 
 _IN_MEMORY_BYTES = 64 * 1024
 _RETRY_AFTER_SECONDS = 5
-# A quarter: 25 files of the largest size at once, and room for three other senders who do the same.
+# A quarter is enough for 25 files of the largest size at a time, and leaves room for three other
+# senders who do the same.
 _SHARE_OF_ONE = 0.25
 
 
 class Spool:
-    """Counts what its contents hold, in all and of each sender."""
+    """Counts the bytes that all open contents hold, in total and for each sender."""
 
     def __init__(self, most_bytes: int) -> None:
         self._most_bytes = most_bytes
         self._most_of_one = int(most_bytes * _SHARE_OF_ONE)
         self.held_bytes = 0
         self._held_of: Counter[Hashable] = Counter()
-        # None: where the system keeps temporary files.
+        # None for the system's folder for temporary files.
         self.folder: Path | None = None
 
     def keep_in(self, folder: Path) -> None:
-        """From now on in this folder, which is its owner's alone."""
+        """Use this folder for temporary files from now on. Only its owner can access it."""
         make_private_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
         self.folder = folder
@@ -42,7 +49,8 @@ class Spool:
         return SpoolShare(self, sender)
 
     def check_room(self, expected_bytes: int, sender: Hashable) -> None:
-        """Raises Unavailable when all senders hold too much, RateLimited when this one does."""
+        """Raises Unavailable if all senders together hold too much, RateLimited if this sender
+        does."""
         if self.held_bytes + expected_bytes > self._most_bytes:
             raise Unavailable(
                 "Too many files are coming in just now. Try again shortly.",
@@ -56,7 +64,7 @@ class Spool:
             )
 
     def count(self, size_bytes: int, sender: Hashable) -> None:
-        """Count bytes that came in, or, below zero, bytes that are gone."""
+        """Count bytes that were received or, if negative, bytes that were released."""
         self.held_bytes += size_bytes
         self._held_of[sender] += size_bytes
         if not self._held_of[sender]:
@@ -65,25 +73,26 @@ class Spool:
 
 @dataclass(frozen=True, slots=True)
 class SpoolShare:
-    """What one sender may hold."""
+    """The share of one sender in the spool."""
 
     spool: Spool
     sender: Hashable
 
     def check_room(self, expected_bytes: int) -> None:
-        """Before anything is read. Raises RateLimited, Unavailable."""
+        """Check the limits before anything is read. Raises RateLimited, Unavailable."""
         self.spool.check_room(expected_bytes, self.sender)
 
     def open(self) -> "SpooledContent":
         if self.spool.folder is not None:
-            # Somebody may have removed it meanwhile. Where it cannot be made, writing says so.
+            # The folder may have been deleted. If it cannot be created, `write` reports that.
             with suppress(OSError):
                 self.spool.keep_in(self.spool.folder)
         return SpooledContent(self)
 
 
 class SpooledContent:
-    """One part's content. It goes with its last reader, or when it is closed."""
+    """The content of one part of a form. It is deleted when it is closed or no longer
+    referenced."""
 
     def __init__(self, share: SpoolShare) -> None:
         self._share, spool = share, share.spool
@@ -97,8 +106,8 @@ class SpooledContent:
         return self._size
 
     def write(self, chunk: bytes) -> None:
-        """Raises RateLimited or Unavailable past a bound, Unavailable also when the disk does not
-        take it."""
+        """Append a chunk. Raises RateLimited or Unavailable beyond a limit, and Unavailable if the
+        disk fails."""
         self._share.check_room(len(chunk))
         try:
             self._file.write(chunk)
@@ -108,7 +117,7 @@ class SpooledContent:
         self._share.spool.count(len(chunk), self._share.sender)
 
     def read(self) -> bytes:
-        """All of it, in memory: ask when it is used."""
+        """Return the whole content, in memory. Call this when the content is needed."""
         self._file.seek(0)
         return self._file.read()
 
@@ -121,7 +130,7 @@ class SpooledContent:
         self.close()
 
 
-# Of this process.
+# The spool of this process.
 UPLOADS = Spool(1024 * 1024 * 1024)
 
 
@@ -129,7 +138,7 @@ MEDIA_TYPE = "multipart/form-data"
 
 
 class FileContent(Protocol):
-    """A file's content on its way."""
+    """The content of a file while it is received."""
 
     def __len__(self) -> int: ...
     def write(self, chunk: bytes) -> None: ...
@@ -139,9 +148,10 @@ class FileContent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class FormPart:
-    """One part of a form. `file_name` is the sender's name for a file; none: a text.
+    """One part of a form. `file_name` is the sender's name for a file, None for a text field.
 
-    A text has its content at `content`, a file at `file`. Of one that is too large it is left out.
+    `content` has the value of a text field, `file` that of a file. Neither is set if the part is
+    too large.
     """
 
     name: str
@@ -154,20 +164,22 @@ class FormPart:
 @dataclass(frozen=True, slots=True)
 class FormLimits:
     parts: int
-    # Of one part.
+    # Limits for one part.
     text_bytes: int
     file_bytes: int
-    # Called with a part and its limit as soon as it is too large; it may raise. If it does not, the
-    # rest of the part is passed over.
+    # Called with a part and its limit as soon as the part is too large. It may raise; otherwise the
+    # rest of the part is skipped.
     overflow: Callable[[FormPart, int], None]
     open_file: Callable[[], FileContent]
 
 
 class FormReader:
-    """Fed with chunks of a body, gives its parts in order, each as soon as it is whole."""
+    """Takes the chunks of a body and yields the parts of the form in order, each as soon as it is
+    complete."""
 
     def __init__(self, content_type: str, limits: FormLimits) -> None:
-        """Raises InvalidRequest for a head without a boundary, as every method for a bad form."""
+        """Raises InvalidRequest if the header has no boundary. The other methods raise it for a
+        malformed form."""
         self._limits = limits
         self._segment: MultipartSegment | None = None
         self._chunks: list[bytes] = []
@@ -182,7 +194,7 @@ class FormReader:
             raise _unreadable(error) from None
 
     def take(self, chunk: bytes) -> Iterator[FormPart]:
-        """The parts this chunk completes; what follows the form's end is passed over."""
+        """Yield the parts that this chunk completes. Data after the end of the form is ignored."""
         if self._parser.closed or not chunk:
             return
         try:
@@ -199,7 +211,7 @@ class FormReader:
             raise _unreadable(error) from None
 
     def close(self) -> None:
-        """Raises InvalidRequest when the form has not come to its end."""
+        """Raises InvalidRequest if the form is incomplete."""
         try:
             self._parser.close()
         except MultipartError as error:

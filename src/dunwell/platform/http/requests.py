@@ -1,5 +1,5 @@
-"""What every interface reads of a request: its id, its body as it streams in, within a limit,
-and how many of one sender are in progress."""
+"""What all interfaces need of a request: its id, its body up to a limit, and a limit on the
+requests that one sender has in progress."""
 
 from collections import Counter
 from collections.abc import AsyncIterator, Hashable, Iterator, MutableMapping
@@ -16,8 +16,8 @@ _REQUEST_ID = "dunwell.request_id"
 
 
 def request_id_of(scope: MutableMapping[str, Any], resources: Resources) -> str:
-    """What its response carries as X-Request-Id, and the log names when something goes wrong;
-    drawn when it is first asked for. `scope`: the request's, of ASGI."""
+    """Return the request's id, which the response has in X-Request-Id and the log names if
+    something goes wrong. It is created at the first call and stored in the ASGI `scope`."""
     if _REQUEST_ID not in scope:
         scope[_REQUEST_ID] = str(resources.ids.new(read_host(resources.clock)))
     request_id: str = scope[_REQUEST_ID]
@@ -25,7 +25,7 @@ def request_id_of(scope: MutableMapping[str, Any], resources: Resources) -> str:
 
 
 class BodyTooLarge(PayloadTooLarge):
-    """The rest of the request was not read: nothing more can come over its connection."""
+    """The rest of the request was not read, so no further request can use its connection."""
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(
@@ -35,10 +35,10 @@ class BodyTooLarge(PayloadTooLarge):
 
 
 async def stream_body(request: Request, limit: int) -> AsyncIterator[bytes]:
-    """The body's chunks. Raises BodyTooLarge past `limit` bytes, at once when they are announced,
-    and InvalidRequest when the sender goes away.
+    """Yield the chunks of the body. Raises BodyTooLarge beyond `limit` bytes, immediately if the
+    Content-Length is larger, and InvalidRequest if the client disconnects.
 
-    Starlette's own limit would put an answer of its own before ours.
+    Starlette has its own limit, but would send its own response.
     """
     announced = request.headers.get("content-length", "")
     if announced.isdecimal() and int(announced) > limit:
@@ -55,22 +55,22 @@ async def stream_body(request: Request, limit: int) -> AsyncIterator[bytes]:
 
 
 async def read_body(request: Request, limit: int) -> bytes:
-    """All of it. Raises what `stream_body` raises."""
+    """Return the whole body. Raises the exceptions of `stream_body`."""
     return b"".join([chunk async for chunk in stream_body(request, limit)])
 
 
 class ConcurrencyLimit:
-    """Refuse what is one too many at once of the same sender."""
+    """Limits how many requests of one sender are in progress at the same time."""
 
     def __init__(self, most: int, message: str) -> None:
-        """message: what a refused sender reads."""
+        """`message` is shown to a sender who exceeds the limit."""
         self._most = most
         self._message = message
         self._counts: Counter[Hashable] = Counter()
 
     @contextmanager
     def hold(self, sender: Hashable) -> Iterator[None]:
-        """Count the sender for as long as the block runs. Raises RateLimited."""
+        """Count the sender while the block runs. Raises RateLimited."""
         if self._counts[sender] >= self._most:
             raise RateLimited(self._message, retry_after=1)
         self._counts[sender] += 1
@@ -83,8 +83,8 @@ class ConcurrencyLimit:
 
 
 def accepts_gzip(accept_encoding: str) -> bool:
-    """Return whether the header names gzip, and not only to refuse it with a quality of zero
-    (RFC 9110, 12.5.3)."""
+    """Return whether the header accepts gzip. A quality of zero means that it does not (RFC 9110,
+    12.5.3)."""
     for offered in accept_encoding.split(","):
         coding, _, parameters = offered.partition(";")
         if coding.strip().lower() == "gzip":

@@ -1,8 +1,6 @@
-"""Whether a code is one that others gave a meaning: currencies, languages, zones, banks.
-
-The lists are those of the libraries kept by their field: CLDR through Babel, the zone database.
-Pure.
-"""
+"""Check standardised codes: currencies, languages, countries, time zones, bank accounts and banks.
+The lists come from maintained libraries: CLDR through Babel, the time zone database, schwifty.
+Pure."""
 
 from functools import cache
 from zoneinfo import available_timezones
@@ -15,33 +13,33 @@ from schwifty.exceptions import SchwiftyException
 
 
 def is_currency(code: str) -> bool:
-    """An ISO 4217 code in upper case."""
+    """Return whether this is an ISO 4217 code in upper case."""
     return code in _currencies()
 
 
 def is_language(code: str) -> bool:
-    """A language CLDR knows, by its code alone, as "de"."""
+    """Return whether this is the code of a language in CLDR, without a region, such as "de"."""
     return code in _languages()
 
 
 def is_country(code: str) -> bool:
-    """An ISO 3166-1 alpha-2 code in upper case."""
+    """Return whether this is an ISO 3166-1 alpha-2 code in upper case."""
     return len(code) == 2 and code.isalpha() and code in _territories()
 
 
 def is_timezone(name: str) -> bool:
-    """A zone of the IANA database, as "Europe/Berlin"."""
+    """Return whether this is a zone of the IANA database, such as "Europe/Berlin"."""
     return name in _timezones()
 
 
 def find_home(timezone: str) -> str | None:
-    """The country a zone is in, as "DE" for Europe/Berlin."""
+    """Return the country of a time zone, such as "DE" for Europe/Berlin, None if it has none."""
     territory: str | None = get_global("zone_territories").get(timezone)
     return territory
 
 
 def is_iban(text: str) -> bool:
-    """Right country, length, bank-code shape and check digits."""
+    """Return whether the country, length, bank code format and check digits are valid."""
     try:
         IBAN(text)
     except SchwiftyException:

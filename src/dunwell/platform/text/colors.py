@@ -1,4 +1,4 @@
-"""Colours as #rrggbb in small letters, and how well one is read on another (WCAG 2). Pure."""
+"""Colours as #rrggbb in lower case, and the contrast of two colours (WCAG 2). Pure."""
 
 import re
 
@@ -10,7 +10,7 @@ def is_color(text: str) -> bool:
 
 
 def measure_contrast(one: str, other: str) -> float:
-    """WCAG 2's contrast ratio of two #rrggbb colours, from 1 to 21."""
+    """Return WCAG 2's contrast ratio of two #rrggbb colours, from 1 to 21."""
     darker, lighter = sorted((_measure_luminance(one), _measure_luminance(other)))
     return (lighter + 0.05) / (darker + 0.05)
 
@@ -21,7 +21,7 @@ def _measure_luminance(color: str) -> float:
 
 
 def _linearize(part: float) -> float:
-    """An sRGB component without its gamma (WCAG 2, relative luminance)."""
+    """Return an sRGB component without gamma (WCAG 2, relative luminance)."""
     if part <= 0.04045:
         return part / 12.92
     linear: float = ((part + 0.055) / 1.055) ** 2.4
@@ -29,5 +29,5 @@ def _linearize(part: float) -> float:
 
 
 def split_color(color: str) -> tuple[int, int, int]:
-    """Red, green and blue, each from 0 to 255."""
+    """Return red, green and blue, each from 0 to 255."""
     return int(color[1:3], 16), int(color[3:5], 16), int(color[5:7], 16)

@@ -1,5 +1,5 @@
-"""What differs between two JSON values, in words a person reads before saying yes; and the revision
-of a value, by which a form notices that somebody else has changed it. Pure."""
+"""Describe the differences of two JSON values for a user's confirmation, and compute the revision
+of a value, by which a form detects an edit conflict. Pure."""
 
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
@@ -7,17 +7,17 @@ from typing import Any
 
 import msgspec
 
-# Longer values (texts of messages, mostly) are not quoted.
+# Longer values, mostly the texts of messages, are not quoted.
 _LONGEST_QUOTED = 60
 
 
 def compute_revision(value: object) -> str:
-    """Different for each content, and the same for the same content; None: it does not exist."""
+    """Return a hash of the value's content. The value None means that it does not exist."""
     return sha256(msgspec.json.encode(value, order="sorted")).hexdigest()[:32]
 
 
 def compare_values(name: str, old: Any, new: Any) -> Iterator[str]:
-    """One line for each place where they differ; null and absent are the same."""
+    """Yield one line for each difference. null and a missing key are equal."""
     if old == new:
         return
     if isinstance(old, Mapping) and isinstance(new, Mapping):
@@ -32,7 +32,7 @@ def compare_values(name: str, old: Any, new: Any) -> Iterator[str]:
 
 
 def _quote(*values: Any) -> str:
-    """The values as they are written in a file, when they are short."""
+    """Return the values as they are written in a file, if they are short."""
     if any(isinstance(value, Mapping) for value in values):
         return ""
     texts = [msgspec.json.encode(value).decode() for value in values]

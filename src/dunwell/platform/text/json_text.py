@@ -1,5 +1,8 @@
-"""Read the text of a JSON body, and report what its values do not show, such as repeated keys.
-Pure.
+"""Read the text of a JSON body, and check what the parsed value does not show: its encoding, its
+amount of parts, and repeated keys, of which a parser keeps only the last.
+
+Counting bytes takes a millisecond for ten million bytes. Parsing an absurdly large body took
+minutes. Pure.
 """
 
 import json
@@ -14,25 +17,26 @@ from msgspec import UNSET, inspect
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
 from dunwell.platform.text.shape import inspect_type, render_pointer, strip_metadata
 
-# Smaller texts cannot hold more than is parsed and described in a few milliseconds.
+# A text of this size is always parsed and described within a few milliseconds.
 _SMALL = 16 * 1024
-# Whatever white space may stand between a key and its colon.
+# White space between a key and its colon.
 _SPACED = (b" :", b"\n:", b"\t:", b"\r:")
 _ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\xef\xbb\xbf": "UTF-8 with a mark"}
 
 
-# No integer of ours has as many digits; a number with a larger exponent is not written out.
+# No permitted integer has as many digits. A number with a larger exponent is not converted to an
+# integer.
 _MOST_DIGITS = 25
 
 
 class _Doubled(dict[str, Any]):
-    """An object of a text that has these keys more than once."""
+    """An object whose text has some keys more than once."""
 
     names: tuple[str, ...] = ()
 
 
 def check_encoding(text: bytes) -> None:
-    """Raises InvalidRequest for a text that begins as UTF-16, UTF-32 or with a byte order mark."""
+    """Raises InvalidRequest if the text is UTF-16, UTF-32 or begins with a byte order mark."""
     found = next((name for mark, name in _ENCODINGS.items() if text.startswith(mark)), None)
     if found is None and b"\x00" in text[:4]:
         found = "UTF-16 or UTF-32"
@@ -41,8 +45,8 @@ def check_encoding(text: bytes) -> None:
 
 
 def check_amount(text: bytes, *, containers: int, separators: int) -> None:
-    """Raises ValidationError when there are more objects and lists, or more commas, than any body
-    of the kind can need; what stands within texts counts too."""
+    """Raises ValidationError if there are more objects and lists, or more commas, than any valid
+    body needs. Characters within strings count, too."""
     if len(text) <= _SMALL:
         return
     if text.count(b"{") + text.count(b"[") > containers or text.count(b",") > separators:
@@ -54,26 +58,28 @@ def check_amount(text: bytes, *, containers: int, separators: int) -> None:
 
 
 def count_keys(text: bytes) -> int | None:
-    """How many keys its objects have, if that shows without parsing; texts may add to it."""
+    """Return the number of keys of all objects, or None if it cannot be determined without parsing.
+    Strings may increase the number."""
     keys = text.count(b'":')
-    # Where each colon follows a quote there is no white space to look for, which takes longer.
+    # If each colon follows a quote, there is no need for the slower search for white space.
     if text.count(b":") != keys and any(each in text for each in _SPACED):
         return None
     return keys
 
 
 def parse_text(text: bytes | msgspec.Raw) -> Any:
-    """The value of a JSON text. As JSON Schema has it, 297.0 and 2.97e2 are integers: a number is
-    what it is worth, not how it is spelled. Raises msgspec.DecodeError and UnicodeDecodeError (it
-    is not JSON), and RecursionError."""
+    """Return the value of a JSON text. As in JSON Schema, 297.0 and 2.97e2 are integers: the value
+    of a number matters, not its notation. Raises msgspec.DecodeError and UnicodeDecodeError if it
+    is not JSON, and RecursionError."""
     return _decoder.decode(text)
 
 
 def _read_number(text: str) -> int | float:
-    """A number with a point or an exponent; an integer of any size of ours is read exactly."""
+    """Return a number with a point or an exponent. An integer of any permitted size is read
+    exactly."""
     try:
         number = Decimal(text)
-    except InvalidOperation:  # An exponent that is beyond all use.
+    except InvalidOperation:  # The exponent is too large for a Decimal.
         return float(text)
     if number.adjusted() < _MOST_DIGITS and number == number.to_integral_value():
         return int(number)
@@ -84,12 +90,13 @@ _decoder = msgspec.json.Decoder(float_hook=_read_number)
 
 
 def has_all_keys(value: object, text: bytes) -> bool:
-    """Whether the parsed value has as many keys as its text: then none stood twice."""
+    """Return whether the parsed value has as many keys as its text. If so, no key is repeated."""
     return count_keys(text) == _count(value)
 
 
 def _count(value: object) -> int:
-    """Without recursion: a text may be nested as deeply as its parser allows."""
+    """Count the keys of all objects, without recursion, because a text may be nested as deeply as
+    its parser permits."""
     count, waiting = 0, [value]
     while waiting:
         each = waiting.pop()
@@ -102,8 +109,8 @@ def _count(value: object) -> int:
 
 
 def find_repeated(text: bytes | msgspec.Raw) -> Iterator[Fault]:
-    """A fault for each key that stands more than once in its object. `text` is JSON. There may be
-    very many: take no more than are told. Raises RecursionError."""
+    """Yield a fault for each key that is repeated in its object. `text` is JSON. There may be very
+    many faults, so consume only as many as are shown. Raises RecursionError."""
     waiting: list[tuple[object, tuple[str | int, ...]]] = [
         (json.loads(bytes(text), object_pairs_hook=_take_pairs), ())
     ]
@@ -133,10 +140,13 @@ Part = TypeVar("Part")
 
 
 def read_readable(value: object, shape: type[Part]) -> Part | None:
-    """The value as the struct `shape`, as far as it can be read: each field that is missing or has
-    a fault is UNSET, objects and lists of objects are read field by field. None: it is no object.
+    """Return the value as the struct `shape`, with every field that is missing or faulty set to
+    UNSET. Objects and lists of objects are read field by field. Return None if the value is not an
+    object.
 
-    UNSET is false, so a rule that asks `if field and ...` is silent about what was not read.
+    Rules that a type cannot express, such as an existing currency, are then checked on the fields
+    that could be read, and their faults are reported together with those of `platform.text.shape`.
+    UNSET is false, so a rule of the form `if field and ...` skips what could not be read.
     """
     if not isinstance(value, dict):
         return None

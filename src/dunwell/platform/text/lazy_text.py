@@ -7,11 +7,11 @@ from typing import Any, Self
 class LazyText(str):
     """A text in English that a page can show in the reader's language.
 
-    The string itself has the facts in their places; the API and the command line show it as it is.
+    The string itself has its placeholders filled; the API and the command line show it as it is.
     """
 
     __slots__ = ("facts", "text")
-    # The text with placeholders such as `%(name)s`: its key in the catalogues.
+    # The text with placeholders such as `%(name)s`, which is its key in the catalogues.
     text: str
     facts: dict[str, Any]
 
@@ -22,8 +22,8 @@ class LazyText(str):
 
 
 class InstantText(str):
-    """A fact that is an instant, as the API and the command line show it. A page shows
-    `instant`."""
+    """An instant in a text. The API and the command line show the string, a page shows `instant` in
+    the reader's format."""
 
     __slots__ = ("instant",)
     instant: datetime
@@ -35,8 +35,8 @@ class InstantText(str):
 
 
 class CountText(str):
-    """A fact that is a large number, as the API and the command line show it. A page shows
-    `number`."""
+    """A large number in a text. The API and the command line show the string, a page shows `number`
+    in the reader's format."""
 
     __slots__ = ("number",)
     number: int

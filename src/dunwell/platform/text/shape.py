@@ -1,6 +1,5 @@
-"""Every fault of a JSON value against a msgspec type, with JSON pointers and words that help.
-Pure.
-"""
+"""Find all faults of a JSON value compared with a msgspec type, each with a JSON pointer and a
+helpful message. Pure."""
 
 import difflib
 import re
@@ -25,7 +24,7 @@ _TYPES_IN_WORDS = {
     "array": "an array",
     "null": "null",
 }
-# The JSON type that each kind of declared type is written as.
+# The JSON type in which each declared type is written.
 JSON_TYPES: Mapping[type[inspect.Type], str] = {
     inspect.StrType: "string",
     inspect.DateType: "string",
@@ -38,7 +37,7 @@ JSON_TYPES: Mapping[type[inspect.Type], str] = {
     inspect.ListType: "array",
     inspect.VarTupleType: "array",
 }
-# By the limit that is not kept: the code and the words.
+# The fault code and the message for each limit.
 LIMITS: Mapping[str, tuple[str, str]] = {
     "least characters": ("TOO_SHORT", "Use at least {} characters."),
     "most characters": ("TOO_LONG", "Use at most {} characters."),
@@ -52,14 +51,15 @@ LIMITS: Mapping[str, tuple[str, str]] = {
 
 
 def describe_wrong_type(value: object, wanted: Sequence[str]) -> str:
-    """`wanted`: names of JSON types."""
+    """Say which JSON types were expected and which one was given."""
     known = [_TYPES_IN_WORDS[each] for each in dict.fromkeys(wanted) if each != "null"]
     given = name_type(value)
     return f"Expected {' or '.join(known)}, not {_TYPES_IN_WORDS.get(given, f'a {given}')}."
 
 
 def name_type(value: object) -> str:
-    """The JSON type of a parsed value; of what a YAML document can hold besides, Python's name."""
+    """Return the JSON type of a parsed value, or Python's name for other values in a YAML
+    document."""
     if value is None:
         return "null"
     return _NAMES.get(type(value)) or type(value).__name__
@@ -71,7 +71,7 @@ _NAMES = {
 
 
 def show(value: object) -> str:
-    """A given value, cut short. What it holds is not written out."""
+    """Return a short form of a value. Its content is not written out."""
     if isinstance(value, str):
         return f'"{shorten(value)}"'
     if isinstance(value, dict | list):
@@ -86,29 +86,32 @@ def shorten(text: str, limit: int = 60) -> str:
 Part = TypeVar("Part")
 _Path = tuple[str | int, ...]
 
-# What is told of one value; whoever made more mistakes corrects these first.
+# The largest number of faults reported for one value. After these are corrected, others may follow.
 MOST_FAULTS = 100
-# Of one object: none of ours has half as many fields, and more are not looked at one by one.
+# The largest number of fields of an object whose fields are examined. No valid object has half as
+# many.
 _MOST_KEYS = 200
-# A text that is too long is searched for other faults up to this length: searching megabytes would
-# hold up other requests.
+# A text that is too long is searched for other faults only up to this length, because searching
+# megabytes would delay other requests.
 _LONGEST_SEARCHED = 4_096
 
-# How long a name is compared with ours.
+# A longer name is not compared with known names.
 _LONGEST_COMPARED = 100
-# How much of a name a pointer holds: names of ours are not longer, and a pointer with a name of a
-# megabyte would be written once for each fault below it.
+# How much of a name a pointer contains. No valid name is longer, and a pointer with a name of a
+# megabyte would be repeated in every fault below it.
 _LONGEST_POINTED = 255
 
 MORE_FAULTS = Fault("", "There may be more faults; mend those that are told first.", "MORE_FAULTS")
 
 
 def find_faults(value: object, shape: Any) -> list[Fault]:
-    """All faults of `value` (parsed JSON) against the msgspec type `shape`; none: it converts.
+    """Return all faults of `value` (parsed JSON) compared with the msgspec type `shape`. Without
+    faults, the value can be converted.
 
-    Paths are JSON pointers, "" the root. A missing field is pointed at as if it were there. Of a
-    tagged union the branch that the tag names is reported. A pattern's message is the `description`
-    of its `msgspec.Meta`, when it has one. `limit_faults` says how many are told.
+    Paths are JSON pointers, "" for the root. The pointer of a missing field is the one that it
+    would have. In a tagged union, only the type that the tag names is compared. The message of a
+    pattern is the `description` of its `msgspec.Meta`, if there is one. `limit_faults` limits the
+    number of faults.
     """
     return limit_faults(_walk(value, inspect_type(shape), ()))
 
@@ -127,8 +130,8 @@ def name_renamed_keys(faults: Iterable[Fault], renamed: Mapping[str, str]) -> It
 
 
 def limit_faults(faults: Iterable[Fault]) -> list[Fault]:
-    """Each fault once, and at most MOST_FAULTS: that there may be more is then the last one's
-    message. No more of them are looked for than are told."""
+    """Return each fault once, and at most MOST_FAULTS. If there may be more, the last fault says
+    so. No more faults are searched for than are returned."""
     told = list(islice(_once(faults), MOST_FAULTS + 1))
     if len(told) > MOST_FAULTS:
         told[MOST_FAULTS - 1 :] = [MORE_FAULTS]
@@ -144,7 +147,8 @@ def _once(faults: Iterable[Fault]) -> Iterator[Fault]:
 
 
 def read_if_fits(value: object, shape: type[Part]) -> Part | None:
-    """The value as `shape`, or None when it is of another, which `find_faults` reports."""
+    """Return the value converted to `shape`, or None if it does not fit; `find_faults` then reports
+    why."""
     try:
         return msgspec.convert(value, shape)
     except msgspec.ValidationError:
@@ -152,8 +156,8 @@ def read_if_fits(value: object, shape: type[Part]) -> Part | None:
 
 
 def render_pointer(parts: Collection[str | int]) -> str:
-    """The JSON pointer (RFC 6901) of these keys and indexes. Of a key that is longer than any of
-    ours it holds the beginning."""
+    """Return the JSON pointer (RFC 6901) of these keys and indexes. A key that is longer than any
+    valid one is cut."""
     return "".join("/" + _render_part(part) for part in parts)
 
 
@@ -162,10 +166,11 @@ def _render_part(part: str | int) -> str:
 
 
 def render_nearest(name: str, known: Collection[str]) -> str:
-    """What to say after an unknown name: the nearest known one, or all there are."""
-    is_short = len(name) <= _LONGEST_COMPARED  # a long one is like none of ours, and takes long
+    """Return a hint for an unknown name: the most similar known name, or all known names."""
+    # A long name resembles no known one, and comparing it takes long.
+    is_short = len(name) <= _LONGEST_COMPARED
     near = difflib.get_close_matches(name, known, n=1, cutoff=0.6) if is_short else []
-    # Typed in another case, a short name is further off than it looks.
+    # A short name in another case has a low similarity.
     near = near or [each for each in known if is_short and each.lower() == name.lower()]
     if near:
         return f'Did you mean "{near[0]}"?'
@@ -174,7 +179,7 @@ def render_nearest(name: str, known: Collection[str]) -> str:
 
 @cache
 def inspect_type(shape: Any) -> inspect.Type:
-    """What msgspec itself knows of the type."""
+    """Return msgspec's description of the type."""
     return inspect.type_info(shape)
 
 
@@ -183,7 +188,7 @@ def strip_metadata(kind: inspect.Type) -> inspect.Type:
 
 
 def _walk(value: object, kind: inspect.Type, path: _Path, words: str = "") -> Iterator[Fault]:
-    """`words`: what the type's own description says is expected."""
+    """Yield the faults of one value. `words` is the description of what the type expects."""
     if isinstance(kind, inspect.Metadata):
         schema = kind.extra_json_schema or {}
         yield from _walk(value, kind.type, path, schema.get("description", ""))
@@ -204,7 +209,7 @@ def _walk_union(value: object, kind: inspect.UnionType, path: _Path) -> Iterator
     branches = [each for each in kind.types if _name_branch(each) == given]
     if not branches and given == "integer":
         branches = [each for each in kind.types if _name_branch(each) == "number"]
-    # A value of no type at all that is taken is told what it could have been chosen from.
+    # If no type fits the value, the message lists the permitted values.
     choices = (inspect.LiteralType, inspect.EnumType)
     branches = branches or [
         each for each in kind.types if isinstance(strip_metadata(each), choices)
@@ -226,7 +231,7 @@ def _name_branch(kind: inspect.Type) -> str:
 
 
 def _walk_tagged(value: Any, structs: list[Any], path: _Path) -> Iterator[Fault]:
-    """msgspec tells objects of a union apart by their tag alone."""
+    """Compare an object with a union. msgspec distinguishes the types of a union only by their tag."""
     by_tag = {each.tag: each for each in structs}
     tag_field = structs[0].tag_field
     place = render_pointer([*path, tag_field])
@@ -299,7 +304,7 @@ def _check_length(value: Collection[Any], kind: Any, path: _Path, of: str) -> It
 
 
 def _tell_limit(path: _Path, limit: str, number: float) -> Fault:
-    """`limit`: which one is not kept, and `number` its size."""
+    """Return the fault for the limit named `limit`, whose value is `number`."""
     code, words = LIMITS[limit]
     return Fault(render_pointer(path), words.format(number), code)
 
@@ -350,7 +355,7 @@ def _check_choice(value: object, choices: list[Any], path: _Path) -> Iterator[Fa
     yield Fault(render_pointer(path), f"{show(value)} is not allowed. {nearest}", "NOT_ALLOWED")
 
 
-# By the kind of the type; the value is of its JSON type.
+# By the class of the type. The value already has the right JSON type.
 _CHECKS: dict[type, Callable[[Any, Any, _Path, str], Iterator[Fault]]] = {
     inspect.StructType: _walk_struct,
     inspect.DictType: _walk_dict,

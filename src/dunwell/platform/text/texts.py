@@ -1,6 +1,5 @@
-"""What a text may be: characters that none of ours may hold, found anywhere in a JSON value, the
-form of an e-mail address, and how many of a thing are told. Pure.
-"""
+"""Checks of texts: forbidden characters anywhere in a JSON value, single lines, e-mail addresses;
+and counts with their noun. Pure."""
 
 from collections.abc import Iterator
 from email.errors import HeaderParseError, MessageDefect
@@ -14,7 +13,8 @@ _LONGEST_LINE = 255
 
 
 def find_unprintable(value: object, path: tuple[str | int, ...] = ()) -> Iterator[Fault]:
-    """A fault for each string or name with a control character, a NUL or half a surrogate pair."""
+    """Yield a fault for each string or key with a control character, a NUL or half a surrogate
+    pair."""
     if isinstance(value, str):
         if not is_printable(value):
             message = "Remove the control characters (line breaks and tabs may stay)."
@@ -31,24 +31,26 @@ def find_unprintable(value: object, path: tuple[str | int, ...] = ()) -> Iterato
 
 
 def check_printable(text: str | None, name: str) -> None:
-    """`name`: the field that the text is of. Raises ValidationError."""
+    """Raises ValidationError if the text of the field `name` has forbidden characters."""
     if faults := list(find_unprintable(text, (name,))):
         raise ValidationError(faults)
 
 
 def is_printable(text: str) -> bool:
-    """No control character but line breaks and tabs, and nothing UTF-8 cannot hold."""
+    """Return whether the text has only characters that can be printed, line breaks and tabs, and
+    can be encoded in UTF-8."""
     return text.isprintable() or UNPRINTABLE.search(text) is None
 
 
 def is_line(text: str) -> bool:
-    """Of at most 255 characters, without line breaks, tabs and other control characters."""
+    """Return whether the text is one line of at most 255 characters, without control characters."""
     is_one = not any(letter in text for letter in LINE_BREAKS)
     return len(text) <= _LONGEST_LINE and is_one and is_printable(text)
 
 
 def is_email_address(text: str) -> bool:
-    """One plain address by RFC 5322's syntax, with a domain; no display name, no line break."""
+    """Return whether the text is a plain address by RFC 5322, with a domain and without a display
+    name."""
     if not text.isprintable() or text != text.strip() or len(text) > 254:
         return False
     try:
@@ -59,6 +61,6 @@ def is_email_address(text: str) -> bool:
 
 
 def render_count(count: int, thing: str) -> str:
-    """1 fee, 2,345 fees, 2 deliveries."""
+    """Return the number with the noun, such as "1 fee", "2,345 fees" or "2 deliveries"."""
     things = f"{thing[:-1]}ies" if thing.endswith("y") else f"{thing}s"
     return f"{count:,} {thing if count == 1 else things}"

@@ -1,4 +1,9 @@
-"""Conventions that all wire types share: camelCase names, permitted characters, formats."""
+"""Conventions that all wire types share: camelCase names, permitted characters, formats.
+
+Texts must not contain control characters, which are those of Unicode's category Cc: U+0000 to
+U+001F and U+007F to U+009F. They cannot be shown, and a printer, a mail program or a terminal may
+interpret them. A text of several lines may contain line breaks and tabs. Pure.
+"""
 
 import re
 from datetime import UTC, datetime
@@ -7,29 +12,31 @@ from typing import Annotated, Any, overload
 import msgspec
 from msgspec import Meta
 
-# "(?!\n)" because "$" alone would let one line break pass at the end.
+# "(?!\n)", because "$" alone would permit a line break at the end.
 LINE = r"^[^\x00-\x1f\x7f-\x9f]*$(?!\n)"
 LINES = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 PLAIN_TEXT = "a text without control characters"
 PLAIN_LINES = "a text without control characters other than line breaks and tabs"
-# What a fault says was expected, by the pattern (`platform.text.shape`).
+# What a fault names as expected, by the pattern (see `platform.text.shape`).
 WORDS = {LINE: PLAIN_TEXT, LINES: PLAIN_LINES}
 LINE_BREAKS = "\n\r\t"
-# What `LINES` refuses, and half a surrogate pair, which UTF-8 cannot hold and no JSON body brings.
+# The characters that `LINES` forbids, and half a surrogate pair, which UTF-8 cannot encode and no
+# JSON body contains.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class Wire(msgspec.Struct, frozen=True, rename="camel"):
-    """A shape we answer. Fields may be added later; clients ignore those they do not know."""
+    """The type of a response. Fields may be added later; clients ignore fields that they do not
+    know."""
 
 
 class WireInput(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """A shape we are sent. An unknown field is refused: a typo must not pass in silence."""
+    """The type of a request. Unknown fields are refused, so that a misspelt name is noticed."""
 
 
 _INSTANT = r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\.[0-9]{3}Z$"
 
-# An instant we answer, and one we are sent.
+# An instant in a response, and one in a request.
 Instant = Annotated[
     str,
     Meta(
@@ -73,12 +80,12 @@ def write_instant(instant: datetime) -> str: ...
 @overload
 def write_instant(instant: datetime | None) -> str | None: ...
 def write_instant(instant: datetime | None) -> str | None:
-    """ISO 8601 with milliseconds and Z."""
+    """Return the instant as ISO 8601 with milliseconds and Z."""
     if instant is None:
         return None
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def read_as_json(shown: Wire) -> Any:
-    """What a client makes of it."""
+    """Return the value as a client parses it."""
     return msgspec.json.decode(msgspec.json.encode(shown))

@@ -1,7 +1,7 @@
-"""YAML as people mean it: the values JSON has, no key twice; read, written, and found in.
+"""YAML documents with the values of JSON and no repeated keys: read them, write them, find lines.
 
-PyYAML reads YAML 1.1, where `18:00` is 1080, `no` is false and a day is a date object; here a plain
-scalar is a string unless it is null, true, false or a number as JSON writes them. Pure.
+PyYAML implements YAML 1.1, in which `18:00` is 1080, `no` is false and a date is a date object.
+Here a plain scalar is a string unless it is null, true, false or a number in JSON's notation. Pure.
 """
 
 import math
@@ -11,24 +11,24 @@ from typing import Any
 
 import yaml
 
-# What JSON has: no dates, sets and bytes, whatever a tag says.
+# The types of JSON. Dates, sets and bytes are refused, whatever a tag says.
 _KINDS = frozenset({"null", "bool", "int", "float", "str", "seq", "map"})
-# Parts and letters that a document may have beside those that are written, by sharing them.
+# How many parts and characters aliases may add to those that are written.
 _MOST_SHARED = 1_000_000
-# Parts that are written: values, keys, lists and maps. A workflow of 25 letters has fewer than
-# 2,000; these take the reader about half a second.
+# The largest number of written values, keys, lists and maps. A workflow with 25 letters has fewer
+# than 2,000. Reading this many takes about half a second.
 MAX_PARTS = 100_000
-# Lists and maps within one another; a workflow has fewer than ten. The parser of libyaml is
-# recursive and would overflow the stack.
+# The largest depth of nested lists and maps. A workflow has fewer than ten levels. libyaml's parser
+# is recursive, and deep nesting would overflow the stack.
 MAX_DEPTH = 100
 
 
 class DocumentFaulty(Exception):  # noqa: N818 - reads as what is wrong
-    """The text is no YAML; the message says where and why."""
+    """The text cannot be read as YAML. The message says where and why."""
 
 
 def parse_yaml(text: str) -> Any:
-    """The value of a document (JSON is YAML too). Raises DocumentFaulty."""
+    """Return the value of a document. JSON is YAML, too. Raises DocumentFaulty."""
     try:
         _check_amount(text)
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader with fewer types
@@ -42,7 +42,8 @@ def parse_yaml(text: str) -> Any:
 
 
 def render_yaml(value: Any) -> str:
-    """A document that `parse_yaml` reads as the same value; texts of several lines as blocks."""
+    """Return a document that `parse_yaml` reads as the same value. Texts with several lines are
+    blocks."""
     text: str = yaml.dump(
         value, Dumper=_Dumper, allow_unicode=True, sort_keys=False, width=10_000, indent=2
     )
@@ -50,15 +51,16 @@ def render_yaml(value: Any) -> str:
 
 
 def find_lines(text: str, places: Sequence[Sequence[str | int]]) -> list[int]:
-    """Of each place the line, from 1, of what its keys and indexes lead to, or of the nearest part
-    around it that is there. `text` is a document that `parse_yaml` reads."""
+    """Return the line number, from 1, of each place, which is a sequence of keys and indexes. If a
+    place does not exist, it is the line of the nearest part around it. `parse_yaml` must accept
+    `text`."""
     root = yaml.compose(text, Loader=_Loader)
     members = _Members()
     return [_find_line(root, parts, members) for parts in places]
 
 
 def _check_amount(text: str) -> None:
-    """Refuse a document of very many parts before anything is made of it."""
+    """Refuse a document with too many parts before its values are built."""
     parts = depth = 0
     for event in yaml.parse(text, Loader=_Loader):
         if isinstance(event, yaml.NodeEvent):
@@ -85,7 +87,8 @@ def _find_line(node: yaml.Node | None, parts: Sequence[str | int], members: "_Me
 
 
 class _Members:
-    """The members of maps by their keys, so that thousands of places in one map are found fast."""
+    """Looks up the members of maps by key, so that thousands of places in one map are found
+    quickly."""
 
     def __init__(self) -> None:
         self._known: dict[int, dict[str, tuple[yaml.Node, yaml.Node]]] = {}
@@ -117,7 +120,8 @@ class _Loader(yaml.CSafeLoader):
         self._most = _MOST_SHARED + 2 * len(text)
 
     def get_single_node(self) -> yaml.Node | None:
-        """Before anything is made of it: a few lines can name one another into billions."""
+        """Refuse a document whose aliases expand too much before its values are built: a few lines
+        can refer to one another billions of times."""
         node: yaml.Node | None = super().get_single_node()
         if node is not None and _measure(node, {}) > self._most:
             problem = "what is shared by & and * makes it far too large; write it out"
@@ -141,8 +145,8 @@ class _Loader(yaml.CSafeLoader):
 
 
 def _measure(node: yaml.Node, known: dict[int, float]) -> float:
-    """Its parts and letters, with what is shared counted each time; endless, where it is in itself.
-    known: of those that were measured, by identity."""
+    """Return the number of parts and characters with every alias expanded, infinity for a node that
+    contains itself. `known` caches the results by identity."""
     if id(node) not in known:
         known[id(node)] = math.inf
         inner = node.value
@@ -174,7 +178,7 @@ for _name, (_pattern, _first) in _SCALARS.items():
 
 
 class _Dumper(yaml.SafeDumper):
-    """Quotes what the loader, or one of YAML 1.1, would not take for a string."""
+    """Quotes every text that the loader, or a YAML 1.1 parser, would not read as a string."""
 
     def ignore_aliases(self, data: Any) -> bool:  # noqa: ARG002 - the overridden signature
         return True
@@ -197,7 +201,7 @@ def _represent_text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
     style = None
     if is_block and not text[0].isspace():
         style = "|"
-    elif text[:1].isdigit():  # a time of day, an amount: other readers take some for numbers
+    elif text[:1].isdigit():  # Other parsers would read some times and amounts as numbers.
         style = '"'
     return dumper.represent_scalar("tag:yaml.org,2002:str", text, style=style)
 

@@ -1,4 +1,4 @@
-"""The state of one connection of a client, from its first byte to its end."""
+"""The state of one client's connection, from its first byte to its end."""
 
 import asyncio
 import math
@@ -24,30 +24,30 @@ _refused = prometheus_client.Counter(
 
 
 class _Stage(Enum):
-    """What a connection is doing:
+    """The stages of a connection:
 
-        WAITING -> HEAD -> EXCHANGE -> WAITING -> ...
-                     |         |
-                     +---------+--> LINGERING -> CLOSING
+       WAITING -> HEAD -> EXCHANGE -> WAITING -> ...
+                    |         |
+                    +---------+--> LINGERING -> CLOSING
 
-    Any stage goes to CLOSING at once when nothing is left to say, or the client has gone.
+    Every stage changes to CLOSING when nothing is left to send or the client has disconnected.
     """
 
-    # Nothing of the next request has come.
+    # No byte of the next request was received.
     WAITING = auto()
-    # A head has begun.
+    # The head is being received.
     HEAD = auto()
-    # The application has the request, whose body may still be coming.
+    # The application has the request. Its body may still be arriving.
     EXCHANGE = auto()
-    # The last response has been written, and what the client still sends is discarded: closing on
-    # unread bytes would reset the connection, and the client would lose the response.
+    # The last response was written, and what the client still sends is discarded. Closing a
+    # connection with unread bytes would reset it, and the client would lose the response.
     LINGERING = auto()
-    # The client still has to read what was written.
+    # The client still has to read the response.
     CLOSING = auto()
 
 
 def _find_longest_stay(stage: _Stage, limits: ServerLimits, is_draining: bool) -> float:  # noqa: FBT001
-    """Return the seconds after which the stage ends, whatever the client does."""
+    """Return after how many seconds the stage ends, whatever the client does."""
     stays = {
         _Stage.WAITING: limits.drain_seconds if is_draining else limits.idle_seconds,
         _Stage.HEAD: limits.head_seconds,
@@ -57,18 +57,19 @@ def _find_longest_stay(stage: _Stage, limits: ServerLimits, is_draining: bool) -
 
 
 class HttpConnection(asyncio.Protocol):
-    """One connection. The application has at most one request of it: what a client sends ahead
-    stays unparsed, and nothing more is read from the network meanwhile. In every stage `_examine`
-    checks each second whether the client does its part."""
+    """One connection. The application processes at most one of its requests at a time: further
+    requests stay unparsed, and nothing more is read from the network meanwhile. In every stage
+    `_examine` checks each second that the client is not too slow."""
 
     def __init__(
         self, config: uvicorn.Config, server_state: ServerState, app_state: dict[str, Any],
         _loop: asyncio.AbstractEventLoop | None = None, *, bounds: ConnectionBounds,
     ) -> None:  # fmt: skip
-        """Everything but `bounds` is what uvicorn passes to a protocol."""
+        """All arguments except `bounds` are those that uvicorn passes to a protocol."""
         self._app: ASGIApp = config.loaded_app
         self._app_state = app_state
-        self._shared: Any = server_state  # Its set of connections names uvicorn's own classes.
+        # The type of its set of connections names uvicorn's own classes.
+        self._shared: Any = server_state
         self._loop = _loop or asyncio.get_running_loop()
         self._bounds = bounds
         self._limits = bounds.limits
@@ -78,13 +79,13 @@ class HttpConnection(asyncio.Protocol):
         self._exchange: Exchange | None = None
         self._is_draining = False
         self._is_stopping = False
-        # The client has ended its side: nothing more comes, and it may still read.
+        # The client has closed its sending side. It may still read.
         self._has_ended = False
         self._received = 0
         self._discarded = 0
         self._body_pace = TransferPace(self._limits.body_bytes, self._limits.body_seconds)
 
-    # What asyncio and uvicorn call.
+    # Methods that asyncio and uvicorn call.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = ClientTransport(cast("asyncio.Transport", transport), self._limits)
@@ -113,11 +114,11 @@ class HttpConnection(asyncio.Protocol):
         self._advance()
 
     def eof_received(self) -> bool:
-        """Keep the connection for the responses to complete requests. A client that has gone looks
-        the same as one that has only ended its side, until something is written to it."""
+        """Keep the connection until complete requests are answered. A client that has disconnected
+        looks like one that only closed its sending side, until something is written to it."""
         self._has_ended = True
         if self._exchange is None or not self._exchange.is_body_complete:
-            return False  # asyncio closes the connection.
+            return False  # asyncio then closes the connection.
         self._exchange.note_input_ended()
         return True
 
@@ -133,17 +134,18 @@ class HttpConnection(asyncio.Protocol):
             self._close()
 
     def drain(self) -> None:
-        """Answer the request that may be on its way, with the word that it is the last one."""
+        """Answer one more request that may be on its way, and tell the client that it is the last
+        one."""
         self._is_draining = True
 
     @property
     def awaits_request(self) -> bool:
         return self._stage in (_Stage.WAITING, _Stage.HEAD)
 
-    # Requests.
+    # Requests
 
     def _advance(self) -> None:
-        """Use what was read from the network, as far as it is its turn."""
+        """Process the received bytes as far as possible."""
         try:
             if self._exchange is None:
                 self._begin_exchange()
@@ -182,7 +184,7 @@ class HttpConnection(asyncio.Protocol):
         elif self._stage in (_Stage.WAITING, _Stage.HEAD, _Stage.EXCHANGE):
             self._close()
 
-    # Responses: what an exchange asks for, see `ExchangeConnection`.
+    # Responses: the methods of `ExchangeConnection`
 
     def choose_reading(self) -> None:
         exchange = self._exchange
@@ -197,8 +199,8 @@ class HttpConnection(asyncio.Protocol):
             return False
         if exchange.is_body_complete:
             return True
-        # A little that is still under way is discarded when it comes. But a client that waits for
-        # 100 Continue may send its body or leave it out, so what comes next cannot be known.
+        # A small rest of the body is discarded when it arrives. But a client that waits for 100
+        # Continue may send its body or not, so the next bytes cannot be interpreted.
         left = self._reader.body_bytes_left
         is_little = left is not None and left <= self._limits.unread_bytes
         return is_little and not exchange.awaits_continue
@@ -216,16 +218,16 @@ class HttpConnection(asyncio.Protocol):
         if exchange is self._exchange:
             self._refuse(Unavailable("The request was not answered. Send it again."))
 
-    # What ends a connection.
+    # The end of a connection
 
     def _examine(self) -> None:
-        """End the connection if its client takes longer than it may."""
+        """End the connection if its client exceeds a time limit."""
         now = self._loop.time()
         self._examination = self._loop.call_later(self._limits.examine_seconds, self._examine)
         received = self._received if _awaits_body(self._exchange, self._transport) else None
         if self._transport.is_client_too_slow(now):
             _refused.labels("ResponseNotRead").inc()
-            self._transport.abort()  # Closing would wait until the client has read the rest.
+            self._transport.abort()  # A normal close would wait until the client has read the rest.
         elif self._body_pace.is_too_slow(now, received):
             least = f"{self._limits.body_bytes} bytes in {self._limits.body_seconds:g} s"
             self._refuse(TooSlow(f"The body came too slowly: less than {least}. Send it again."))
@@ -236,7 +238,7 @@ class HttpConnection(asyncio.Protocol):
                 self._close()
 
     def _refuse(self, refusal: Refusal) -> None:
-        """Answer in place of the application, unless it has begun to."""
+        """Send the refusal, unless the application has already begun its response."""
         _refused.labels(refusal.type).inc()
         if self._exchange is not None and self._exchange.is_started:
             self._close()
@@ -263,7 +265,7 @@ class HttpConnection(asyncio.Protocol):
             self._exchange = None
 
     def _enter(self, stage: _Stage) -> None:
-        self._bounds.stop_listening(self._transport)  # `_linger` begins it again.
+        self._bounds.stop_listening(self._transport)  # `_linger` starts it again.
         self._stage, self._since = stage, self._loop.time()
 
 
@@ -274,7 +276,7 @@ def _render_last(status: int, headers: RawHeaders, body: bytes) -> bytes:
 
 
 def _awaits_body(exchange: Exchange | None, transport: ClientTransport) -> bool:
-    """Return whether the client has to go on sending the body of its request."""
+    """Return whether the client has to continue sending the body of its request."""
     return exchange is not None and not (
         exchange.is_body_complete or exchange.awaits_continue or transport.is_paused
     )

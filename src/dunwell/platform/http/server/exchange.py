@@ -1,4 +1,4 @@
-"""One request and its response, as an ASGI application receives the one and sends the other."""
+"""One request and its response, as an ASGI application receives and sends them."""
 
 import asyncio
 import re
@@ -21,7 +21,7 @@ _CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
 _STATUS_LINES = {
     each.value: f"HTTP/1.1 {each.value} {each.phrase}\r\n".encode() for each in HTTPStatus
 }
-# The ASGI extension that tells an application of this.
+# The ASGI extension that tells an application when the client has closed its sending side.
 INPUT_ENDED = "dunwell.input_ended"
 _log = structlog.get_logger("dunwell.http")
 
@@ -29,70 +29,71 @@ RawHeaders = Sequence[tuple[bytes, bytes]]
 
 
 class ExchangeConnection(Protocol):
-    """What an exchange asks of the connection that it happens on."""
+    """What an exchange needs from its connection."""
 
     def choose_reading(self) -> None:
-        """Read on from the network, or stop, after the application received what had come."""
+        """Stop or resume reading from the network after the application has received data."""
 
     def can_outlive(self, exchange: "Exchange") -> bool:
-        """Return whether a further request can follow this one."""
+        """Return whether another request can follow on this connection."""
 
     def finish(self, exchange: "Exchange") -> None:
-        """The response is complete."""
+        """Called when the response is complete."""
 
     def fail(self, exchange: "Exchange") -> None:
-        """The application ended without a complete response."""
+        """Called when the application ended without a complete response."""
 
 
 class _Framing(Enum):
-    """How a client knows where the body of a response ends."""
+    """How a client recognises the end of a response's body."""
 
     NONE = auto()
     COUNTED = auto()
     CHUNKED = auto()
-    # With the connection.
+    # by the end of the connection
     CLOSED = auto()
 
 
 class Exchange:
-    """What has come of one request, and what has been sent of its response."""
+    """What was received of one request and what was sent of its response."""
 
     def __init__(
         self, connection: ExchangeConnection, transport: ClientTransport, head: RequestHead, *,
         state: dict[str, Any], default_headers: RawHeaders,
     ) -> None:  # fmt: skip
-        """state: what ASGI calls so. default_headers: those of every response."""
+        """`state` is that of ASGI. `default_headers` are part of every response."""
         self._connection = connection
         self._transport = transport
-        # Set when the client has ended its side. It may only have closed its output and wait for
-        # the response, so this is no http.disconnect; but what is costly need not be done for it.
+        # Set when the client has closed its sending side. It may still wait for the response, so
+        # this is not http.disconnect, but expensive work may be skipped.
         self._input_ended = asyncio.Event()
         self._scope = _build_scope(head, transport, state)
         self._scope["extensions"] = {INPUT_ENDED: {"event": self._input_ended}}
         self._default_headers = default_headers
         self._is_disconnected = False
         self._changed = asyncio.Event()
-        # The request.
+        # The request
         self._body = bytearray()
         self.is_body_complete = False
-        # Whether the client sends the body only once it is asked to.
+        # True while the client waits to be asked for the body.
         self.awaits_continue = head.expects_continue
-        # The response.
+        # The response
         self.keeps_alive = head.keeps_alive
         self.is_started = False
         self.is_complete = False
         self._framing = _Framing.NONE
-        # How much is still to be sent of a counted body.
+        # The number of bytes of a counted body that are still to be sent.
         self._left = 0
 
     @property
     def unread_bytes(self) -> int:
-        """Count what has come of the body and the application has not received."""
+        """The number of received bytes of the body that the application has not read."""
         return len(self._body)
 
     async def run(self, app: ASGIApp) -> None:
-        """Call the application. What it raises has been handled further in, unless a response had
-        begun: then the connection ends, so that the client sees that it is incomplete."""
+        """Call the application. Its errors are handled by the application itself, unless a response
+        had begun. In that case the connection is closed, so that the client sees that the response
+        is incomplete."""
         try:
             await app(self._scope, self._receive, self._send)
         except Exception as error:  # noqa: BLE001 - the server must survive every application
@@ -102,7 +103,7 @@ class Exchange:
                 self._connection.fail(self)
 
     def take_body(self, data: bytes, *, is_last: bool) -> None:
-        """Keep what has come of the body until the application receives it."""
+        """Keep the received part of the body until the application reads it."""
         if not self.is_complete:  # After the response, the rest of the body is discarded.
             self._body += data
         self.is_body_complete = is_last
@@ -113,7 +114,7 @@ class Exchange:
         self._input_ended.set()
 
     def disconnect(self) -> None:
-        """Tell the application that nobody waits for its response."""
+        """Tell the application that the client no longer waits for its response."""
         self._is_disconnected = True
         self._changed.set()
 
@@ -187,7 +188,7 @@ class Exchange:
 
 
 def _build_scope(head: RequestHead, transport: ClientTransport, state: dict[str, Any]) -> Scope:
-    """Build what ASGI tells an application about a request."""
+    """Build the ASGI scope of a request."""
     path = head.path.decode("ascii")
     return {
         "type": "http",
@@ -207,6 +208,6 @@ def _build_scope(head: RequestHead, transport: ClientTransport, state: dict[str,
 
 
 def render_head(status: int, headers: RawHeaders) -> bytes:
-    """Render the first line and the headers of a response, with the blank line that ends them."""
+    """Render the status line and the headers of a response, with the blank line that ends them."""
     lines = [b"%b: %b\r\n" % each for each in headers]
     return b"".join((_STATUS_LINES[status], *lines, b"\r\n"))

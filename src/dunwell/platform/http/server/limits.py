@@ -1,4 +1,4 @@
-"""What one web process accepts from its clients: numbers, sizes, durations and paces."""
+"""The limits of a web process for its clients: numbers, sizes, durations and transfer rates."""
 
 from collections import Counter
 from collections.abc import Callable
@@ -8,47 +8,50 @@ from typing import Protocol
 from dunwell.platform.errors import RateLimited, Refusal, Unavailable
 from dunwell.platform.http.addresses import find_network
 
-# A response: its status, its headers and its body.
+# A response: its status, headers and body.
 Words = tuple[int, list[tuple[bytes, bytes]], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
-    """How much one process accepts at once, and how slow a client may be.
+    """How much one process accepts at a time, and how slow a client may be.
 
-    A pace is a number of bytes in a number of seconds. It is measured only while the client is the
-    one that is waited for; a client below it loses the connection.
+    A minimum rate is a number of bytes within a number of seconds. It is measured only while the
+    server waits for the client. A client below the rate is disconnected.
     """
 
     # The first line and all headers of a request.
     head_bytes: int = 64 * 1024
     # From the first byte of a head to its end.
     head_seconds: float = 10.0
-    # From the connection, or from the last response, to the first byte of a request.
+    # From the connection or the last response to the first byte of a request.
     idle_seconds: float = 10.0
-    # The same once the server has to stop. Longer than the proxy of examples/production keeps a
-    # connection unused (5 s), so that this proxy closes it, and never sends a request too late.
+    # The same while the server is shutting down. It is longer than the proxy of examples/production
+    # keeps an unused connection (5 s), so that the proxy closes it first and never sends a request
+    # too late.
     drain_seconds: float = 6.0
-    # The pace of a body. 400 bytes a second are slower than any network in use.
+    # The minimum rate of a body. 400 bytes a second is slower than any network in use.
     body_bytes: int = 8 * 1024
     body_seconds: float = 20.0
     # All trailers and chunk extensions of a request. Both are ignored, so little is enough.
     trailer_bytes: int = 8 * 1024
-    # How much of a body is kept until the application reads it; then the client has to wait.
+    # How much of a body is buffered until the application reads it. After that the client has to
+    # wait.
     unread_bytes: int = 64 * 1024
-    # The pace at which a client reads a response.
+    # The minimum rate at which a client reads a response.
     response_bytes: int = 8 * 1024
     response_seconds: float = 20.0
     connections: int = 2_000
     connections_per_visitor: int = 200
-    # How long, and how much, a client is still listened to after the last response, so that it can
-    # read that response. The largest form that a client may be sending has 60 MiB.
+    # How long, and up to how many bytes, the server keeps reading from a client after the last
+    # response, so that the client can read that response. The largest form has 60 MiB.
     linger_seconds: float = 2.0
     linger_bytes: int = 64 * 1024 * 1024
-    # How many clients are listened to so at a time. Many that send on as fast as they can would
-    # keep the process busy; the others wait for a place until their time is over.
+    # From how many such clients the server reads at a time. Many of them, sending at full speed,
+    # would keep the process busy. The others wait for their turn until their time is over.
     lingering: int = 4
-    # How often a connection is examined: what is too slow is noticed at most this much later.
+    # How often a connection is examined, which is also the greatest delay before a slow client is
+    # noticed.
     examine_seconds: float = 1.0
 
 
@@ -56,12 +59,12 @@ class PausableTransport(Protocol):
     """The network side of one connection."""
 
     def set_paused(self, is_paused: bool) -> None:  # noqa: FBT001 - a setter
-        """Leave what the client sends to its own buffers, or read it."""
+        """Stop or resume reading what the client sends."""
 
 
 class ConnectionBounds:
-    """What the connections of one process share: their limits, their number, and how a refusal is
-    put into words."""
+    """What all connections of one process share: the limits, the number of connections, and the
+    rendering of refusals."""
 
     def __init__(
         self,
@@ -69,19 +72,20 @@ class ConnectionBounds:
         is_proxy: Callable[[str], bool],
         limits: ServerLimits = ServerLimits(),
     ) -> None:
-        """answer: renders a refusal. is_proxy: returns whether an address is that of a proxy, which
-        many visitors share and which limits their connections itself."""
+        """`answer` renders a refusal. `is_proxy` returns whether an address belongs to a proxy,
+        which many visitors share and which limits their connections itself."""
         self.limits = limits
         self.answer = answer
         self._is_proxy = is_proxy
         self._visitors: Counter[bytes] = Counter()
         self._listened: set[PausableTransport] = set()
-        # In the order in which they came.
+        # In the order of arrival.
         self._unheard: dict[PausableTransport, None] = {}
         self._total = 0
 
     def admit(self, host: str) -> Refusal | None:
-        """Count a connection from this address; return why it is one too many, or None."""
+        """Count a connection from this address. Return the refusal if it is one too many, otherwise
+        None."""
         visitor = find_network(host)
         self._visitors[visitor] += 1
         self._total += 1
@@ -105,13 +109,14 @@ class ConnectionBounds:
             del self._visitors[visitor]
 
     def listen(self, transport: PausableTransport) -> None:
-        """Read on from a client that is only listened to, as soon as there is a place for it."""
+        """Keep reading from a client whose last response was sent, as soon as it is this client's
+        turn."""
         self._unheard[transport] = None
         transport.set_paused(True)
         self._fill_places()
 
     def stop_listening(self, transport: PausableTransport) -> None:
-        """Give the place, or the wait for one, to the next."""
+        """Stop reading from the client, and let the next one have its turn."""
         self._listened.discard(transport)
         self._unheard.pop(transport, None)
         self._fill_places()

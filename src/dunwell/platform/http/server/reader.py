@@ -1,10 +1,11 @@
-"""Divides the bytes of one connection into HTTP/1.1 requests. Bytes go in, heads and bodies come
-out; there is no socket and no clock here.
+"""Divide the bytes of one connection into HTTP/1.1 requests. This module knows no socket and no
+clock.
 
-httptools (llhttp, the parser of Node) reads each head and never receives a byte of a body. The end
-of the head is found here, a parser gets the bytes up to there, and the next head gets a new parser.
-The body is counted by its Content-Length or decoded from its chunks. So no body can be taken for a
-request, whatever it contains and whatever its head asks for, for example an upgrade to h2c.
+httptools (llhttp, the parser of Node.js) parses each head and never gets a byte of a body. This
+module finds the end of the head, gives a parser the bytes up to there, and creates a new parser for
+the next head. It counts the body by its Content-Length or decodes its chunks. Therefore no body can
+be mistaken for a request, whatever it contains and whatever its head asks for, such as an upgrade
+to h2c.
 """
 
 import re
@@ -31,7 +32,7 @@ _NOT_HTTP = (
 
 @dataclass(frozen=True, slots=True)
 class RequestHead:
-    """The first line and the headers of a request. Names of headers are in lower case."""
+    """The first line and the headers of a request. Header names are in lower case."""
 
     method: str
     path: bytes
@@ -43,11 +44,11 @@ class RequestHead:
 
 
 class RequestReader:
-    """Reads the requests of one connection, one after the other.
+    """Reads the requests of one connection one after the other.
 
-    `feed` takes what came from the network. `read_head` returns the next head once it is complete;
-    then `read_body` returns what has come of its body, until `is_body_complete`. What follows the
-    body remains unread until the next `read_head`.
+    `feed` takes bytes from the network. `read_head` returns the next head once it is complete.
+    After that, `read_body` returns the received part of its body until `is_body_complete`. Bytes
+    after the body remain unread until the next `read_head`.
     """
 
     def __init__(self, limits: ServerLimits) -> None:
@@ -55,15 +56,15 @@ class RequestReader:
         self._trailer_bytes = limits.trailer_bytes
         self._buffer = bytearray()
         self._head = _HeadParser()
-        # How much of the buffer the parser of the head has received.
+        # How much of the buffer the head's parser has received.
         self._parsed = 0
-        # Blank lines before a head, which count as a part of it.
+        # The length of blank lines before a head, which count as part of it.
         self._skipped = 0
         self._body: _CountedBody | _ChunkedBody = _CountedBody(0)
 
     @property
     def unread_bytes(self) -> int:
-        """Count what was fed and belongs to no head or body that was read."""
+        """The number of received bytes that belong to no head or body that was read."""
         return len(self._buffer)
 
     @property
@@ -72,7 +73,7 @@ class RequestReader:
 
     @property
     def body_bytes_left(self) -> int | None:
-        """Count what is missing of the body; None while a chunked body has not ended."""
+        """The number of missing bytes of the body, None while a chunked body has not ended."""
         return self._body.bytes_left
 
     def feed(self, data: bytes) -> None:
@@ -90,7 +91,7 @@ class RequestReader:
         stop = min(len(self._buffer), limit) if end < 0 else end + len(_BLANK_LINE)
         is_complete = self._head.feed(bytes(self._buffer[self._parsed : stop]))
         self._parsed = stop
-        if is_complete != (end >= 0):  # Its parser and this reader must agree where a head ends.
+        if is_complete != (end >= 0):  # The parser and this reader must agree on where a head ends.
             raise InvalidRequest(_NOT_HTTP)
         if not is_complete:
             if stop >= limit:
@@ -102,14 +103,15 @@ class RequestReader:
         return head
 
     def read_body(self) -> bytes:
-        """Return what has come of the body since the last call.
+        """Return the part of the body that was received since the last call.
 
-        Raises InvalidRequest if its chunks are malformed, and HeadTooLarge for its trailers.
+        Raises InvalidRequest if the chunks are malformed, and HeadTooLarge if the trailers are too
+        large.
         """
         return self._body.take(self._buffer)
 
     def _skip_blank_lines(self) -> None:
-        """A server ignores blank lines before a request (RFC 9112, 2.2)."""
+        """Skip blank lines before a request, which a server ignores (RFC 9112, 2.2)."""
         if self._buffer.startswith((b"\r", b"\n")):
             length = len(self._buffer)
             self._buffer = self._buffer.lstrip(b"\r\n")
@@ -132,25 +134,25 @@ class _HeadParser:
         self._headers: Headers = []
         self._is_complete = False
         self._keeps_alive = False
-        # Headers with a meaning for the server itself.
+        # Headers that the server itself interprets.
         self._lengths: list[bytes] = []
         self._encodings: list[bytes] = []
         self._expects_continue = False
 
     def feed(self, data: bytes) -> bool:
-        """Parse the next part of the head; return whether it is complete."""
+        """Parse the next part of the head and return whether the head is complete."""
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            # The head is complete and asks for another protocol, which a server may ignore
-            # (RFC 9110, 7.8). This parser would skip the body; it does not get it.
+            # The head is complete and asks for another protocol, which a server may ignore (RFC
+            # 9110, 7.8). The parser would skip the body, but never gets it.
             pass
         except httptools.HttpParserError:
             raise InvalidRequest(_NOT_HTTP) from None
         return self._is_complete
 
     def build(self, trailer_bytes: int) -> "tuple[RequestHead, _CountedBody | _ChunkedBody]":
-        """Return the head and the body that it announces. Raises InvalidRequest."""
+        """Return the head and its body's reader. Raises InvalidRequest."""
         version = self._parser.get_http_version()
         method = self._parser.get_method().decode("ascii")
         if version not in _VERSIONS or method == "CONNECT":
@@ -162,14 +164,16 @@ class _HeadParser:
         head = RequestHead(
             method=method, path=url.path or b"/", query=url.query or b"", version=version,
             headers=self._headers,
-            # HTTP/1.0 keeps a connection open only by an agreement that is not offered here.
+            # HTTP/1.0 keeps connections open only with an extension that this server does not
+            # support.
             keeps_alive=self._keeps_alive and version != "1.0",
             expects_continue=self._expects_continue and version != "1.0",
         )  # fmt: skip
         return head, self._build_body(version, trailer_bytes)
 
     def _build_body(self, version: str, trailer_bytes: int) -> "_CountedBody | _ChunkedBody":
-        """Only framings that every proxy in front understands alike are accepted."""
+        """Choose the body's framing. Only framings are accepted that every proxy interprets in the
+        same way."""
         if not self._encodings:
             return _CountedBody(int(self._lengths[0]) if self._lengths else 0)
         is_chunked = [each.lower() for each in self._encodings] == [b"chunked"]
@@ -182,7 +186,7 @@ class _HeadParser:
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
-        if name == b"content-length":  # llhttp accepts one, of digits.
+        if name == b"content-length":  # llhttp accepts only one, with digits only.
             self._lengths.append(value)
         elif name == b"transfer-encoding":
             self._encodings.append(value)
@@ -196,7 +200,7 @@ class _HeadParser:
 
 
 class _CountedBody:
-    """A body of a known length."""
+    """A body of known length."""
 
     def __init__(self, length: int) -> None:
         self.bytes_left = length
@@ -221,12 +225,12 @@ class _ChunkPart(Enum):
 
 
 class _ChunkedBody:
-    """A body in chunks (RFC 9112, 7.1). Extensions and trailers are ignored, and limited together.
-    Each line ends with CR LF: proxies that accept a bare LF disagree about what follows."""
+    """A chunked body (RFC 9112, 7.1). Extensions and trailers are ignored and have a common limit.
+    Each line must end with CR LF, because proxies disagree about what follows a bare LF."""
 
     def __init__(self, trailer_bytes: int) -> None:
         self._part = _ChunkPart.SIZE
-        # How much is missing of the current chunk.
+        # The number of missing bytes of the current chunk.
         self._chunk_left = 0
         self._trailer_bytes = trailer_bytes
         self._trailer_left = trailer_bytes
@@ -271,7 +275,7 @@ class _ChunkedBody:
             self._spend(len(line))
             if not content:
                 self._part = _ChunkPart.END
-        elif content:  # at the end of the data of a chunk
+        elif content:  # Content after the end of a chunk's data.
             raise InvalidRequest(_NOT_HTTP)
         else:
             self._part = _ChunkPart.SIZE

@@ -1,5 +1,5 @@
-"""Serves an application on `HttpConnection`. uvicorn opens and closes the
-sockets and stops the server on a signal."""
+"""Serve an application on `HttpConnection`. uvicorn opens and closes the sockets and stops the
+server on a signal."""
 
 import asyncio
 import ctypes
@@ -16,24 +16,24 @@ from starlette.types import ASGIApp
 from dunwell.platform.http.server.connection import HttpConnection
 from dunwell.platform.http.server.limits import ConnectionBounds, ServerLimits
 
-# Of Linux; the module `socket` does not name it.
+# A Linux constant that the module `socket` does not have.
 _SO_ATTACH_FILTER = 26
-# A classic BPF program, which sees a packet from its TCP header on. It drops what begins a
-# connection (SYN without ACK), and takes the rest of handshakes that have begun.
+# A classic BPF program that gets a packet from its TCP header on. It drops packets that begin a
+# connection (SYN without ACK) and accepts those of handshakes that have already begun.
 _DROP_BEGINNINGS = b"".join(
     struct.pack("HBBI", *instruction)
     for instruction in (
-        (0x30, 0, 0, 13),  # Load the byte with the flags,
-        (0x54, 0, 0, 0x12),  # keep SYN and ACK of it;
-        (0x15, 0, 1, 0x02),  # if it is SYN alone,
+        (0x30, 0, 0, 13),  # Load the byte with the flags.
+        (0x54, 0, 0, 0x12),  # Keep only SYN and ACK.
+        (0x15, 0, 1, 0x02),  # If only SYN is set,
         (0x06, 0, 0, 0),  # drop the packet,
-        (0x06, 0, 0, 0xFFFFFFFF),  # else take it whole.
+        (0x06, 0, 0, 0xFFFFFFFF),  # else accept it completely.
     )
 )
-# For the end of a handshake that has begun: more than a round trip between two hosts of a site.
+# The time to complete a handshake, longer than a round trip between two hosts of one site.
 _HANDSHAKE_SECONDS = 0.05
 _LOOK_SECONDS = 0.05
-# Unused connections are closed by then; a head that has not ended is not waited for.
+# By then idle connections are closed. The server does not wait longer for an incomplete head.
 _MAX_DRAIN_SECONDS = ServerLimits().drain_seconds + ServerLimits().examine_seconds
 
 
@@ -41,10 +41,10 @@ def build_server(
     app: ASGIApp, bounds: ConnectionBounds, *, grace_seconds: int = 20,
     kind: type[uvicorn.Server] = uvicorn.Server,
 ) -> uvicorn.Server:  # fmt: skip
-    """Build a server for `app` that logs no requests and believes no header about their origin.
+    """Build a server for `app`. It logs no requests and trusts no header about their origin.
 
-    grace_seconds: how long requests may still take once the server has to stop. Then they are
-    cancelled, so that no client can keep the process from ending.
+    `grace_seconds` is how long requests may still take when the server is shutting down. After that
+    they are cancelled, so that no client can keep the process from ending.
     """
     protocol: Any = partial(HttpConnection, bounds=bounds)
     config = uvicorn.Config(
@@ -62,14 +62,15 @@ def build_server(
 
 
 class DrainingServer(uvicorn.Server):
-    """A server that is restarted while a proxy sends it requests, and loses none of them.
+    """A server that can be restarted behind a proxy without losing a request.
 
-    uvicorn closes the listening socket and all unused connections at once, and with them requests
-    that a client has sent and this process has not read. A proxy must not repeat a POST of which it
-    does not know whether it was done, so it would answer 502. This server first takes every
-    connection that the kernel has accepted, and answers one more request of each connection.
+    uvicorn closes the listening socket and all idle connections at once, and thereby loses requests
+    that were sent but not read yet. A proxy must not repeat a POST that may have been executed, so
+    it would respond with 502. This server first accepts every connection that the kernel has
+    already accepted, and then answers one more request on each connection.
 
-    Only for a process that alone listens on its sockets: no other one could accept afterwards.
+    Use it only if no other process listens on these sockets, because none could accept connections
+    afterwards.
     """
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
@@ -103,17 +104,17 @@ class DrainingServer(uvicorn.Server):
 
 
 def _drop_beginnings(listening: socket.socket) -> None:
-    """Let the kernel begin no further connection, so that none is reset when the socket is closed.
-    A client that tries meanwhile tries again after a second, and is refused then."""
+    """Let the kernel start no new connections, so that none is reset when the socket is closed. A
+    client that connects meanwhile tries again after a second and is then refused."""
     if sys.platform == "linux":
         program = ctypes.create_string_buffer(_DROP_BEGINNINGS, len(_DROP_BEGINNINGS))
-        # The layout of struct sock_fprog: a number of instructions, and where they are.
+        # The layout of struct sock_fprog: the number of instructions and their address.
         given = struct.pack("HP", len(program) // 8, ctypes.addressof(program))
         listening.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, given)
 
 
 def _accept_all(listening: socket.socket) -> Iterator[socket.socket]:
-    """Yield the connections that the kernel has accepted and this process has not taken yet."""
+    """Yield the connections that the kernel has accepted and this process has not."""
     listening.settimeout(0)
     while True:
         try:

@@ -1,4 +1,4 @@
-"""The socket of one connection, with what flows and what waits in both directions."""
+"""The socket of one connection, with flow control in both directions."""
 
 import asyncio
 import fcntl
@@ -9,7 +9,7 @@ from dunwell.platform.http.server.limits import ServerLimits
 
 
 class ClientTransport:
-    """Reads from the network or waits, counts what is written, and notices who does not read it."""
+    """Pauses reading, counts written bytes, and notices clients that do not read."""
 
     def __init__(self, transport: asyncio.Transport, limits: ServerLimits) -> None:
         self._transport = transport
@@ -22,7 +22,8 @@ class ClientTransport:
         self._pace = TransferPace(limits.response_bytes, limits.response_seconds)
 
     def set_paused(self, is_paused: bool) -> None:  # noqa: FBT001 - a setter
-        """Read from the network, or leave what comes to the client's own buffers."""
+        """Stop or resume reading from the network. Meanwhile the data stays in the client's own
+        buffers."""
         if is_paused == self.is_paused or self._transport.is_closing():
             return
         self.is_paused = is_paused
@@ -47,16 +48,16 @@ class ClientTransport:
             self._can_write.clear()
 
     def is_client_too_slow(self, now: float) -> bool:
-        """Return whether the client reads what was written too slowly."""
+        """Return whether the client reads too slowly."""
         waiting = self._transport.get_write_buffer_size()
         if not waiting:
             return self._pace.is_too_slow(now, None)
         return self._pace.is_too_slow(now, self._written - waiting - self._count_unacknowledged())
 
     def _count_unacknowledged(self) -> int:
-        """Count the bytes in the socket's buffer that the client's machine has not received; 0 on
-        systems that do not say. The buffer takes megabytes at once and then nothing for minutes, so
-        without it a slow client would look as if it had stopped."""
+        """Count the bytes in the socket's buffer that the client's machine has not acknowledged, 0
+        on systems that do not report it. The buffer takes megabytes at once and then nothing for
+        minutes, so a slow client would otherwise look as if it had stopped."""
         connection = self._transport.get_extra_info("socket")
         try:
             count = fcntl.ioctl(connection.fileno(), termios.TIOCOUTQ, bytes(4))
@@ -65,21 +66,21 @@ class ClientTransport:
         return int(struct.unpack("i", count)[0])
 
     def end_output(self) -> None:
-        """Tell the client that nothing follows what was written."""
+        """Tell the client that no more data follows."""
         if self._transport.can_write_eof():
             self._transport.write_eof()
 
     def close(self) -> None:
-        """Close the connection once the client has read what was written."""
+        """Close the connection once the client has read everything."""
         self._transport.close()
 
     def abort(self) -> None:
-        """Close the connection at once."""
+        """Close the connection immediately."""
         self._transport.abort()
 
 
 class TransferPace:
-    """Whether a count grows by at least so much in each span of time."""
+    """Checks that a count grows by a minimum in each period."""
 
     def __init__(self, least: int, seconds: float) -> None:
         self._least = least
@@ -88,7 +89,8 @@ class TransferPace:
         self._count = 0
 
     def is_too_slow(self, now: float, count: int | None) -> bool:
-        """Return whether a span ends here with too little. count: None when it need not grow."""
+        """Return whether a period ends now with too little growth. `count` is None while it need
+        not grow."""
         if count is None or self._began is None:
             self._began = None if count is None else now
             self._count = count or 0
