@@ -231,7 +231,7 @@ def _name_branch(kind: inspect.Type) -> str:
 
 
 def _walk_tagged(value: Any, structs: list[Any], path: _Path) -> Iterator[Fault]:
-    """Compare an object with a union. msgspec distinguishes the types of a union only by their tag."""
+    """Compare an object with a union, whose types msgspec distinguishes only by their tag."""
     by_tag = {each.tag: each for each in structs}
     tag_field = structs[0].tag_field
     place = render_pointer([*path, tag_field])
