@@ -12,9 +12,16 @@ from dunwell.cases.disputes import dispute
 from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.cases.modalities import modality
 from dunwell.cases.modalities.modality import ModalityState
-from dunwell.cases.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
+from dunwell.cases.payments.provider import (
+    CheckoutCancelled,
+    CheckoutExpired,
+    CheckoutFailed,
+    CheckoutOpen,
+    CheckoutPending,
+    CheckoutSucceeded,
+)
 from dunwell.cases.payments.requests import request_states
-from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.core.claims import states as claims
 from dunwell.core.claims.states import ClaimTransition, Status
 
@@ -84,7 +91,7 @@ DISPUTE = Life(
     title="Disputes",
     source="cases/disputes/dispute.py",
     states=list(DisputeState),
-    moves=_list_moves(dispute.FOLLOWING),
+    moves=_list_moves(dispute.TRANSITIONS),
     otherwise="refused",
     words="The merchant accepts or rejects, the debtor withdraws.",
 )
@@ -92,7 +99,7 @@ MODALITY = Life(
     title="Payment modalities",
     source="cases/modalities/modality.py",
     states=list(ModalityState),
-    moves=_list_moves(modality.FOLLOWING),
+    moves=_list_moves(modality.TRANSITIONS),
     otherwise="refused",
     words="Only an answer moves the state. How one ended stands beside it, in `endedReason`; one"
     " that has ended takes no answer any more.",
@@ -100,14 +107,21 @@ MODALITY = Life(
 REQUEST = Life(
     title="Payment requests",
     source="cases/payments/requests/request_states.py",
-    states=list(RequestState),
+    states=list(PaymentRequestState),
     moves={
-        _spell(answer.__name__): {
+        _spell(answer.__name__.removeprefix("Checkout")): {
             before: after
             for (before, each), after in request_states.TRANSITIONS.items()
             if each is answer
         }
-        for answer in (Open, Pending, Succeeded, Failed, Cancelled, Expired)
+        for answer in (
+            CheckoutOpen,
+            CheckoutPending,
+            CheckoutSucceeded,
+            CheckoutFailed,
+            CheckoutCancelled,
+            CheckoutExpired,
+        )
     },
     otherwise="stays",
     words="What happens is the provider's answer. A request that is CREATED, OPEN or PENDING is"
@@ -115,7 +129,7 @@ REQUEST = Life(
     " an end is booked all the same: only COMPLETED is for good. An announced bank"
     " transfer begins as PENDING and has no provider to ask: it is COMPLETED by the"
     " payment that is recorded, or EXPIRED when nobody waits for it any more.",
-    beside=[(RequestState.CREATED, RequestState.OPEN, "debtor handed off")],
+    beside=[(PaymentRequestState.CREATED, PaymentRequestState.OPEN, "debtor handed off")],
 )
 
 

@@ -14,15 +14,15 @@ from uuid import UUID
 import pytest
 
 from dunwell.cases.payments.provider import (
-    Cancelled,
+    CheckoutCancelled,
+    CheckoutFailed,
+    CheckoutNoticeRejected,
+    CheckoutOpen,
+    CheckoutPending,
     CheckoutRequest,
-    Failed,
-    NoticeRefused,
-    Open,
+    CheckoutSucceeded,
     PaymentProvider,
-    PaymentProviderAway,
-    Pending,
-    Succeeded,
+    PaymentProviderUnavailable,
 )
 
 ASKED = CheckoutRequest(
@@ -60,7 +60,7 @@ class ProviderContract:
     async def test_a_checkout_has_an_address_and_is_open(self, provider: ProviderUnderTest) -> None:
         checkout = await provider.adapter.start(ASKED)
         assert checkout.url.startswith(("http://", "https://"))
-        assert await provider.adapter.fetch(7, checkout.provider_reference) == Open()
+        assert await provider.adapter.fetch(7, checkout.provider_reference) == CheckoutOpen()
 
     async def test_one_key_is_one_checkout_at_once_and_later(
         self, provider: ProviderUnderTest
@@ -74,20 +74,25 @@ class ProviderContract:
         one, two = [await provider.adapter.start(each) for each in (ASKED, OTHER)]
         assert one.provider_reference != two.provider_reference
         await provider.decide(one.provider_reference, "pay")
-        assert await provider.adapter.fetch(7, two.provider_reference) == Open()
+        assert await provider.adapter.fetch(7, two.provider_reference) == CheckoutOpen()
 
     async def test_a_paid_checkout_says_what_was_paid(self, provider: ProviderUnderTest) -> None:
         checkout = await provider.adapter.start(ASKED)
         await provider.decide(checkout.provider_reference, "pay")
         paid = await provider.adapter.fetch(7, checkout.provider_reference)
-        assert isinstance(paid, Succeeded)
+        assert isinstance(paid, CheckoutSucceeded)
         assert (paid.amount_cents, paid.currency) == (10240, "EUR")
         assert paid.transaction_id
         assert paid.paid_at.tzinfo is not None
         assert await provider.adapter.fetch(7, checkout.provider_reference) == paid
 
     @pytest.mark.parametrize(
-        ("word", "state"), [("fail", Failed()), ("cancel", Cancelled()), ("pending", Pending())]
+        ("word", "state"),
+        [
+            ("fail", CheckoutFailed()),
+            ("cancel", CheckoutCancelled()),
+            ("pending", CheckoutPending()),
+        ],
     )
     async def test_every_other_outcome_is_told_apart(
         self, provider: ProviderUnderTest, word: str, state: object
@@ -97,7 +102,10 @@ class ProviderContract:
         assert await provider.adapter.fetch(7, checkout.provider_reference) == state
 
     async def test_pending_money_can_arrive_or_turn_back(self, provider: ProviderUnderTest) -> None:
-        for asked, word, kind in ((ASKED, "pay", Succeeded), (OTHER, "fail", Failed)):
+        for asked, word, kind in (
+            (ASKED, "pay", CheckoutSucceeded),
+            (OTHER, "fail", CheckoutFailed),
+        ):
             checkout = await provider.adapter.start(asked)
             await provider.decide(checkout.provider_reference, "pending")
             await provider.decide(checkout.provider_reference, word)
@@ -108,14 +116,14 @@ class ProviderContract:
     async def test_a_checkout_it_does_not_know_is_no_state_at_all(
         self, provider: ProviderUnderTest, reference: str
     ) -> None:
-        with pytest.raises(PaymentProviderAway):
+        with pytest.raises(PaymentProviderUnavailable):
             await provider.adapter.fetch(7, reference)
 
     async def test_another_merchants_checkout_is_not_known(
         self, provider: ProviderUnderTest
     ) -> None:
         checkout = await provider.adapter.start(ASKED)
-        with pytest.raises(PaymentProviderAway):
+        with pytest.raises(PaymentProviderUnavailable):
             await provider.adapter.fetch(8, checkout.provider_reference)
 
     async def test_a_notice_names_merchant_and_checkout(self, provider: ProviderUnderTest) -> None:
@@ -129,13 +137,13 @@ class ProviderContract:
         checkout = await provider.adapter.start(ASKED)
         headers, body = provider.notify(checkout.provider_reference)
         for changed in (body + b" ", body.replace(b"7", b"8", 1), b"", b"\xff\xfe", b"{}"):
-            with pytest.raises(NoticeRefused):
+            with pytest.raises(CheckoutNoticeRejected):
                 provider.adapter.read_notice(headers, changed)
         for name in headers:
             if name.lower() == "content-type":
                 continue
             for value in ("", "1", "v1,AAAA", "é", "9" * 40):
-                with pytest.raises(NoticeRefused):
+                with pytest.raises(CheckoutNoticeRejected):
                     provider.adapter.read_notice({**headers, name: value}, body)
-        with pytest.raises(NoticeRefused):
+        with pytest.raises(CheckoutNoticeRejected):
             provider.adapter.read_notice({}, body)

@@ -10,8 +10,8 @@ import pytest
 
 from dunwell.adapters.payments.callbacks import callback_routes
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
-from dunwell.cases.payments.provider import Providers
-from dunwell.cases.payments.requests.start_payment import StartPayment, start_payment
+from dunwell.cases.payments.provider import PaymentProviders
+from dunwell.cases.payments.requests.start_payment import PaymentIntent, start_payment
 from dunwell.core.claims.states import Status
 from dunwell.interfaces.api.app import build_app
 from dunwell.platform.clock import MovableClock
@@ -51,8 +51,8 @@ class Counter:
 @pytest.fixture
 async def counter(resources: Resources, clock: MovableClock) -> AsyncIterator[Counter]:
     till = await a_till(resources, clock)
-    providers: Providers = {"sandbox": SandboxProvider(resources)}
-    wanted = StartPayment("sandbox", 10240, "http://127.0.0.1:8000/claim")
+    providers: PaymentProviders = {"sandbox": SandboxProvider(resources)}
+    wanted = PaymentIntent("sandbox", 10240, "http://127.0.0.1:8000/claim")
     await start_payment(resources, providers, till.house.merchant, DEBTOR, till.claim_id, wanted)
     [row] = await till.house.rows(_REFERENCE)
     app = build_app(resources, [], INSPECTOR, callback_routes(resources, providers))

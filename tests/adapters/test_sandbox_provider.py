@@ -6,7 +6,12 @@ import pytest
 
 from dunwell.adapters.payments.sandbox.checkout import read_reference, render_reference
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
-from dunwell.cases.payments.provider import Expired, NoticeRefused, Open, Pending
+from dunwell.cases.payments.provider import (
+    CheckoutExpired,
+    CheckoutNoticeRejected,
+    CheckoutOpen,
+    CheckoutPending,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.adapters.provider_contract import ASKED, ProviderContract, ProviderUnderTest
@@ -31,11 +36,11 @@ async def test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not(
     provider = SandboxProvider(resources)
     checkout = await provider.start(ASKED)
     clock.advance(HOURS_24 - timedelta(microseconds=1))
-    assert await provider.fetch(7, checkout.provider_reference) == Open()
+    assert await provider.fetch(7, checkout.provider_reference) == CheckoutOpen()
     clock.advance(timedelta(microseconds=1))
-    assert await provider.fetch(7, checkout.provider_reference) == Expired()
+    assert await provider.fetch(7, checkout.provider_reference) == CheckoutExpired()
     await decide(resources, checkout.provider_reference, "pending")
-    assert await provider.fetch(7, checkout.provider_reference) == Pending()
+    assert await provider.fetch(7, checkout.provider_reference) == CheckoutPending()
 
 
 @pytest.mark.parametrize(("seconds", "is_taken"), [(0, True), (300, True), (301, False)])
@@ -49,7 +54,7 @@ async def test_a_notice_is_good_for_five_minutes(
     if is_taken:
         assert provider.read_notice(headers, body).merchant_id == 7
     else:
-        with pytest.raises(NoticeRefused):
+        with pytest.raises(CheckoutNoticeRejected):
             provider.read_notice(headers, body)
 
 

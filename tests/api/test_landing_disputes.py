@@ -16,7 +16,7 @@ from dunwell.accounts.merchants.configuration import (
     PaymentSettings,
 )
 from dunwell.cases.disputes.dispute import render_case_number
-from dunwell.cases.disputes.reasons import KNOWN_NAMES
+from dunwell.cases.disputes.reasons import RESERVED_NAMES
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.disputes import ACCEPTED, REJECTED, read_disputes, resolve
@@ -50,7 +50,7 @@ async def test_a_code_shows_every_reason_and_a_link_those_that_need_no_data(
         "WRONG_PERSON", "NOT_MY_DEBT", "PERSON_DIED", "IDENTITY_THEFT", "DEBTOR_ALREADY_PAID",
         "OTHER",
     ]  # fmt: skip
-    assert set(all_of_them) == set(KNOWN_NAMES)
+    assert set(all_of_them) == set(RESERVED_NAMES)
 
 
 async def test_a_reason_that_needs_data_asks_for_the_known_fact_first(doorstep: Doorstep) -> None:

@@ -6,7 +6,7 @@ from datetime import timedelta
 
 import httpx
 
-from dunwell.cases.disputes.dispute import MOST_AT_ONCE
+from dunwell.cases.disputes.dispute import MAX_FILES_AT_ONCE
 from dunwell.interfaces.landing.session.drafts import MOST_UNSENT
 from dunwell.platform.clock import MovableClock
 from tests.support.files import an_image
@@ -106,7 +106,7 @@ async def test_a_link_alone_reads_no_amount_that_another_session_gave(doorstep: 
 
 async def test_a_claim_keeps_forty_files_that_are_not_sent(doorstep: Doorstep) -> None:
     await enter(doorstep)
-    shots = [(f"{number}.png", an_image("PNG", number + 1)) for number in range(MOST_AT_ONCE)]
+    shots = [(f"{number}.png", an_image("PNG", number + 1)) for number in range(MAX_FILES_AT_ONCE)]
     another = ("another.png", an_image("PNG", 40))
     for reason in _SEVEN:
         page = await doorstep.browser.send(await look(doorstep, reason), shots, do="keep")

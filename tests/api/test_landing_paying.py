@@ -8,7 +8,14 @@ from uuid import uuid4
 import httpx
 import pytest
 
-from dunwell.cases.payments.provider import Cancelled, Expired, Failed, Open, Pending, Succeeded
+from dunwell.cases.payments.provider import (
+    CheckoutCancelled,
+    CheckoutExpired,
+    CheckoutFailed,
+    CheckoutOpen,
+    CheckoutPending,
+    CheckoutSucceeded,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import ORIGIN, Application
@@ -150,11 +157,11 @@ async def test_a_provider_that_is_away_takes_no_money_and_says_so(doorstep: Door
 @pytest.mark.parametrize(
     ("answer", "said"),
     [
-        (Open(), "Soweit wir wissen, wurde kein Geld abgebucht."),
-        (Pending(), "Ihre Zahlung ist unterwegs"),
-        (Failed(), "Es wurde kein Geld abgebucht."),
-        (Cancelled(), "Es wurde kein Geld abgebucht."),
-        (Expired(), "Es wurde kein Geld abgebucht."),
+        (CheckoutOpen(), "Soweit wir wissen, wurde kein Geld abgebucht."),
+        (CheckoutPending(), "Ihre Zahlung ist unterwegs"),
+        (CheckoutFailed(), "Es wurde kein Geld abgebucht."),
+        (CheckoutCancelled(), "Es wurde kein Geld abgebucht."),
+        (CheckoutExpired(), "Es wurde kein Geld abgebucht."),
     ],
 )
 async def test_coming_back_marks_nothing_as_paid(
@@ -173,7 +180,7 @@ async def test_coming_back_marks_nothing_as_paid(
 
 async def test_another_amount_at_the_provider_is_not_called_untaken(doorstep: Doorstep) -> None:
     path = await _hand_off(doorstep)
-    doorstep.till.provider.answer = Succeeded("psp-1", 1, "EUR", doorstep.till.now)
+    doorstep.till.provider.answer = CheckoutSucceeded("psp-1", 1, "EUR", doorstep.till.now)
 
     page = await doorstep.browser.get(path)
 

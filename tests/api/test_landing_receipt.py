@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.cases.payments.provider import Succeeded
+from dunwell.cases.payments.provider import CheckoutSucceeded
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
@@ -189,7 +189,9 @@ async def _pay(doorstep: Doorstep, method: str = "•••• 4242") -> str:
     await doorstep.browser.get("/claim/pay")
     await doorstep.browser.submit("/claim/pay/method")
     [asked] = doorstep.till.provider.started
-    doorstep.till.provider.answer = Succeeded("psp-1", 10240, "EUR", doorstep.till.now, method)
+    doorstep.till.provider.answer = CheckoutSucceeded(
+        "psp-1", 10240, "EUR", doorstep.till.now, method
+    )
     await doorstep.browser.get(f"/claim/return/{asked.request_id}")
     return f"/claim/receipt/{asked.request_id}"
 

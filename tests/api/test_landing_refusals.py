@@ -8,7 +8,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from dunwell.cases.modalities.limits import DefermentTerms, Terms
+from dunwell.cases.modalities.limits import DeferralTerms, Terms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import Browser, Doorstep, a_doorstep
@@ -142,7 +142,7 @@ async def test_nothing_is_offered_that_was_refused_before(
 
 
 async def test_whoever_may_not_ask_again_is_offered_nothing(doorstep: Doorstep) -> None:
-    for terms in (DEFERMENT, DefermentTerms(PLAN.first_on), msgspec.structs.replace(PLAN, count=6)):
+    for terms in (DEFERMENT, DeferralTerms(PLAN.first_on), msgspec.structs.replace(PLAN, count=6)):
         await refuse(doorstep, terms)
     text = cut_refusal(await see(doorstep, language="en"))
     assert "You can ask for this instead" not in text
@@ -213,7 +213,7 @@ async def test_the_merchant_sets_within_how_many_business_days(
 
 async def test_no_answer_is_promised_after_the_request_has_ended(doorstep: Doorstep) -> None:
     """A deferral until tomorrow that is not answered tomorrow has no meaning any more."""
-    tomorrow = DefermentTerms(doorstep.till.now.date() + DAY)
+    tomorrow = DeferralTerms(doorstep.till.now.date() + DAY)
     await Arrangement(doorstep.till.house, doorstep.claim_id).ask(tomorrow)
     assert "antworten Ihnen bis zum 3. März 2026." in read_text(await see(doorstep))
 

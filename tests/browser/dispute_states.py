@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 from datetime import timedelta
 from typing import Any
 
-from dunwell.cases.disputes.answer_dispute import Outcome
+from dunwell.cases.disputes.answer_dispute import ResolutionOutcome
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 from tests.support.disputes import ACCEPTED, REJECTED, answer, dispute, give_evidence, resolve
@@ -85,7 +85,7 @@ async def _withdraw(visit: Visit, *, is_done: bool) -> None:
         await follow(visit.page.locator("main button"))
 
 
-async def _answer(visit: Visit, outcome: Outcome, *, ends: bool | None) -> None:
+async def _answer(visit: Visit, outcome: ResolutionOutcome, *, ends: bool | None) -> None:
     house = visit.site.till.house
     opened = await dispute(house, visit.site.claim_id)
     await give_evidence(house, opened)
@@ -96,7 +96,7 @@ async def _answer(visit: Visit, outcome: Outcome, *, ends: bool | None) -> None:
     await visit.go(f"/claim/disputes/{opened.dispute_id}")
 
 
-async def _come_back(visit: Visit, outcome: Outcome) -> None:
+async def _come_back(visit: Visit, outcome: ResolutionOutcome) -> None:
     """To the claim's page, after the answer was told."""
     house = visit.site.till.house
     opened = await dispute(house, visit.site.claim_id)

@@ -12,8 +12,8 @@ from playwright.async_api import Page, expect
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
-from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
+from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.platform.clock import MovableClock
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
@@ -86,8 +86,8 @@ async def _list_paths(seat: Seat) -> dict[str, str]:
     house, paid = seat.world.house, seat.world.claim_ids[6]
     payment = (await house.pay(paid, 20000, "bank-77")).payment.payment_id
     async with house.work(debtor_actor("session-1")) as work:
-        choice = PaymentChoice(ChoiceKind.WHOLE, 10240)
-        sent = SentTransfer(choice, house.clock.now().date())
+        choice = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
+        sent = AnnouncedTransfer(choice, house.clock.now().date())
         request_id = await announce_transfer(work, seat.world.claim_ids[7], sent)
     hook = seat.hooked.path
     return {

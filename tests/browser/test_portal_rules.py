@@ -7,7 +7,7 @@ from contextlib import asynccontextmanager
 import pytest
 from playwright.async_api import expect
 
-from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.rules_views import RulesView, get_rules
 from tests.browser.clerk import WAYS, AtWork, PortalWay, in_all_portal_ways, sit_down
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.site import Site
@@ -52,7 +52,7 @@ async def at_rules(
 
 async def read(house: House) -> RulesView:
     async with house.work() as work:
-        return await read_rules(work)
+        return await get_rules(work)
 
 
 async def names(world: PortalWorld) -> list[str]:

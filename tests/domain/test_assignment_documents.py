@@ -9,14 +9,14 @@ from dunwell.cases.assignment.rules import (
     Rule,
     RuleSet,
     Share,
-    check_rules,
-    find_rule_differences,
+    build_document,
+    describe_rule_differences,
     find_unknown_names,
+    parse_rules,
     render_document,
     resolve_names,
-    write_rules,
 )
-from dunwell.cases.assignment.try_claim import check_hypothetical, find_facts
+from dunwell.cases.assignment.try_claim import build_claim_facts, parse_hypothetical_claim
 from dunwell.platform.errors import ValidationError
 from tests.support.rules import TODAY, A, B, C, a_condition
 
@@ -41,12 +41,12 @@ def a_document(*rules: dict[str, Any], **changes: Any) -> dict[str, Any]:
 
 def faults_of(document: object) -> dict[str, str]:
     with pytest.raises(ValidationError) as refusal:
-        check_rules(document)
+        parse_rules(document)
     return {fault.path: fault.code for fault in refusal.value.faults}
 
 
 def test_names_become_ids_and_names_again() -> None:
-    document = check_rules(DOCUMENT)
+    document = parse_rules(DOCUMENT)
     rules = resolve_names(document, IDS)
     assert rules == RuleSet(
         A,
@@ -55,7 +55,7 @@ def test_names_become_ids_and_names_again() -> None:
             Rule("Trial", (Share(A, 70), Share(B, 30)), None, active=False),
         ),
     )
-    assert write_rules(rules, {A: "Standard", B: "Letters"}) == document
+    assert build_document(rules, {A: "Standard", B: "Letters"}) == document
     assert render_document(document)["rules"][0] == {**DOCUMENT["rules"][0], "active": True}
 
 
@@ -95,7 +95,7 @@ def test_all_faults_are_told_at_once() -> None:
 
 
 def test_an_unknown_workflow_is_told_with_the_nearest_name() -> None:
-    faults = list(find_unknown_names(check_rules(DOCUMENT), ["Standart"]))
+    faults = list(find_unknown_names(parse_rules(DOCUMENT), ["Standart"]))
     assert [fault.path for fault in faults] == [
         "/rules/0/target", "/rules/1/target/0/workflow", "/rules/1/target/1/workflow", "/default",
     ]  # fmt: skip
@@ -110,24 +110,24 @@ def test_differences_are_told_rule_by_rule() -> None:
         {"name": "New", "target": "Letters"},
         default=None,
     )
-    assert find_rule_differences(check_rules(DOCUMENT), check_rules(after)) == [
+    assert describe_rule_differences(parse_rules(DOCUMENT), parse_rules(after)) == [
         'rule "Trial".active changed: false -> true',
         'rule "Large".when.outstanding.min changed: "50000" -> "70000"',
         'rule "New" added',
         'rules in another order: "Trial", "Large", "New"',
         "no default workflow; new claims that no rule matches stay unassigned",
     ]
-    assert find_rule_differences(check_rules(after), check_rules(a_document(trial)))[0] == (
+    assert describe_rule_differences(parse_rules(after), parse_rules(a_document(trial)))[0] == (
         'rule "Large" removed'
     )
-    assert find_rule_differences(check_rules(DOCUMENT), check_rules(DOCUMENT)) == []
+    assert describe_rule_differences(parse_rules(DOCUMENT), parse_rules(DOCUMENT)) == []
 
 
 def test_a_hypothetical_claim_is_as_old_as_it_says() -> None:
-    claim = check_hypothetical(
+    claim = parse_hypothetical_claim(
         {"outstanding": "5000", "age": 18, "primaryAgeDays": 20, "fees": ["DUNNING_FEE"]}
     )
-    facts = find_facts(claim, "EUR", TODAY.replace(year=2028, month=2, day=29))
+    facts = build_claim_facts(claim, "EUR", TODAY.replace(year=2028, month=2, day=29))
     assert (facts.claim_id, facts.currency) == (None, "EUR")
     assert (facts.conditions.age, facts.conditions.primary_age_days) == (18, 20)
     assert facts.conditions.item_types == {"PRIMARY", "DUNNING_FEE"}
@@ -143,13 +143,13 @@ def test_a_faulty_hypothetical_claim_is_refused() -> None:
         "lang": "de",
     }
     with pytest.raises(ValidationError) as refusal:
-        check_hypothetical(given)
+        parse_hypothetical_claim(given)
     assert [fault.code for fault in refusal.value.faults] == ["UNKNOWN_FIELD"]
     del given["lang"]
     with pytest.raises(ValidationError) as refusal:
-        check_hypothetical(given)
+        parse_hypothetical_claim(given)
     assert {fault.path for fault in refusal.value.faults} == {"/total", "/country", "/currency"}
 
 
 def test_an_id_without_a_name_is_shown_as_it_is() -> None:
-    assert write_rules(RuleSet(C), {}).default == str(UUID(int=3))
+    assert build_document(RuleSet(C), {}).default == str(UUID(int=3))

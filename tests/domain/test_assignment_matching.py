@@ -9,16 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.cases.assignment.matching import (
-    Match,
+    RuleMatch,
     RuleOutcome,
     RuleTarget,
     RuleVerdict,
     choose_workflow,
-    find_place,
+    compute_split_place,
     match_rules,
     prepare_rules,
 )
-from dunwell.cases.assignment.rules import Rule, RuleSet, Share, is_split, list_targets
+from dunwell.cases.assignment.rules import Rule, RuleSet, Share, has_splits, list_targets
 from dunwell.core.claims.conditions import ConditionFacts, find_unmet
 from tests.support.rules import (
     FACTS,
@@ -36,7 +36,9 @@ OPEN = {A: EUR, B: EUR, C: EUR}
 SPLIT = (Share(A, 70), Share(B, 30))
 
 
-def match(rules: RuleSet, targets: Mapping[UUID, RuleTarget] = OPEN, claim_id: int = 1) -> Match:
+def match(
+    rules: RuleSet, targets: Mapping[UUID, RuleTarget] = OPEN, claim_id: int = 1
+) -> RuleMatch:
     """In each example here the short way without reasons chooses the same."""
     facts = some_facts(country="DE")
     found = match_rules(rules, facts, "EUR", targets, claim_id)
@@ -55,7 +57,7 @@ def test_the_first_rule_that_holds_wins_and_every_rule_has_its_verdict() -> None
             a_rule("german too", A, country="DE"),
         ),
     )
-    assert match(rules) == Match(
+    assert match(rules) == RuleMatch(
         B,
         "german",
         (
@@ -107,7 +109,7 @@ def test_a_claim_whose_share_is_skipped_goes_on_to_the_next_rule() -> None:
         for claim_id in range(1, 1001)
     )
     assert set(outcomes) == {A, C}
-    assert outcomes[C] == sum(find_place(claim_id) >= 70 for claim_id in range(1, 1001))
+    assert outcomes[C] == sum(compute_split_place(claim_id) >= 70 for claim_id in range(1, 1001))
 
 
 def test_a_split_keeps_its_proportions() -> None:
@@ -120,7 +122,7 @@ def test_a_split_keeps_its_proportions() -> None:
 
 def test_a_claims_place_never_changes() -> None:
     # Written down once: with another hash a claim would get another workflow than it was told.
-    places = [find_place(claim_id) for claim_id in (1, 2, 3, 4711, 2**63 - 1)]
+    places = [compute_split_place(claim_id) for claim_id in (1, 2, 3, 4711, 2**63 - 1)]
     assert places == [71, 23, 13, 73, 82]
 
 
@@ -155,7 +157,7 @@ def test_the_winner_holds_and_nothing_before_it_could_be_given(
 def target_of(rule: Rule, claim_id: int) -> UUID:
     if isinstance(rule.target, UUID):
         return rule.target
-    is_first = find_place(claim_id) < rule.target[0].percent
+    is_first = compute_split_place(claim_id) < rule.target[0].percent
     return rule.target[0 if is_first else 1].workflow
 
 
@@ -182,5 +184,5 @@ def test_a_rule_that_does_not_match_changes_nothing_when_taken_out(
 def test_targets_are_listed_once_and_only_active_splits_ask_for_ids() -> None:
     rules = RuleSet(C, (a_rule("one", SPLIT, active=False), a_rule("two", A)))
     assert list_targets(rules) == [A, B, C]
-    assert not is_split(rules)
-    assert is_split(RuleSet(None, (a_rule("one", SPLIT),)))
+    assert not has_splits(rules)
+    assert has_splits(RuleSet(None, (a_rule("one", SPLIT),)))

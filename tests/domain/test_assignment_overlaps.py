@@ -10,7 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.cases.assignment.matching import RuleOutcome, RuleTarget, match_rules
-from dunwell.cases.assignment.overlaps import Extent, Overlap, find_overlaps, find_witness, implies
+from dunwell.cases.assignment.overlaps import (
+    Overlap,
+    OverlapExtent,
+    find_witness,
+    implies,
+    list_overlaps,
+)
 from dunwell.cases.assignment.rules import Rule, RuleSet, Share
 from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, find_unmet
 from dunwell.core.workflows.definition import Condition
@@ -32,23 +38,23 @@ OPEN = {A: EUR, B: EUR, C: EUR}
 
 def overlaps(*rules: Rule, **targets: RuleTarget) -> tuple[Overlap, ...]:
     states = {UUID(int="abc".index(name) + 1): state for name, state in targets.items()}
-    return find_overlaps(RuleSet(None, rules), {**OPEN, **states})
+    return list_overlaps(RuleSet(None, rules), {**OPEN, **states})
 
 
 def test_a_rule_after_one_without_conditions_never_matches() -> None:
     found = overlaps(a_rule("all", A), a_rule("german", B, country="DE"))
-    assert found == (Overlap("all", "german", Extent.ALL),)
+    assert found == (Overlap("all", "german", OverlapExtent.ALL),)
 
 
 def test_a_rule_after_a_weaker_one_never_matches() -> None:
     weak = a_rule("weak", A, outstanding={"min": "1000"}, country=["DE", "AT"])
     strong = a_rule("strong", B, outstanding={"min": "2000", "max": "3000"}, country="DE")
-    assert overlaps(weak, strong) == (Overlap("weak", "strong", Extent.ALL),)
+    assert overlaps(weak, strong) == (Overlap("weak", "strong", OverlapExtent.ALL),)
 
 
 def test_the_stronger_one_first_takes_some() -> None:
     strong = a_rule("strong", A, outstanding={"min": "2000"})
-    assert overlaps(strong, a_rule("all", B)) == (Overlap("strong", "all", Extent.SOME),)
+    assert overlaps(strong, a_rule("all", B)) == (Overlap("strong", "all", OverlapExtent.SOME),)
 
 
 def test_two_that_no_claim_can_meet_at_once_do_not_overlap() -> None:
@@ -69,20 +75,20 @@ def test_workflows_of_other_currencies_do_not_meet() -> None:
     assert overlaps(a_rule("euros", A), a_rule("francs", B), b=CHF) == ()
     split = (Share(A, 50), Share(B, 50))
     found = overlaps(a_rule("euros", C), a_rule("both", split), b=CHF)
-    assert found == (Overlap("euros", "both", Extent.SOME),)
+    assert found == (Overlap("euros", "both", OverlapExtent.SOME),)
 
 
 def test_inactive_rules_and_equal_targets_are_left_out() -> None:
     german = a_rule("german", A, country="DE")
     assert overlaps(a_rule("all", B, active=False), german) == ()
     assert overlaps(german, a_rule("all", A)) == ()
-    assert overlaps(a_rule("all", A), german) == (Overlap("all", "german", Extent.ALL),)
+    assert overlaps(a_rule("all", A), german) == (Overlap("all", "german", OverlapExtent.ALL),)
 
 
 def test_a_deactivated_workflow_counts_as_active_and_a_missing_one_takes_nothing() -> None:
     rules = (a_rule("all", A), a_rule("german", B, country="DE"))
     deactivated = RuleTarget("EUR", RuleOutcome.SKIPPED_DEACTIVATED)
-    assert overlaps(*rules, a=deactivated) == (Overlap("all", "german", Extent.ALL),)
+    assert overlaps(*rules, a=deactivated) == (Overlap("all", "german", OverlapExtent.ALL),)
     assert overlaps(*rules, a=RuleTarget(None, RuleOutcome.SKIPPED_UNPUBLISHED)) == ()
 
 
@@ -182,5 +188,5 @@ def test_a_rule_that_can_never_match_never_does(
     rules: RuleSet, facts: ConditionFacts, currency: str, targets: dict[UUID, RuleTarget],
     claim_id: int,
 ) -> None:  # fmt: skip
-    never = {o.later for o in find_overlaps(rules, targets) if o.extent is Extent.ALL}
+    never = {o.later for o in list_overlaps(rules, targets) if o.extent is OverlapExtent.ALL}
     assert match_rules(rules, facts, currency, targets, claim_id).rule not in never

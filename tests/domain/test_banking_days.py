@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.payments.requests.announce_transfer import find_end_of_waiting
+from dunwell.cases.payments.requests.announce_transfer import compute_transfer_hold_end
 from dunwell.platform.banking_days import find_known_on, find_last_transfer_day
 
 
@@ -49,4 +49,4 @@ def test_the_last_transfer_day_is_the_latest_whose_transfer_is_recorded_before(d
 def test_waiting_ends_with_the_day_where_the_merchant_is(
     sent_on: date, zone: str, end: datetime
 ) -> None:
-    assert find_end_of_waiting(sent_on, zone) == end
+    assert compute_transfer_hold_end(sent_on, zone) == end

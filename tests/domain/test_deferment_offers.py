@@ -8,15 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities
-from dunwell.cases.modalities.limits import ModalityClaim
-from dunwell.cases.modalities.offers import list_offered_deferments
+from dunwell.cases.modalities.limits import ModalityFacts
+from dunwell.cases.modalities.offers import list_offered_deferrals
 
 
 def list_days(today: str, max_days: int, limit: str | None = None) -> list[str]:
     """All days as YYYY-MM-DD."""
-    facts = ModalityClaim(10240, None if limit is None else date.fromisoformat(limit))
+    facts = ModalityFacts(10240, None if limit is None else date.fromisoformat(limit))
     modalities = Modalities(deferment=Deferments(max_days=max_days))
-    found = list_offered_deferments(modalities, facts, date.fromisoformat(today))
+    found = list_offered_deferrals(modalities, facts, date.fromisoformat(today))
     return [str(each.until) for each in found]
 
 
@@ -78,9 +78,9 @@ def test_the_last_is_the_longest_and_none_are_nearly_the_same(
 ) -> None:
     limit = None if limit_in is None else today + timedelta(days=limit_in)
     days = min(max_days, max_days if limit_in is None else limit_in)
-    facts, modalities = ModalityClaim(1, limit), Modalities(deferment=Deferments(max_days=max_days))
+    facts, modalities = ModalityFacts(1, limit), Modalities(deferment=Deferments(max_days=max_days))
 
-    offered = [each.until for each in list_offered_deferments(modalities, facts, today)]
+    offered = [each.until for each in list_offered_deferrals(modalities, facts, today)]
 
     assert len(offered) <= 3
     assert bool(offered) == (days >= 1)
@@ -94,5 +94,5 @@ def test_the_last_is_the_longest_and_none_are_nearly_the_same(
 
 def test_nothing_is_deferred_where_nothing_is_owed_or_offered() -> None:
     today, offer = date(2026, 3, 2), Modalities(deferment=Deferments(max_days=30))
-    assert list_offered_deferments(offer, ModalityClaim(0), today) == []
-    assert list_offered_deferments(Modalities(), ModalityClaim(1), today) == []
+    assert list_offered_deferrals(offer, ModalityFacts(0), today) == []
+    assert list_offered_deferrals(Modalities(), ModalityFacts(1), today) == []

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
-from dunwell.cases.disputes.dispute import MOST_OF_DISPUTE, check_evidence_space, render_case_number
+from dunwell.cases.disputes.dispute import MAX_FILES, check_file_count, render_case_number
 from dunwell.cases.disputes.reasons import (
-    LONGEST_LINE,
-    MESSAGE,
-    AnswerKind,
+    MAX_LINE_LENGTH,
+    MESSAGE_FIELD,
     DisputeType,
     OfferedReason,
+    QuestionKind,
     find_answer_faults,
     list_questions,
     needs_message,
@@ -61,13 +61,13 @@ def test_a_question_is_asked_once_and_choices_have_names(dispute_type: DisputeTy
     assert len(names) == len(set(names))
     assert "message" not in names
     for question in questions:
-        assert bool(question.choices) is (question.kind is AnswerKind.CHOICE)
+        assert bool(question.choices) is (question.kind is QuestionKind.CHOICE)
 
 
 @pytest.mark.parametrize(
     ("answers", "faults"),
     [
-        ({"day": "2026-03-02", "amount": "0", "way": "CASH", "number": "x" * LONGEST_LINE}, []),
+        ({"day": "2026-03-02", "amount": "0", "way": "CASH", "number": "x" * MAX_LINE_LENGTH}, []),
         ({"day": "2026-03-03"}, [("day", "TOO_LATE")]),
         ({"day": "1949-12-31"}, [("day", "TOO_EARLY")]),
         ({"day": "2026-02-29"}, [("day", "WRONG_FORMAT")]),
@@ -77,7 +77,7 @@ def test_a_question_is_asked_once_and_choices_have_names(dispute_type: DisputeTy
         ({"amount": "٣"}, [("amount", "WRONG_FORMAT")]),
         ({"amount": "1" * 13}, [("amount", "WRONG_FORMAT")]),
         ({"way": "BARTER"}, [("way", "NOT_ALLOWED")]),
-        ({"number": "x" * (LONGEST_LINE + 1)}, [("number", "TOO_LONG")]),
+        ({"number": "x" * (MAX_LINE_LENGTH + 1)}, [("number", "TOO_LONG")]),
         ({"day": "?", "way": "?"}, [("day", "WRONG_FORMAT"), ("way", "NOT_ALLOWED")]),
     ],
 )
@@ -123,9 +123,9 @@ def test_the_answer_is_due_after_business_days_of_the_merchants(
 
 
 def test_a_dispute_takes_so_many_files_and_no_more() -> None:
-    check_evidence_space(MOST_OF_DISPUTE - 1, 1)
+    check_file_count(MAX_FILES - 1, 1)
     with pytest.raises(ValidationError):
-        check_evidence_space(MOST_OF_DISPUTE - 1, 2)
+        check_file_count(MAX_FILES - 1, 2)
 
 
 @pytest.mark.parametrize("language", load_languages(DEBTOR_CATALOGUES))
@@ -136,8 +136,8 @@ def test_each_reason_has_words_for_itself_and_for_all_it_asks(language: str) -> 
         words, reason = template.WORDS[dispute_type], a_reason(dispute_type)
         asked = {each.name for each in list_questions(reason)}
         # Where a text must be written, the question says what it is about.
-        needed = {MESSAGE} if needs_message(reason) else set()
-        assert words.keys() - {MESSAGE} == {"label", *asked}, dispute_type
+        needed = {MESSAGE_FIELD} if needs_message(reason) else set()
+        assert words.keys() - {MESSAGE_FIELD} == {"label", *asked}, dispute_type
         assert needed <= words.keys(), dispute_type
 
 

@@ -14,15 +14,15 @@ from dunwell.cases.disputes.dispute import (
     ClaimDispute,
     DisputeState,
     NewDispute,
-    check_move,
+    check_may_open,
     check_new_dispute,
-    check_room,
+    check_transition,
 )
 from dunwell.cases.disputes.reasons import (
     ALWAYS_OFFERED,
-    KNOWN_NAMES,
+    RESERVED_NAMES,
     DisputeType,
-    list_offered,
+    list_offered_reasons,
     list_reasons,
 )
 from dunwell.platform.errors import InvalidState, ValidationError
@@ -48,7 +48,7 @@ def a_dispute(state: DisputeState = DisputeState.OPEN, **changes: Any) -> ClaimD
 
 
 def test_the_contracts_reasons_are_these_in_this_order() -> None:
-    assert [each.name for each in list_offered(Disputes())] == [
+    assert [each.name for each in list_offered_reasons(Disputes())] == [
         "DEBTOR_ALREADY_PAID", "AMOUNT_WRONG", "GOODS_NOT_RECEIVED", "GOODS_RETURNED", "DEFECTIVE",
         "CONTRACT_CANCELLED", "WRONG_PERSON", "NOT_MY_DEBT", "IDENTITY_THEFT", "ALREADY_IN_PLAN",
         "INSOLVENCY", "STATUTE_BARRED", "DOCUMENTS_MISSING", "PERSON_DIED", "OTHER",
@@ -56,7 +56,7 @@ def test_the_contracts_reasons_are_these_in_this_order() -> None:
 
 
 def test_a_merchant_hides_renames_and_adds() -> None:
-    offered = {each.name: each for each in list_offered(SHOES)}
+    offered = {each.name: each for each in list_offered_reasons(SHOES)}
     assert "INSOLVENCY" not in offered
     assert offered["DEFECTIVE"].labels == {"de": "Der Schuh drückt"}
     assert not offered["DEFECTIVE"].is_own
@@ -81,11 +81,11 @@ def test_whatever_a_merchant_says_two_reasons_stay_and_no_name_is_doubled(
     reasons: list[DisputeReason],
 ) -> None:
     disputes = Disputes(tuple(reasons))
-    offered = [each.name for each in list_offered(disputes)]
+    offered = [each.name for each in list_offered_reasons(disputes)]
     assert set(offered) >= ALWAYS_OFFERED
     known = [each.name for each in list_reasons(disputes)]
     assert len(known) == len(set(known))
-    assert set(known) == set(KNOWN_NAMES) | {each.type for each in reasons}
+    assert set(known) == set(RESERVED_NAMES) | {each.type for each in reasons}
     hidden = {each.type for each in reasons if each.is_hidden} - ALWAYS_OFFERED
     assert set(known) - set(offered) == hidden
 
@@ -133,15 +133,15 @@ def test_a_near_name_is_proposed_and_limits_are_inclusive() -> None:
 
 
 def test_a_debtor_has_one_open_dispute_of_a_reason_and_opens_five_in_thirty_days() -> None:
-    reason = next(each for each in list_offered(Disputes()) if each.name == "AMOUNT_WRONG")
+    reason = next(each for each in list_offered_reasons(Disputes()) if each.name == "AMOUNT_WRONG")
     old = [a_dispute(DisputeState.WITHDRAWN)] * 5
     theirs = a_dispute(actor_kind=ActorKind.CREDENTIAL)
 
-    check_room(reason, [theirs, *old[1:]], AT)
-    check_room(reason, old, AT + timedelta(days=30))
+    check_may_open(reason, [theirs, *old[1:]], AT)
+    check_may_open(reason, old, AT + timedelta(days=30))
     for earlier, state in (([a_dispute()], "OPEN"), (old, "TOO_MANY")):
         with pytest.raises(InvalidState) as refusal:
-            check_room(reason, earlier, AT + timedelta(days=29))
+            check_may_open(reason, earlier, AT + timedelta(days=29))
         assert refusal.value.details == {"state": state}
 
 
@@ -150,10 +150,10 @@ def test_a_debtor_has_one_open_dispute_of_a_reason_and_opens_five_in_thirty_days
 def test_a_dispute_ends_once(state: DisputeState, following: DisputeState) -> None:
     dispute = a_dispute(state)
     if state in {DisputeState.OPEN, following}:
-        assert check_move(dispute, following) is (state is DisputeState.OPEN)
+        assert check_transition(dispute, following) is (state is DisputeState.OPEN)
         return
     with pytest.raises(InvalidState) as refusal:
-        check_move(dispute, following)
+        check_transition(dispute, following)
     assert refusal.value.details == {"state": state.value}
 
 

@@ -25,11 +25,11 @@ from dunwell.adapters.payments.sandbox.checkout import (
     render_reference,
     sign_notice,
 )
-from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, has_room
+from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, may_open_dispute
 from dunwell.cases.disputes.reasons import DisputeType
-from dunwell.cases.modalities.limits import check_may_ask
+from dunwell.cases.modalities.limits import check_may_request
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
-from dunwell.cases.payments.provider import NoticeRefused
+from dunwell.cases.payments.provider import CheckoutNoticeRejected
 from dunwell.cases.rollout.preview.effects import NextContacts, PreviewScope
 from dunwell.contact.escalation.contacts.render_leased import render_leased
 from dunwell.contact.escalation.due_claim import DueClaim
@@ -76,7 +76,7 @@ _PROCESS = make_process(
 def _is_taken(ask: Callable[[], object]) -> bool:
     try:
         ask()
-    except (InvalidState, NoticeRefused, ValidationError):
+    except (InvalidState, CheckoutNoticeRejected, ValidationError):
         return False
     return True
 
@@ -204,8 +204,8 @@ EDGES: Mapping[str, Edge] = {
     "interfaces/cli/doctor.py _MOST_SKEW_SECONDS": Edge(
         timedelta(seconds=2) + JUST, lambda ahead: not check_clocks(ahead.total_seconds()).is_fault
     ),
-    "cases/disputes/dispute.py RECENT": Edge(
-        timedelta(days=30), lambda age: has_room([_a_debtors_dispute()] * 5, NOW + age),
+    "cases/disputes/dispute.py RECENT_PERIOD": Edge(
+        timedelta(days=30), lambda age: may_open_dispute([_a_debtors_dispute()] * 5, NOW + age),
         before=False, after=True,
     ),
     "contact/escalation/forecast/running_claim.py FARTHEST":
@@ -225,7 +225,7 @@ EDGES: Mapping[str, Edge] = {
     "cases/modalities/limits.py _REQUEST_INTERVAL": Edge(
         timedelta(days=30),
         lambda age: _is_taken(
-            lambda: check_may_ask([_a_modality()] * 3, ActorKind.DEBTOR, NOW + age)
+            lambda: check_may_request([_a_modality()] * 3, ActorKind.DEBTOR, NOW + age)
         ),
         before=False, after=True,
     ),
@@ -246,7 +246,7 @@ EDGES: Mapping[str, Edge] = {
     # A week between bases, and a day more.
     "operations/recovery/archive_health.py _BASE_LATE":
         Edge(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
-    "cases/rollout/preview/effects.py MOST_DAYS": Edge(
+    "cases/rollout/preview/effects.py MAX_PREVIEW_DAYS": Edge(
         timedelta(days=366), lambda days: _is_taken(PreviewScope(days.days).check), just=ONE_DAY
     ),
     "cases/rollout/preview/effects.py _FARTHEST":

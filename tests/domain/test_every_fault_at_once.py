@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.cases.intake.change_contact_data import apply_patch
-from dunwell.cases.intake.check_claims import Rejected, check_claims
+from dunwell.cases.intake.check_claims import RejectedSubmission, check_claims
 from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.core.claims.fields import ContactData
 from dunwell.interfaces.api.catalogue import OPERATIONS
@@ -140,7 +140,7 @@ _FAULTS: dict[str, list[tuple[Plant, str, str]]] = {
 
 def _tell(claim: Any) -> list[tuple[str, str]]:
     [read] = check_claims(msgspec.json.encode([claim]))
-    faults = read.error.faults if isinstance(read, Rejected) else []
+    faults = read.error.faults if isinstance(read, RejectedSubmission) else []
     return sorted((fault.path, fault.code) for fault in faults)
 
 
@@ -171,7 +171,7 @@ def test_each_fault_is_told_alone_and_beside_one_of_type(group: str) -> None:
 def test_a_key_that_stands_twice_does_not_hide_the_other_faults() -> None:
     text = msgspec.json.encode([a_claim(currency="ABC", language="qqq")])
     [read] = check_claims(text.replace(b'"language"', b'"email":"a@b.de","language"'))
-    assert isinstance(read, Rejected)
+    assert isinstance(read, RejectedSubmission)
     assert sorted((fault.path, fault.code) for fault in read.error.faults) == [
         ("/currency", "UNKNOWN_CURRENCY"),
         ("/email", "REPEATED"),
@@ -183,7 +183,7 @@ def test_in_a_thousand_claims_each_has_all_its_faults() -> None:
     claim = a_claim(currency="ABC", language=5, email="x", refrence=1, dateOfBirth="5")
     claim["items"][0]["dueDate"] = "2020-01-01"
     reads = check_claims(msgspec.json.encode([claim] * 1_000))
-    assert {len(each.error.faults) for each in reads if isinstance(each, Rejected)} == {6}
+    assert {len(each.error.faults) for each in reads if isinstance(each, RejectedSubmission)} == {6}
     assert len(reads) == 1_000
 
 
@@ -191,7 +191,7 @@ def test_rules_are_bounded_as_shapes_are() -> None:
     item = {"reference": "a", "type": "DUNNING_FEE", "value": "1", "itemDate": "2026-01-02"}
     claim = a_claim(items=[{**item, "dueDate": "2026-01-01"}] * 100)
     reads = check_claims(msgspec.json.encode([claim] * 1_000))
-    counts = [len(each.error.faults) for each in reads if isinstance(each, Rejected)]
+    counts = [len(each.error.faults) for each in reads if isinstance(each, RejectedSubmission)]
     assert counts == [MOST_FAULTS] * 100 + [1] * 900
 
 

@@ -24,14 +24,14 @@ from dunwell.cases.payments.requests import (
 from dunwell.cases.replies import receive_reply
 from dunwell.cases.rollout import publish_workflow, workflow_overviews
 from dunwell.cases.rollout.preview import (
-    foresee_costs,
+    preview_costs,
     preview_draft,
     preview_effects,
     preview_message,
 )
 from dunwell.cases.rollout.scenarios import switch_to_workflows
 from dunwell.cases.rollout.texts import edit_text
-from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, writing
+from dunwell.cases.rollout.trials import send_trial, simulate, sms_costs, trial_messages
 from dunwell.contact.escalation import end_claim, engine
 from dunwell.contact.escalation.contacts.outcomes import record_outcomes
 from dunwell.contact.escalation.reports import delivery_reports
@@ -106,17 +106,17 @@ _NO_ROW = {
         change_settings.read_settings,
         apply.preview_workflows,
         routes_list.begin_definition,
-        foresee_costs.prepare_costs, workflow_overviews.load_draft_for_editor,
+        preview_costs.prepare_costs, workflow_overviews.get_draft_overview,
         publish_workflow.plan_publication,
         preview_draft.preview_draft,
         preview_effects.preview_effects,
-        preview_message.find_reader,
+        preview_message.get_recipient,
         preview_message.prepare_message, switch_to_workflows.preview_switch,
-        edit_text.open_texts,
+        edit_text.get_workflow_texts,
         send_trial.prepare_trial,
         simulate.prepare_simulation,
         sms_costs.prepare_sms_costs,
-        writing.open_trial,
+        trial_messages.prepare_trial_writer,
         advance_clock.read_clock,
         unmatched.list_unplaced,
     ),
@@ -140,16 +140,16 @@ _NO_ROW = {
         edit_text.edit_text, refused_addresses.suppress_refused_addresses,
     ),
     "The use case that calls it writes the row.": (
-        assign_claims.start_runs, disputes_store.save_evidence,
+        assign_claims.start_runs, disputes_store.insert_evidence_files,
         wrong_person.withhold_claim,
         end_claim.end_claim,
         engine.record_decisions,
         record_outcomes.record_answers,
-        sweep_modalities.notify_of_plans,
+        sweep_modalities.notify_of_progress,
         notify_debtor.notify_debtor, record_payment.collect_if_paid,
-        record_payment.use_surplus, live_requests.complete_transfer,
-        live_requests.find_arrived,
-        live_requests.load_awaited_requests,
+        record_payment.allocate_surplus, live_requests.complete_transfer,
+        live_requests.find_matching_transfer,
+        live_requests.refresh_live_requests,
         edit_draft.store_changed_draft,
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
@@ -217,15 +217,15 @@ _VISIT = "a debtor's visit begins, proves more, ends: nothing of the claim"
 _TOLD = "whether a message arrived, which its own state tells"
 _NO_BEFORE: Mapping[Callable[..., object], str] = {
     claim_holds._expire_for: _SET,
-    answer_dispute.rest_after_answer: _TOLD,
+    answer_dispute.set_hold_after_response: _TOLD,
     engine.Engine._run: _SET,
     delivery_reports.report_failure: _TOLD,
     record_outcomes.record_outcomes: _SET,
     replay.replay_given_up: _SENT,
     replay.replay_events: _SENT,
     send_test.begin_test: _SENT,
-    send_trial.begin_trial: _SENT,
-    receive_reply.see_replies: _LOOK,
+    send_trial.record_trial: _SENT,
+    receive_reply.mark_replies_read: _LOOK,
     receive_reply.receive_reply: "it is new, and a hold it opens tells its own",
     uploads._remove_rows: _SET,
     read_jobs.open_export: _LOOK,
@@ -233,7 +233,7 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     open_session.open_session: _VISIT,
     raise_session.raise_session: _VISIT,
     tokens.issue_token: "a token of an hour, as every program asks for one",
-    sweep_modalities.rest_after_break: _TOLD,
+    sweep_modalities.set_hold_after_break: _TOLD,
     sweep_modalities._end: _SET,
     send_notice.send_notice: _SENT,
     notice_outcomes.report_notice_failure: _TOLD,

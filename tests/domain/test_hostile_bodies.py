@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.cases.intake.check_claims import Rejected, read_claims
+from dunwell.cases.intake.check_claims import RejectedSubmission, parse_claims
 from dunwell.interfaces.api.reading import read_document, read_shape
 from dunwell.interfaces.api.schemas.claims import FeeRequest
 from dunwell.interfaces.api.serving import MAX_JSON_BYTES
@@ -74,7 +74,7 @@ def test_each_claim_of_a_hostile_body_is_little_work(kind: str) -> None:
     body = _fill(_CLAIMS[kind])
     longest, rejected = 1.0, 0
     for _ in range(2):
-        claims, steps, rejected = read_claims(body), [], 0
+        claims, steps, rejected = parse_claims(body), [], 0
         while True:
             began = time.thread_time()
             claim = next(claims, None)
@@ -82,7 +82,9 @@ def test_each_claim_of_a_hostile_body_is_little_work(kind: str) -> None:
             assert steps[-1] < 20 * _LONGEST_SECONDS
             if claim is None:
                 break
-            rejected += isinstance(claim, Rejected) and len(claim.error.faults) <= MOST_FAULTS
+            rejected += (
+                isinstance(claim, RejectedSubmission) and len(claim.error.faults) <= MOST_FAULTS
+            )
         longest = min(longest, max(steps))
     assert rejected == len(steps) - 1 > 0
     assert longest < _LONGEST_SECONDS
@@ -100,7 +102,7 @@ def test_each_claim_of_a_hostile_body_is_little_work(kind: str) -> None:
 def test_what_is_no_list_of_claims_is_refused_quickly(body: bytes) -> None:
     def read() -> None:
         with pytest.raises(Refusal):
-            next(read_claims(body))
+            next(parse_claims(body))
 
     assert _measure_best(read) < _LONGEST_SECONDS
 
@@ -139,6 +141,6 @@ def test_a_body_that_is_larger_than_any_is_not_parsed() -> None:
 
 
 def test_a_pointer_holds_the_beginning_of_an_endless_name() -> None:
-    [claim] = read_claims(b"[%s]" % _CLAIMS["fields twice below a long name"])
-    assert isinstance(claim, Rejected)
+    [claim] = parse_claims(b"[%s]" % _CLAIMS["fields twice below a long name"])
+    assert isinstance(claim, RejectedSubmission)
     assert max(len(fault.path) for fault in claim.error.faults) < 300

@@ -8,7 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.intake.check_claims import Rejected, check_claims, has_given_keys, read_claims
+from dunwell.cases.intake.check_claims import (
+    RejectedSubmission,
+    check_claims,
+    has_given_keys,
+    parse_claims,
+)
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.interfaces.api.address import Query
 from dunwell.interfaces.api.reading import read_shape
@@ -34,7 +39,7 @@ def _text(value: Any) -> str:
 
 def _faults(body: str | bytes) -> list[list[Fault]]:
     read = check_claims(body if isinstance(body, bytes) else body.encode())
-    return [each.error.faults if isinstance(each, Rejected) else [] for each in read]
+    return [each.error.faults if isinstance(each, RejectedSubmission) else [] for each in read]
 
 
 def _codes(body: str | bytes) -> list[list[tuple[str, str]]]:
@@ -182,16 +187,16 @@ def test_too_much_is_refused_before_it_is_described(changes: dict[str, Any], pat
 @pytest.mark.parametrize("element", [b"{},", b"[],", b"1,"])
 def test_megabytes_of_nothing_are_not_parsed(element: bytes) -> None:
     with pytest.raises(ValidationError) as refused:
-        next(read_claims(b"[" + element * 3_000_000 + b"1]"))
+        next(parse_claims(b"[" + element * 3_000_000 + b"1]"))
     assert "commas" in refused.value.message
 
 
 def test_a_claim_larger_than_all_its_fields_is_not_looked_at() -> None:
     [large, other] = check_claims(_text([a_claim(debtorName="a" * 1_100_000), a_claim()]).encode())
-    assert isinstance(large, Rejected)
+    assert isinstance(large, RejectedSubmission)
     assert [fault.code for fault in large.error.faults] == ["TOO_LONG"]
     assert "1048576" in large.error.faults[0].message
-    assert not isinstance(other, Rejected)
+    assert not isinstance(other, RejectedSubmission)
 
 
 def test_other_bodies_are_bounded_too() -> None:
@@ -205,7 +210,9 @@ def test_other_bodies_are_bounded_too() -> None:
 def test_all_that_a_request_may_hold_is_read() -> None:
     item = {"reference": "a", "type": "PRIMARY", "value": "1"}
     claims = [a_claim(referenceNumber=f"R{n}", items=[item] * 100) for n in range(1_000)]
-    assert not any(isinstance(each, Rejected) for each in read_claims(msgspec.json.encode(claims)))
+    assert not any(
+        isinstance(each, RejectedSubmission) for each in parse_claims(msgspec.json.encode(claims))
+    )
 
 
 def test_references_are_compared_as_people_read_them() -> None:

@@ -6,7 +6,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
-from dunwell.cases.disputes.reasons import KNOWN_NAMES, DisputeType, OfferedReason, list_questions
+from dunwell.cases.disputes.reasons import (
+    RESERVED_NAMES,
+    DisputeType,
+    OfferedReason,
+    list_questions,
+)
 from dunwell.interfaces.landing.objecting.send_drafted import (
     find_reason,
     list_reasons_for,
@@ -76,7 +81,7 @@ def test_a_link_alone_offers_what_needs_no_data_whoever_is_not_meant_first() -> 
         "WRONG_PERSON", "NOT_MY_DEBT", "PERSON_DIED", "IDENTITY_THEFT", "DEBTOR_ALREADY_PAID",
         "OTHER",
     ]  # fmt: skip
-    assert len(list_reasons_for(Disputes(), Level.FACT)) == len(KNOWN_NAMES)
+    assert len(list_reasons_for(Disputes(), Level.FACT)) == len(RESERVED_NAMES)
 
 
 def test_what_is_hidden_is_not_found_and_a_merchants_own_needs_the_fact() -> None:

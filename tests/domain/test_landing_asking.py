@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.cases.modalities.limits import DefermentTerms, ModalityClaim, PlanTerms
-from dunwell.cases.modalities.offers import count_rate, list_offers, list_plans
+from dunwell.cases.modalities.limits import DeferralTerms, ModalityFacts, PlanTerms
+from dunwell.cases.modalities.offers import compute_instalment_cents, list_offers, list_plans
 from dunwell.interfaces.landing.arranging.requesting import (
     Ground,
     RefusedRequest,
@@ -22,8 +22,8 @@ from dunwell.interfaces.landing.arranging.requesting import (
 TODAY = date(2026, 3, 2)
 COUNTED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
 BY_RATE = Modalities(Plans(min_rate_cents=1000), Deferments(max_days=30))
-GROUND = Ground(COUNTED, ModalityClaim(10240), TODAY)
-FREE = Ground(BY_RATE, ModalityClaim(100000), TODAY)
+GROUND = Ground(COUNTED, ModalityFacts(10240), TODAY)
+FREE = Ground(BY_RATE, ModalityFacts(100000), TODAY)
 DAY = {"first_day": "20", "first_month": "3", "first_year": "2026"}
 
 
@@ -74,7 +74,7 @@ def test_what_cannot_be_asked_for_says_every_reason(
 
 
 def test_a_plan_that_ends_after_the_claims_last_day_begins_too_late() -> None:
-    ground = Ground(COUNTED, ModalityClaim(10240, date(2026, 5, 17)), TODAY)
+    ground = Ground(COUNTED, ModalityFacts(10240, date(2026, 5, 17)), TODAY)
 
     assert read_plan({"offer": "3", **DAY}, ground, "EUR", "en") == [RefusedRequest.ENDS_TOO_LATE]
     assert read_plan({"offer": "3"}, ground, "EUR", "en") == PlanTerms(3, date(2026, 3, 16))
@@ -89,14 +89,15 @@ def test_the_plan_for_an_amount_never_asks_for_more_a_month(
     cents: int, rate: int, least: int
 ) -> None:
     bounds = Modalities(Plans(min_rate_cents=least))
-    ground = Ground(bounds, ModalityClaim(cents), TODAY)
+    ground = Ground(bounds, ModalityFacts(cents), TODAY)
     typed = f"{rate // 100}.{rate % 100:02}"
 
     plan = read_plan({"offer": "own", "rate": typed}, ground, "EUR", "en")
 
     if not isinstance(plan, PlanTerms):
         possible = [
-            count_rate(each, ground.facts) for each in list_plans(bounds, ground.facts, TODAY)
+            compute_instalment_cents(each, ground.facts)
+            for each in list_plans(bounds, ground.facts, TODAY)
         ]
         assert rate >= cents or rate < min(possible, default=cents)
         return
@@ -105,7 +106,7 @@ def test_the_plan_for_an_amount_never_asks_for_more_a_month(
 
 
 def test_what_an_address_carries_is_read_back() -> None:
-    plan, day = PlanTerms(3, date(2026, 3, 16)), DefermentTerms(date(2026, 3, 31))
+    plan, day = PlanTerms(3, date(2026, 3, 16)), DeferralTerms(date(2026, 3, 31))
     carried = {"count": "3", "first": "2026-03-16"}
 
     assert read_carried_plan(carried) == plan
@@ -117,10 +118,10 @@ def test_what_an_address_carries_is_read_back() -> None:
     ("fields", "expected"),
     [
         ({}, RefusedRequest.NO_CHOICE),
-        ({"until": "2026-03-17"}, DefermentTerms(date(2026, 3, 17))),
+        ({"until": "2026-03-17"}, DeferralTerms(date(2026, 3, 17))),
         ({"until": "own", **{f"on_{k}": v for k, v in (("day", "5"), ("month", "3"),
                                                            ("year", "2026"))}},
-         DefermentTerms(date(2026, 3, 5))),
+         DeferralTerms(date(2026, 3, 5))),
         ({"until": "own"}, RefusedRequest.DAY_UNREADABLE),
         ({"until": "soon"}, RefusedRequest.DAY_UNREADABLE),
         ({"until": "2026-03-02"}, RefusedRequest.DAY_OUT_OF_RANGE),
@@ -129,7 +130,7 @@ def test_what_an_address_carries_is_read_back() -> None:
     ],
 )  # fmt: skip
 def test_a_day_to_pay_later_is_one_within_the_bounds(
-    fields: dict[str, str], expected: RefusedRequest | DefermentTerms
+    fields: dict[str, str], expected: RefusedRequest | DeferralTerms
 ) -> None:
     assert read_deferment(fields, GROUND) == expected
 

@@ -9,9 +9,9 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.cases.modalities.instalments import Instalment, cover, plan_instalments
-from dunwell.cases.modalities.modality import HOLDS, Modality, ModalityState, ModalityType
-from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.modalities.instalments import Instalment, apply_payments, build_schedule
+from dunwell.cases.modalities.modality import HOLD_KINDS, Modality, ModalityState, ModalityType
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.interfaces.landing.session.facts import (
     HoldFacts,
@@ -61,7 +61,7 @@ def a_hold(kind: HoldKind, until: datetime | None = LATER) -> HoldFacts:
 def a_modality(
     modality_type: ModalityType = ModalityType.PAYMENT_PLAN,
     state: ModalityState = ModalityState.APPROVED,
-    schedule: tuple[Instalment, ...] = plan_instalments(10000, 3, NOW.date()),
+    schedule: tuple[Instalment, ...] = build_schedule(10000, 3, NOW.date()),
 ) -> Modality:
     return Modality(_ID, 17, modality_type, state, "EUR", 10000, schedule, 0, NOW, ActorKind.DEBTOR)
 
@@ -71,15 +71,15 @@ def list_subsets(kinds: Iterable[HoldKind]) -> list[tuple[HoldKind, ...]]:
     return [chosen for size in range(len(every) + 1) for chosen in combinations(every, size)]
 
 
-def a_request(state: RequestState) -> RequestFacts:
+def a_request(state: PaymentRequestState) -> RequestFacts:
     return RequestFacts(_ID, "sandbox", 10000, state)
 
 
 @pytest.mark.parametrize("status", Status)
 @pytest.mark.parametrize("kind", [None, *HoldKind])
-@pytest.mark.parametrize("request_state", [None, *RequestState])
+@pytest.mark.parametrize("request_state", [None, *PaymentRequestState])
 def test_every_state_has_its_page(
-    status: Status, kind: HoldKind | None, request_state: RequestState | None
+    status: Status, kind: HoldKind | None, request_state: PaymentRequestState | None
 ) -> None:
     holds = [] if kind is None else [a_hold(kind)]
     request = None if request_state is None else a_request(request_state)
@@ -90,7 +90,7 @@ def test_every_state_has_its_page(
         assert state is PageState.CLOSED
     elif status is Status.COLLECTED:
         assert state is PageState.PAID
-    elif kind is HoldKind.PAYMENT_PENDING or request_state is RequestState.PENDING:
+    elif kind is HoldKind.PAYMENT_PENDING or request_state is PaymentRequestState.PENDING:
         assert state is PageState.PENDING
     else:
         assert state is (PageState.HELD if kind else PageState.OPEN)
@@ -137,7 +137,7 @@ def test_all_that_stands_is_said_once_and_in_order(
         Topic.DISPUTED: HoldKind.DISPUTE in kinds,
         Topic.PAUSED: HoldKind.PAUSE in kinds,
     }  # fmt: skip
-    if modality is not None and {*kinds} & {*HOLDS}:
+    if modality is not None and {*kinds} & {*HOLD_KINDS}:
         said[MEANING[modality.type, modality.state]] = True
     if kinds and not any(said.values()):
         said[Topic.PAUSED] = True
@@ -151,9 +151,9 @@ def test_of_a_claim_that_has_ended_nothing_more_is_said(status: Status) -> None:
 
 
 def test_a_plan_asks_for_its_first_rate_that_is_not_paid() -> None:
-    rates = cover(plan_instalments(10000, 3, NOW.date()), 4000)
+    rates = apply_payments(build_schedule(10000, 3, NOW.date()), 4000)
     assert find_next_rate(a_modality(schedule=rates)) == rates[1]
-    assert find_next_rate(a_modality(schedule=cover(rates, 10000))) is None
+    assert find_next_rate(a_modality(schedule=apply_payments(rates, 10000))) is None
     assert find_next_rate(a_modality(state=ModalityState.REQUESTED)) is None
     assert find_next_rate(a_modality(ModalityType.PAYMENT_DEFEREMENT)) is None
     assert find_next_rate(None) is None
@@ -188,9 +188,17 @@ def test_initials_tell_no_name(
 
 
 def test_only_a_completed_request_was_received() -> None:
-    outcomes = {state: decide_outcome(state) for state in RequestState}
+    outcomes = {state: decide_outcome(state) for state in PaymentRequestState}
     received = {state for state, outcome in outcomes.items() if outcome is PaymentOutcome.RECEIVED}
-    assert received == {RequestState.COMPLETED}
-    assert outcomes[RequestState.PENDING] is PaymentOutcome.PENDING
-    assert outcomes[RequestState.OPEN] is outcomes[RequestState.CREATED] is PaymentOutcome.LEFT
-    assert outcomes[RequestState.FAILED] is outcomes[RequestState.EXPIRED] is PaymentOutcome.ENDED
+    assert received == {PaymentRequestState.COMPLETED}
+    assert outcomes[PaymentRequestState.PENDING] is PaymentOutcome.PENDING
+    assert (
+        outcomes[PaymentRequestState.OPEN]
+        is outcomes[PaymentRequestState.CREATED]
+        is PaymentOutcome.LEFT
+    )
+    assert (
+        outcomes[PaymentRequestState.FAILED]
+        is outcomes[PaymentRequestState.EXPIRED]
+        is PaymentOutcome.ENDED
+    )

@@ -9,22 +9,22 @@ from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.cases.modalities.limits import (
-    DefermentTerms,
-    ModalityClaim,
+    DeferralTerms,
+    ModalityFacts,
     PlanTerms,
     Terms,
     find_terms_faults,
 )
-from dunwell.cases.modalities.offers import Offer, list_offers
+from dunwell.cases.modalities.offers import ModalityOffer, list_offers
 from tests.support.modalities import OFFERED
 
 TODAY = date(2026, 3, 2)
-OWED = ModalityClaim(10240)
+OWED = ModalityFacts(10240)
 BY_RATE = Modalities(Plans(min_rate_cents=2000), Deferments(max_days=30))
 
 
 def faults(
-    terms: Terms, modalities: Modalities, facts: ModalityClaim = OWED
+    terms: Terms, modalities: Modalities, facts: ModalityFacts = OWED
 ) -> list[tuple[str, str]]:
     found = find_terms_faults(terms, modalities, facts, TODAY)
     return [(each.path, each.code) for each in found]
@@ -69,7 +69,7 @@ def test_both_count_when_both_are_given() -> None:
 
 
 def test_there_is_a_cent_for_each_rate() -> None:
-    assert faults(PlanTerms(3, TODAY), OFFERED, ModalityClaim(2)) == [("/count", "TOO_SMALL")]
+    assert faults(PlanTerms(3, TODAY), OFFERED, ModalityFacts(2)) == [("/count", "TOO_SMALL")]
 
 
 @pytest.mark.parametrize(
@@ -84,23 +84,23 @@ def test_there_is_a_cent_for_each_rate() -> None:
 def test_a_deferment_ends_tomorrow_or_by_the_limit(
     until: date, expected: list[tuple[str, str]]
 ) -> None:
-    assert faults(DefermentTerms(until), OFFERED) == expected
+    assert faults(DeferralTerms(until), OFFERED) == expected
 
 
 def test_no_payment_is_due_after_the_claims_own_limit() -> None:
-    facts = ModalityClaim(10240, date(2026, 3, 20))
-    assert faults(DefermentTerms(date(2026, 3, 20)), OFFERED, facts) == []
-    late = faults(DefermentTerms(date(2026, 3, 21)), OFFERED, facts)
+    facts = ModalityFacts(10240, date(2026, 3, 20))
+    assert faults(DeferralTerms(date(2026, 3, 20)), OFFERED, facts) == []
+    late = faults(DeferralTerms(date(2026, 3, 21)), OFFERED, facts)
     assert late == [("/until", "OUT_OF_RANGE")]
     assert faults(PlanTerms(2, TODAY), OFFERED, facts) == [("/count", "TOO_LATE")]
-    fits = ModalityClaim(10240, date(2026, 4, 2))
+    fits = ModalityFacts(10240, date(2026, 4, 2))
     assert faults(PlanTerms(2, TODAY), OFFERED, fits) == []
-    over = ModalityClaim(10240, TODAY)
-    assert faults(DefermentTerms(TODAY), OFFERED, over) == [("/until", "TOO_LATE")]
+    over = ModalityFacts(10240, TODAY)
+    assert faults(DeferralTerms(TODAY), OFFERED, over) == [("/until", "TOO_LATE")]
 
 
 def test_what_is_not_offered_cannot_be_had() -> None:
-    for terms in (PlanTerms(3, TODAY), DefermentTerms(TODAY)):
+    for terms in (PlanTerms(3, TODAY), DeferralTerms(TODAY)):
         assert faults(terms, Modalities()) == [("/type", "NOT_OFFERED")]
     assert list_offers(Modalities(), OWED, TODAY) == []
 
@@ -111,9 +111,9 @@ def test_offers_have_exact_dates_and_sums() -> None:
         PlanTerms(2, date(2026, 3, 16)),
         PlanTerms(3, date(2026, 3, 16)),
         PlanTerms(6, date(2026, 3, 16)),
-        DefermentTerms(date(2026, 3, 9)),
-        DefermentTerms(date(2026, 3, 16)),
-        DefermentTerms(date(2026, 4, 1)),
+        DeferralTerms(date(2026, 3, 9)),
+        DeferralTerms(date(2026, 3, 16)),
+        DeferralTerms(date(2026, 4, 1)),
     ]
     three = [(each.due_on, each.amount_cents) for each in offers[1].schedule]
     assert three == [
@@ -123,7 +123,7 @@ def test_offers_have_exact_dates_and_sums() -> None:
 
 
 def test_of_many_plans_the_shortest_the_longest_and_some_between_are_offered() -> None:
-    large = ModalityClaim(500_000)
+    large = ModalityFacts(500_000)
     counts = [
         each.terms.count
         for each in list_offers(Modalities(BY_RATE.plan), large, TODAY)
@@ -133,9 +133,9 @@ def test_of_many_plans_the_shortest_the_longest_and_some_between_are_offered() -
 
 
 def test_a_plan_that_would_end_too_late_is_offered_from_tomorrow() -> None:
-    facts = ModalityClaim(10240, date(2026, 4, 5))
+    facts = ModalityFacts(10240, date(2026, 4, 5))
     offers = list_offers(OFFERED, facts, TODAY)
-    assert offers[0] == Offer(PlanTerms(2, date(2026, 3, 3)), offers[0].schedule)
+    assert offers[0] == ModalityOffer(PlanTerms(2, date(2026, 3, 3)), offers[0].schedule)
     assert [each.terms.type for each in offers].count(offers[0].terms.type) == 1
 
 
@@ -151,14 +151,14 @@ _MODALITIES = st.builds(
     st.none() | st.builds(Deferments, max_days=st.integers(1, 365)),
 )
 _FACTS = st.builds(
-    ModalityClaim,
+    ModalityFacts,
     st.integers(0, 10**7),
     st.none() | st.dates(TODAY - timedelta(days=9), TODAY + timedelta(days=900)),
 )
 
 
 @given(_MODALITIES, _FACTS)
-def test_every_offer_is_taken_as_it_stands(modalities: Modalities, facts: ModalityClaim) -> None:
+def test_every_offer_is_taken_as_it_stands(modalities: Modalities, facts: ModalityFacts) -> None:
     offers = list_offers(modalities, facts, TODAY)
     assert len(offers) <= 7
     assert len({each.terms for each in offers}) == len(offers)
@@ -171,4 +171,4 @@ def test_every_offer_is_taken_as_it_stands(modalities: Modalities, facts: Modali
 @pytest.mark.parametrize("bounds", [OFFERED, BY_RATE])
 def test_an_ordinary_claim_has_two_to_seven_offers(bounds: Modalities) -> None:
     for cents in (5000, 10240, 500_000):
-        assert 2 <= len(list_offers(bounds, ModalityClaim(cents), TODAY)) <= 7
+        assert 2 <= len(list_offers(bounds, ModalityFacts(cents), TODAY)) <= 7

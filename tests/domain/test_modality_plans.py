@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.modalities.instalments import Instalment, add_months, cover, plan_instalments
+from dunwell.cases.modalities.instalments import (
+    Instalment,
+    add_months,
+    apply_payments,
+    build_schedule,
+)
 
 _DAYS = st.dates(date(2000, 1, 1), date(2100, 12, 31))
 _COUNTS = st.integers(1, 36)
@@ -18,15 +23,15 @@ def amounts(instalments: tuple[Instalment, ...]) -> list[int]:
 
 
 def test_the_first_parts_get_the_remaining_cents() -> None:
-    assert amounts(plan_instalments(10240, 3, date(2026, 3, 16))) == [3414, 3413, 3413]
-    assert amounts(plan_instalments(10241, 3, date(2026, 3, 16))) == [3414, 3414, 3413]
+    assert amounts(build_schedule(10240, 3, date(2026, 3, 16))) == [3414, 3413, 3413]
+    assert amounts(build_schedule(10241, 3, date(2026, 3, 16))) == [3414, 3414, 3413]
 
 
 @given(st.integers(1, 10**12), _COUNTS, _DAYS)
 def test_instalments_come_to_the_amount_and_differ_by_a_cent_at_most(
     amount: int, count: int, first_on: date
 ) -> None:
-    shares = amounts(plan_instalments(amount, count, first_on))
+    shares = amounts(build_schedule(amount, count, first_on))
     assert sum(shares) == amount
     assert len(shares) == count
     assert shares == sorted(shares, reverse=True)
@@ -38,7 +43,7 @@ def test_instalments_come_to_the_amount_and_differ_by_a_cent_at_most(
 def test_every_month_has_one_on_the_first_ones_day_or_its_own_last(
     count: int, first_on: date
 ) -> None:
-    days = [each.due_on for each in plan_instalments(10**6, count, first_on)]
+    days = [each.due_on for each in build_schedule(10**6, count, first_on)]
     months = [day.year * 12 + day.month for day in days]
     assert months == list(range(months[0], months[0] + count))
     for day in days:
@@ -62,7 +67,7 @@ def test_payments_cover_the_earliest_first_and_never_more_than_there_is(
     amount: int, count: int, paid: int
 ) -> None:
     amount = max(amount, count)
-    covered = cover(plan_instalments(amount, count, date(2026, 3, 16)), paid)
+    covered = apply_payments(build_schedule(amount, count, date(2026, 3, 16)), paid)
     assert sum(each.paid_cents for each in covered) == min(amount, max(0, paid))
     begun = [each.paid_cents > 0 for each in covered]
     full = [each.is_paid for each in covered]

@@ -10,15 +10,15 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.cases.modalities.instalments import Instalment, cover, plan_instalments
+from dunwell.cases.modalities.instalments import Instalment, apply_payments, build_schedule
 from dunwell.cases.modalities.modality import (
-    EndReason,
     Modality,
+    ModalityEndReason,
     ModalityState,
     ModalityType,
     check_answer,
 )
-from dunwell.cases.modalities.progress import decide_course, find_end, start_of_day
+from dunwell.cases.modalities.progress import compute_end_day, decide_progress, start_of_day
 from dunwell.core.claims.states import Status
 from dunwell.platform.errors import InvalidState
 
@@ -28,7 +28,7 @@ DEFERRED = (Instalment(1, date(2026, 3, 31), 10240),)
 
 
 def a_plan(paid: int = 0, state: ModalityState = ModalityState.APPROVED) -> Modality:
-    schedule = cover(plan_instalments(10240, 3, FIRST), paid)
+    schedule = apply_payments(build_schedule(10240, 3, FIRST), paid)
     return Modality(
         UUID(int=1), 1, ModalityType.PAYMENT_PLAN, state, "EUR", 10240, schedule, paid, AT,
         ActorKind.DEBTOR,
@@ -37,7 +37,9 @@ def a_plan(paid: int = 0, state: ModalityState = ModalityState.APPROVED) -> Moda
 
 def a_deferment(paid: int = 0, state: ModalityState = ModalityState.APPROVED) -> Modality:
     return replace(
-        a_plan(paid, state), type=ModalityType.PAYMENT_DEFEREMENT, schedule=cover(DEFERRED, paid)
+        a_plan(paid, state),
+        type=ModalityType.PAYMENT_DEFEREMENT,
+        schedule=apply_payments(DEFERRED, paid),
     )
 
 
@@ -46,47 +48,49 @@ def a_deferment(paid: int = 0, state: ModalityState = ModalityState.APPROVED) ->
     [
         (0, date(2026, 3, 16), date(2026, 3, 24)),
         (0, date(2026, 3, 23), date(2026, 3, 24)),
-        (0, date(2026, 3, 24), EndReason.BROKEN),
-        (3413, date(2026, 3, 24), EndReason.BROKEN),
+        (0, date(2026, 3, 24), ModalityEndReason.BROKEN),
+        (3413, date(2026, 3, 24), ModalityEndReason.BROKEN),
         (3414, date(2026, 3, 24), date(2026, 4, 24)),
         (6827, date(2026, 3, 1), date(2026, 5, 24)),
-        (6827, date(2026, 5, 24), EndReason.BROKEN),
-        (10240, date(2026, 5, 24), EndReason.FULFILLED),
-        (10240, date(2026, 3, 1), EndReason.FULFILLED),
+        (6827, date(2026, 5, 24), ModalityEndReason.BROKEN),
+        (10240, date(2026, 5, 24), ModalityEndReason.FULFILLED),
+        (10240, date(2026, 3, 1), ModalityEndReason.FULFILLED),
     ],
 )
 def test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_rate(
-    paid: int, today: date, course: date | EndReason
+    paid: int, today: date, course: date | ModalityEndReason
 ) -> None:
-    assert decide_course(a_plan(paid), Status.IN_PROCESS, today) == course
+    assert decide_progress(a_plan(paid), Status.IN_PROCESS, today) == course
 
 
 def test_a_deferment_lasts_until_the_end_of_its_day() -> None:
     modality = a_deferment(10239)
-    assert decide_course(modality, Status.CREATED, date(2026, 3, 31)) == date(2026, 4, 1)
-    assert decide_course(modality, Status.CREATED, date(2026, 4, 1)) is EndReason.PASSED
-    paid = decide_course(a_deferment(10240), Status.CREATED, date(2026, 4, 1))
-    assert paid is EndReason.FULFILLED
+    assert decide_progress(modality, Status.CREATED, date(2026, 3, 31)) == date(2026, 4, 1)
+    assert decide_progress(modality, Status.CREATED, date(2026, 4, 1)) is ModalityEndReason.PASSED
+    paid = decide_progress(a_deferment(10240), Status.CREATED, date(2026, 4, 1))
+    assert paid is ModalityEndReason.FULFILLED
 
 
 def test_a_request_nobody_answered_ends_with_its_first_date() -> None:
     asked = a_plan(state=ModalityState.REQUESTED)
-    assert decide_course(asked, Status.IN_PROCESS, date(2026, 3, 23)) == date(2026, 3, 24)
-    assert decide_course(asked, Status.IN_PROCESS, date(2026, 3, 24)) is EndReason.PASSED
+    assert decide_progress(asked, Status.IN_PROCESS, date(2026, 3, 23)) == date(2026, 3, 24)
+    assert decide_progress(asked, Status.IN_PROCESS, date(2026, 3, 24)) is ModalityEndReason.PASSED
 
 
 @pytest.mark.parametrize(
     ("status", "reason"),
     [
-        (Status.COLLECTED, EndReason.FULFILLED),
-        (Status.ARCHIVED, EndReason.CLAIM_ENDED),
-        (Status.WITHDRAWN, EndReason.CLAIM_ENDED),
+        (Status.COLLECTED, ModalityEndReason.FULFILLED),
+        (Status.ARCHIVED, ModalityEndReason.CLAIM_ENDED),
+        (Status.WITHDRAWN, ModalityEndReason.CLAIM_ENDED),
     ],
 )
 @pytest.mark.parametrize("paid", [0, 3414])
-def test_an_ended_claim_ends_its_modality(status: Status, reason: EndReason, paid: int) -> None:
+def test_an_ended_claim_ends_its_modality(
+    status: Status, reason: ModalityEndReason, paid: int
+) -> None:
     for modality in (a_plan(paid), a_deferment(paid)):
-        assert decide_course(modality, status, date(2026, 3, 10)) is reason
+        assert decide_progress(modality, status, date(2026, 3, 10)) is reason
 
 
 @given(st.integers(0, 10240), st.integers(0, 120), st.booleans())
@@ -95,10 +99,10 @@ def test_what_goes_on_is_looked_at_again_later_and_by_its_end(
 ) -> None:
     modality = a_deferment(paid) if deferred else a_plan(paid)
     today = AT.date() + timedelta(days=days)
-    course = decide_course(modality, Status.IN_PROCESS, today)
-    if not isinstance(course, EndReason):
-        assert today < course <= find_end(modality.type, modality.schedule)
-        assert decide_course(modality, Status.IN_PROCESS, course) != course
+    course = decide_progress(modality, Status.IN_PROCESS, today)
+    if not isinstance(course, ModalityEndReason):
+        assert today < course <= compute_end_day(modality.type, modality.schedule)
+        assert decide_progress(modality, Status.IN_PROCESS, course) != course
 
 
 def test_days_begin_in_the_merchants_zone() -> None:
@@ -114,14 +118,21 @@ def test_days_begin_in_the_merchants_zone() -> None:
 @pytest.mark.parametrize(
     ("state", "ended", "answer"),
     list(
-        product(ModalityState, [None, *EndReason], [ModalityState.APPROVED, ModalityState.REJECTED])
+        product(
+            ModalityState,
+            [None, *ModalityEndReason],
+            [ModalityState.APPROVED, ModalityState.REJECTED],
+        )
     ),
 )
 def test_an_answer_is_final_and_only_for_what_stands(
-    state: ModalityState, ended: EndReason | None, answer: ModalityState
+    state: ModalityState, ended: ModalityEndReason | None, answer: ModalityState
 ) -> None:
     modality = replace(a_plan(state=state), ended_reason=ended)
-    takes = ended in (None, EndReason.REJECTED) and state in (ModalityState.REQUESTED, answer)
+    takes = ended in (None, ModalityEndReason.REJECTED) and state in (
+        ModalityState.REQUESTED,
+        answer,
+    )
     if takes:
         assert check_answer(modality, answer) is (state is not answer)
         return

@@ -10,17 +10,17 @@ from hypothesis import strategies as st
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.limits import (
-    MOST_RATES,
-    DefermentTerms,
-    ModalityClaim,
+    MAX_INSTALMENTS,
+    DeferralTerms,
+    ModalityFacts,
     PlanTerms,
     Terms,
     find_terms_faults,
 )
-from dunwell.cases.modalities.offers import find_nearest_offer, list_offered_deferments
+from dunwell.cases.modalities.offers import find_nearest_offer, list_offered_deferrals
 
 TODAY = date(2026, 3, 2)
-OWED = ModalityClaim(10240)
+OWED = ModalityFacts(10240)
 OFFERED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
 PLANS = st.builds(
     Plans,
@@ -36,10 +36,10 @@ BOUNDS = st.builds(
     deferment=st.none() | st.builds(Deferments, max_days=st.integers(1, 365)),
 )
 DAYS = st.dates(TODAY - timedelta(days=5), TODAY + timedelta(days=60))
-COUNTS = st.integers(2, 8) | st.integers(2, MOST_RATES)
-ASKED = st.builds(PlanTerms, count=COUNTS, first_on=DAYS) | st.builds(DefermentTerms, until=DAYS)
+COUNTS = st.integers(2, 8) | st.integers(2, MAX_INSTALMENTS)
+ASKED = st.builds(PlanTerms, count=COUNTS, first_on=DAYS) | st.builds(DeferralTerms, until=DAYS)
 FACTS = st.builds(
-    ModalityClaim,
+    ModalityFacts,
     outstanding_cents=st.integers(1, 500_000),
     max_deferral_on=st.none() | st.dates(TODAY, TODAY + timedelta(days=400)),
 )
@@ -47,7 +47,7 @@ REFUSED = st.lists(ASKED, min_size=1, max_size=3)
 
 
 def find(
-    *refused: Terms, bounds: Modalities = OFFERED, facts: ModalityClaim = OWED
+    *refused: Terms, bounds: Modalities = OFFERED, facts: ModalityFacts = OWED
 ) -> Terms | None:
     found = find_nearest_offer(refused, bounds, facts, TODAY)
     return None if found is None else found.terms
@@ -57,8 +57,8 @@ def plan(count: int, day: str) -> PlanTerms:
     return PlanTerms(count, date.fromisoformat(day))
 
 
-def until(day: str) -> DefermentTerms:
-    return DefermentTerms(date.fromisoformat(day))
+def until(day: str) -> DeferralTerms:
+    return DeferralTerms(date.fromisoformat(day))
 
 
 @pytest.mark.parametrize(
@@ -92,13 +92,13 @@ def test_it_is_the_next_smaller_thing_to_ask_for(
 def test_nothing_is_offered_where_the_merchant_offers_nothing_any_more() -> None:
     assert find(plan(6, "2026-03-20"), bounds=Modalities()) is None
     assert find(until("2026-03-20"), bounds=Modalities()) is None
-    assert find(plan(6, "2026-03-20"), facts=ModalityClaim(0)) is None
-    assert find(until("2026-03-20"), facts=ModalityClaim(0)) is None
+    assert find(plan(6, "2026-03-20"), facts=ModalityFacts(0)) is None
+    assert find(until("2026-03-20"), facts=ModalityFacts(0)) is None
 
 
 @given(REFUSED, BOUNDS, FACTS)
 def test_the_merchants_bounds_accept_it_and_it_adds_up(
-    refused: list[Terms], bounds: Modalities, facts: ModalityClaim
+    refused: list[Terms], bounds: Modalities, facts: ModalityFacts
 ) -> None:
     offer = find_nearest_offer(refused, bounds, facts, TODAY)
     assume(offer is not None)
@@ -110,19 +110,19 @@ def test_the_merchants_bounds_accept_it_and_it_adds_up(
 
 @given(REFUSED, BOUNDS, FACTS)
 def test_it_asks_the_merchant_for_less_than_everything_that_was_refused(
-    refused: list[Terms], bounds: Modalities, facts: ModalityClaim
+    refused: list[Terms], bounds: Modalities, facts: ModalityFacts
 ) -> None:
     terms = find(*refused, bounds=bounds, facts=facts)
     if isinstance(terms, PlanTerms):
         assert all(terms.count < each.count for each in refused if isinstance(each, PlanTerms))
-    if isinstance(terms, DefermentTerms):
-        days = [each.until for each in refused if isinstance(each, DefermentTerms)]
+    if isinstance(terms, DeferralTerms):
+        days = [each.until for each in refused if isinstance(each, DeferralTerms)]
         assert all(terms.until < each for each in days)
 
 
 @given(ASKED, BOUNDS, FACTS)
 def test_the_merchant_has_never_received_less_by_any_day_than_by_what_it_refused(
-    asked: Terms, bounds: Modalities, facts: ModalityClaim
+    asked: Terms, bounds: Modalities, facts: ModalityFacts
 ) -> None:
     """As long as the first day that was asked for is still to come."""
     offer = find_nearest_offer([asked], bounds, facts, TODAY)
@@ -137,13 +137,13 @@ def test_the_merchant_has_never_received_less_by_any_day_than_by_what_it_refused
 
 @given(ASKED, BOUNDS, FACTS)
 def test_nothing_acceptable_lies_between_it_and_what_was_asked_for(
-    asked: Terms, bounds: Modalities, facts: ModalityClaim
+    asked: Terms, bounds: Modalities, facts: ModalityFacts
 ) -> None:
     terms = find(asked, bounds=bounds, facts=facts)
-    if isinstance(asked, DefermentTerms):
-        days = [each.until for each in list_offered_deferments(bounds, facts, TODAY)]
+    if isinstance(asked, DeferralTerms):
+        days = [each.until for each in list_offered_deferrals(bounds, facts, TODAY)]
         before = [each for each in days if each < asked.until]
-        assert terms == (DefermentTerms(before[-1]) if before else None)
+        assert terms == (DeferralTerms(before[-1]) if before else None)
         return
     assume(asked.first_on > TODAY)
     least = terms.count if isinstance(terms, PlanTerms) else 1

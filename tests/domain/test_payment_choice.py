@@ -7,14 +7,14 @@ from msgspec.structs import replace
 
 from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.cases.payments.choice import (
-    ChoiceKind,
     PartBounds,
     PaymentChoice,
-    allow_rate,
+    PaymentChoiceKind,
+    allow_instalment,
     choose_items,
-    find_bounds,
-    list_groups,
-    may_pay,
+    compute_part_bounds,
+    is_choice_allowed,
+    list_payable_groups,
     sum_outstanding,
 )
 from dunwell.core.claims.balance import OwedItem, allocate
@@ -46,15 +46,15 @@ def test_the_example_of_a_part_is_larger_than_the_minimum(
 
 
 def whole(cents: int) -> PaymentChoice:
-    return PaymentChoice(ChoiceKind.WHOLE, cents)
+    return PaymentChoice(PaymentChoiceKind.WHOLE, cents)
 
 
 def part(cents: int) -> PaymentChoice:
-    return PaymentChoice(ChoiceKind.PART, cents)
+    return PaymentChoice(PaymentChoiceKind.PART, cents)
 
 
 def of_items(cents: int, *item_ids: int) -> PaymentChoice:
-    return PaymentChoice(ChoiceKind.ITEMS, cents, item_ids)
+    return PaymentChoice(PaymentChoiceKind.ITEMS, cents, item_ids)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def of_items(cents: int, *item_ids: int) -> PaymentChoice:
         (BOTH, of_items(10900, 1, 4), True),
         (BOTH, of_items(0), False),
         (BOTH, of_items(10000, 9), False),
-        (BOTH, PaymentChoice(ChoiceKind.WHOLE, 15150, (1,)), False),
+        (BOTH, PaymentChoice(PaymentChoiceKind.WHOLE, 15150, (1,)), False),
         (PartialPayments(500), of_items(10000, 1), False),
         (PartialPayments(items=True), part(500), False),
     ],
@@ -86,7 +86,7 @@ def of_items(cents: int, *item_ids: int) -> PaymentChoice:
 def test_only_what_the_merchant_takes_can_be_paid(
     partial: PartialPayments | None, choice: PaymentChoice, is_taken: bool
 ) -> None:
-    assert may_pay(partial, ITEMS, choice) is is_taken
+    assert is_choice_allowed(partial, ITEMS, choice) is is_taken
 
 
 @pytest.mark.parametrize(
@@ -101,7 +101,7 @@ def test_only_what_the_merchant_takes_can_be_paid(
 def test_where_less_than_the_least_part_is_open_all_of_it_is_to_be_paid(
     least: int, bounds: PartBounds | None
 ) -> None:
-    assert find_bounds(PartialPayments(least), ITEMS) == bounds
+    assert compute_part_bounds(PartialPayments(least), ITEMS) == bounds
 
 
 @pytest.mark.parametrize(
@@ -118,27 +118,27 @@ def test_where_less_than_the_least_part_is_open_all_of_it_is_to_be_paid(
 def test_the_next_rate_of_a_plan_can_be_paid_whatever_else_is_taken(
     partial: PartialPayments | None, rate_cents: int | None, taken: PartialPayments | None
 ) -> None:
-    assert allow_rate(partial, rate_cents) == taken
+    assert allow_instalment(partial, rate_cents) == taken
 
 
 def test_a_fee_goes_with_its_item_until_that_is_paid() -> None:
-    assert [group.item_ids for group in list_groups(BOTH, ITEMS)] == [(1,), (2, 3), (4,)]
+    assert [group.item_ids for group in list_payable_groups(BOTH, ITEMS)] == [(1,), (2, 3), (4,)]
     paid = [replace(item, allocated_cents=4000) if item.item_id == 2 else item for item in ITEMS]
-    assert [group.item_ids for group in list_groups(BOTH, paid)] == [(1,), (3,), (4,)]
+    assert [group.item_ids for group in list_payable_groups(BOTH, paid)] == [(1,), (3,), (4,)]
 
 
 def test_a_fee_of_a_fee_is_there_once() -> None:
     items = [*ITEMS, OwedItem(5, 4, "COLLECTION_FEE", 100, fee_of=3)]
-    ids = [item_id for group in list_groups(BOTH, items) for item_id in group.item_ids]
+    ids = [item_id for group in list_payable_groups(BOTH, items) for item_id in group.item_ids]
     assert sorted(ids) == [1, 2, 3, 4, 5]
 
 
 def test_one_item_alone_is_no_choice() -> None:
-    assert list_groups(BOTH, ITEMS[1:3]) == []
+    assert list_payable_groups(BOTH, ITEMS[1:3]) == []
 
 
 def test_choosing_a_fee_chooses_its_item_too() -> None:
-    groups = list_groups(BOTH, ITEMS)
+    groups = list_payable_groups(BOTH, ITEMS)
     assert choose_items(groups, [3]) == of_items(4250, 2, 3)
     assert choose_items(groups, [1, 1, 4]) == of_items(10900, 1, 4)
     assert choose_items(groups, [1, 99]) is None
@@ -158,7 +158,7 @@ def test_whatever_a_payment_is_made_for_no_cent_is_lost(first: set[int], cents: 
     assert all(0 < share <= ITEMS[item_id - 1].value_cents for item_id, share in shares.items())
 
 
-OPTIONS = Options(15150, PartBounds(500, 15150), list_groups(BOTH, ITEMS))
+OPTIONS = Options(15150, PartBounds(500, 15150), list_payable_groups(BOTH, ITEMS))
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.intake.check_claims import Rejected, check_claims, decode_plain, is_plain
+from dunwell.cases.intake.check_claims import (
+    RejectedSubmission,
+    check_claims,
+    decode_plain,
+    has_only_plain_text,
+)
 from dunwell.cases.intake.submission import ClaimSubmission
 from tests.support.claims import a_claim
 
@@ -17,7 +22,7 @@ _TEXTS = ("referenceNumber", "debtorName", "debtorLastName", "companyName", "cus
 @pytest.mark.parametrize("character", ["\xa0", "§", "°", "ü", "€", "\u2028", "𝄞"])
 def test_a_character_that_is_no_control_is_taken(character: str) -> None:
     body = msgspec.json.encode([a_claim(debtorName=character)])
-    assert is_plain(body)
+    assert has_only_plain_text(body)
     [claim] = check_claims(body)
     assert isinstance(claim, ClaimSubmission)
     assert claim.first_name == character
@@ -26,7 +31,7 @@ def test_a_character_that_is_no_control_is_taken(character: str) -> None:
 @given(st.dictionaries(st.sampled_from(_TEXTS), st.text(max_size=300)))
 def test_a_plain_body_is_read_as_the_full_shapes_read_it(texts: dict[str, str]) -> None:
     body = msgspec.json.encode([a_claim("R-1") | texts])
-    if not is_plain(body):
+    if not has_only_plain_text(body):
         return
     try:
         [full] = msgspec.json.decode(body, type=list[ClaimSubmission])
@@ -45,6 +50,6 @@ def test_a_control_character_is_refused_wherever_it_stands(character: str, place
     text = f"a{character}b"
     value: Any = {"city": text} if place == "address" else text
     [claim] = check_claims(msgspec.json.encode([a_claim(**{place: value})]))
-    assert isinstance(claim, Rejected)
+    assert isinstance(claim, RejectedSubmission)
     [fault] = claim.error.faults
     assert fault.path == ("/address/city" if place == "address" else "/debtorName")

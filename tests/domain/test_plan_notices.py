@@ -10,26 +10,31 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.cases.modalities.instalments import cover, plan_instalments
-from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+from dunwell.cases.modalities.instalments import apply_payments, build_schedule
+from dunwell.cases.modalities.modality import (
+    Modality,
+    ModalityEndReason,
+    ModalityState,
+    ModalityType,
+)
 from dunwell.cases.modalities.progress import (
-    RateNotice,
-    decide_course,
+    InstalmentNoticeKind,
+    compute_last_pay_day,
+    decide_progress,
     find_next_notice,
     list_due_notices,
     local_date,
-    mend_by,
 )
 from dunwell.core.claims.states import Status
 
 BERLIN = "Europe/Berlin"
 FIRST = date(2026, 3, 16)
 AGREED = datetime(2026, 3, 2, 9, tzinfo=UTC)
-DUE, MISSED = RateNotice.DUE, RateNotice.MISSED
+DUE, MISSED = InstalmentNoticeKind.DUE, InstalmentNoticeKind.MISSED
 
 
 def a_plan(paid: int = 0, agreed_at: datetime = AGREED) -> Modality:
-    schedule = cover(plan_instalments(10240, 3, FIRST), paid)
+    schedule = apply_payments(build_schedule(10240, 3, FIRST), paid)
     return Modality(
         UUID(int=1), 1, ModalityType.PAYMENT_PLAN, ModalityState.APPROVED, "EUR", 10240, schedule,
         paid, AGREED, ActorKind.DEBTOR, answered_at=agreed_at,
@@ -41,7 +46,7 @@ def at(day: str, time: str = "09:00") -> datetime:
     return datetime.fromisoformat(f"{day}T{time}").replace(tzinfo=ZoneInfo(BERLIN)).astimezone(UTC)
 
 
-def told(modality: Modality, now: datetime) -> list[tuple[RateNotice, int]]:
+def told(modality: Modality, now: datetime) -> list[tuple[InstalmentNoticeKind, int]]:
     return [(each.kind, each.rate.number) for each in list_due_notices(modality, now, BERLIN)]
 
 
@@ -64,7 +69,7 @@ def told(modality: Modality, now: datetime) -> list[tuple[RateNotice, int]]:
     ],
 )
 def test_a_rate_is_told_three_days_before_and_on_the_day_after(
-    paid: int, now: datetime, notices: list[tuple[RateNotice, int]]
+    paid: int, now: datetime, notices: list[tuple[InstalmentNoticeKind, int]]
 ) -> None:
     assert told(a_plan(paid), now) == notices
 
@@ -78,7 +83,7 @@ def test_a_rate_is_told_three_days_before_and_on_the_day_after(
     ],
 )
 def test_a_plan_that_starts_within_three_days_has_no_reminder_of_its_first_rate(
-    agreed_at: datetime, notices: list[tuple[RateNotice, int]]
+    agreed_at: datetime, notices: list[tuple[InstalmentNoticeKind, int]]
 ) -> None:
     plan = a_plan(agreed_at=agreed_at)
     assert told(plan, at("2026-03-15")) == notices
@@ -90,8 +95,12 @@ def test_a_plan_that_starts_within_three_days_has_no_reminder_of_its_first_rate(
     "changes",
     [
         {"state": ModalityState.REQUESTED},
-        {"state": ModalityState.REJECTED, "ended_at": AGREED, "ended_reason": EndReason.REJECTED},
-        {"ended_at": AGREED, "ended_reason": EndReason.WITHDRAWN},
+        {
+            "state": ModalityState.REJECTED,
+            "ended_at": AGREED,
+            "ended_reason": ModalityEndReason.REJECTED,
+        },
+        {"ended_at": AGREED, "ended_reason": ModalityEndReason.WITHDRAWN},
         {"type": ModalityType.PAYMENT_DEFEREMENT},
     ],
 )
@@ -102,7 +111,7 @@ def test_only_a_plan_in_force_has_notices(changes: dict[str, object]) -> None:
 
 
 def test_over_a_change_of_clocks_it_is_nine_in_the_morning() -> None:
-    plan = replace(a_plan(), schedule=tuple(plan_instalments(10240, 3, date(2026, 3, 31))))
+    plan = replace(a_plan(), schedule=tuple(build_schedule(10240, 3, date(2026, 3, 31))))
     assert find_next_notice(plan, AGREED, BERLIN) == datetime(2026, 3, 28, 8, tzinfo=UTC)
     after = find_next_notice(plan, datetime(2026, 3, 28, 8, tzinfo=UTC), BERLIN)
     assert after == datetime(2026, 4, 1, 7, tzinfo=UTC)
@@ -120,12 +129,14 @@ def test_each_is_told_once_in_order_never_of_a_paid_rate_nor_after_the_end(
 ) -> None:
     """As the sweep does it: at instants as they come, with payments between them, until it ends."""
     now = agreed = AGREED + timedelta(hours=agreed_late)
-    seen: list[tuple[RateNotice, int]] = []
+    seen: list[tuple[InstalmentNoticeKind, int]] = []
     paid = 0
     for minutes, cents in jumps:
         now, paid = now + timedelta(minutes=minutes), paid + cents
         plan = a_plan(paid, agreed)
-        if isinstance(decide_course(plan, Status.IN_PROCESS, local_date(now, BERLIN)), EndReason):
+        if isinstance(
+            decide_progress(plan, Status.IN_PROCESS, local_date(now, BERLIN)), ModalityEndReason
+        ):
             # What is not told of it any more would not be true; the end is told by itself.
             break
         today = local_date(now, BERLIN)
@@ -138,7 +149,7 @@ def test_each_is_told_once_in_order_never_of_a_paid_rate_nor_after_the_end(
                 assert each.rate.due_on - timedelta(days=3) <= today <= each.rate.due_on
                 assert now > agreed
             else:
-                assert each.rate.due_on < today <= mend_by(each.rate)
+                assert each.rate.due_on < today <= compute_last_pay_day(each.rate)
     numbers = [number for _, number in seen]
     assert numbers == sorted(numbers)
     for number in set(numbers):

@@ -9,18 +9,22 @@ from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.cases.rollout.preview.effects import (
-    EXAMPLES,
-    Aspect,
+    MAX_EXAMPLES,
+    ContactAspect,
     ContactChangeKind,
     DebtorFees,
     NextContact,
     NextContacts,
-    Outlook,
+    PreviewOutlook,
     compare_contacts,
     find_changed_contents,
-    plays_alike,
+    has_same_course,
 )
-from dunwell.cases.rollout.preview.preview_effects import Player, Stage, make_quiet_guard
+from dunwell.cases.rollout.preview.preview_effects import (
+    ForecastClaim,
+    PersonForecast,
+    build_quiet_guard,
+)
 from dunwell.contact.escalation.process import make_process
 from dunwell.contact.escalation.schedule import StepFacts, WorkflowPosition
 from dunwell.contact.messages.guards.guards import HeldBy
@@ -44,12 +48,14 @@ def numbered(*steps: dict[str, Any]) -> list[dict[str, Any]]:
     return [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
 
 
-def play(players: list[Player], guards: Guards, steps: list[dict[str, Any]]) -> Outlook:
+def play(
+    players: list[ForecastClaim], guards: Guards, steps: list[dict[str, Any]]
+) -> PreviewOutlook:
     until = NOW + 60 * DAY
-    outlook = Outlook(NOW, until)
+    outlook = PreviewOutlook(NOW, until)
     process = make_process(a_definition(steps=steps), "Europe/Berlin")
     configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
-    Stage(process, configuration, NOW, until, outlook).play_person(players, {})
+    PersonForecast(process, configuration, NOW, until, outlook).forecast_person(players, {})
     return outlook
 
 
@@ -66,7 +72,7 @@ def test_no_person_is_contacted_more_often_than_guards_allow(
     steps: list[dict[str, Any]], due_in_hours: list[int], per_day: int, per_week: int
 ) -> None:
     players = [
-        Player(
+        ForecastClaim(
             str(n), WorkflowPosition(1, NOW + timedelta(hours=hours)), FACTS, (b"one", bytes([n]))
         )
         for n, hours in enumerate(due_in_hours)
@@ -81,33 +87,33 @@ def test_no_person_is_contacted_more_often_than_guards_allow(
 
 def test_quiet_hours_hold_back_what_no_contact_hours_do() -> None:
     guards = Guards(quiet_hours=QuietHours("09:00", "12:00"))
-    player = Player("A", WorkflowPosition(1, NOW), FACTS, (b"one",))
+    player = ForecastClaim("A", WorkflowPosition(1, NOW), FACTS, (b"one",))
     outlook = play([player], guards, numbered({**EMAIL, "send": "IMMEDIATE"}))
     assert outlook.held_back == {(NOW.date(), HeldBy.QUIET_HOURS): 1}
     assert outlook.contacts == {(NOW.date(), "EMAIL"): 1}
 
 
 def test_only_the_highest_fees_are_kept() -> None:
-    outlook = Outlook(NOW, NOW)
-    for cents in range(3 * EXAMPLES):
+    outlook = PreviewOutlook(NOW, NOW)
+    for cents in range(3 * MAX_EXAMPLES):
         outlook.add_debtor(DebtorFees(cents, 1, 1, f"INV-{cents}"))
     assert sorted(each.cents for each in outlook.highest_fees) == list(
-        range(2 * EXAMPLES, 3 * EXAMPLES)
+        range(2 * MAX_EXAMPLES, 3 * MAX_EXAMPLES)
     )
-    assert sum(outlook.fee_sums.values()) == 3 * EXAMPLES - 1
+    assert sum(outlook.fee_sums.values()) == 3 * MAX_EXAMPLES - 1
 
 
 def test_each_pair_of_contacts_is_of_one_kind() -> None:
     later = NextContact(NOW + DAY, "SMS", 2, "Second")
     changed = frozenset({(1, CONTACT.channel)})
-    every = (Aspect.TIME, Aspect.CHANNEL, Aspect.STEP)
+    every = (ContactAspect.TIME, ContactAspect.CHANNEL, ContactAspect.STEP)
     assert compare_contacts(None, None, frozenset()) == (ContactChangeKind.UNCHANGED, ())
     assert compare_contacts(CONTACT, None, frozenset()) == (ContactChangeKind.GONE, ())
     assert compare_contacts(None, CONTACT, frozenset()) == (ContactChangeKind.NEW, ())
     assert compare_contacts(CONTACT, CONTACT, frozenset()) == (ContactChangeKind.UNCHANGED, ())
     assert compare_contacts(CONTACT, CONTACT, changed) == (
         ContactChangeKind.CHANGED,
-        (Aspect.CONTENT,),
+        (ContactAspect.CONTENT,),
     )
     assert compare_contacts(CONTACT, later, changed) == (ContactChangeKind.CHANGED, every)
 
@@ -136,12 +142,12 @@ def test_what_plays_alike_has_the_same_next_contacts(
     before, after = (
         a_definition(steps=given) for given in (steps, [steps[0] | change, *steps[1:]])
     )
-    quiet = make_quiet_guard(CONFIGURATION)
+    quiet = build_quiet_guard(CONFIGURATION)
     standing = WorkflowPosition(1, NOW + timedelta(hours=due_in_hours))
     contacts = [
         NextContacts(make_process(each, "Europe/Berlin"), NOW, quiet).find(standing, FACTS)
         for each in (before, after)
     ]
-    if plays_alike(before, after):
+    if has_same_course(before, after):
         assert contacts[0] == contacts[1]
-    assert plays_alike(before, after) == ("attachments" in change)
+    assert has_same_course(before, after) == ("attachments" in change)

@@ -6,7 +6,12 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.delivery_providers import Credentials, TwilioLine
-from dunwell.cases.rollout.preview.costs import NamedLine, Priceable, Spent, add_up
+from dunwell.cases.rollout.preview.costs import (
+    MessageCost,
+    PriceableMessages,
+    PricedProvider,
+    compute_costs,
+)
 from dunwell.contact.sending.report import Weight, find_country, price_of
 
 _LINE = TwilioLine(
@@ -41,15 +46,20 @@ def test_a_number_has_a_country() -> None:
 @pytest.mark.parametrize(
     ("line", "units", "country", "spent"),
     [
-        (NamedLine("sms", _LINE), 2, "DE", Spent(3, 0, Decimal(45))),
+        (PricedProvider("sms", _LINE), 2, "DE", MessageCost(3, 0, Decimal(45))),
         # No line, a size that is not known, a country without a price.
-        (None, 2, "DE", Spent(3, 3)),
-        (NamedLine("sms", _LINE), None, "DE", Spent(3, 3)),
-        (NamedLine("sms", msgspec.structs.replace(_LINE, prices={"AT": 8})), 2, "DE", Spent(3, 3)),
+        (None, 2, "DE", MessageCost(3, 3)),
+        (PricedProvider("sms", _LINE), None, "DE", MessageCost(3, 3)),
+        (
+            PricedProvider("sms", msgspec.structs.replace(_LINE, prices={"AT": 8})),
+            2,
+            "DE",
+            MessageCost(3, 3),
+        ),
     ],
 )
 def test_messages_without_a_price_are_counted_apart(
-    line: NamedLine | None, units: int | None, country: str, spent: Spent
+    line: PricedProvider | None, units: int | None, country: str, spent: MessageCost
 ) -> None:
-    costs = add_up([], [Priceable(3, "SMS", line, country, units)])
-    assert (costs.before, costs.after) == (Spent(), spent)
+    costs = compute_costs([], [PriceableMessages(3, "SMS", line, country, units)])
+    assert (costs.before, costs.after) == (MessageCost(), spent)

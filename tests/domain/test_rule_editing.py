@@ -5,10 +5,10 @@ import pytest
 
 from dunwell.cases.assignment.edit_rules import (
     CopyRule,
-    Edit,
     MoveRule,
     PutRule,
     RemoveRule,
+    RulesEdit,
     SetDefault,
     apply_edit,
 )
@@ -20,7 +20,7 @@ ONE, TWO, THREE = a_rule("one"), a_rule("two", B, country="DE"), a_rule("three",
 RULES = RuleSet(A, (ONE, TWO, THREE))
 
 
-def names_after(edit: Edit) -> list[str]:
+def names_after(edit: RulesEdit) -> list[str]:
     changed = apply_edit(RULES, edit)
     assert changed is not None
     assert changed.default == RULES.default
@@ -74,7 +74,7 @@ def test_a_copy_stands_behind_its_rule_under_a_name_that_is_free() -> None:
         SetDefault(B, seen=C),
     ],
 )
-def test_what_is_gone_or_not_as_it_was_seen_is_left_alone(edit: Edit) -> None:
+def test_what_is_gone_or_not_as_it_was_seen_is_left_alone(edit: RulesEdit) -> None:
     assert apply_edit(RULES, edit) is None
 
 

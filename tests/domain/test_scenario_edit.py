@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.cases.rollout.scenarios.scenario_edit import (
-    Place,
     ScenarioEdit,
+    StepPosition,
     decide_edit,
-    is_same_course,
+    has_same_steps,
 )
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.versions import KnownStep
@@ -30,7 +30,7 @@ def a_course(*step_ids: int) -> Definition:
     return msgspec.convert(document, Definition)
 
 
-def edit(new: tuple[int, ...], standing: dict[Place, int]) -> ScenarioEdit:
+def edit(new: tuple[int, ...], standing: dict[StepPosition, int]) -> ScenarioEdit:
     return decide_edit(a_course(*OLD_IDS), a_course(*new), {}, standing)
 
 
@@ -96,9 +96,9 @@ def test_an_id_keeps_its_kind_and_one_taken_out_does_not_come_back() -> None:
 
 
 def test_the_course_is_the_same_while_the_steps_stand_as_they_stood() -> None:
-    assert is_same_course(a_course(1, 2), a_course(1, 2))
-    assert not is_same_course(a_course(1, 2), a_course(2, 1))
-    assert not is_same_course(a_course(1, 2), a_course(1, 2, 3))
+    assert has_same_steps(a_course(1, 2), a_course(1, 2))
+    assert not has_same_steps(a_course(1, 2), a_course(2, 1))
+    assert not has_same_steps(a_course(1, 2), a_course(1, 2, 3))
 
 
 @given(
@@ -106,7 +106,7 @@ def test_the_course_is_the_same_while_the_steps_stand_as_they_stood() -> None:
     places=st.sets(st.sampled_from((*OLD_IDS, None)), min_size=1),
 )
 def test_whatever_is_taken_leaves_each_claim_exactly_what_it_had_not_done(
-    new: list[int], places: set[Place]
+    new: list[int], places: set[StepPosition]
 ) -> None:
     edited = edit(tuple(new), dict.fromkeys(places, 1))
     if edited.faults:
@@ -119,7 +119,7 @@ def test_whatever_is_taken_leaves_each_claim_exactly_what_it_had_not_done(
         assert start in find_good_starts(new, place)
 
 
-def find_good_starts(new: list[int], place: Place) -> list[int]:
+def find_good_starts(new: list[int], place: StepPosition) -> list[int]:
     """Where a claim may go on: of the old steps that are left it runs those it has not done. One
     whose step is still there cannot go on anywhere else."""
     done = OLD_IDS if place is None else OLD_IDS[: OLD_IDS.index(place)]

@@ -5,7 +5,7 @@ from uuid import UUID
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.cases.payments.record_payment import share_surplus
+from dunwell.cases.payments.record_payment import compute_surplus_allocation
 from dunwell.core.claims.balance import OwedItem
 
 FIRST, SECOND = UUID(int=1), UUID(int=2)
@@ -27,7 +27,7 @@ _SURPLUS = st.dictionaries(st.uuids(), st.integers(1, 10**6), max_size=4)
 def test_nothing_is_outstanding_beside_an_overpaid_cent(
     items: list[OwedItem], surplus: dict[UUID, int]
 ) -> None:
-    shared = share_surplus(items, surplus, "COSTS_FIRST")
+    shared = compute_surplus_allocation(items, surplus, "COSTS_FIRST")
     used = sum(cents for shares in shared.values() for cents in shares.values())
     owed = sum(item.outstanding_cents for item in items)
     assert used == min(owed, sum(surplus.values()))
@@ -39,6 +39,6 @@ def test_the_earlier_payment_steps_in_first() -> None:
         OwedItem(1, 0, "PRIMARY", 1000, allocated_cents=400),
         OwedItem(2, 1, "DUNNING_FEE", 250),
     ]
-    shared = share_surplus(items, {FIRST: 300, SECOND: 900}, "COSTS_FIRST")
+    shared = compute_surplus_allocation(items, {FIRST: 300, SECOND: 900}, "COSTS_FIRST")
     assert shared == {FIRST: {2: 250, 1: 50}, SECOND: {1: 550}}
-    assert share_surplus(items, {}, "COSTS_FIRST") == {}
+    assert compute_surplus_allocation(items, {}, "COSTS_FIRST") == {}

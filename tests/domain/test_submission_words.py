@@ -5,14 +5,14 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.cases.intake.check_claims import Rejected, check_claims
+from dunwell.cases.intake.check_claims import RejectedSubmission, check_claims
 from dunwell.platform.text.wire import PLAIN_TEXT
 from tests.support.claims import a_claim
 
 
 def the_fault(**changes: Any) -> tuple[str, str, str]:
     [result] = check_claims(msgspec.json.encode([a_claim(**changes)]))
-    assert isinstance(result, Rejected)
+    assert isinstance(result, RejectedSubmission)
     [fault] = result.error.faults
     return fault.path, fault.code, fault.message
 

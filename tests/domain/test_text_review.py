@@ -10,7 +10,7 @@ from dunwell.cases.rollout.texts.edit_text import (
     list_sentences,
     review_text,
 )
-from dunwell.cases.rollout.texts.grid import Cell, lay_out_texts
+from dunwell.cases.rollout.texts.grid import TextCell, build_text_grid
 from dunwell.contact.messages.templates.merchant_rules import find_forbidden_words
 from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.workflows.texts import TextPlace, Written, list_places, replace_text
@@ -108,9 +108,9 @@ def test_sentences_end_where_people_end_them() -> None:
 
 
 def test_the_grid_marks_gaps_and_what_is_faulty() -> None:
-    grid = lay_out_texts(a_texts_definition(), CONFIGURATION)
+    grid = build_text_grid(a_texts_definition(), CONFIGURATION)
 
-    def mark(cell: Cell) -> str:
+    def mark(cell: TextCell) -> str:
         return "gap" if cell.written is None else " ".join(each.code for each in cell.faults)
 
     [block] = grid.templates
@@ -125,7 +125,7 @@ def test_the_grid_marks_gaps_and_what_is_faulty() -> None:
 
 
 def test_a_template_that_a_step_names_and_nobody_wrote_has_gaps_alone() -> None:
-    grid = lay_out_texts(a_texts_definition(templates={}), CONFIGURATION)
+    grid = build_text_grid(a_texts_definition(templates={}), CONFIGURATION)
 
     [block] = grid.templates
     assert [cell.written for line in block.lines for cell in line.cells] == [None] * 6
@@ -135,7 +135,7 @@ def test_a_template_that_a_step_names_and_nobody_wrote_has_gaps_alone() -> None:
 def test_a_text_without_a_subject_is_half_a_gap() -> None:
     definition = replace_text(a_texts_definition(), _MAIL, Written(_GOOD))
 
-    grid = lay_out_texts(definition, CONFIGURATION)
+    grid = build_text_grid(definition, CONFIGURATION)
 
     assert grid.templates[0].lines[0].cells[0].is_half
     assert (grid.gaps, grid.faulty) == (2, 1)

@@ -11,8 +11,8 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.modalities.answer_modality import request_modality
-from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
+from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice import MOST_AN_HOUR
 from dunwell.contact.notices.notice_outcomes import KEPT_FOR, report_notice_failure, sweep_notices
@@ -45,7 +45,7 @@ async def _pay(till: Till) -> None:
 
 async def _announce(till: Till) -> None:
     async with till.house.work(DEBTOR) as work:
-        sent = SentTransfer(PaymentChoice(ChoiceKind.WHOLE, 10240), TODAY)
+        sent = AnnouncedTransfer(PaymentChoice(PaymentChoiceKind.WHOLE, 10240), TODAY)
         await announce_transfer(work, till.claim_id, sent)
 
 

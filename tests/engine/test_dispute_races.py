@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable
 
 import pytest
 
-from dunwell.cases.disputes.answer_dispute import Resolution, resolve_dispute
+from dunwell.cases.disputes.answer_dispute import DisputeResolution, resolve_dispute
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, NewDispute
 from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.contact.sending.channel import Temporary
@@ -63,7 +63,7 @@ async def test_who_comes_second_waits_and_finds_it_ended(
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id)
     async with house.work() as work:
-        await resolve_dispute(work, claim_id, opened.dispute_id, Resolution(REJECTED))
+        await resolve_dispute(work, claim_id, opened.dispute_id, DisputeResolution(REJECTED))
         second = asyncio.create_task(withdraw(house, opened))
         await until_held_back(resources.database, second)
     with pytest.raises(InvalidState):

@@ -7,14 +7,14 @@ import pytest
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.rulebook import load_rulebook
-from dunwell.cases.assignment.rules import RuleSet, check_rules
+from dunwell.cases.assignment.rules import RuleSet, parse_rules
 from dunwell.cases.assignment.rules_draft import (
     discard_rules_draft,
     publish_rules,
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.cases.assignment.store import load_rules_draft
+from dunwell.cases.assignment.store import find_rules_draft
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.rollout.delete_workflow import delete_workflow
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
@@ -35,12 +35,12 @@ _UNASSIGNED = (None, None, 0, None, None, None)
 
 
 def a_draft(name: str) -> Any:
-    return check_rules({"rules": [{"name": name, "target": "Standard"}], "default": None})
+    return parse_rules({"rules": [{"name": name, "target": "Standard"}], "default": None})
 
 
 async def draft_names(house: House) -> list[str]:
     async with house.work() as work:
-        draft = await load_rules_draft(work.tx, work.merchant_id)
+        draft = await find_rules_draft(work.tx, work.merchant_id)
     return [] if draft is None else [rule.name for rule in draft.rules.rules]
 
 

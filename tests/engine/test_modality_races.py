@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.cases.modalities.modality import EndReason, ModalityState
+from dunwell.cases.modalities.modality import ModalityEndReason, ModalityState
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.cases.payments.record_payment import NewPayment, record_payment
 from dunwell.core.claims.states import Status
@@ -62,7 +62,7 @@ async def test_withdrawn_while_it_is_approved_has_ended_either_way(
         arrangement.approve(asked.modality_id), arrangement.withdraw(asked.modality_id)
     )
     found = await arrangement.look(asked.modality_id)
-    assert found.ended_reason is EndReason.WITHDRAWN
+    assert found.ended_reason is ModalityEndReason.WITHDRAWN
     came_late = isinstance(approval, InvalidState)
     assert found.state is (ModalityState.REQUESTED if came_late else ModalityState.APPROVED)
     assert await arrangement.states() == ["REQUESTED"] + ([] if came_late else ["APPROVED"])
@@ -105,8 +105,8 @@ async def test_sweeps_and_payments_at_once_lose_nothing(
     await sweep_modalities(resources)
     ended = (await arrangement.look(plan.modality_id)).ended_reason
     # Whichever came first: broken before the money, or fulfilled by it.
-    assert ended in (EndReason.BROKEN, EndReason.FULFILLED)
+    assert ended in (ModalityEndReason.BROKEN, ModalityEndReason.FULFILLED)
     claim = await arrangement.house.read(arrangement.claim_id)
     assert claim.status is Status.COLLECTED
     # After a break the claim rests until its debtor was told.
-    assert bool(claim.holds) is (ended is EndReason.BROKEN)
+    assert bool(claim.holds) is (ended is ModalityEndReason.BROKEN)

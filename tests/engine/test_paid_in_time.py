@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.payments.provider import Failed, Pending, Succeeded
+from dunwell.cases.payments.provider import CheckoutFailed, CheckoutPending, CheckoutSucceeded
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
@@ -67,7 +67,7 @@ async def test_payments_and_messages_at_once_leave_each_contact_sent_or_cancelle
     tills = [Till(till.house, till.provider, claim_id) for claim_id in claim_ids]
     requests = [(await each.start()).request_id for each in tills]
     till.provider.answers = {
-        f"ref-{each}": Succeeded(f"psp-{each}", 10240, "EUR", till.now) for each in requests
+        f"ref-{each}": CheckoutSucceeded(f"psp-{each}", 10240, "EUR", till.now) for each in requests
     }
     await Engine(till.resources).run_once()
     dispatcher = MessageDispatcher(till.resources, till.house.channels)
@@ -108,11 +108,11 @@ async def test_a_message_that_has_left_when_the_debtor_pays_is_the_last(
 
 async def test_nobody_is_dunned_while_money_is_under_way(till: Till, clock: MovableClock) -> None:
     started = await till.start()
-    till.provider.answer = Pending()
+    till.provider.answer = CheckoutPending()
     await till.settle(started.request_id)
     await till.house.run_until(clock.now() + 4 * DAY)
     assert till.house.channels[0].sent == []
-    till.provider.answer = Failed()
+    till.provider.answer = CheckoutFailed()
     await till.settle(started.request_id)
     await till.house.run()
     assert len(till.house.channels[0].sent) == 1
@@ -122,7 +122,7 @@ async def test_a_hold_for_money_that_never_comes_falls_after_five_days(
     till: Till, clock: MovableClock
 ) -> None:
     started = await till.start()
-    till.provider.answer = Pending()
+    till.provider.answer = CheckoutPending()
     await till.settle(started.request_id)
     # From Monday to Saturday; the next contact hours are on the Monday after.
     await till.house.run_until(clock.now() + 6 * DAY)

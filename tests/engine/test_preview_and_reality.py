@@ -9,7 +9,7 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.cases.rollout.preview.effects import Outlook, PreviewScope
+from dunwell.cases.rollout.preview.effects import PreviewOutlook, PreviewScope
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
@@ -66,7 +66,7 @@ async def a_running_house(resources: Resources, clock: MovableClock) -> House:
 _ITEM = {"reference": "D-1", "type": "PRIMARY", "dueDate": "2026-03-09"}
 
 
-async def foresee(house: House, workflow_id: Any) -> Outlook:
+async def foresee(house: House, workflow_id: Any) -> PreviewOutlook:
     resources = house.resources
     async with house.work() as work:
         merchant = work.merchant

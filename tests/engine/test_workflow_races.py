@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.store import lock_merchant
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
-from dunwell.cases.rollout.delete_workflow import delete_workflow, drop_draft
+from dunwell.cases.rollout.delete_workflow import delete_workflow, discard_draft_or_workflow
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
     deactivate_workflow,
@@ -228,7 +228,8 @@ async def test_rules_published_while_their_target_is_deleted_are_refused(
 @pytest.mark.parametrize(
     "operation",
     [
-        publish_draft, drop_draft, deactivate_workflow, activate_workflow, delete_workflow,
+        publish_draft, discard_draft_or_workflow, deactivate_workflow, activate_workflow,
+        delete_workflow,
         new_draft, lambda work, workflow_id: rename_workflow(work, workflow_id, "Another"),
     ],
 )  # fmt: skip

@@ -5,8 +5,8 @@ from datetime import UTC, date, datetime, timedelta
 
 import pytest
 
-from dunwell.cases.modalities.limits import DefermentTerms, PlanTerms
-from dunwell.cases.modalities.modality import EndReason
+from dunwell.cases.modalities.limits import DeferralTerms, PlanTerms
+from dunwell.cases.modalities.modality import ModalityEndReason
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.modalities import Arrangement, an_arrangement
@@ -37,12 +37,12 @@ class Life:
     async def pay(self, cents: int, transaction_id: str) -> None:
         await self.arrangement.house.pay(self.arrangement.claim_id, cents, transaction_id)
 
-    async def ended(self) -> list[EndReason | None]:
+    async def ended(self) -> list[ModalityEndReason | None]:
         rows = await self.arrangement.house.rows(
             "SELECT ended_reason FROM payment_modalities WHERE merchant_id = $1"
             " ORDER BY requested_at"
         )
-        return [row["ended_reason"] and EndReason(row["ended_reason"]) for row in rows]
+        return [row["ended_reason"] and ModalityEndReason(row["ended_reason"]) for row in rows]
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_a_plan_with_two_rates_paid_and_the_third_missed(life: Life) -> No
     # It is told on the day after, at nine; a day later the process goes on from the step it stood
     # at: the fee, the checkpoint, the last wait.
     assert await life.at_day(77) == agreed
-    assert await life.ended() == [EndReason.BROKEN]
+    assert await life.ended() == [ModalityEndReason.BROKEN]
     reminded = [*agreed, "FEE_ADDED", "CHECKPOINT_REACHED"]
     assert await life.at_day(78) == reminded
     assert await life.at_day(91) == reminded
@@ -87,23 +87,23 @@ async def test_a_plan_that_is_kept(life: Life) -> None:
     await life.at_day(40)
     await life.pay(5120, "tx-2")
     assert await life.at_day(200) == ["ESCALATED", CHANGE, CHANGE]
-    assert await life.ended() == [EndReason.FULFILLED]
+    assert await life.ended() == [ModalityEndReason.FULFILLED]
     status = (await life.arrangement.house.read(life.arrangement.claim_id)).status
     assert status == "COLLECTED"
 
 
 async def test_a_deferment_that_passes(life: Life) -> None:
     await life.at_day(3)
-    await life.arrangement.agree(DefermentTerms(date(2026, 3, 25)))
+    await life.arrangement.agree(DeferralTerms(date(2026, 3, 25)))
     assert await life.at_day(23) == ["ESCALATED", CHANGE, CHANGE]
     assert (await life.at_day(24))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
-    assert await life.ended() == [EndReason.PASSED]
+    assert await life.ended() == [ModalityEndReason.PASSED]
 
 
 async def test_a_short_deferment_delays_nothing_that_was_due_later(life: Life) -> None:
     await life.at_day(1)
     # 4 March: the week of waiting ends on the 9th, as it would have.
-    await life.arrangement.agree(DefermentTerms(date(2026, 3, 4)))
+    await life.arrangement.agree(DeferralTerms(date(2026, 3, 4)))
     assert await life.at_day(6) == ["ESCALATED", CHANGE, CHANGE]
     assert (await life.at_day(7))[3:] == ["FEE_ADDED", "CHECKPOINT_REACHED"]
 

@@ -2,8 +2,8 @@
 
 from datetime import UTC, date, datetime, timedelta
 
-from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
+from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
@@ -23,7 +23,7 @@ async def at_day(till: Till, day: int) -> list[str]:
 
 async def send(till: Till, sent_on: date) -> None:
     async with till.house.work(DEBTOR) as work:
-        sent = SentTransfer(PaymentChoice(ChoiceKind.WHOLE, 10240), sent_on)
+        sent = AnnouncedTransfer(PaymentChoice(PaymentChoiceKind.WHOLE, 10240), sent_on)
         await announce_transfer(work, till.claim_id, sent)
 
 

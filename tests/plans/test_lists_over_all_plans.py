@@ -16,13 +16,13 @@ from dunwell.cases.modalities.list_modalities import ModalityFilter, list_modali
 from dunwell.cases.modalities.modality import ModalityState
 from dunwell.cases.payments.list_payments import (
     PaymentFilter,
-    RequestFilter,
+    PaymentRequestFilter,
     list_claim_payment_requests,
     list_claim_payments,
     list_payment_requests,
     list_payments,
 )
-from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.contact.messages.communications.list_communications import (
     CommunicationFilter,
     list_communications,
@@ -190,7 +190,7 @@ def list_often(now: datetime) -> dict[str, Ask]:
         "payments": lambda w, c: list_payments(w, limit=PAGE, cursor=c),
         "payments of a time": lambda w, c: list_payments(w, limit=PAGE, cursor=c, wanted=paid),
         "pending requests": lambda w, c: list_payment_requests(
-            w, limit=PAGE, cursor=c, wanted=RequestFilter(RequestState.PENDING)
+            w, limit=PAGE, cursor=c, wanted=PaymentRequestFilter(PaymentRequestState.PENDING)
         ),
         "modalities of a time": lambda w, c: list_modalities(
             w, limit=PAGE, cursor=c, wanted=ModalityFilter(**middle)

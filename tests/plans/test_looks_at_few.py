@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.cases.disputes.list_disputes import list_disputes
-from dunwell.cases.modalities.store import find_merchants_to_check, lock_claims_to_check
+from dunwell.cases.modalities.store import list_merchants_to_check, lock_claims_to_check
 from dunwell.contact.notices.occasions.store import empty_occasions, find_due
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -68,12 +68,12 @@ async def test_a_look_at_plans_reads_none_that_is_not_due(
     now, merchant_id = resources.clock.now(), house.merchant.merchant_id
     async with resources.database.transaction() as tx:
         explaining = Explaining(tx)
-        assert await find_merchants_to_check(explaining, now, None) == []
+        assert await list_merchants_to_check(explaining, now, None) == []
         assert await lock_claims_to_check(explaining, merchant_id, now, 500) == []
         assert explaining.rows_read <= 10, explaining.plans
         due = Explaining(tx)
         at = now + timedelta(minutes=60 + FEW)
-        assert await find_merchants_to_check(due, at, None) == [merchant_id]
+        assert await list_merchants_to_check(due, at, None) == [merchant_id]
         assert len(await lock_claims_to_check(due, merchant_id, at, 500)) == FEW
     assert due.rows_read <= 100, due.plans
     assert due.tables_read_whole <= {"merchants"}, due.plans

@@ -76,7 +76,7 @@ async def crowd(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Crowd:
     monkeypatch.setattr(searching, "BUDGET", 100)
     monkeypatch.setattr(overview, "NEWEST", 300)
     monkeypatch.setattr(overview, "MOST", 100)
-    monkeypatch.setattr(workflow_overviews, "MOST_COUNTED", 300)
+    monkeypatch.setattr(workflow_overviews, "MAX_COUNTED_CLAIMS", 300)
     return await fill_crowd(ground, ROWS, keeps_indexes=True)
 
 

@@ -5,9 +5,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from dunwell.cases.assignment.preview_rules import PAGE, add_claims, begin_preview, count_on
+from dunwell.cases.assignment.preview_rules import (
+    PAGE_SIZE,
+    add_claims,
+    continue_rules_preview,
+    start_rules_preview,
+)
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.cases.assignment.store import FROM_THE_NEWEST, load_past_claims
+from dunwell.cases.assignment.store import FROM_THE_NEWEST, list_past_claims
 from dunwell.platform.resources import Resources
 from tests.plans.test_list_plans import _CLAIMS, COUNT, fill
 from tests.support.plans import Explaining
@@ -33,30 +38,33 @@ async def test_a_page_of_past_claims_reads_that_page_alone(
         await tx.execute(f"SET LOCAL plan_cache_mode = {mode}")
         explaining = Explaining(tx)
         work = many_claims.work(tx)
-        page = await load_past_claims(
+        page = await list_past_claims(
             explaining, work.merchant_id, _ZONE,
-            since=many_claims.now, from_id=from_id, limit=PAGE,
+            since=many_claims.now, from_id=from_id, limit=PAGE_SIZE,
         )  # fmt: skip
-    assert len(page.claims) == PAGE
+    assert len(page.claims) == PAGE_SIZE
     assert page.next_id == page.claims[-1].facts.claim_id - 1  # type: ignore[operator]
     assert explaining.tables_read_whole == set()
     assert {"claims_pkey", "debtors_pkey", "items_pkey"} <= explaining.indexes
     # Claims, their debtors, their items.
-    assert explaining.rows_read <= 4 * PAGE + 10
+    assert explaining.rows_read <= 4 * PAGE_SIZE + 10
 
 
 async def test_all_are_counted_once_and_the_old_ones_end_it(many_claims: Outbox) -> None:
     async with many_claims.resources.database.transaction() as tx:
         work = many_claims.work(tx)
-        preview = await begin_preview(work, RuleSet(), RuleSet(rules=(a_rule("all"),)))
+        preview = await start_rules_preview(work, RuleSet(), RuleSet(rules=(a_rule("all"),)))
         preview.since = many_claims.now
-        await count_on(work, preview, 5 * PAGE)
-        assert (preview.effect.claims, preview.next_id) == (5 * PAGE, 1_000_000 + COUNT - 5 * PAGE)
-        await count_on(work, preview, COUNT)
+        await continue_rules_preview(work, preview, 5 * PAGE_SIZE)
+        assert (preview.effect.claims, preview.next_id) == (
+            5 * PAGE_SIZE,
+            1_000_000 + COUNT - 5 * PAGE_SIZE,
+        )
+        await continue_rules_preview(work, preview, COUNT)
         assert (preview.effect.claims, preview.next_id) == (COUNT, None)
-        one = await load_past_claims(
+        one = await list_past_claims(
             tx, work.merchant_id, _ZONE,
-            since=many_claims.now, from_id=1_000_001, limit=PAGE,
+            since=many_claims.now, from_id=1_000_001, limit=PAGE_SIZE,
         )  # fmt: skip
         add_claims(preview.effect, one.claims, preview.before, preview.after)
     assert preview.effect.claims == COUNT + 1

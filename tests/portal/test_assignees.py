@@ -170,7 +170,7 @@ async def test_what_is_answered_is_not_given_away(
     await answer(house, opened, REJECTED)
     async with house.work() as work:
         with pytest.raises(InvalidState):
-            await assign_dispute(work, claim_id, opened.dispute_id, me, known=None)
+            await assign_dispute(work, claim_id, opened.dispute_id, me, expected_id=None)
     assert await _whose(house) is None
 
 
@@ -211,16 +211,20 @@ async def test_giving_it_away_needs_the_right_and_the_claim(world: PortalWorld) 
     actor = user_actor(str(UUID(int=1)), ROLE_RIGHTS[Role.AUDITOR], origin)
     async with house.work(actor) as work:
         with pytest.raises(InsufficientScope):
-            await assign_dispute(work, opened.claim_id, opened.dispute_id, None, known=None)
+            await assign_dispute(work, opened.claim_id, opened.dispute_id, None, expected_id=None)
         with pytest.raises(InsufficientScope):
-            await assign_modality(work, world.plan_claim_id, world.plan_id, None, known=None)
+            await assign_modality(work, world.plan_claim_id, world.plan_id, None, expected_id=None)
     async with house.work() as work:
         with pytest.raises(NotFound):
-            await assign_dispute(work, world.plan_claim_id, opened.dispute_id, None, known=None)
+            await assign_dispute(
+                work, world.plan_claim_id, opened.dispute_id, None, expected_id=None
+            )
         with pytest.raises(NotFound):
-            await assign_modality(work, opened.claim_id, world.plan_id, None, known=None)
+            await assign_modality(work, opened.claim_id, world.plan_id, None, expected_id=None)
         with pytest.raises(ValidationError):
-            await assign_modality(work, world.plan_claim_id, world.plan_id, UUID(int=9), known=None)
+            await assign_modality(
+                work, world.plan_claim_id, world.plan_id, UUID(int=9), expected_id=None
+            )
 
 
 async def test_a_reason_with_control_characters_is_not_sent_to_the_debtor(

@@ -10,8 +10,8 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.assignment.rules import RuleDocument, RulesDocument
 from dunwell.cases.assignment.rules_draft import publish_rules_draft, save_rules_draft
-from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
-from dunwell.cases.disputes.response_templates import add_answer_text
+from dunwell.cases.assignment.store import find_published_rules, find_rules_draft, load_targets
+from dunwell.cases.disputes.response_templates import add_response_template
 from dunwell.core.workflows.change_workflow import deactivate_workflow
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
@@ -39,7 +39,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
         await publish_rules_draft(work)
         await save_rules_draft(work, RulesDocument(default="Strict", rules=[]))
         await deactivate_workflow(work, strict.workflow_id)
-        await add_answer_text(work, "Thanks", "Thank you for your message.")
+        await add_response_template(work, "Thanks", "Thank you for your message.")
     return house
 
 
@@ -62,8 +62,8 @@ async def read_processes(resources: Resources, merchant_id: int) -> dict[str, An
                 current and current.definition, draft and draft.definition,
                 each.assignment_enabled,
             )  # fmt: skip
-        ruling = await load_published_rules(connection, merchant_id)
-        rules_draft = await load_rules_draft(connection, merchant_id)
+        ruling = await find_published_rules(connection, merchant_id)
+        rules_draft = await find_rules_draft(connection, merchant_id)
     assert ruling is not None
     assert rules_draft is not None
     found["rules"] = (

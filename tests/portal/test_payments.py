@@ -7,8 +7,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.actor import debtor_actor
-from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
+from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
@@ -33,8 +33,8 @@ async def pay(house: House, claim_id: int, cents: int, number: str = "tx-1") -> 
 
 async def announce(house: House, claim_id: int) -> UUID:
     async with house.work(debtor_actor("session-1")) as work:
-        choice = PaymentChoice(ChoiceKind.WHOLE, 10240)
-        return await announce_transfer(work, claim_id, SentTransfer(choice, date(2026, 3, 2)))
+        choice = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
+        return await announce_transfer(work, claim_id, AnnouncedTransfer(choice, date(2026, 3, 2)))
 
 
 async def list_audited(house: House, action: str) -> list[Any]:
@@ -193,5 +193,5 @@ async def test_another_merchants_payment_is_absent(
 
 async def announce_part(house: House, claim_id: int) -> UUID:
     async with house.work(debtor_actor("session-1")) as work:
-        choice = PaymentChoice(ChoiceKind.WHOLE, 10000)
-        return await announce_transfer(work, claim_id, SentTransfer(choice, date(2026, 3, 2)))
+        choice = PaymentChoice(PaymentChoiceKind.WHOLE, 10000)
+        return await announce_transfer(work, claim_id, AnnouncedTransfer(choice, date(2026, 3, 2)))

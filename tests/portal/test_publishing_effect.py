@@ -11,9 +11,16 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.rollout.preview.effects import DEFAULT_DAYS, PreviewScope
-from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
-from dunwell.cases.rollout.preview.preview_draft import PreviewView, preview_draft, view_preview
+from dunwell.cases.rollout.preview.effects import DEFAULT_PREVIEW_DAYS, PreviewScope
+from dunwell.cases.rollout.preview.preview_costs import (
+    compute_preview_costs_with_own_printer,
+    prepare_costs,
+)
+from dunwell.cases.rollout.preview.preview_draft import (
+    PreviewView,
+    build_preview_view,
+    preview_draft,
+)
 from dunwell.core.workflows.change_workflow import find_workflow
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.operations.jobs.previews.run_previews import run_previews
@@ -71,12 +78,12 @@ async def preview_as_the_command_does(house: House) -> PreviewView:
     async with resources.database.connection() as connection, snapshot(connection):
         work = Work.open(resources, connection, house.merchant, ERP)
         workflow = await find_workflow(connection, work.merchant_id, "Standard")
-        asked = PreviewScope(DEFAULT_DAYS, costs=True)
+        asked = PreviewScope(DEFAULT_PREVIEW_DAYS, costs=True)
         preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
         prepared = await prepare_costs(work, resources, preview)
     assert prepared is not None
-    costs = await foresee_costs_alone(prepared, resources.settings.fonts)
-    return view_preview("Standard", preview, costs)
+    costs = await compute_preview_costs_with_own_printer(prepared, resources.settings.fonts)
+    return build_preview_view("Standard", preview, costs)
 
 
 async def start(clerk: Clerk, path: str) -> None:

@@ -9,8 +9,8 @@ import pytest
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
-from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
+from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.contact.messages.suppression import suppress
 from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS
@@ -65,7 +65,7 @@ async def things(house: House, claim_id: int) -> Mapping[str, str]:
     async with house.work() as work:
         await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
     async with house.work(debtor_actor("session-1")) as work:
-        sent = SentTransfer(PaymentChoice(ChoiceKind.WHOLE, 10000), date(2026, 3, 2))
+        sent = AnnouncedTransfer(PaymentChoice(PaymentChoiceKind.WHOLE, 10000), date(2026, 3, 2))
         request_id = await announce_transfer(work, claim_id, sent)
     [row] = await house.rows("SELECT address_digest FROM suppressions WHERE merchant_id = $1")
     return {

@@ -7,8 +7,8 @@ from html import unescape
 
 import pytest
 
-from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.rules import render_rule
+from dunwell.cases.assignment.rules_views import RulesView, get_rules
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
 from tests.support.rules_world import (
@@ -33,7 +33,7 @@ def plain(page: str) -> str:
 
 async def read(house: House) -> RulesView:
     async with house.work() as work:
-        return await read_rules(work)
+        return await get_rules(work)
 
 
 async def names(house: House) -> list[str]:

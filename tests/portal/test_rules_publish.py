@@ -5,8 +5,8 @@ from html import unescape
 
 import pytest
 
-from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.rules import render_document
+from dunwell.cases.assignment.rules_views import RulesView, get_rules
 from dunwell.platform.text.yaml_document import parse_yaml
 from tests.portal.test_rules import plain
 from tests.support.house import House
@@ -31,7 +31,7 @@ async def _rules(house: House) -> None:
 
 async def read(house: House) -> RulesView:
     async with house.work() as work:
-        return await read_rules(work)
+        return await get_rules(work)
 
 
 async def copy_rule(clerk: Clerk, name: str) -> None:
@@ -51,8 +51,8 @@ async def test_ones_own_changes_go_out_with_a_comment(clerk: Clerk, house: House
     )
     assert "The rules are published." in plain(answer.text)
     view = await read(house)
-    assert view.ruling is not None
-    assert (view.version, view.ruling.comment, view.drafted) == (6, "For spring", None)
+    assert view.published_rules is not None
+    assert (view.version, view.published_rules.comment, view.draft_rules) == (6, "For spring", None)
     listed = plain((await clerk.get("/rules/versions")).text)
     assert "Version 6 Decides now" in listed
     assert "For spring" in listed
@@ -96,7 +96,7 @@ async def test_a_draft_is_discarded_once(clerk: Clerk, house: House) -> None:
     form = read_fields((await clerk.get("/rules/publish")).text)
     first = await clerk.follow(await clerk.post("/rules/discard", form))
     assert "The draft is discarded." in plain(first.text)
-    assert (await read(house)).drafted is None
+    assert (await read(house)).draft_rules is None
     assert (await clerk.post("/rules/discard", form)).status_code == 303
     gone = await clerk.follow(await clerk.get("/rules/publish"))
     assert "There is no draft, or it changes nothing." in plain(gone.text)

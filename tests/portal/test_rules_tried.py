@@ -128,7 +128,7 @@ async def test_without_a_draft_there_is_no_effect(clerk: Clerk) -> None:
 async def test_many_claims_are_counted_some_at_a_time(
     clerk: Clerk, house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dunwell.cases.assignment.preview_rules.PAGE", 2)
+    monkeypatch.setattr("dunwell.cases.assignment.preview_rules.PAGE_SIZE", 2)
     monkeypatch.setattr("dunwell.interfaces.portal.rules.routes_try.MOST_COUNTED", 2)
     await house.create("A", "B", "C", items=items("60000"))
     await draft(house, *RULES[1:])

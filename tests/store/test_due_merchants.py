@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.cases.modalities.store import find_merchants_to_check
+from dunwell.cases.modalities.store import list_merchants_to_check
 from dunwell.contact.escalation.contacts.store import find_channels_with_contacts
 from dunwell.contact.escalation.store import find_due_merchants
 from dunwell.contact.messages.ledger.store import find_merchants_to_seal
@@ -59,7 +59,7 @@ async def test_an_idle_look_reads_no_merchant_but_sandboxes(
         assert await find_due_merchants(explaining, now, 0, 50) == []
         assert await find_channels_with_contacts(explaining, now, (0, "EMAIL"), [], 50) == []
         assert await find_ended_holds(explaining, now, None, 50) == {}
-        assert await find_merchants_to_check(explaining, now, None) == []
+        assert await list_merchants_to_check(explaining, now, None) == []
         # Its own rows wait for their seal, and nobody else's.
         assert len(await find_merchants_to_seal(explaining)) == 1 + is_sandbox
         assert explaining.rows_read <= 100, explaining.plans

@@ -5,8 +5,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.actor import Actor, debtor_actor
 from dunwell.cases.disputes.answer_dispute import (
-    Outcome,
-    Resolution,
+    DisputeResolution,
+    ResolutionOutcome,
     add_evidence,
     resolve_dispute,
     withdraw_dispute,
@@ -14,7 +14,7 @@ from dunwell.cases.disputes.answer_dispute import (
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, NewDispute
 from dunwell.cases.disputes.list_disputes import list_claim_disputes
 from dunwell.cases.disputes.open_dispute import open_dispute
-from dunwell.cases.disputes.store import load_evidence
+from dunwell.cases.disputes.store import list_evidence_files
 from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.store import save_upload
 from dunwell.core.files.upload import NewUpload
@@ -25,8 +25,8 @@ from tests.support.telling import tell
 from tests.support.uploads import prepare_upload
 
 DEBTOR = debtor_actor("session-1")
-ACCEPTED: Outcome = DisputeState.ACCEPTED
-REJECTED: Outcome = DisputeState.REJECTED
+ACCEPTED: ResolutionOutcome = DisputeState.ACCEPTED
+REJECTED: ResolutionOutcome = DisputeState.REJECTED
 
 
 async def dispute(
@@ -39,16 +39,16 @@ async def dispute(
 
 
 async def resolve(
-    house: House, opened: ClaimDispute, outcome: Outcome, **given: Any
+    house: House, opened: ClaimDispute, outcome: ResolutionOutcome, **given: Any
 ) -> ClaimDispute:
     """given: end_claim, message."""
     async with house.work(ERP) as work:
-        resolution = Resolution(outcome, **given)
+        resolution = DisputeResolution(outcome, **given)
         return await resolve_dispute(work, opened.claim_id, opened.dispute_id, resolution)
 
 
 async def answer(
-    house: House, opened: ClaimDispute, outcome: Outcome, **given: Any
+    house: House, opened: ClaimDispute, outcome: ResolutionOutcome, **given: Any
 ) -> ClaimDispute:
     """Resolve it, and tell the debtor."""
     resolved = await resolve(house, opened, outcome, **given)
@@ -73,7 +73,7 @@ async def give_evidence(
     async with house.work(DEBTOR) as work:
         await save_upload(work.tx, prepared, house.clock.now(), house.clock.now())
         await add_evidence(work, opened.claim_id, opened.dispute_id, [ticket_id])
-        found = await load_evidence(work.tx, merchant_id, [opened.dispute_id])
+        found = await list_evidence_files(work.tx, merchant_id, [opened.dispute_id])
     return found[opened.dispute_id][-1].file_id
 
 

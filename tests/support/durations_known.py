@@ -83,7 +83,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/single_sign_on/identities.py LOGOUT_KEPT": (
         "tests/people/test_oidc_logout.py::test_what_was_told_is_kept_for_an_hour",
     ),
-    "cases/assignment/preview_rules.py LOOKS_BACK": (
+    "cases/assignment/preview_rules.py PREVIEW_PERIOD": (
         (
             "tests/portal/test_rules_tried.py"
             "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
@@ -148,10 +148,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "adapters/channels/smtp/channel.py NOT_LET_IN_SECONDS": (
         "tests/adapters/test_smtp_adapter.py::test_it_encrypts_and_signs_in",
     ),
-    "cases/replies/reply.py find_hold_end": (
+    "cases/replies/reply.py compute_hold_end": (
         "tests/usecases/test_replies.py::test_an_answer_is_kept_and_the_process_waits_three_business_days",
     ),
-    "cases/replies/reply.py _BUSINESS_DAYS": (
+    "cases/replies/reply.py _HOLD_BUSINESS_DAYS": (
         "tests/usecases/test_replies.py::test_three_business_days_pass_over_the_weekend",
     ),
     "contact/sending/adapters.py _ABSENT_SECONDS": (
@@ -276,10 +276,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/messages/guards/guards.py _WEEK": (
         "tests/domain/test_guards.py::test_the_week_is_the_day_and_the_six_before",
     ),
-    "cases/modalities/limits.py find_deferment_range": (
+    "cases/modalities/limits.py compute_deferral_range": (
         "tests/domain/test_modality_bounds.py::test_a_deferment_ends_tomorrow_or_by_the_limit",
     ),
-    "cases/modalities/offers.py _APART": (
+    "cases/modalities/offers.py _MIN_GAP": (
         "tests/domain/test_deferment_offers.py::test_they_lie_within_the_merchants_bounds",
     ),
     "cases/modalities/offers.py _TOMORROW": (
@@ -300,7 +300,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_a_plan_breaks_on_the_eighth_day_after_an_unpaid_rate"
         ),
     ),
-    "cases/modalities/progress.py _BEFORE": (
+    "cases/modalities/progress.py _REMINDER_LEAD": (
         (
             "tests/domain/test_plan_notices.py"
             "::test_a_rate_is_told_three_days_before_and_on_the_day_after"
@@ -323,7 +323,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "platform/banking_days.py _BANKING_DAYS": (
         "tests/domain/test_banking_days.py::test_three_banking_days_pass",
     ),
-    "cases/payments/requests/settle_payment.py _HOLD": (
+    "cases/payments/requests/settle_payment.py _HOLD_DURATION": (
         (
             "tests/usecases/test_settle_payment.py"
             "::test_money_under_way_holds_the_claim_for_five_days_at_most"
@@ -335,7 +335,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_an_open_request_expires_after_a_day_and_not_a_moment_before"
         ),
     ),
-    "cases/payments/requests/request_states.py GAPS": (
+    "cases/payments/requests/request_states.py CHECK_DELAYS": (
         (
             "tests/domain/test_check_schedule.py"
             "::test_gaps_grow_from_a_minute_to_a_day_with_a_look_when_the_request_expires"

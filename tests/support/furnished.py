@@ -21,7 +21,7 @@ from dunwell.accounts.merchants.configuration import (
     PartialPayments,
     Plans,
 )
-from dunwell.cases.payments.choice import ChoiceKind
+from dunwell.cases.payments.choice import PaymentChoiceKind
 from dunwell.contact.sending.references import write_reference
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
@@ -181,7 +181,7 @@ async def furnish(furnished: Furnished, texts: Texts = plain_texts) -> None:
 async def _pay(doorstep: Doorstep, claim_id: int) -> UUID:
     """A part, on the page."""
     till = replace(doorstep.till, claim_id=claim_id)
-    started = await till.start(1000, kind=ChoiceKind.PART)
+    started = await till.start(1000, kind=PaymentChoiceKind.PART)
     till.pays(1000, number=f"psp-{claim_id}")
     await till.settle(started.request_id)
     return started.request_id

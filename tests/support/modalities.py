@@ -15,9 +15,9 @@ from dunwell.cases.modalities.answer_modality import (
     request_modality,
     withdraw_modality,
 )
-from dunwell.cases.modalities.limits import DefermentTerms, PlanTerms, Terms
+from dunwell.cases.modalities.limits import DeferralTerms, PlanTerms, Terms
 from dunwell.cases.modalities.modality import Modality
-from dunwell.cases.modalities.store import load_modality
+from dunwell.cases.modalities.store import find_modality
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.cases.payments.record_payment import RecordedPayment
 from dunwell.cases.payments.reverse_payment import reverse_payment
@@ -38,7 +38,7 @@ AT_ONCE = msgspec.structs.replace(
 )
 # The test's clock begins on 2 March 2026.
 PLAN = PlanTerms(3, date(2026, 3, 16))
-DEFERMENT = DefermentTerms(date(2026, 3, 31))
+DEFERMENT = DeferralTerms(date(2026, 3, 31))
 
 
 @dataclass
@@ -76,7 +76,7 @@ class Arrangement:
 
     async def look(self, modality_id: UUID) -> Modality:
         async with self.house.work() as work:
-            found = await load_modality(work.tx, work.merchant_id, self.claim_id, modality_id)
+            found = await find_modality(work.tx, work.merchant_id, self.claim_id, modality_id)
         assert found is not None
         return found
 

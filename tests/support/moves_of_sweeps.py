@@ -165,7 +165,7 @@ _OCCASIONS = [
 _OPEN = {"state": "OPEN", "opened_at": LONG_AGO, "overdue_told_at": None}
 _OBJECTIONS = [
     Moving(
-        disputes_store._FIND, (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
+        disputes_store._LIST_OVERDUE, (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
         "claim_id",
         {
             "not old enough": f"UPDATE disputes SET opened_at = '{NOW.isoformat()}'",
@@ -243,15 +243,15 @@ _MONEY = [
         "claim_id", _NOT_TO_BE_CHECKED, answers="claim_id", passes_by="payment_requests",
     ),
     Moving(
-        requests_store._FIND_MERCHANTS, (NOW, 10), _REQUEST, "payment_requests",
+        requests_store._LIST_MERCHANTS, (NOW, 10), _REQUEST, "payment_requests",
         "claim_id", _NOT_TO_BE_CHECKED, answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(
-        modalities_store._LOCK_SET, (FIRST, NOW, 10), _PLAN, "payment_modalities",
+        modalities_store._LOCK_DUE_CLAIMS, (FIRST, NOW, 10), _PLAN, "payment_modalities",
         "claim_id", _PLAN_ENDED, answers="claim_id", passes_by="claims",
     ),
     Moving(
-        modalities_store._FIND_MERCHANTS, (NOW, None), _PLAN, "payment_modalities",
+        modalities_store._LIST_MERCHANTS, (NOW, None), _PLAN, "payment_modalities",
         "claim_id", {**_PLAN_ENDED, **_LATER_CLOCK}, answers="merchant_id", whose="MERCHANTS",
     ),
     Moving(

@@ -95,7 +95,7 @@ NOT_ONE_MERCHANTS = _name({
         health_store._COUNT_FAILING, health_store._COUNT_UNDELIVERED,
         health_store._MARK_FAILURES_TOLD, health_store._MARK_LOGGED,
         health_store._MARK_RECOVERIES_TOLD, files_store._FIND_UNUSED,
-        disputes_store._FIND_MERCHANTS,
+        disputes_store._LIST_MERCHANTS,
         reports_store._FIND_MERCHANTS,
         reports_store._LOAD, reports_store._LOCK_REPORT,
         sending_store._FIND_MERCHANTS,
@@ -145,7 +145,7 @@ NOT_ONE_MERCHANTS = _name({
         notices_store._LOCK_LEASED, notices_store._TAKE_BACK,
         notices_store._LEASE,
         occasions_store._EMPTY, occasions_store._FIND_DUE,
-        requests_store._FIND_MERCHANTS,
+        requests_store._LIST_MERCHANTS,
     ),
     "a sweep removes what is old of all merchants": (
         sending_store._SWEEP_INCOMING,
@@ -263,7 +263,7 @@ NOT_ONE_MERCHANTS = _name({
     "it reads and writes no table of ours": (
         readiness._LOOK, readiness._WRITE,
         database._COMMIT,
-        create_claims._DRAW, keys_store._TAKE_TURN,
+        create_claims._RESERVE_IDS, keys_store._TAKE_TURN,
         attempts._LOCK_SUBJECT,
         migrate._HAS_RELATIONS, migrate._LOAD_RIGHTS,
         migrate._SET_TIMEOUT,
@@ -416,7 +416,7 @@ QUIET = _name({
         replay._REPLAY_GIVEN_UP,
     ),
     "takes records or places that no row holds; tried with two merchants by its use case": (
-        disputes_store._LIFT,
+        disputes_store._LIFT_SUPPRESSION,
         contacts_store._HAND_OVER, jobs_store._SET_TOTAL,
         jobs_store._COUNT,
         jobs_store._LIST, jobs_store._SAVE_FAILED,
@@ -442,6 +442,6 @@ QUIET = _name({
         session_store._END, session_store._RAISE, modalities_store.LOAD_UNSUCCESSFUL,
         credentials_store._END_ROTATED,
         sweep_modalities._END_HOLDS,
-        requests_store._OPEN,
+        requests_store._SAVE_CHECKOUT,
     ),
 })  # fmt: skip

@@ -13,19 +13,19 @@ from dunwell.accounts.merchants.configuration import PaymentMethod, PaymentSetti
 from dunwell.cases.payments.provider import (
     Checkout,
     CheckoutNotice,
+    CheckoutNoticeRejected,
+    CheckoutOpen,
     CheckoutRequest,
     CheckoutState,
-    NoticeRefused,
-    Open,
-    PaymentProviderAway,
-    Providers,
-    Succeeded,
+    CheckoutSucceeded,
+    PaymentProviders,
+    PaymentProviderUnavailable,
 )
-from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.requests.settle_payment import settle_payment, sweep_requests
 from dunwell.cases.payments.requests.start_payment import (
+    PaymentIntent,
     StartedPayment,
-    StartPayment,
     start_payment,
 )
 from dunwell.platform.clock import MovableClock
@@ -51,7 +51,7 @@ class Died(BaseException):
 class ScriptedProvider:
     """Answers what it is told about every checkout, Open at first; keeps what it was asked."""
 
-    answer: CheckoutState = field(default_factory=Open)
+    answer: CheckoutState = field(default_factory=CheckoutOpen)
     # Of single checkouts.
     answers: dict[str, CheckoutState] = field(default_factory=dict)
     name: str = "sandbox"
@@ -66,7 +66,7 @@ class ScriptedProvider:
     async def start(self, request: CheckoutRequest) -> Checkout:
         self.started.append(request)
         if self.is_away:
-            raise PaymentProviderAway("The payment provider is away.")
+            raise PaymentProviderUnavailable("The payment provider is away.")
         if self.during_start is not None:
             await self.during_start()
         return Checkout(f"ref-{request.request_id}", f"https://pay.example/{request.request_id}")
@@ -74,14 +74,14 @@ class ScriptedProvider:
     async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
         self.fetched.append(provider_reference)
         if self.is_away:
-            raise PaymentProviderAway("The payment provider is away.")
+            raise PaymentProviderUnavailable("The payment provider is away.")
         answer = self.answers.get(provider_reference, self.answer)
         if self.during_fetch is not None:
             await self.during_fetch()
         return answer
 
     def read_notice(self, headers: Mapping[str, str], body: bytes) -> CheckoutNotice:
-        raise NoticeRefused("Nothing sends notices here.")
+        raise CheckoutNoticeRejected("Nothing sends notices here.")
 
 
 @dataclass
@@ -97,7 +97,7 @@ class Till:
         return self.house.resources
 
     @property
-    def providers(self) -> Providers:
+    def providers(self) -> PaymentProviders:
         return {self.provider.name: self.provider}
 
     @property
@@ -105,12 +105,12 @@ class Till:
         return self.house.merchant.merchant_id
 
     async def start(self, cents: int = 10240, **changes: Any) -> StartedPayment:
-        wanted = StartPayment(changes.pop("provider", "sandbox"), cents, RETURN_URL, **changes)
+        wanted = PaymentIntent(changes.pop("provider", "sandbox"), cents, RETURN_URL, **changes)
         return await start_payment(
             self.resources, self.providers, self.house.merchant, DEBTOR, self.claim_id, wanted
         )
 
-    async def settle(self, request_id: UUID) -> RequestState:
+    async def settle(self, request_id: UUID) -> PaymentRequestState:
         return await settle_payment(self.resources, self.providers, self.merchant_id, request_id)
 
     async def sweep(self) -> int:
@@ -118,7 +118,7 @@ class Till:
 
     def pays(self, cents: int = 10240, currency: str = "EUR", number: str = "psp-1") -> None:
         """From now on the provider says that so much was paid."""
-        self.provider.answer = Succeeded(number, cents, currency, self.now)
+        self.provider.answer = CheckoutSucceeded(number, cents, currency, self.now)
 
     @property
     def now(self) -> datetime:

@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.cases.modalities.modality import ModalityType
 from dunwell.cases.payments.record_payment import NewPayment, record_payment
-from dunwell.cases.replies.receive_reply import TakenReply, receive_reply
+from dunwell.cases.replies.receive_reply import ReplyOutcome, receive_reply
 from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.contact.sending.report import Reference
@@ -92,7 +92,7 @@ async def _answer(house: House, claim_id: int) -> None:
         raw=b"as it came",
     )
     async with house.work(SYSTEM) as work:
-        assert await receive_reply(work, house.resources.keys, reply) is TakenReply.NEW
+        assert await receive_reply(work, house.resources.keys, reply) is ReplyOutcome.NEW
 
 
 async def _ask_for_plan(house: House, claim_id: int) -> UUID:

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ALL_RIGHTS
-from dunwell.cases.assignment.rules import check_rules
+from dunwell.cases.assignment.rules import parse_rules
 from dunwell.cases.assignment.rules_draft import publish_rules_draft, save_rules_draft
 from tests.support.definitions import a_definition
 from tests.support.house import ERP, House
@@ -71,5 +71,5 @@ async def draft(
 ) -> None:
     """In place of any that is there."""
     async with house.work(by) as work:
-        document = check_rules({"rules": [dict(rule) for rule in rules], "default": default})
+        document = parse_rules({"rules": [dict(rule) for rule in rules], "default": default})
         await save_rules_draft(work, document)

@@ -8,9 +8,9 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.configuration import PartialPayments
-from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice
-from dunwell.cases.payments.provider import Failed, Pending
-from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
+from dunwell.cases.payments.provider import CheckoutFailed, CheckoutPending
+from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
@@ -21,7 +21,7 @@ from tests.support.transfers import taking
 
 # The clock stands at Monday, 2 March 2026, 10:00 in Berlin.
 MONDAY = date(2026, 3, 2)
-WHOLE = PaymentChoice(ChoiceKind.WHOLE, 10240)
+WHOLE = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ async def till(resources: Resources, clock: MovableClock) -> Till:
 
 async def announce(till: Till, sent_on: date = MONDAY, choice: PaymentChoice = WHOLE) -> UUID:
     async with till.house.work(DEBTOR) as work:
-        sent = SentTransfer(choice, sent_on)
+        sent = AnnouncedTransfer(choice, sent_on)
         return await announce_transfer(work, till.claim_id, sent)
 
 
@@ -62,7 +62,7 @@ async def test_it_is_waited_for_and_the_merchant_is_told(till: Till) -> None:
 
 
 async def test_a_part_is_told_with_its_amount(till: Till) -> None:
-    await announce(till, choice=PaymentChoice(ChoiceKind.PART, 5000))
+    await announce(till, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
     [event] = await till.house.events(till.claim_id)
     assert event["claim"]["payment"]["amount"] == 5000
 
@@ -116,7 +116,8 @@ async def test_a_day_that_cannot_be_is_refused(till: Till, sent_on: date, code: 
 
 
 @pytest.mark.parametrize(
-    "choice", [PaymentChoice(ChoiceKind.WHOLE, 10000), PaymentChoice(ChoiceKind.PART, 499)]
+    "choice",
+    [PaymentChoice(PaymentChoiceKind.WHOLE, 10000), PaymentChoice(PaymentChoiceKind.PART, 499)],
 )
 async def test_an_amount_that_is_not_taken_is_refused(till: Till, choice: PaymentChoice) -> None:
     with pytest.raises(ValidationError) as refusal:
@@ -145,7 +146,7 @@ async def test_while_a_providers_money_is_under_way_nothing_else_is_announced(
     till: Till,
 ) -> None:
     started = await till.start()
-    till.provider.answer = Pending()
+    till.provider.answer = CheckoutPending()
     await till.settle(started.request_id)
     with pytest.raises(InvalidState) as refusal:
         await announce(till)
@@ -189,10 +190,10 @@ async def test_a_card_payment_that_fails_leaves_the_transfer_waited_for(till: Ti
     started = await till.start()
     await announce(till)
     before = await holds(till)
-    till.provider.answer = Pending()
+    till.provider.answer = CheckoutPending()
     await till.settle(started.request_id)
 
-    till.provider.answer = Failed()
+    till.provider.answer = CheckoutFailed()
     await till.settle(started.request_id)
 
     assert await holds(till) == before
@@ -203,7 +204,7 @@ async def test_a_card_payment_that_fails_leaves_the_transfer_waited_for(till: Ti
 async def test_once_the_merchant_has_recorded_it_nothing_is_waited_for(
     till: Till, cents: int
 ) -> None:
-    request_id = await announce(till, choice=PaymentChoice(ChoiceKind.PART, 5000))
+    request_id = await announce(till, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
 
     recorded = await till.house.pay(till.claim_id, cents, "bank-1")
 
@@ -214,7 +215,7 @@ async def test_once_the_merchant_has_recorded_it_nothing_is_waited_for(
 
 
 async def test_a_smaller_payment_leaves_the_transfer_waited_for(till: Till) -> None:
-    await announce(till, choice=PaymentChoice(ChoiceKind.PART, 5000))
+    await announce(till, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
     before = await holds(till)
 
     recorded = await till.house.pay(till.claim_id, 4999, "bank-1")

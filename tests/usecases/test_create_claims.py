@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.cases.intake.check_claims import Rejected, check_claims
+from dunwell.cases.intake.check_claims import RejectedSubmission, check_claims
 from dunwell.cases.intake.create_claims import NO_CONTACT, CreationResult, create_claims
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.core.claims.states import Status
@@ -26,11 +26,13 @@ SELECT (SELECT count(*) FROM claims WHERE merchant_id = $1) AS claims,
 """
 
 
-def check(*claims: object) -> list[ClaimSubmission | Rejected]:
+def check(*claims: object) -> list[ClaimSubmission | RejectedSubmission]:
     return check_claims(msgspec.json.encode(claims))
 
 
-async def create(house: House, *claims: ClaimSubmission | Rejected) -> list[CreationResult]:
+async def create(
+    house: House, *claims: ClaimSubmission | RejectedSubmission
+) -> list[CreationResult]:
     async with house.work() as work:
         return await create_claims(work, claims)
 
@@ -169,14 +171,14 @@ FAULTY_ITEMS: list[tuple[dict[str, Any], list[str]]] = [
 @pytest.mark.parametrize(("changes", "paths"), FAULTY)
 def test_each_fault_is_named_with_its_place(changes: dict[str, Any], paths: list[str]) -> None:
     [rejected] = check(a_claim(**changes))
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, RejectedSubmission)
     assert [fault.path for fault in rejected.error.faults] == paths
 
 
 @pytest.mark.parametrize(("changes", "paths"), FAULTY_ITEMS)
 def test_each_fault_of_an_item_is_named(changes: dict[str, Any], paths: list[str]) -> None:
     [rejected] = check(a_claim(items=[{**a_claim()["items"][0], **changes}]))
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, RejectedSubmission)
     assert [fault.path for fault in rejected.error.faults] == paths
 
 
@@ -185,7 +187,7 @@ def test_five_faults_are_named_at_once() -> None:
         currency="euro", email="x", mobileNumber="1", debtorNam="Erika", items=[{"type": "PRIMARY"}]
     )
     [rejected] = check(claim)
-    assert isinstance(rejected, Rejected)
+    assert isinstance(rejected, RejectedSubmission)
     assert {fault.path for fault in rejected.error.faults} == {
         "/currency", "/email", "/mobileNumber", "/debtorNam", "/items/0/reference",
         "/items/0/value",

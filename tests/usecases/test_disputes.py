@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
-from dunwell.cases.disputes.answer_dispute import Outcome
+from dunwell.cases.disputes.answer_dispute import ResolutionOutcome
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.contact.escalation.engine import Engine
@@ -107,7 +107,7 @@ async def test_an_accepted_dispute_cancels_what_was_planned(house: House) -> Non
 
 @pytest.mark.parametrize(("outcome", "end_claim"), [(ACCEPTED, False), (REJECTED, None)])
 async def test_else_the_process_goes_on_when_the_quiet_days_are_over(
-    house: House, outcome: Outcome, end_claim: bool | None
+    house: House, outcome: ResolutionOutcome, end_claim: bool | None
 ) -> None:
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id)
@@ -189,7 +189,7 @@ async def test_a_rejection_ends_no_claim(house: House) -> None:
 
 @pytest.mark.parametrize("outcome", [ACCEPTED, REJECTED])
 async def test_a_claim_paid_while_disputed_is_collected_and_stays_so(
-    house: House, outcome: Outcome
+    house: House, outcome: ResolutionOutcome
 ) -> None:
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id)

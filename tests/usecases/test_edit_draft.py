@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.cases.rollout.delete_workflow import drop_draft
+from dunwell.cases.rollout.delete_workflow import discard_draft_or_workflow
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
@@ -218,7 +218,7 @@ async def test_a_program_is_asked_for_no_ticks(house: House, workflow_id: UUID) 
 async def test_discarding_takes_the_changes_along(house: House, workflow_id: UUID) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
     async with house.work(BEN) as work:
-        await drop_draft(work, workflow_id)
+        await discard_draft_or_workflow(work, workflow_id)
     assert await open_changes(house, workflow_id) == []
 
 

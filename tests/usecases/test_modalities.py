@@ -5,7 +5,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 
 from dunwell.cases.modalities.limits import PlanTerms
-from dunwell.cases.modalities.modality import EndReason, ModalityState, ModalityType
+from dunwell.cases.modalities.modality import ModalityEndReason, ModalityState, ModalityType
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.platform.clock import MovableClock
@@ -74,7 +74,7 @@ async def test_a_rejected_request_lets_the_process_go_on(arrangement: Arrangemen
 
     assert await arrangement.look(asked.modality_id) == rejected
     assert (rejected.state, rejected.ended_reason, rejected.reason) == (
-        ModalityState.REJECTED, EndReason.REJECTED, "Three rates at most.",
+        ModalityState.REJECTED, ModalityEndReason.REJECTED, "Three rates at most.",
     )  # fmt: skip
     assert await arrangement.holds() == []
     assert await arrangement.states() == ["REQUESTED", "REJECTED"]
@@ -128,7 +128,10 @@ async def test_what_is_withdrawn_has_ended_without_a_word(
     withdrawn = await arrangement.withdraw(modality.modality_id)
 
     assert await arrangement.look(modality.modality_id) == withdrawn
-    assert (withdrawn.state, withdrawn.ended_reason) == (modality.state, EndReason.WITHDRAWN)
+    assert (withdrawn.state, withdrawn.ended_reason) == (
+        modality.state,
+        ModalityEndReason.WITHDRAWN,
+    )
     assert await arrangement.holds() == []
     assert await arrangement.states() == told
     assert await arrangement.withdraw(modality.modality_id) == withdrawn

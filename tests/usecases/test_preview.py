@@ -9,8 +9,8 @@ import pytest
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.cases.rollout.preview.effects import (
-    Aspect,
     ClaimContactChange,
+    ContactAspect,
     ContactChangeKind,
     PreviewScope,
 )
@@ -103,7 +103,7 @@ async def test_another_hour_of_a_contact_is_shown_for_each_claim_with_both_insta
         (monday, "EMAIL", 1),
         (saturday, "EMAIL", 1),
     )
-    assert claim.aspects == (Aspect.TIME,)
+    assert claim.aspects == (ContactAspect.TIME,)
 
 
 async def test_each_claim_is_of_one_kind_and_all_are_told_to_who_wants_them(house: House) -> None:
@@ -127,7 +127,11 @@ async def test_each_claim_is_of_one_kind_and_all_are_told_to_who_wants_them(hous
         ContactChangeKind.UNCHANGED: 1,
         ContactChangeKind.NEW: 1,
     }
-    assert seen.effects.aspects == {Aspect.TIME: 1, Aspect.CHANNEL: 1, Aspect.STEP: 1}
+    assert seen.effects.aspects == {
+        ContactAspect.TIME: 1,
+        ContactAspect.CHANNEL: 1,
+        ContactAspect.STEP: 1,
+    }
     assert seen.effects.listed == told[:2]
 
 
@@ -138,7 +142,7 @@ async def test_a_changed_text_is_a_changed_contact_where_it_would_be_said(house:
     await save(house, templates={"reminder": {**TEMPLATES["reminder"], "EMAIL": email}})
     [claim] = (await preview(house)).effects.listed
     assert (claim.kind, claim.aspects, claim.before) == (
-        ContactChangeKind.CHANGED, (Aspect.CONTENT,), claim.after,
+        ContactChangeKind.CHANGED, (ContactAspect.CONTENT,), claim.after,
     )  # fmt: skip
     changed = {"body": {"de": "Neu {{ landing.url }}", "en": "New {{ landing.url }}"}}
     await save(house, templates={"reminder": {**TEMPLATES["reminder"], "SMS": changed}})

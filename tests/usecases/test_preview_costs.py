@@ -12,9 +12,9 @@ from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.cases.rollout.preview.costs import Costs, Spent
+from dunwell.cases.rollout.preview.costs import MessageCost, PreviewCosts
 from dunwell.cases.rollout.preview.effects import PreviewScope
-from dunwell.cases.rollout.preview.foresee_costs import foresee_costs, prepare_costs
+from dunwell.cases.rollout.preview.preview_costs import compute_preview_costs, prepare_costs
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.workflows.change_workflow import find_workflow
@@ -94,7 +94,7 @@ async def save(house: House, **changes: Any) -> None:
 
 async def foresee(
     house: House, printer: LetterPrinter, actor: Actor = ERP, days: int = 30
-) -> Costs | None:
+) -> PreviewCosts | None:
     resources = house.resources
     async with resources.database.connection() as connection, snapshot(connection):
         work = Work.open(resources, connection, house.merchant, ERP)
@@ -103,10 +103,10 @@ async def foresee(
         preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
         work = Work.open(resources, connection, house.merchant, actor)
         prepared = await prepare_costs(work, resources, preview)
-    return None if prepared is None else await foresee_costs(prepared, printer=printer)
+    return None if prepared is None else await compute_preview_costs(prepared, printer=printer)
 
 
-def show(costs: Costs | None) -> list[tuple[Any, ...]]:
+def show(costs: PreviewCosts | None) -> list[tuple[Any, ...]]:
     assert costs is not None
     return [
         (each.channel, each.line, each.country, _tell(each.before), _tell(each.after))
@@ -114,7 +114,7 @@ def show(costs: Costs | None) -> list[tuple[Any, ...]]:
     ]
 
 
-def _tell(spent: Spent) -> tuple[int, int, str]:
+def _tell(spent: MessageCost) -> tuple[int, int, str]:
     return spent.messages, spent.unpriced, f"{spent.cents.normalize():f}"
 
 

@@ -4,8 +4,8 @@ from datetime import UTC, date, datetime
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from dunwell.cases.payments.statement_of_account import compose_account
-from dunwell.cases.payments.store import PaidRow
+from dunwell.cases.payments.statement_of_account import build_statement_of_account
+from dunwell.cases.payments.store import StatementPayment
 from dunwell.core.claims.balance import OwedItem
 
 _ZONE = ZoneInfo("Europe/Berlin")
@@ -16,13 +16,13 @@ _ITEMS = [
 ]
 _PAID = [
     # Late in the evening in UTC is the next day in Berlin.
-    PaidRow(UUID(int=1), 3000, datetime(2026, 3, 4, 23, 30, tzinfo=UTC),
+    StatementPayment(UUID(int=1), 3000, datetime(2026, 3, 4, 23, 30, tzinfo=UTC),
             datetime(2026, 3, 20, 8, tzinfo=UTC), "bank-1"),
 ]  # fmt: skip
 
 
 def _owed(day: date) -> int:
-    account = compose_account(_ITEMS, _PAID, created_at=_BEGAN, zone=_ZONE, on=day)
+    account = build_statement_of_account(_ITEMS, _PAID, created_at=_BEGAN, zone=_ZONE, on=day)
     return account.balance_cents
 
 
@@ -35,7 +35,9 @@ def test_an_account_grows_and_shrinks_by_its_days() -> None:
 
 
 def test_each_entry_says_what_is_owed_after_it() -> None:
-    account = compose_account(_ITEMS, _PAID, created_at=_BEGAN, zone=_ZONE, on=date(2026, 3, 31))
+    account = build_statement_of_account(
+        _ITEMS, _PAID, created_at=_BEGAN, zone=_ZONE, on=date(2026, 3, 31)
+    )
 
     assert [(each.kind, each.balance_cents) for each in account.entries] == [
         ("PRIMARY", 10000), ("PAYMENT", 7000), ("DUNNING_FEE", 7240), ("REVERSAL", 10240),

@@ -9,8 +9,8 @@ import pytest
 from dunwell.adapters.channels.smtp.return_addresses import write_address
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
-from dunwell.cases.replies.receive_reply import TakenReply, list_unseen, see_replies
-from dunwell.cases.replies.reply import find_hold_end, open_reply
+from dunwell.cases.replies.receive_reply import ReplyOutcome, list_unread_replies, mark_replies_read
+from dunwell.cases.replies.reply import compute_hold_end, open_reply
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import pause_claim
 from dunwell.operations.explanation.claim_life import read_claim_life
@@ -51,7 +51,7 @@ async def contact(house: House) -> tuple[int, UUID]:
 
 async def answer(
     house: House, content: bytes = _MAIL, sender: str = "erika@customer.example", **changes: Any
-) -> TakenReply:
+) -> ReplyOutcome:
     _, contact_id = await contact(house)
     named: dict[str, Any] = {
         "merchant_id": house.merchant.merchant_id,
@@ -64,7 +64,7 @@ async def answer(
 
 
 async def test_an_answer_is_kept_and_the_process_waits_three_business_days(house: House) -> None:
-    assert await answer(house) is TakenReply.NEW
+    assert await answer(house) is ReplyOutcome.NEW
     [reply] = await house.rows(_REPLIES)
     assert (reply["text"], reply["is_automatic"], reply["seen_at"]) == (
         "I paid last week.", False, None,
@@ -100,8 +100,8 @@ async def test_an_answer_is_sealed_with_a_newer_key_and_opens(house: House) -> N
 
 
 async def test_the_same_answer_twice_is_one(house: House) -> None:
-    assert await answer(house) is TakenReply.NEW
-    assert await answer(house) is TakenReply.KNOWN
+    assert await answer(house) is ReplyOutcome.NEW
+    assert await answer(house) is ReplyOutcome.KNOWN
     assert len(await house.rows(_REPLIES)) == 1
     assert len(await house.rows(_HOLDS)) == 1
 
@@ -110,16 +110,16 @@ async def test_the_same_answer_twice_is_one(house: House) -> None:
 async def test_an_automatic_answer_holds_nothing(house: House, mark: str) -> None:
     value = {"Auto-Submitted": "auto-replied", "Precedence": "bulk"}[mark]
     mail = a_plain_mail("erika@customer.example", "Away", "I am away.", **{mark: value})
-    assert await answer(house, mail) is TakenReply.NEW
+    assert await answer(house, mail) is ReplyOutcome.NEW
     assert await house.rows(_HOLDS) == []
     [reply] = await house.rows(_REPLIES)
     assert reply["is_automatic"]
     async with house.work(ERP) as work:
-        assert await list_unseen(work) == []
+        assert await list_unread_replies(work) == []
 
 
 async def test_a_null_sender_holds_nothing(house: House) -> None:
-    assert await answer(house, sender="") is TakenReply.NEW
+    assert await answer(house, sender="") is ReplyOutcome.NEW
     assert await house.rows(_HOLDS) == []
 
 
@@ -127,8 +127,8 @@ async def test_once_seen_the_process_goes_on_and_other_holds_stay(house: House) 
     await answer(house)
     claim_id, _ = await contact(house)
     async with house.work() as work:
-        await see_replies(work, claim_id)
-        await see_replies(work, claim_id)
+        await mark_replies_read(work, claim_id)
+        await mark_replies_read(work, claim_id)
     [hold] = await house.rows(_HOLDS)
     assert hold["lifted_at"] == house.clock.now()
     [reply] = await house.rows(_REPLIES)
@@ -145,7 +145,7 @@ async def test_seeing_lifts_no_merchants_pause(house: House) -> None:
         await pause_claim(work, claim_id, reason="call")
     await answer(house)
     async with house.work() as work:
-        await see_replies(work, claim_id)
+        await mark_replies_read(work, claim_id)
     holds = {row["reason"]: row["lifted_at"] for row in await house.rows(_HOLDS)}
     assert holds == {"call": None, "REPLY": house.clock.now()}
 
@@ -161,25 +161,25 @@ async def test_of_an_ended_claim_it_is_kept_alone(house: House) -> None:
     claim_id, _ = await contact(house)
     async with house.work() as work:
         await withdraw_claim(work, claim_id)
-    assert await answer(house) is TakenReply.NEW
+    assert await answer(house) is ReplyOutcome.NEW
     assert await house.rows(_HOLDS) == []
 
 
 async def test_what_names_nothing_that_is_there_is_not_taken(house: House) -> None:
-    assert await answer(house, communication_id=UUID(int=7)) is TakenReply.GONE
-    assert await answer(house, merchant_id=2_000_000) is TakenReply.GONE
+    assert await answer(house, communication_id=UUID(int=7)) is ReplyOutcome.GONE
+    assert await answer(house, merchant_id=2_000_000) is ReplyOutcome.GONE
     assert await house.rows(_REPLIES) == []
 
 
 async def test_a_machine_that_answers_and_answers_is_stopped(house: House) -> None:
     mails = [_MAIL.replace(b"plain-1", b"plain-%d" % n) for n in range(21)]
     taken = [await answer(house, mail) for mail in mails]
-    assert taken == [TakenReply.NEW] * 20 + [TakenReply.TOO_MANY]
+    assert taken == [ReplyOutcome.NEW] * 20 + [ReplyOutcome.TOO_MANY]
 
 
 def test_three_business_days_pass_over_the_weekend() -> None:
     friday = datetime(2026, 3, 6, 12, tzinfo=UTC)
-    assert find_hold_end(friday, "Europe/Berlin").astimezone(UTC) == datetime(
+    assert compute_hold_end(friday, "Europe/Berlin").astimezone(UTC) == datetime(
         2026, 3, 11, 23, tzinfo=UTC
     )
 
@@ -194,14 +194,14 @@ async def test_what_nobody_has_looked_at_waits_until_somebody_has(
     again = a_plain_mail("erika@customer.example", "Re: Reminder", "x" * 500, **number)
     await answer(house, again)
     async with house.work(ERP) as work:
-        [first, second] = await list_unseen(work)
+        [first, second] = await list_unread_replies(work)
         waiting = (await read_waiting(work))[AttentionKind.UNSEEN_REPLIES]
-    assert (first.received_at, first.subject, first.beginning) == (
+    assert (first.received_at, first.subject, first.excerpt) == (
         came_at, "Re: Reminder", "I paid last week.",
     )  # fmt: skip
-    assert len(second.beginning) == 200
+    assert len(second.excerpt) == 200
     assert waiting == WaitingWork(Count(2, is_more=False), came_at)
     async with house.work(ERP) as work:
-        await see_replies(work, first.claim_id)
-        assert await list_unseen(work) == []
+        await mark_replies_read(work, first.claim_id)
+        assert await list_unread_replies(work) == []
         assert (await read_waiting(work))[AttentionKind.UNSEEN_REPLIES].count.number == 0

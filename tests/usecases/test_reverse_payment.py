@@ -7,7 +7,7 @@ from uuid import uuid4
 import pytest
 
 from dunwell.cases.payments.record_payment import RecordedPayment
-from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.reverse_payment import reverse_payment
 from dunwell.core.claims.states import Status
 from dunwell.platform.clock import MovableClock
@@ -114,7 +114,7 @@ async def test_a_providers_payment_is_reversed_and_can_be_paid_again(till: Till)
     [row] = await till.house.rows("SELECT payment_id FROM payments WHERE merchant_id = $1")
     async with till.house.work() as work:
         await reverse_payment(work, till.claim_id, row["payment_id"])
-    assert await till.settle(first.request_id) is RequestState.COMPLETED
+    assert await till.settle(first.request_id) is PaymentRequestState.COMPLETED
     assert await balance_of(till) == (10240, 0)
     second = await till.start()
     till.pays(number="psp-2")

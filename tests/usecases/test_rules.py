@@ -8,10 +8,9 @@ import asyncpg
 import pytest
 
 from dunwell.cases.assignment.assign_claims import start_assignment
-from dunwell.cases.assignment.matching import RuleOutcome, find_place
-from dunwell.cases.assignment.read_rules import RulesView, read_rules
+from dunwell.cases.assignment.matching import RuleOutcome, compute_split_place
 from dunwell.cases.assignment.rulebook import load_draft_rulebook, load_rulebook
-from dunwell.cases.assignment.rules import check_rules
+from dunwell.cases.assignment.rules import parse_rules
 from dunwell.cases.assignment.rules_draft import (
     RulesPublication,
     RulesReview,
@@ -19,7 +18,8 @@ from dunwell.cases.assignment.rules_draft import (
     publish_rules_draft,
     save_rules_draft,
 )
-from dunwell.cases.assignment.try_claim import HypotheticalClaim, Possibility, try_claim
+from dunwell.cases.assignment.rules_views import RulesView, get_rules
+from dunwell.cases.assignment.try_claim import HypotheticalClaim, PossibleMatch, try_claim
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
@@ -53,7 +53,7 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 async def draft(house: House, *rules: dict[str, Any], default: str | None = None) -> RulesReview:
     async with house.work() as work:
-        document = check_rules({"rules": list(rules), "default": default})
+        document = parse_rules({"rules": list(rules), "default": default})
         return await save_rules_draft(work, document)
 
 
@@ -64,7 +64,7 @@ async def publish(house: House) -> RulesPublication:
 
 async def read(house: House) -> RulesView:
     async with house.work() as work:
-        return await read_rules(work)
+        return await get_rules(work)
 
 
 async def given(house: House) -> list[tuple[Any, ...]]:
@@ -93,7 +93,7 @@ async def test_a_draft_rules_nothing_until_it_is_published(house: House) -> None
     assert await given(house) == [("A", "Standard", 3, 1), ("B", "Letters", 4, 1)]
     view = await read(house)
     assert (view.version, view.draft) == (4, None)
-    assert view.published == check_rules({"rules": [LARGE], "default": "Texts"})
+    assert view.published == parse_rules({"rules": [LARGE], "default": "Texts"})
 
 
 async def test_claims_get_what_the_first_rule_that_holds_says(house: House) -> None:
@@ -143,7 +143,7 @@ async def test_a_split_follows_the_ids_and_start_assignment_agrees(house: House)
     ids = await house.create(*(f"R-{n:03}" for n in range(200)))
     assert ids == sorted(ids)
     names = {row[0]: row[1] for row in await given(house)}
-    expected = ["Letters" if find_place(claim_id) < 60 else "Texts" for claim_id in ids]
+    expected = ["Letters" if compute_split_place(claim_id) < 60 else "Texts" for claim_id in ids]
     assert [names[f"R-{n:03}"] for n in range(200)] == expected
     assert min(Counter(expected).values()) > 50
     await house.rows(
@@ -234,7 +234,7 @@ async def test_published_rules_cannot_be_changed_or_removed(house: House) -> Non
 
 async def try_on(
     house: House, claim: int | HypotheticalClaim, *, is_draft: bool = False
-) -> tuple[dict[UUID, str], tuple[Possibility, ...]]:
+) -> tuple[dict[UUID, str], tuple[PossibleMatch, ...]]:
     async with house.work() as work:
         rulebook = await load_rulebook(work.tx, work.merchant)
         if is_draft:

@@ -13,22 +13,27 @@ from dunwell.accounts.merchants.rights import ALL_RIGHTS
 from dunwell.cases.assignment.edit_rules import (
     CheckedRule,
     CopyRule,
-    Edit,
     MoveRule,
     PutRule,
     RemoveRule,
+    RulesEdit,
     SetDefault,
     check_rule,
     edit_rules_draft,
     find_rule,
 )
-from dunwell.cases.assignment.read_rules import RulesView, list_versions, read_rules, read_version
-from dunwell.cases.assignment.rules import MAX_RULES, ChangeKind, Rule, check_rules
+from dunwell.cases.assignment.rules import MAX_RULES, ChangeKind, Rule, parse_rules
 from dunwell.cases.assignment.rules_draft import (
     RulesConfirmation,
     discard_rules_draft,
     publish_rules_draft,
     save_rules_draft,
+)
+from dunwell.cases.assignment.rules_views import (
+    RulesView,
+    get_rules,
+    get_rules_version,
+    list_rules_versions,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
@@ -60,18 +65,18 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 async def draft(house: House, rules: list[dict[str, Any]], known: str | None = None) -> None:
     async with house.work(ANNA) as work:
         await save_rules_draft(
-            work, check_rules({"rules": rules, "default": "Standard"}), known=known
+            work, parse_rules({"rules": rules, "default": "Standard"}), expected_revision=known
         )
 
 
 async def read(house: House) -> RulesView:
     async with house.work() as work:
-        return await read_rules(work)
+        return await get_rules(work)
 
 
-async def edit(house: House, who: Actor, change: Edit, known: str = "") -> None:
+async def edit(house: House, who: Actor, change: RulesEdit, known: str = "") -> None:
     async with house.work(who) as work:
-        await edit_rules_draft(work, change, known=known)
+        await edit_rules_draft(work, change, expected_revision=known)
 
 
 async def see(house: House, name: str, /, **changes: Any) -> PutRule:
@@ -125,7 +130,7 @@ async def test_of_two_who_change_the_same_rule_the_second_is_told_and_shown_it(
 
 @pytest.mark.parametrize("change", [MoveRule("Austria", 0), RemoveRule("Large"), CopyRule("Large")])
 async def test_the_order_is_changed_by_who_has_seen_the_list_as_it_is(
-    house: House, change: Edit
+    house: House, change: RulesEdit
 ) -> None:
     seen = (await read(house)).revision
     await edit(house, ANNA, await see(house, "Large", active=False))
@@ -142,12 +147,12 @@ async def test_a_draft_that_was_discarded_and_begun_anew_is_not_taken_for_the_ol
     await edit(house, ANNA, CopyRule("Large"), (await read(house)).revision)
     old = (await read(house)).revision
     async with house.work(ANNA) as work:
-        await discard_rules_draft(work, known=old)
+        await discard_rules_draft(work, expected_revision=old)
     await edit(house, ANNA, CopyRule("Austria"), (await read(house)).revision)
     for act in (discard_rules_draft, _publish):
         with pytest.raises(EditConflict):
             async with house.work(KIM) as work:
-                await act(work, known=old)
+                await act(work, expected_revision=old)
     with pytest.raises(EditConflict):
         await draft(house, [], known=old)
     view = await read(house)
@@ -155,8 +160,8 @@ async def test_a_draft_that_was_discarded_and_begun_anew_is_not_taken_for_the_ol
     assert len(view.changes) == 1
 
 
-async def _publish(work: Any, known: str) -> None:
-    await publish_rules_draft(work, RulesConfirmation(known))
+async def _publish(work: Any, expected_revision: str) -> None:
+    await publish_rules_draft(work, RulesConfirmation(expected_revision))
 
 
 async def test_a_colleagues_changes_go_out_when_they_were_agreed_to(house: House) -> None:
@@ -174,11 +179,11 @@ async def test_a_colleagues_changes_go_out_when_they_were_agreed_to(house: House
     async with house.work(KIM) as work:
         made = await publish_rules_draft(work, replace(wish, agreed=[annas]))
     async with house.work(KIM) as work:
-        versions = await list_versions(work, limit=2)
-        older = await list_versions(work, up_to=versions[-1].version - 1, limit=9)
-        first = await read_version(work, versions[-1].version)
+        versions = await list_rules_versions(work, limit=2)
+        older = await list_rules_versions(work, up_to=versions[-1].version - 1, limit=9)
+        first = await get_rules_version(work, versions[-1].version)
         with pytest.raises(NotFound):
-            await read_version(work, 99)
+            await get_rules_version(work, 99)
     assert [(each.version, each.actor_id, each.comment, each.rules) for each in versions][:1] == [
         (made.version, str(UUID(int=2)), "Spring cleaning", 2),
     ]
@@ -186,7 +191,7 @@ async def test_a_colleagues_changes_go_out_when_they_were_agreed_to(house: House
         (3, "CREDENTIAL", None),
     ]
     assert [each.version for each in older] == [2, 1]
-    assert (first.is_ruling, [rule.active for rule in first.document.rules]) == (False, [True] * 2)
+    assert (first.is_current, [rule.active for rule in first.document.rules]) == (False, [True] * 2)
 
 
 async def test_of_two_who_give_one_name_the_second_is_told(house: House) -> None:
@@ -194,7 +199,7 @@ async def test_of_two_who_give_one_name_the_second_is_told(house: House) -> None
     with pytest.raises(ValidationError) as refusal:
         await edit(house, KIM, mine)
     assert [(fault.path, fault.code) for fault in refusal.value.faults] == [("/name", "REPEATED")]
-    assert (await read(house)).drafted is None
+    assert (await read(house)).draft_rules is None
 
 
 async def test_no_more_rules_than_there_may_be(house: House) -> None:
@@ -228,4 +233,4 @@ async def test_a_rule_is_checked_beside_the_others_before_it_is_saved(house: Hou
     )  # fmt: skip
     own = await check(house, {**hidden, "name": "Large", "target": "Letters"}, "Large")
     assert (own.faults, [each.later for each in own.overlaps]) == ((), ["Austria"])
-    assert (await read(house)).drafted is None
+    assert (await read(house)).draft_rules is None

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.actor import Actor, Interface, Origin, user_acto
 from dunwell.accounts.merchants.rights import ALL_RIGHTS, Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.cases.rollout.preview.preview_message import WantedMessage
-from dunwell.cases.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
+from dunwell.cases.rollout.trials.send_trial import prepare_trial, record_trial, write_trial
 from dunwell.contact.sending.channel import Message
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, RateLimited, ValidationError
@@ -52,7 +52,7 @@ async def begin(house: House, actor: Actor, wanted: WantedMessage = _MAIL) -> Me
         trial = await prepare_trial(work, house.resources, a_texts_definition(), wanted)
     message = await write_trial(trial)
     async with house.work(actor) as work:
-        await begin_trial(work, house.resources, trial, "workflow:1")
+        await record_trial(work, house.resources, trial, "workflow:1")
     return message
 
 

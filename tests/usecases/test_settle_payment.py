@@ -7,14 +7,14 @@ from uuid import UUID, uuid4
 import pytest
 
 from dunwell.cases.payments.provider import (
-    Cancelled,
-    Failed,
-    Open,
-    PaymentProviderAway,
-    Pending,
-    Succeeded,
+    CheckoutCancelled,
+    CheckoutFailed,
+    CheckoutOpen,
+    CheckoutPending,
+    CheckoutSucceeded,
+    PaymentProviderUnavailable,
 )
-from dunwell.cases.payments.requests.request_states import LOAD_RECEIPT, RequestState
+from dunwell.cases.payments.requests.request_states import LOAD_RECEIPT, PaymentRequestState
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Row
@@ -40,7 +40,7 @@ async def test_a_success_is_one_payment_and_collects_the_claim(
     started = await till.start()
     till.pays()
     clock.advance(timedelta(minutes=2))
-    assert await till.settle(started.request_id) is RequestState.COMPLETED
+    assert await till.settle(started.request_id) is PaymentRequestState.COMPLETED
     [payment] = await till.house.rows(_PAYMENT)
     paid_at = clock.now() - timedelta(minutes=2)
     assert tuple(payment) == (10240, "EUR", "psp-1", "sandbox", paid_at, started.request_id)
@@ -76,7 +76,7 @@ async def test_notice_sweep_and_return_at_once_are_one_payment_and_one_event(
         settled = await asyncio.gather(
             *(till.settle(started.request_id) for _ in range(3)), till.sweep()
         )
-    assert settled == [RequestState.COMPLETED] * 3 + [1]
+    assert settled == [PaymentRequestState.COMPLETED] * 3 + [1]
     assert await till.count("payments") == 1
     assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
     assert await till.audited("paymentRequest.mismatch") == 0
@@ -91,7 +91,7 @@ async def test_a_notice_that_comes_twice_changes_nothing_more(till: Till) -> Non
     started = await till.start()
     till.pays()
     for _ in range(2):
-        assert await till.settle(started.request_id) is RequestState.COMPLETED
+        assert await till.settle(started.request_id) is PaymentRequestState.COMPLETED
     assert len(till.provider.fetched) == 1
     assert (await till.count("payments"), await till.audited("payment.record")) == (1, 1)
 
@@ -102,7 +102,7 @@ async def test_another_amount_or_currency_changes_nothing_and_is_audited(
 ) -> None:
     started = await till.start()
     till.pays(cents, currency)
-    assert await till.settle(started.request_id) is RequestState.OPEN
+    assert await till.settle(started.request_id) is PaymentRequestState.OPEN
     assert (await till.states(), await till.count("payments")) == (["OPEN"], 0)
     assert await till.events() == ["PAYMENT_IN_PROGRESS"]
     assert (await till.house.read(till.claim_id)).status is Status.CREATED
@@ -112,19 +112,19 @@ async def test_another_amount_or_currency_changes_nothing_and_is_audited(
 async def test_a_provider_that_is_away_changes_nothing(till: Till) -> None:
     started = await till.start()
     till.provider.is_away = True
-    with pytest.raises(PaymentProviderAway):
+    with pytest.raises(PaymentProviderUnavailable):
         await till.settle(started.request_id)
     assert (await till.states(), await till.count("payments")) == (["OPEN"], 0)
 
 
-@pytest.mark.parametrize("answer", [Failed(), Cancelled()])
+@pytest.mark.parametrize("answer", [CheckoutFailed(), CheckoutCancelled()])
 async def test_a_payment_that_did_not_come_about_ends_the_request_alone(
-    till: Till, answer: Failed | Cancelled
+    till: Till, answer: CheckoutFailed | CheckoutCancelled
 ) -> None:
     started = await till.start()
     till.provider.answer = answer
     state = await till.settle(started.request_id)
-    assert str(state) == type(answer).__name__.upper()
+    assert str(state) == type(answer).__name__.removeprefix("Checkout").upper()
     assert (await till.count("payments"), await till.count("holds")) == (0, 0)
     assert await till.events() == ["PAYMENT_IN_PROGRESS"]
 
@@ -133,8 +133,8 @@ async def test_money_under_way_holds_the_claim_for_five_days_at_most(
     till: Till, clock: MovableClock
 ) -> None:
     started = await till.start()
-    till.provider.answer = Pending()
-    assert await till.settle(started.request_id) is RequestState.PENDING
+    till.provider.answer = CheckoutPending()
+    assert await till.settle(started.request_id) is PaymentRequestState.PENDING
     [hold] = (await till.house.read(till.claim_id)).holds
     assert (hold.kind, hold.until) == (
         HoldKind.PAYMENT_PENDING,
@@ -142,19 +142,19 @@ async def test_money_under_way_holds_the_claim_for_five_days_at_most(
     )
 
 
-@pytest.mark.parametrize("answer", [Failed(), Open()])
+@pytest.mark.parametrize("answer", [CheckoutFailed(), CheckoutOpen()])
 async def test_the_hold_falls_when_the_money_turns_back_and_is_not_given_twice(
-    till: Till, answer: Failed | Open
+    till: Till, answer: CheckoutFailed | CheckoutOpen
 ) -> None:
     started = await till.start()
-    for each in (Pending(), answer):
+    for each in (CheckoutPending(), answer):
         till.provider.answer = each
         await till.settle(started.request_id)
     assert (await till.house.read(till.claim_id)).holds == []
-    till.provider.answer = Open()
+    till.provider.answer = CheckoutOpen()
     again = await till.start()
-    till.provider.answer = Pending()
-    assert await till.settle(again.request_id) is RequestState.PENDING
+    till.provider.answer = CheckoutPending()
+    assert await till.settle(again.request_id) is PaymentRequestState.PENDING
     # One in 30 days is what a debtor can have (CONTRACT 4).
     assert (await till.house.read(till.claim_id)).holds == []
     assert await till.count("holds") == 1
@@ -165,11 +165,11 @@ async def test_an_answer_from_before_somebody_elses_does_not_undo_it(till: Till)
 
     async def money_sets_out() -> None:
         till.provider.during_fetch = None
-        till.provider.answer = Pending()
+        till.provider.answer = CheckoutPending()
         await till.settle(started.request_id)
 
     till.provider.during_fetch = money_sets_out
-    assert await till.settle(started.request_id) is RequestState.PENDING
+    assert await till.settle(started.request_id) is PaymentRequestState.PENDING
     assert await till.states() == ["PENDING"]
     assert len((await till.house.read(till.claim_id)).holds) == 1
 
@@ -178,7 +178,7 @@ async def test_what_was_paid_elsewhere_meanwhile_makes_it_overpaid_never_lost(ti
     started = await till.start()
     await till.house.pay(till.claim_id, 10240, "bank-1")
     till.pays()
-    assert await till.settle(started.request_id) is RequestState.COMPLETED
+    assert await till.settle(started.request_id) is PaymentRequestState.COMPLETED
     balance = (await till.house.read(till.claim_id)).balance
     assert (balance.outstanding_cents, balance.overpaid_cents) == (0, 10240)
     assert await till.events() == ["PAYMENT_IN_PROGRESS", "PAYMENT_COMPLETED"]
@@ -189,7 +189,7 @@ async def test_payments_by_both_ways_at_the_same_moment_pay_no_item_twice(till: 
     tills = [Till(till.house, till.provider, claim_id) for claim_id in claim_ids]
     requests = [(await each.start()).request_id for each in tills]
     till.provider.answers = {
-        f"ref-{each}": Succeeded(f"psp-{each}", 10240, "EUR", till.now) for each in requests
+        f"ref-{each}": CheckoutSucceeded(f"psp-{each}", 10240, "EUR", till.now) for each in requests
     }
     await asyncio.gather(
         *(till.settle(each) for each in requests),
@@ -208,7 +208,7 @@ async def test_money_for_an_ended_claim_is_booked_and_the_state_stays(
     started = await till.start()
     await till.end_claim(status)
     till.pays()
-    assert await till.settle(started.request_id) is RequestState.COMPLETED
+    assert await till.settle(started.request_id) is PaymentRequestState.COMPLETED
     claim = await till.house.read(till.claim_id)
     assert (claim.status, claim.balance.outstanding_cents) == (Status(status), 0)
 
@@ -217,7 +217,7 @@ async def test_a_transaction_the_merchant_has_recorded_already_is_one_payment(ti
     started = await till.start()
     await till.house.pay(till.claim_id, 10240, "psp-1")
     till.pays(number="psp-1")
-    assert await till.settle(started.request_id) is RequestState.COMPLETED
+    assert await till.settle(started.request_id) is PaymentRequestState.COMPLETED
     [payment] = await till.house.rows(_PAYMENT)
     assert payment["request_id"] == started.request_id
     assert (await till.house.read(till.claim_id)).balance.overpaid_cents == 0
@@ -228,7 +228,7 @@ async def test_a_transaction_recorded_with_another_amount_is_left_to_a_person(ti
     started = await till.start()
     await till.house.pay(till.claim_id, 240, "psp-1")
     till.pays(number="psp-1")
-    assert await till.settle(started.request_id) is RequestState.OPEN
+    assert await till.settle(started.request_id) is PaymentRequestState.OPEN
     assert (await till.count("payments"), await till.audited("paymentRequest.mismatch")) == (1, 1)
 
 
@@ -261,7 +261,9 @@ async def test_a_providers_clock_that_runs_ahead_makes_no_payment_in_the_future(
     till: Till, clock: MovableClock
 ) -> None:
     started = await till.start()
-    till.provider.answer = Succeeded("psp-1", 10240, "EUR", clock.now() + timedelta(minutes=3))
+    till.provider.answer = CheckoutSucceeded(
+        "psp-1", 10240, "EUR", clock.now() + timedelta(minutes=3)
+    )
     await till.settle(started.request_id)
     [payment] = await till.house.rows(_PAYMENT)
     assert payment["paid_at"] == clock.now()

@@ -10,7 +10,12 @@ import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.cases.rollout.trials.simulate import Played, Simulation, prepare_simulation, simulate
+from dunwell.cases.rollout.trials.simulate import (
+    Simulation,
+    SimulationScope,
+    prepare_simulation,
+    simulate,
+)
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.workflows.definition import Definition
 from dunwell.platform.clock import MovableClock
@@ -27,11 +32,11 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 
 
 async def play(
-    house: House, played: Played | None = None, definition: Definition | None = None
+    house: House, played: SimulationScope | None = None, definition: Definition | None = None
 ) -> Simulation:
     async with house.work(COMMAND_LINE) as work:
         prepared = await prepare_simulation(
-            work, house.resources, definition or a_texts_definition(), played or Played()
+            work, house.resources, definition or a_texts_definition(), played or SimulationScope()
         )
     return await simulate(prepared, printer=PRINTER)
 
@@ -39,7 +44,7 @@ async def play(
 def tell(simulation: Simulation) -> list[tuple[str, str]]:
     """By day and time where the process is."""
     return [
-        (f"{each.happening.at.astimezone(UTC):%m-%d %H:%M}", each.channel or each.kind)
+        (f"{each.event.at.astimezone(UTC):%m-%d %H:%M}", each.channel or each.kind)
         for each in simulation.steps
     ]
 
@@ -77,7 +82,7 @@ async def test_holidays_and_weekdays_put_off_and_are_named(house: House) -> None
     """From Maundy Thursday, after hours: Good Friday, a weekend, Easter Monday; then Tuesday."""
     house.clock.move_to(datetime(2026, 4, 2, 17, tzinfo=UTC))
 
-    simulation = await play(house, Played(start_on=date(2026, 4, 2)))
+    simulation = await play(house, SimulationScope(start_on=date(2026, 4, 2)))
 
     assert tell(simulation)[0] == ("04-07 07:00", "EMAIL")
     assert whys(simulation, 0) == [
@@ -87,7 +92,7 @@ async def test_holidays_and_weekdays_put_off_and_are_named(house: House) -> None
 
 
 async def test_a_wait_of_business_days_names_the_holidays_it_passes(house: House) -> None:
-    simulation = await play(house, Played(start_on=date(2026, 12, 23)))
+    simulation = await play(house, SimulationScope(start_on=date(2026, 12, 23)))
 
     assert tell(simulation)[1:3] == [("12-23 09:00", "WaitBegun"), ("12-31 09:00", "FeeAdded")]
     assert whys(simulation, 1) == [("HOLIDAY", "2026-12-25")]
@@ -140,7 +145,7 @@ async def test_a_claim_of_the_merchants_brings_its_own_facts(house: House) -> No
     async with house.work() as work:
         await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
 
-    simulation = await play(house, Played(claim_id))
+    simulation = await play(house, SimulationScope(claim_id))
 
     assert [each.channel or each.kind for each in simulation.steps][:4] == [
         "SMS", "WaitBegun", "FeeAdded", "NobodyReachable",
@@ -185,12 +190,10 @@ async def test_the_engine_does_what_was_simulated(
     house = await a_house(resources, clock, definition)
     [claim_id] = await house.create("A-1")
 
-    simulation = await play(house, Played(claim_id), definition)
+    simulation = await play(house, SimulationScope(claim_id), definition)
     await house.run_until(clock.now() + timedelta(days=20))
 
-    foreseen = [
-        (each.outcome.step.id, each.happening.at) for each in simulation.steps if each.channel
-    ]
+    foreseen = [(each.outcome.step.id, each.event.at) for each in simulation.steps if each.channel]
     rows = await house.rows(
         "SELECT step_id, handed_over_at FROM communications WHERE merchant_id = $1"
         " AND state = 'ACCEPTED' ORDER BY handed_over_at"

@@ -7,7 +7,7 @@ import pytest
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.cases.rollout.preview.preview_message import WantedMessage
 from dunwell.cases.rollout.trials import sms_costs
-from dunwell.cases.rollout.trials.sms_costs import SmsCosts, find_sms_costs, prepare_sms_costs
+from dunwell.cases.rollout.trials.sms_costs import SmsCosts, compute_sms_costs, prepare_sms_costs
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.house import House
@@ -28,7 +28,7 @@ async def find(house: House, text: str = "{{ debtor.name }}: {{ outstanding }}")
             work, house.resources, a_texts_definition(templates=templates),
             WantedMessage("first", "SMS", "de"),
         )  # fmt: skip
-    return await find_sms_costs(prepared)
+    return await compute_sms_costs(prepared)
 
 
 async def test_parts_are_of_real_names_and_prices_of_real_countries(house: House) -> None:
@@ -68,7 +68,7 @@ async def test_a_text_that_is_refused_is_counted(house: House) -> None:
 async def test_the_newest_claims_are_taken_and_no_more(
     house: House, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sms_costs, "MOST_CLAIMS", 2)
+    monkeypatch.setattr(sms_costs, "MAX_CLAIMS", 2)
     await house.create("OLD", mobileNumber=_GERMAN, debtorLastName="n" * 250)
     await house.create("NEW-1", mobileNumber=_GERMAN)
     await house.create("NEW-2", mobileNumber=_GERMAN)

@@ -6,7 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.cases.payments.provider import Cancelled, PaymentProviderAway, Pending, Succeeded
+from dunwell.cases.payments.provider import (
+    CheckoutCancelled,
+    CheckoutPending,
+    CheckoutSucceeded,
+    PaymentProviderUnavailable,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
@@ -79,7 +84,7 @@ async def test_a_provider_that_is_away_leaves_the_request_and_a_retry_uses_its_k
     till: Till,
 ) -> None:
     till.provider.is_away = True
-    with pytest.raises(PaymentProviderAway):
+    with pytest.raises(PaymentProviderUnavailable):
         await till.start()
     assert (await till.states(), await till.events()) == (["CREATED"], [])
     till.provider.is_away = False
@@ -93,7 +98,7 @@ async def test_a_provider_that_breaks_is_as_good_as_away(till: Till) -> None:
         raise ConnectionResetError
 
     till.provider.during_start = breaks
-    with pytest.raises(PaymentProviderAway):
+    with pytest.raises(PaymentProviderUnavailable):
         await till.start()
     assert await till.states() == ["CREATED"]
 
@@ -116,7 +121,7 @@ async def test_after_a_death_behind_the_call_the_next_click_finds_the_same_check
 
 async def test_a_checkout_that_was_cancelled_is_followed_by_a_new_one(till: Till) -> None:
     first = await till.start()
-    till.provider.answer = Cancelled()
+    till.provider.answer = CheckoutCancelled()
     second = await till.start()
     assert second.request_id != first.request_id
     assert await till.states() == ["CANCELLED", "OPEN"]
@@ -125,7 +130,7 @@ async def test_a_checkout_that_was_cancelled_is_followed_by_a_new_one(till: Till
 
 async def test_while_money_is_under_way_nothing_else_is_started(till: Till) -> None:
     await till.start()
-    till.provider.answer = Pending()
+    till.provider.answer = CheckoutPending()
     with pytest.raises(InvalidState) as refusal:
         await till.start()
     assert refusal.value.details == {"state": "PENDING"}
@@ -158,7 +163,7 @@ async def test_a_request_for_an_amount_that_is_not_due_any_more_gives_way(till: 
     assert second.request_id != first.request_id
     assert await till.states() == ["CANCELLED", "OPEN"]
     # The old checkout can be paid all the same: it stays under observation.
-    paid = Succeeded("psp-1", 10240, "EUR", till.now)
+    paid = CheckoutSucceeded("psp-1", 10240, "EUR", till.now)
     till.provider.answers = {f"ref-{first.request_id}": paid}
     till.house.clock.advance(timedelta(minutes=1))
     assert await till.sweep() == 2

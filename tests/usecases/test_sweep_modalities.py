@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState
+from dunwell.cases.modalities.modality import Modality, ModalityEndReason, ModalityState
 from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.cases.payments.change_items import NewItem, add_item, delete_item
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
@@ -26,7 +26,7 @@ async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
     return await an_arrangement(resources, clock)
 
 
-async def ended(arrangement: Arrangement, modality: Modality) -> EndReason | None:
+async def ended(arrangement: Arrangement, modality: Modality) -> ModalityEndReason | None:
     return (await arrangement.look(modality.modality_id)).ended_reason
 
 
@@ -44,7 +44,7 @@ async def test_a_missed_rate_breaks_the_plan_after_seven_days(arrangement: Arran
 
     broken = await arrangement.look(plan.modality_id)
     assert (broken.state, broken.ended_at, broken.ended_reason) == (
-        ModalityState.APPROVED, FIRST_GRACE_OVER, EndReason.BROKEN,
+        ModalityState.APPROVED, FIRST_GRACE_OVER, ModalityEndReason.BROKEN,
     )  # fmt: skip
     # Until that was told (tests.engine.test_plans_speak).
     assert await arrangement.holds() == ["MODALITY_ACTIVE"]
@@ -62,14 +62,14 @@ async def test_a_rate_paid_in_its_grace_keeps_the_plan(arrangement: Arrangement)
     await arrangement.sweep_at(SECOND_GRACE_OVER - _INSTANT)
     assert await ended(arrangement, plan) is None
     await arrangement.sweep_at(SECOND_GRACE_OVER)
-    assert await ended(arrangement, plan) is EndReason.BROKEN
+    assert await ended(arrangement, plan) is ModalityEndReason.BROKEN
 
 
 async def test_a_cent_short_is_missed(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
     await arrangement.house.pay(arrangement.claim_id, 3413)
     await arrangement.sweep_at(FIRST_GRACE_OVER)
-    assert await ended(arrangement, plan) is EndReason.BROKEN
+    assert await ended(arrangement, plan) is ModalityEndReason.BROKEN
 
 
 async def test_paying_ahead_covers_what_comes(arrangement: Arrangement) -> None:
@@ -90,7 +90,7 @@ async def test_a_reversal_makes_a_rate_missed_again(arrangement: Arrangement) ->
     await arrangement.reverse(paid)
     await sweep_modalities(arrangement.house.resources)
 
-    assert await ended(arrangement, plan) is EndReason.BROKEN
+    assert await ended(arrangement, plan) is ModalityEndReason.BROKEN
 
 
 async def test_a_reversal_in_time_can_be_made_good(arrangement: Arrangement) -> None:
@@ -127,7 +127,7 @@ async def test_a_claim_paid_in_full_has_fulfilled_its_plan(arrangement: Arrangem
     assert await sweep_modalities(arrangement.house.resources) == 1
     fulfilled = await arrangement.look(plan.modality_id)
     assert (fulfilled.ended_reason, paid_of(fulfilled)) == (
-        EndReason.FULFILLED, [3414, 3413, 3413],
+        ModalityEndReason.FULFILLED, [3414, 3413, 3413],
     )  # fmt: skip
     assert await arrangement.holds() == []
     assert await arrangement.states() == ["REQUESTED", "APPROVED"]
@@ -144,7 +144,7 @@ async def test_a_fee_added_later_is_no_part_of_the_plan(arrangement: Arrangement
     # The fee is paid first; the rates count what was paid all the same.
     await arrangement.house.pay(arrangement.claim_id, 10240)
     await sweep_modalities(arrangement.house.resources)
-    assert await ended(arrangement, plan) is EndReason.FULFILLED
+    assert await ended(arrangement, plan) is ModalityEndReason.FULFILLED
     claim = await arrangement.house.read(arrangement.claim_id)
     assert (claim.balance.outstanding_cents, claim.holds) == (250, [])
     await arrangement.house.run()
@@ -155,7 +155,7 @@ async def test_a_deferment_passes_at_the_end_of_its_day(arrangement: Arrangement
     deferment = await arrangement.agree(DEFERMENT)
     assert await arrangement.sweep_at(DEFERMENT_OVER - _INSTANT) == 0
     await arrangement.sweep_at(DEFERMENT_OVER)
-    assert await ended(arrangement, deferment) is EndReason.PASSED
+    assert await ended(arrangement, deferment) is ModalityEndReason.PASSED
     assert await arrangement.holds() == []
 
 
@@ -165,7 +165,10 @@ async def test_a_request_nobody_answers_passes_with_its_first_date(
     asked = await arrangement.ask()
     await arrangement.sweep_at(FIRST_GRACE_OVER)
     passed = await arrangement.look(asked.modality_id)
-    assert (passed.state, passed.ended_reason) == (ModalityState.REQUESTED, EndReason.PASSED)
+    assert (passed.state, passed.ended_reason) == (
+        ModalityState.REQUESTED,
+        ModalityEndReason.PASSED,
+    )
     assert await arrangement.holds() == []
     assert await arrangement.states() == ["REQUESTED"]
 
@@ -173,12 +176,12 @@ async def test_a_request_nobody_answers_passes_with_its_first_date(
 @pytest.mark.parametrize(
     ("deed", "reason"),
     [
-        (withdraw_claim, EndReason.CLAIM_ENDED),
-        (archive_claim, EndReason.CLAIM_ENDED),
+        (withdraw_claim, ModalityEndReason.CLAIM_ENDED),
+        (archive_claim, ModalityEndReason.CLAIM_ENDED),
     ],
 )
 async def test_what_ends_a_claim_has_its_modality_looked_at(
-    arrangement: Arrangement, deed: Any, reason: EndReason
+    arrangement: Arrangement, deed: Any, reason: ModalityEndReason
 ) -> None:
     plan = await arrangement.agree()
     await sweep_modalities(arrangement.house.resources)
@@ -202,7 +205,7 @@ async def test_a_claim_that_is_paid_once_an_item_is_gone_has_its_modality_looked
     async with house.work() as work:
         await delete_item(work, claim_id, added.item.item_id)
     assert await sweep_modalities(house.resources) == 1
-    assert await ended(arrangement, deferment) is EndReason.FULFILLED
+    assert await ended(arrangement, deferment) is ModalityEndReason.FULFILLED
 
 
 async def test_what_ended_keeps_what_was_paid_until_then(arrangement: Arrangement) -> None:
@@ -226,6 +229,6 @@ async def test_one_merchants_modalities_do_not_end_anothers(
     plans = [await each.agree() for each in (ours, theirs)]
     clock.move_to(FIRST_GRACE_OVER)
     assert await sweep_modalities(resources, ours.house.merchant.merchant_id) == 1
-    assert await ended(ours, plans[0]) is EndReason.BROKEN
+    assert await ended(ours, plans[0]) is ModalityEndReason.BROKEN
     assert await ended(theirs, plans[1]) is None
     assert await theirs.holds() == ["MODALITY_ACTIVE"]

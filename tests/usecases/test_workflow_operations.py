@@ -9,13 +9,17 @@ from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.cases.assignment.rules import Rule, RuleSet, Share
 from dunwell.cases.assignment.rules_draft import publish_rules
 from dunwell.cases.assignment.store import save_draft as save_rules_draft
-from dunwell.cases.rollout.delete_workflow import delete_workflow, drop_draft
+from dunwell.cases.rollout.delete_workflow import delete_workflow, discard_draft_or_workflow
 from dunwell.cases.rollout.publish_workflow import (
     describe_reach,
     plan_publication,
     publish_workflow,
 )
-from dunwell.cases.rollout.read_workflows import compare_versions, list_workflows, show_version
+from dunwell.cases.rollout.workflow_views import (
+    compare_versions,
+    get_definition_view,
+    list_workflows,
+)
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
     deactivate_workflow,
@@ -205,13 +209,13 @@ async def test_discarding_the_only_draft_removes_the_workflow(
     published = (await publish(house, FIRST)).workflow_id
     await save(house, MAJOR)
     async with house.work() as work:
-        assert await drop_draft(work, only) is True
-        assert await drop_draft(work, published) is False
+        assert await discard_draft_or_workflow(work, only) is True
+        assert await discard_draft_or_workflow(work, published) is False
         assert [each.name for each in await list_workflows(work)] == ["Standard"]
         with pytest.raises(InvalidState):
-            await drop_draft(work, published)
+            await discard_draft_or_workflow(work, published)
         with pytest.raises(NotFound):
-            await drop_draft(work, only)
+            await discard_draft_or_workflow(work, only)
 
 
 async def test_deactivating_and_activating_are_told_once(
@@ -286,7 +290,12 @@ async def test_a_deleted_workflow_is_gone_for_everybody_but_history(
         assert await list_workflows(work) == []
         with pytest.raises(ValidationError):
             await publish_rules(work, RuleSet(default=view.id))
-        for change in (delete_workflow, deactivate_workflow, publish_workflow, drop_draft):
+        for change in (
+            delete_workflow,
+            deactivate_workflow,
+            publish_workflow,
+            discard_draft_or_workflow,
+        ):
             with pytest.raises(NotFound):
                 await change(work, view.id)
         states = await work.tx.fetch("SELECT state FROM workflow_versions")
@@ -302,7 +311,7 @@ async def test_a_version_is_shown_with_all_others_and_two_are_compared(
     await publish(house, MINOR)
     await save(house, MAJOR)
     async with house.work() as work:
-        view = await show_version(work, "Standard", "v1.0")
+        view = await get_definition_view(work, "Standard", "v1.0")
         assert [(v.version, v.active_claims) for v in view.versions] == [
             ("v1.0", 0), ("v1.1", 2), ("draft", 0),
         ]  # fmt: skip
@@ -311,9 +320,9 @@ async def test_a_version_is_shown_with_all_others_and_two_are_compared(
         assert comparison.verdict == "MINOR"
         assert len(comparison.differences) == 2
         with pytest.raises(NotFound, match=r"There are: v1\.0, v1\.1, draft, latest"):
-            await show_version(work, "Standard", "v9.9")
+            await get_definition_view(work, "Standard", "v9.9")
         with pytest.raises(NotFound, match='Did you mean "Standard"'):
-            await show_version(work, "Standart")
+            await get_definition_view(work, "Standart")
 
 
 async def test_a_merchant_on_scenarios_has_no_workflows_to_work_on(

@@ -5,7 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dunwell.adapters.channels.outbox.channel import OutboxEmail, OutboxLetter, OutboxSms
 from dunwell.adapters.payments.sandbox.provider import NAME as SANDBOX_PROVIDER
 from dunwell.adapters.payments.sandbox.provider import SandboxProvider
-from dunwell.cases.payments.provider import Providers
+from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
@@ -29,7 +29,7 @@ def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
     return names
 
 
-def choose_providers(_settings: Settings, resources: Resources) -> Providers:
+def choose_providers(_settings: Settings, resources: Resources) -> PaymentProviders:
     """The payment providers a merchant's configuration can name, by name."""
     return {SANDBOX_PROVIDER: SandboxProvider(resources)}
 

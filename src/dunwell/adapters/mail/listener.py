@@ -20,7 +20,7 @@ from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.adapters.channels.smtp.return_addresses import read_address
 from dunwell.adapters.mail import incoming
 from dunwell.adapters.mail.receive_mail import MailReader, find_return_domains, receive_mail
-from dunwell.cases.replies.receive_reply import TakenReply
+from dunwell.cases.replies.receive_reply import ReplyOutcome
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
@@ -39,10 +39,10 @@ _CONNECTION_SECONDS = 600
 # Of each protocol.
 _READ_AT_ONCE = 2
 _ANSWERS = {
-    TakenReply.NEW: "250 2.0.0 Taken",
-    TakenReply.KNOWN: "250 2.0.0 Taken before",
-    TakenReply.GONE: "550 5.1.1 What this answers is not open any more",
-    TakenReply.TOO_MANY: "452 4.2.2 Too many in one day",
+    ReplyOutcome.NEW: "250 2.0.0 Taken",
+    ReplyOutcome.KNOWN: "250 2.0.0 Taken before",
+    ReplyOutcome.GONE: "550 5.1.1 What this answers is not open any more",
+    ReplyOutcome.TOO_MANY: "452 4.2.2 Too many in one day",
 }
 
 log = structlog.get_logger(__name__)

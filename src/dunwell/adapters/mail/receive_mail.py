@@ -21,7 +21,7 @@ from dunwell.adapters.mail.incoming import (
     make_mail,
     wrap_unreadable_mail,
 )
-from dunwell.cases.replies.receive_reply import TakenReply, receive_reply
+from dunwell.cases.replies.receive_reply import ReplyOutcome, receive_reply
 from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import count_reports, count_strange, save_report
@@ -98,7 +98,9 @@ def find_return_domains(lines: Mapping[str, Line]) -> dict[str, str]:
     }
 
 
-async def receive_mail(resources: Resources, reader: MailReader, envelope: Envelope) -> TakenReply:
+async def receive_mail(
+    resources: Resources, reader: MailReader, envelope: Envelope
+) -> ReplyOutcome:
     """Raises Unavailable while the database is away, or while too much is being read: then it was
     not taken."""
     read = await reader.read(resources.keys, envelope)
@@ -110,10 +112,10 @@ async def receive_mail(resources: Resources, reader: MailReader, envelope: Envel
     async with resources.database.transaction() as tx:
         if await _are_too_many(tx, read, now):
             log.warning("too many reports", line=envelope.line)
-            return TakenReply.TOO_MANY
+            return ReplyOutcome.TOO_MANY
         is_new = await save_report(tx, read, real_now=now, ids=resources.ids)
     log.info("report received", line=envelope.line, state=read.state, reason=read.reason)
-    return TakenReply.NEW if is_new else TakenReply.KNOWN
+    return ReplyOutcome.NEW if is_new else ReplyOutcome.KNOWN
 
 
 async def _are_too_many(tx: Connection, report: Report, now: datetime) -> bool:
@@ -124,10 +126,10 @@ async def _are_too_many(tx: Connection, report: Report, now: datetime) -> bool:
     return await count_strange(tx, now - _DAY, _MOST_STRANGE) >= _MOST_STRANGE
 
 
-async def _take(resources: Resources, reply: NewReply) -> TakenReply:
+async def _take(resources: Resources, reply: NewReply) -> ReplyOutcome:
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, reply.reference.merchant_id)
         if merchant is None:
-            return TakenReply.GONE
+            return ReplyOutcome.GONE
         work = Work.open(resources, tx, merchant, SYSTEM)
         return await receive_reply(work, resources.keys, reply)

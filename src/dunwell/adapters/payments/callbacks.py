@@ -8,7 +8,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dunwell.cases.payments.provider import CheckoutNotice, NoticeRefused, Providers
+from dunwell.cases.payments.provider import CheckoutNotice, CheckoutNoticeRejected, PaymentProviders
 from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.requests.store import find_request_id
 from dunwell.platform.errors import NotFound
@@ -20,7 +20,7 @@ _MAX_BYTES = 64 * 1024
 _DONE = b'{"error":null,"result":null}'
 
 
-def callback_routes(resources: Resources, providers: Providers) -> list[Route]:
+def callback_routes(resources: Resources, providers: PaymentProviders) -> list[Route]:
     """The routes to mount; what they refuse the application answers in its envelope."""
 
     async def take_notice(request: Request) -> Response:
@@ -39,7 +39,7 @@ def callback_routes(resources: Resources, providers: Providers) -> list[Route]:
 
 
 async def _read_notice(
-    request: Request, resources: Resources, providers: Providers, name: str
+    request: Request, resources: Resources, providers: PaymentProviders, name: str
 ) -> CheckoutNotice:
     provider = providers.get(name)
     if provider is None:
@@ -47,7 +47,7 @@ async def _read_notice(
     body = await read_body(request, _MAX_BYTES)
     try:
         return provider.read_notice(request.headers, body)
-    except NoticeRefused:
+    except CheckoutNoticeRejected:
         request_id = request_id_of(request.scope, resources)
         log_security_event("CALLBACK_FORGED", provider=name, request_id=request_id)
         raise

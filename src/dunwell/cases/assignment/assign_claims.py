@@ -17,10 +17,15 @@ from dunwell.cases.assignment.decision import (
     AssignmentTarget,
     decide_assignment,
 )
-from dunwell.cases.assignment.matching import Match, match_rules
-from dunwell.cases.assignment.rulebook import Rulebook, find_today, load_claim_facts, load_rulebook
+from dunwell.cases.assignment.matching import RuleMatch, match_rules
+from dunwell.cases.assignment.rulebook import (
+    Rulebook,
+    compute_today,
+    load_claim_facts,
+    load_rulebook,
+)
 from dunwell.cases.assignment.rules import list_targets
-from dunwell.cases.assignment.store import lock_claims, save_new_runs
+from dunwell.cases.assignment.store import lock_claims, save_started_runs
 from dunwell.contact.escalation.schedule import first_due
 from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.core.workflows.scenarios.store import find_scenario_workflow
@@ -51,7 +56,7 @@ async def start_runs(
         for claim in claims
     ]
     if starts:
-        await save_new_runs(
+        await save_started_runs(
             work.tx,
             work.merchant_id,
             version=version,
@@ -76,7 +81,7 @@ async def assign_to_workflow(
     if not work.merchant.switched_to_workflows:
         failures = [AssignmentFailure(claim_id, _NOT_SWITCHED) for claim_id in wanted]
         return AssignmentOutcome(failures=failures)
-    return await _put_on_process(work, workflow_id, wanted)
+    return await _assign(work, workflow_id, wanted)
 
 
 async def assign_to_scenario(
@@ -92,10 +97,10 @@ async def assign_to_scenario(
     if workflow_id is None:
         raise NotFound(f"There is no scenario {scenario_id}.")
     word = "workflow" if work.merchant.switched_to_workflows else "scenario"
-    return await _put_on_process(work, workflow_id, list(dict.fromkeys(claim_ids)), word=word)
+    return await _assign(work, workflow_id, list(dict.fromkeys(claim_ids)), word=word)
 
 
-async def _put_on_process(
+async def _assign(
     work: Work, workflow_id: UUID, claim_ids: Sequence[int], *, word: str = "workflow"
 ) -> AssignmentOutcome:
     """The same under whatever name the merchant knows the process by, no id twice."""
@@ -113,7 +118,7 @@ async def _put_on_process(
         await start_runs(work, version, decision.to_start)
         await save_audit(
             work, "workflow.assign", f"workflow:{workflow_id}",
-            before={"workflows": _list_former(decision.to_start)},
+            before={"workflows": _list_previous_workflows(decision.to_start)},
             after={"workflows": [str(workflow_id)], "version": version.name},
             claimIds=[claim.claim_id for claim in decision.to_start], version=version.name,
         )  # fmt: skip
@@ -123,7 +128,7 @@ async def _put_on_process(
     )
 
 
-def _list_former(claims: Sequence[AssignableClaim]) -> list[str]:
+def _list_previous_workflows(claims: Sequence[AssignableClaim]) -> list[str]:
     """The workflows that the claims ran by until now, each once."""
     return sorted({str(each.workflow_id) for each in claims if each.workflow_id})
 
@@ -172,9 +177,9 @@ async def start_assignment(work: Work, claim_id: int) -> AssignedWorkflow:
     return AssignedWorkflow(claim_id, version.workflow_id)
 
 
-async def _match(work: Work, rulebook: Rulebook, claim_id: int) -> Match:
+async def _match(work: Work, rulebook: Rulebook, claim_id: int) -> RuleMatch:
     """Of the claim as it stands, which the caller has locked."""
-    facts = await load_claim_facts(work.tx, work.merchant_id, claim_id, find_today(work))
+    facts = await load_claim_facts(work.tx, work.merchant_id, claim_id, compute_today(work))
     assert facts is not None, "locked in this transaction"
     return match_rules(
         rulebook.rules,

@@ -12,23 +12,23 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.overlaps import Overlap, find_overlaps_of
-from dunwell.cases.assignment.rulebook import make_rulebook
+from dunwell.cases.assignment.overlaps import Overlap, list_overlaps_of_rule
+from dunwell.cases.assignment.rulebook import load_rulebook_of_rules
 from dunwell.cases.assignment.rules import (
     MAX_RULES,
     Rule,
     RuleSet,
-    check_rules,
+    build_document,
     find_unknown_names,
+    parse_rules,
     resolve_names,
-    write_rules,
 )
-from dunwell.cases.assignment.rules_draft import DRAFT_CHANGED, lock_standing, replace_draft
-from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
+from dunwell.cases.assignment.rules_draft import DRAFT_CHANGED, lock_rules_state, replace_draft
+from dunwell.cases.assignment.store import find_published_rules, find_rules_draft, load_targets
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.text.differences import compute_revision
 
-LONGEST_NAME = 255
+MAX_NAME_LENGTH = 255
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,14 +67,14 @@ class SetDefault:
     seen: UUID | None
 
 
-Edit: TypeAlias = PutRule | MoveRule | RemoveRule | CopyRule | SetDefault
+RulesEdit: TypeAlias = PutRule | MoveRule | RemoveRule | CopyRule | SetDefault
 
 
 def find_rule(rules: RuleSet, name: str | None) -> Rule | None:
     return next((rule for rule in rules.rules if rule.name == name), None)
 
 
-def apply_edit(rules: RuleSet, edit: Edit) -> RuleSet | None:
+def apply_edit(rules: RuleSet, edit: RulesEdit) -> RuleSet | None:
     """The rules with the change; none: what it is about is gone, or not as it was seen."""
     if isinstance(edit, SetDefault):
         return RuleSet(edit.default, rules.rules) if rules.default == edit.seen else None
@@ -83,23 +83,23 @@ def apply_edit(rules: RuleSet, edit: Edit) -> RuleSet | None:
     found = find_rule(rules, edit.name)
     if found is None or (isinstance(edit, PutRule) and compute_revision(found) != edit.seen):
         return None
-    return RuleSet(rules.default, _edit(rules, found, edit))
+    return RuleSet(rules.default, _apply_to_rule(rules, found, edit))
 
 
-def _edit(rules: RuleSet, found: Rule, edit: Edit) -> tuple[Rule, ...]:
+def _apply_to_rule(rules: RuleSet, found: Rule, edit: RulesEdit) -> tuple[Rule, ...]:
     place = rules.rules.index(found)
     if isinstance(edit, PutRule):
-        return _splice(rules, place, edit.rule)
+        return _replace_at(rules, place, edit.rule)
     if isinstance(edit, CopyRule):
         copy = msgspec.structs.replace(found, name=_name_copy(rules, found.name))
-        return _splice(rules, place, found, copy)
-    others = [*_splice(rules, place)]
+        return _replace_at(rules, place, found, copy)
+    others = [*_replace_at(rules, place)]
     if isinstance(edit, MoveRule):
         others.insert(min(max(edit.place, 0), len(others)), found)
     return tuple(others)
 
 
-def _splice(rules: RuleSet, place: int, *instead: Rule) -> tuple[Rule, ...]:
+def _replace_at(rules: RuleSet, place: int, *instead: Rule) -> tuple[Rule, ...]:
     return (*rules.rules[:place], *instead, *rules.rules[place + 1 :])
 
 
@@ -107,7 +107,7 @@ def _name_copy(rules: RuleSet, name: str) -> str:
     taken = {rule.name for rule in rules.rules}
     for number in count(2):
         ending = f" ({number})"
-        copy = f"{name[: LONGEST_NAME - len(ending)].rstrip()}{ending}"
+        copy = f"{name[: MAX_NAME_LENGTH - len(ending)].rstrip()}{ending}"
         if copy not in taken:
             break
     return copy
@@ -115,7 +115,7 @@ def _name_copy(rules: RuleSet, name: str) -> str:
 
 _REPEATED = Fault("/name", "Another rule is called so; choose another name.", "REPEATED")
 # What is done to a list as it was seen.
-_TO_LIST = (MoveRule, RemoveRule, CopyRule)
+_ORDER_EDITS = (MoveRule, RemoveRule, CopyRule)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +129,15 @@ class CheckedRule:
     overlaps: tuple[Overlap, ...] = ()
 
 
-async def edit_rules_draft(work: Work, edit: Edit, *, known: str = "") -> None:
+async def edit_rules_draft(work: Work, edit: RulesEdit, *, expected_revision: str = "") -> None:
     """known: the revision of the list that was seen, where the change is one of its order.
 
     Raises EditConflict with the rule as it is now, ValidationError: there are as many rules as
     there may be, or two of one name.
     """
     work.need(Right.CONFIGURE)
-    standing = await lock_standing(work)
-    if isinstance(edit, _TO_LIST) and known != standing.revision:
+    standing = await lock_rules_state(work)
+    if isinstance(edit, _ORDER_EDITS) and expected_revision != standing.revision:
         raise EditConflict(DRAFT_CHANGED)
     rules = apply_edit(standing.rules, edit)
     if rules is None:
@@ -153,8 +153,8 @@ async def edit_rules_draft(work: Work, edit: Edit, *, known: str = "") -> None:
 async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> CheckedRule:
     """A rule as people write it, beside those of the draft. name: of the one it is to replace."""
     work.need(Right.READ_CLAIMS)
-    standing = await load_rules_draft(work.tx, work.merchant_id)
-    published = await load_published_rules(work.tx, work.merchant_id)
+    standing = await find_rules_draft(work.tx, work.merchant_id)
+    published = await find_published_rules(work.tx, work.merchant_id)
     former = standing or published
     rules = former.rules if former else RuleSet()
     targets = await load_targets(work.tx, work.merchant_id)
@@ -163,13 +163,15 @@ async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> 
     faults = [*_find_faults(value, ids, others)]
     if faults:
         return CheckedRule(None, tuple(faults))
-    [rule] = resolve_names(check_rules({"rules": [value], "default": None}), ids).rules
+    [rule] = resolve_names(parse_rules({"rules": [value], "default": None}), ids).rules
     replaced = find_rule(rules, name)
     placed = tuple(rule if each is replaced else each for each in rules.rules)
     if replaced is None:
         placed = (*placed, rule)
-    rulebook = await make_rulebook(work.tx, work.merchant, RuleSet(rules.default, placed), None)
-    overlaps = find_overlaps_of(rule, rulebook.rules, rulebook.targets)
+    rulebook = await load_rulebook_of_rules(
+        work.tx, work.merchant, RuleSet(rules.default, placed), None
+    )
+    overlaps = list_overlaps_of_rule(rule, rulebook.rules, rulebook.targets)
     return CheckedRule(rule, beside=rulebook.rules, overlaps=overlaps)
 
 
@@ -177,7 +179,7 @@ def _find_faults(
     value: Mapping[str, Any], ids: Mapping[str, Any], others: set[str]
 ) -> Iterator[Fault]:
     try:
-        document = check_rules({"rules": [value], "default": None})
+        document = parse_rules({"rules": [value], "default": None})
     except ValidationError as refusal:
         faults = refusal.faults
     else:
@@ -188,10 +190,10 @@ def _find_faults(
         yield _REPEATED
 
 
-async def _find_conflict(work: Work, rules: RuleSet, edit: Edit) -> EditConflict:
+async def _find_conflict(work: Work, rules: RuleSet, edit: RulesEdit) -> EditConflict:
     """With the rule, or the default, as it is now; None if there is none any more."""
     targets = await load_targets(work.tx, work.merchant_id)
-    document = write_rules(rules, {row.workflow_id: row.name for row in targets.values()})
+    document = build_document(rules, {row.workflow_id: row.name for row in targets.values()})
     name = edit.name if isinstance(edit, PutRule) else None
     rule = next((each for each in document.rules if each.name == name), None)
     current = document.default if isinstance(edit, SetDefault) else rule

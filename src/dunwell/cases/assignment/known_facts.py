@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from dunwell.cases.assignment.matching import Match, RuleOutcome, RuleVerdict
+from dunwell.cases.assignment.matching import RuleMatch, RuleOutcome, RuleVerdict
 from dunwell.cases.assignment.rules import RuleDocument
 from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, list_tests
 from dunwell.core.workflows.definition import Condition
@@ -23,7 +23,7 @@ class KnownFact:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class RuleTrial:
     """What became of a rule; `missing`: what the claim has where its tests fail."""
 
     verdict: RuleVerdict
@@ -32,48 +32,56 @@ class Trial:
     is_near: bool = False
 
 
-def list_trials(rules: Sequence[RuleDocument], match: Match, facts: ConditionFacts) -> list[Trial]:
+def list_trials(
+    rules: Sequence[RuleDocument], match: RuleMatch, facts: ConditionFacts
+) -> list[RuleTrial]:
     """One for each rule, in their order; `match` is theirs."""
     return [
-        _make_trial(rule, verdict, facts)
+        _build_trial(rule, verdict, facts)
         for rule, verdict in zip(rules, match.verdicts, strict=True)
     ]
 
 
-def find_known(
+def list_known_facts(
     condition: Condition | None, facts: ConditionFacts, among: Collection[str] | None = None
 ) -> tuple[KnownFact, ...]:
     """The properties that a condition tests, or those `among` them, by their names on the wire."""
     return tuple(
         KnownFact(
-            each.name, Condition(**{each.attribute: test}), _read(each.attribute, test, facts)
+            each.name, Condition(**{each.attribute: test}), _get_value(each.attribute, test, facts)
         )
         for each, test in list_tests(condition)
         if among is None or each.name in among
     )
 
 
-def find_shared(conditions: Sequence[Condition | None], facts: ConditionFacts) -> list[KnownFact]:
+def list_tested_facts(
+    conditions: Sequence[Condition | None], facts: ConditionFacts
+) -> list[KnownFact]:
     """Every property that one of them tests, once."""
-    found = {each.name: each for one in conditions for each in find_known(one, facts)}
-    fields = [each.value for one in conditions for each in find_known(one, facts, ["customFields"])]
-    return [_with_fields(found[each.name], fields) for each in PROPERTIES if each.name in found]
+    found = {each.name: each for one in conditions for each in list_known_facts(one, facts)}
+    fields = [
+        each.value for one in conditions for each in list_known_facts(one, facts, ["customFields"])
+    ]
+    return [
+        _merge_custom_fields(found[each.name], fields) for each in PROPERTIES if each.name in found
+    ]
 
 
-def _with_fields(fact: KnownFact, fields: Sequence[dict[str, Any]]) -> KnownFact:
+def _merge_custom_fields(fact: KnownFact, fields: Sequence[dict[str, Any]]) -> KnownFact:
     if fact.name != "customFields":
         return fact
     return KnownFact(fact.name, fact.asked, {k: v for each in fields for k, v in each.items()})
 
 
-def _make_trial(rule: RuleDocument, verdict: RuleVerdict, facts: ConditionFacts) -> Trial:
+def _build_trial(rule: RuleDocument, verdict: RuleVerdict, facts: ConditionFacts) -> RuleTrial:
     if verdict.outcome is not RuleOutcome.UNMET:
-        return Trial(verdict)
-    missing = find_known(rule.when, facts, verdict.unmet)
-    return Trial(verdict, missing, is_near=len(missing) == 1)
+        return RuleTrial(verdict)
+    missing = list_known_facts(rule.when, facts, verdict.unmet)
+    return RuleTrial(verdict, missing, is_near=len(missing) == 1)
 
 
-def _read(attribute: str, test: Any, facts: ConditionFacts) -> Any:
+def _get_value(attribute: str, test: Any, facts: ConditionFacts) -> Any:
     if attribute in ("outstanding", "total"):
         return getattr(facts, f"{attribute}_cents")
     if attribute == "item_type":

@@ -21,7 +21,7 @@ from dunwell.core.claims.conditions import (
 )
 
 # Shares are percentages: a claim has one of so many places.
-PLACES = 100
+SPLIT_PLACES = 100
 
 
 class RuleOutcome(StrEnum):
@@ -66,7 +66,7 @@ class RuleVerdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Match:
+class RuleMatch:
     """What a claim gets. No rule but a workflow: the default; neither: it stays unassigned."""
 
     workflow_id: UUID | None
@@ -86,42 +86,42 @@ class Match:
 def match_rules(
     rules: RuleSet, facts: Facts, currency: str, targets: Mapping[UUID, RuleTarget],
     claim_id: int,
-) -> Match:  # fmt: skip
+) -> RuleMatch:  # fmt: skip
     """Look at the rules in order for a claim; `targets` has every workflow they point to."""
-    return match_place(
-        rules, facts=facts, currency=currency, targets=targets, place=find_place(claim_id)
+    return match_rules_at_place(
+        rules, facts=facts, currency=currency, targets=targets, place=compute_split_place(claim_id)
     )
 
 
-def match_place(
+def match_rules_at_place(
     rules: RuleSet, facts: Facts, currency: str, targets: Mapping[UUID, RuleTarget],
     place: int,
-) -> Match:  # fmt: skip
+) -> RuleMatch:  # fmt: skip
     """As `match_rules`, for whatever claim has this place (0 to 99) in splits."""
     verdicts: list[RuleVerdict] = []
     remaining = iter(rules.rules)
     for rule in remaining:
-        workflow_id = find_target(rule, place)
+        workflow_id = choose_target(rule, place)
         verdict = _judge(rule, facts, currency, targets.get(workflow_id))
         verdicts.append(verdict)
         if verdict.outcome is RuleOutcome.MATCHED:
             verdicts += _not_reached(remaining)
             default = None if rules.default is None else RuleOutcome.NOT_REACHED
-            return Match(workflow_id, rule.name, tuple(verdicts), default)
+            return RuleMatch(workflow_id, rule.name, tuple(verdicts), default)
     return match_default(rules, currency, targets, tuple(verdicts))
 
 
 def match_default(
     rules: RuleSet, currency: str, targets: Mapping[UUID, RuleTarget],
     verdicts: tuple[RuleVerdict, ...] = (),
-) -> Match:  # fmt: skip
+) -> RuleMatch:  # fmt: skip
     """What a claim gets that no rule has taken; nothing is asked of it but its currency."""
     if rules.default is None:
-        return Match(None, None, verdicts)
+        return RuleMatch(None, None, verdicts)
     obstacle = _find_obstacle(targets.get(rules.default), currency)
     if obstacle is not None:
-        return Match(None, None, verdicts, obstacle)
-    return Match(rules.default, None, verdicts, RuleOutcome.MATCHED)
+        return RuleMatch(None, None, verdicts, obstacle)
+    return RuleMatch(rules.default, None, verdicts, RuleOutcome.MATCHED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,7 @@ def prepare_rules(rules: RuleSet) -> tuple[PreparedRule, ...]:
     return tuple(PreparedRule(rule, list_tests(rule.when)) for rule in rules.rules if rule.active)
 
 
-def find_winner(
+def find_matching_rule(
     prepared: Sequence[PreparedRule], facts: Facts, currency: str,
     targets: Mapping[UUID, RuleTarget], claim_id: int,
 ) -> tuple[Rule, UUID] | None:  # fmt: skip
@@ -149,7 +149,7 @@ def find_winner(
         else:
             target = each.rule.target
             if not isinstance(target, UUID):
-                target = find_target(each.rule, find_place(claim_id))
+                target = choose_target(each.rule, compute_split_place(claim_id))
             if _find_obstacle(targets.get(target), currency) is None:
                 return each.rule, target
     return None
@@ -160,17 +160,17 @@ def choose_workflow(
     targets: Mapping[UUID, RuleTarget], claim_id: int,
 ) -> UUID | None:  # fmt: skip
     """The workflow of the rule that wins; none: no rule does."""
-    won = find_winner(prepared, facts, currency=currency, targets=targets, claim_id=claim_id)
+    won = find_matching_rule(prepared, facts, currency=currency, targets=targets, claim_id=claim_id)
     return None if won is None else won[1]
 
 
-def find_place(claim_id: int) -> int:
+def compute_split_place(claim_id: int) -> int:
     """A claim's place in splits, 0 to 99: the same for ever, and even over all claims."""
     digest = hashlib.blake2b(b"split:%d" % claim_id, digest_size=8).digest()
-    return int.from_bytes(digest, "big") % PLACES
+    return int.from_bytes(digest, "big") % SPLIT_PLACES
 
 
-def find_target(rule: Rule, place: int) -> UUID:
+def choose_target(rule: Rule, place: int) -> UUID:
     """The workflow the rule has for a claim of this place."""
     if isinstance(rule.target, UUID):
         return rule.target

@@ -10,7 +10,7 @@ from itertools import accumulate, combinations
 from typing import Any
 from uuid import UUID
 
-from dunwell.cases.assignment.matching import PLACES, RuleTarget, find_target
+from dunwell.cases.assignment.matching import SPLIT_PLACES, RuleTarget, choose_target
 from dunwell.cases.assignment.rules import Rule, RuleSet, list_shares
 from dunwell.core.claims.conditions import (
     ConditionFacts,
@@ -54,7 +54,7 @@ def _list_present(condition: Condition) -> set[str]:
     return present
 
 
-def _is_narrower(given: IntegerBounds, wanted: IntegerBounds) -> bool:
+def _is_narrower_range(given: IntegerBounds, wanted: IntegerBounds) -> bool:
     low, high = read_bounds(given)
     wanted_low, wanted_high = read_bounds(wanted)
     return (wanted_low is None or (low is not None and low >= wanted_low)) and (
@@ -62,11 +62,11 @@ def _is_narrower(given: IntegerBounds, wanted: IntegerBounds) -> bool:
     )
 
 
-def _is_among(given: str | list[str], wanted: str | list[str]) -> bool:
+def _is_subset(given: str | list[str], wanted: str | list[str]) -> bool:
     return set(list_values(given)) <= set(list_values(wanted))
 
 
-def _reads_more(given: TextTest, wanted: TextTest) -> bool:
+def _is_narrower_text(given: TextTest, wanted: TextTest) -> bool:
     if given.equals is not None:
         return reads(wanted, given.equals)
     starts, ends = given.starts_with or "", given.ends_with or ""
@@ -77,23 +77,23 @@ def _reads_more(given: TextTest, wanted: TextTest) -> bool:
     )
 
 
-def _has_more(given: dict[str, str], wanted: dict[str, str]) -> bool:
+def _is_narrower_mapping(given: dict[str, str], wanted: dict[str, str]) -> bool:
     return wanted.items() <= given.items()
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "outstanding": _is_narrower,
-    "total": _is_narrower,
-    "age": _is_narrower,
-    "primary_age_days": _is_narrower,
-    "country": _is_among,
-    "language": _is_among,
-    "item_type": _is_among,
-    "email": _reads_more,
-    "mobile_number": _reads_more,
-    "city": _reads_more,
-    "postal_code": _reads_more,
-    "custom_fields": _has_more,
+    "outstanding": _is_narrower_range,
+    "total": _is_narrower_range,
+    "age": _is_narrower_range,
+    "primary_age_days": _is_narrower_range,
+    "country": _is_subset,
+    "language": _is_subset,
+    "item_type": _is_subset,
+    "email": _is_narrower_text,
+    "mobile_number": _is_narrower_text,
+    "city": _is_narrower_text,
+    "postal_code": _is_narrower_text,
+    "custom_fields": _is_narrower_mapping,
 }
 
 
@@ -105,43 +105,43 @@ _OLDEST = 150
 def find_witness(first: Condition | None, second: Condition | None) -> ConditionFacts | None:
     """Facts that meet both; none: no claim does, or none was found."""
     conditions = [condition for condition in (first, second) if condition is not None]
-    outstanding = _within([c.outstanding for c in conditions], at_least=1)
-    age = _within([c.age for c in conditions])
-    days = _within([c.primary_age_days for c in conditions])
+    outstanding = _compute_lower_bound([c.outstanding for c in conditions], at_least=1)
+    age = _compute_lower_bound([c.age for c in conditions])
+    days = _compute_lower_bound([c.primary_age_days for c in conditions])
     facts = ConditionFacts(
         outstanding_cents=outstanding,
-        total_cents=_within([c.total for c in conditions], at_least=outstanding),
+        total_cents=_compute_lower_bound([c.total for c in conditions], at_least=outstanding),
         today=_TODAY,
         first_primary_on=_TODAY - timedelta(days=days),
         item_types=frozenset(
             {"PRIMARY", *(list_values(c.item_type)[0] for c in conditions if c.item_type)}
         ),
         date_of_birth=None if age > _OLDEST else _TODAY.replace(year=_TODAY.year - age),
-        language=_among([c.language for c in conditions]),
-        country=_among([c.country for c in conditions]),
-        city=_reading([c.city for c in conditions]),
-        postal_code=_reading([c.postal_code for c in conditions]),
-        email=_reading([c.email for c in conditions]),
-        mobile_number=_reading([c.mobile_number for c in conditions]),
+        language=_find_common_value([c.language for c in conditions]),
+        country=_find_common_value([c.country for c in conditions]),
+        city=_build_text([c.city for c in conditions]),
+        postal_code=_build_text([c.postal_code for c in conditions]),
+        email=_build_text([c.email for c in conditions]),
+        mobile_number=_build_text([c.mobile_number for c in conditions]),
         has_address=True,
-        custom_fields=_with_fields([c.custom_fields for c in conditions]),
+        custom_fields=_merge_custom_fields([c.custom_fields for c in conditions]),
     )
     return None if any(find_unmet(each, facts) for each in conditions) else facts
 
 
-def _within(tests: list[IntegerBounds | None], at_least: int = 0) -> int:
+def _compute_lower_bound(tests: list[IntegerBounds | None], at_least: int = 0) -> int:
     """The least value that is above all lower bounds."""
     lows = [read_bounds(test)[0] for test in tests if test is not None]
     return max([at_least, *(low for low in lows if low is not None)])
 
 
-def _among(tests: list[str | list[str] | None]) -> str | None:
+def _find_common_value(tests: list[str | list[str] | None]) -> str | None:
     """A value of all lists."""
     lists = [list_values(test) for test in tests if test is not None]
     return next((v for v in lists[0] if all(v in each for each in lists)), None) if lists else None
 
 
-def _reading(tests: list[TextTest | None]) -> str:
+def _build_text(tests: list[TextTest | None]) -> str:
     """A text with the longest beginning and the longest end that are asked for."""
     given = [test for test in tests if test is not None]
     for test in given:
@@ -152,14 +152,14 @@ def _reading(tests: list[TextTest | None]) -> str:
     return starts + ends
 
 
-def _with_fields(tests: list[dict[str, str] | None]) -> Mapping[str, str]:
+def _merge_custom_fields(tests: list[dict[str, str] | None]) -> Mapping[str, str]:
     fields: dict[str, Any] = {}
     for test in tests:
         fields |= test or {}
     return fields
 
 
-class Extent(StrEnum):
+class OverlapExtent(StrEnum):
     # The later rule can never match.
     ALL = "ALL"
     # There are claims that meet both.
@@ -172,10 +172,10 @@ class Overlap:
 
     earlier: str
     later: str
-    extent: Extent
+    extent: OverlapExtent
 
 
-def find_overlaps(rules: RuleSet, targets: Mapping[UUID, RuleTarget]) -> tuple[Overlap, ...]:
+def list_overlaps(rules: RuleSet, targets: Mapping[UUID, RuleTarget]) -> tuple[Overlap, ...]:
     """Pairs of active rules, in order; two that give a claim the same workflow only if the later
     one is never reached."""
     active = [rule for rule in rules.rules if rule.active]
@@ -183,7 +183,7 @@ def find_overlaps(rules: RuleSet, targets: Mapping[UUID, RuleTarget]) -> tuple[O
     return tuple(overlap for overlap in found if overlap is not None)
 
 
-def find_overlaps_of(
+def list_overlaps_of_rule(
     rule: Rule, rules: RuleSet, targets: Mapping[UUID, RuleTarget]
 ) -> tuple[Overlap, ...]:
     """Those of `rule`, which is one of the rules, with the others."""
@@ -209,10 +209,10 @@ def _compare(earlier: Rule, later: Rule, targets: Mapping[UUID, RuleTarget]) -> 
     # Places of which the later rule takes nothing anyway do not count.
     taken = [second is not None for _, second in currencies]
     if implies(later.when, earlier.when) and meeting == taken:
-        return Overlap(earlier.name, later.name, Extent.ALL)
+        return Overlap(earlier.name, later.name, OverlapExtent.ALL)
     if all(first == second for first, second in pairs):
         return None
-    return Overlap(earlier.name, later.name, Extent.SOME)
+    return Overlap(earlier.name, later.name, OverlapExtent.SOME)
 
 
 def _list_pairs(earlier: Rule, later: Rule) -> Iterator[tuple[UUID, UUID]]:
@@ -221,8 +221,8 @@ def _list_pairs(earlier: Rule, later: Rule) -> Iterator[tuple[UUID, UUID]]:
     begins = {0}
     for rule in (earlier, later):
         begins.update(accumulate(share.percent for share in list_shares(rule)))
-    for place in sorted(begins - {PLACES}):
-        yield find_target(earlier, place), find_target(later, place)
+    for place in sorted(begins - {SPLIT_PLACES}):
+        yield choose_target(earlier, place), choose_target(later, place)
 
 
 def _currency(workflow_id: UUID, targets: Mapping[UUID, RuleTarget]) -> str | None:

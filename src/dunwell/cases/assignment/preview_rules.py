@@ -13,17 +13,17 @@ from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.matching import MatchedClaim, find_winner, match_default
-from dunwell.cases.assignment.rulebook import Rulebook, make_rulebook
+from dunwell.cases.assignment.matching import MatchedClaim, find_matching_rule, match_default
+from dunwell.cases.assignment.rulebook import Rulebook, load_rulebook_of_rules
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.cases.assignment.store import FROM_THE_NEWEST, PastClaim, load_past_claims
+from dunwell.cases.assignment.store import FROM_THE_NEWEST, PastClaim, list_past_claims
 
-MOST_EXAMPLES = 5
+MAX_EXAMPLES = 5
 _Key = TypeVar("_Key", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class GivenWorkflow:
+class RulesResult:
     """What a claim gets. No rule but a workflow: the default; neither: it stays unassigned."""
 
     rule: str | None
@@ -31,11 +31,11 @@ class GivenWorkflow:
 
 
 @dataclass(slots=True)
-class Flow:
+class AssignmentShift:
     """Claims that get one thing now and would get one thing then."""
 
-    before: GivenWorkflow
-    after: GivenWorkflow
+    before: RulesResult
+    after: RulesResult
     claims: int = 0
     # Ids and references, the newest first.
     examples: list[tuple[int, str]] = field(default_factory=list)
@@ -47,19 +47,19 @@ class Flow:
 
 
 @dataclass(slots=True)
-class Effect:
+class AssignmentEffect:
     """Of the claims that were looked at, the newest first."""
 
     claims: int = 0
-    flows: dict[tuple[GivenWorkflow, GivenWorkflow], Flow] = field(default_factory=dict)
+    shifts: dict[tuple[RulesResult, RulesResult], AssignmentShift] = field(default_factory=dict)
 
     @property
     def moved(self) -> int:
-        return sum(flow.claims for flow in self.flows.values() if flow.moves)
+        return sum(shift.claims for shift in self.shifts.values() if shift.moves)
 
-    def list_flows(self) -> list[Flow]:
+    def list_shifts(self) -> list[AssignmentShift]:
         """Those that move claims first, the largest of each first."""
-        return sorted(self.flows.values(), key=lambda flow: (not flow.moves, -flow.claims))
+        return sorted(self.shifts.values(), key=lambda shift: (not shift.moves, -shift.claims))
 
     def sum_workflows(self) -> dict[UUID | None, tuple[int, int]]:
         """Claims by workflow, before and after; the largest first."""
@@ -69,45 +69,45 @@ class Effect:
         """Claims by rule, before and after; none: by no rule."""
         return self._sum(lambda given: given.rule)
 
-    def _sum(self, key: Callable[[GivenWorkflow], _Key]) -> dict[_Key, tuple[int, int]]:
+    def _sum(self, key: Callable[[RulesResult], _Key]) -> dict[_Key, tuple[int, int]]:
         before, after = Counter[_Key](), Counter[_Key]()
-        for flow in self.flows.values():
-            before[key(flow.before)] += flow.claims
-            after[key(flow.after)] += flow.claims
+        for shift in self.shifts.values():
+            before[key(shift.before)] += shift.claims
+            after[key(shift.after)] += shift.claims
         return {each: (before[each], after[each]) for each, _ in (before + after).most_common()}
 
 
 def add_claims(
-    effect: Effect, claims: Iterable[PastClaim], before: Rulebook, after: Rulebook
+    effect: AssignmentEffect, claims: Iterable[PastClaim], before: Rulebook, after: Rulebook
 ) -> None:
-    """Count them in, with a few of each flow as examples."""
+    """Count them in, with a few of each shift as examples."""
     for claim in claims:
-        pair = (find_given(before, claim.facts), find_given(after, claim.facts))
-        flow = effect.flows.get(pair)
-        if flow is None:
-            flow = effect.flows[pair] = Flow(*pair)
+        pair = (compute_assignment(before, claim.facts), compute_assignment(after, claim.facts))
+        shift = effect.shifts.get(pair)
+        if shift is None:
+            shift = effect.shifts[pair] = AssignmentShift(*pair)
         effect.claims += 1
-        flow.claims += 1
-        if len(flow.examples) < MOST_EXAMPLES:
+        shift.claims += 1
+        if len(shift.examples) < MAX_EXAMPLES:
             assert claim.facts.claim_id is not None
-            flow.examples.append((claim.facts.claim_id, claim.reference_number))
+            shift.examples.append((claim.facts.claim_id, claim.reference_number))
 
 
-def find_given(rulebook: Rulebook, facts: MatchedClaim) -> GivenWorkflow:
+def compute_assignment(rulebook: Rulebook, facts: MatchedClaim) -> RulesResult:
     """As `match_rules` says, for claims by the thousand."""
     assert facts.claim_id is not None
-    won = find_winner(
+    won = find_matching_rule(
         rulebook.prepared, facts.conditions, facts.currency,
         targets=rulebook.targets, claim_id=facts.claim_id,
     )  # fmt: skip
     if won is not None:
-        return GivenWorkflow(won[0].name, won[1])
+        return RulesResult(won[0].name, won[1])
     match = match_default(rulebook.rules, facts.currency, rulebook.targets)
-    return GivenWorkflow(None, match.workflow_id)
+    return RulesResult(None, match.workflow_id)
 
 
-LOOKS_BACK = timedelta(days=30)
-PAGE = 1_000
+PREVIEW_PERIOD = timedelta(days=30)
+PAGE_SIZE = 1_000
 
 
 @dataclass(slots=True)
@@ -117,29 +117,29 @@ class RulesPreview:
     before: Rulebook
     after: Rulebook
     since: datetime
-    effect: Effect = field(default_factory=Effect)
+    effect: AssignmentEffect = field(default_factory=AssignmentEffect)
     next_id: int | None = FROM_THE_NEWEST
 
 
-async def begin_preview(work: Work, before: RuleSet, after: RuleSet) -> RulesPreview:
+async def start_rules_preview(work: Work, before: RuleSet, after: RuleSet) -> RulesPreview:
     """Nothing is counted yet."""
     work.need(Right.READ_CLAIMS)
     return RulesPreview(
-        before=await make_rulebook(work.tx, work.merchant, before, None),
-        after=await make_rulebook(work.tx, work.merchant, after, None),
-        since=work.now - LOOKS_BACK,
+        before=await load_rulebook_of_rules(work.tx, work.merchant, before, None),
+        after=await load_rulebook_of_rules(work.tx, work.merchant, after, None),
+        since=work.now - PREVIEW_PERIOD,
     )
 
 
-async def count_on(work: Work, preview: RulesPreview, most: int) -> None:
+async def continue_rules_preview(work: Work, preview: RulesPreview, most: int) -> None:
     """Count about so many claims more, page by page: others are served between."""
     work.need(Right.READ_CLAIMS)
     zone = ZoneInfo(work.merchant.configuration.timezone)
     counted = preview.effect.claims + most
     while preview.next_id is not None and preview.effect.claims < counted:
-        page = await load_past_claims(
+        page = await list_past_claims(
             work.tx, work.merchant_id, zone,
-            since=preview.since, from_id=preview.next_id, limit=PAGE,
+            since=preview.since, from_id=preview.next_id, limit=PAGE_SIZE,
         )  # fmt: skip
         add_claims(preview.effect, page.claims, preview.before, preview.after)
         preview.next_id = page.next_id

@@ -19,11 +19,11 @@ from dunwell.cases.assignment.matching import (
     RuleTarget,
     prepare_rules,
 )
-from dunwell.cases.assignment.rules import RuleSet, is_split, list_targets
+from dunwell.cases.assignment.rules import RuleSet, has_splits, list_targets
 from dunwell.cases.assignment.store import (
     TargetRow,
-    load_published_rules,
-    load_rules_draft,
+    find_published_rules,
+    find_rules_draft,
     load_targets,
 )
 from dunwell.core.claims.balance import PRIMARY, sum_balance
@@ -66,7 +66,7 @@ async def load_claim_facts(
     return MatchedClaim(claim_id, claim.currency, conditions)
 
 
-_MOST_KEPT = 10_000
+_MAX_CACHED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +85,8 @@ class Rulebook:
     prepared: tuple[PreparedRule, ...] = ()
 
     @property
-    def is_split(self) -> bool:
-        return is_split(self.rules)
+    def has_splits(self) -> bool:
+        return has_splits(self.rules)
 
     def only(self, workflow_ids: Collection[UUID]) -> "Rulebook":
         """The same where all other workflows are gone."""
@@ -95,32 +95,32 @@ class Rulebook:
 
 
 # Merchant id -> the revision the rulebook was read for, and the rulebook.
-_kept: dict[int, tuple[int, Rulebook]] = {}
+_cache: dict[int, tuple[int, Rulebook]] = {}
 
 
 async def load_rulebook(tx: Connection, merchant: Merchant) -> Rulebook:
     """The published rules. Not to be called in a transaction that changes the merchant's rules or
     workflows: what it finds is kept for others."""
-    kept = _kept.get(merchant.merchant_id)
+    kept = _cache.get(merchant.merchant_id)
     if kept is not None and kept[0] == merchant.revision:
         return kept[1]
-    published = await load_published_rules(tx, merchant.merchant_id)
+    published = await find_published_rules(tx, merchant.merchant_id)
     rulebook = Rulebook()
     if published is not None:
-        rulebook = await make_rulebook(tx, merchant, published.rules, published.version)
-    if len(_kept) >= _MOST_KEPT:
-        _kept.pop(next(iter(_kept)))
-    _kept[merchant.merchant_id] = (merchant.revision, rulebook)
+        rulebook = await load_rulebook_of_rules(tx, merchant, published.rules, published.version)
+    if len(_cache) >= _MAX_CACHED:
+        _cache.pop(next(iter(_cache)))
+    _cache[merchant.merchant_id] = (merchant.revision, rulebook)
     return rulebook
 
 
 async def load_draft_rulebook(tx: Connection, merchant: Merchant) -> Rulebook | None:
     """The draft's; none: there is no draft."""
-    draft = await load_rules_draft(tx, merchant.merchant_id)
-    return None if draft is None else await make_rulebook(tx, merchant, draft.rules, None)
+    draft = await find_rules_draft(tx, merchant.merchant_id)
+    return None if draft is None else await load_rulebook_of_rules(tx, merchant, draft.rules, None)
 
 
-async def make_rulebook(
+async def load_rulebook_of_rules(
     tx: Connection, merchant: Merchant, rules: RuleSet, version: int | None
 ) -> Rulebook:
     """Look up what the rules point to, in two statements."""
@@ -132,19 +132,19 @@ async def make_rulebook(
     return Rulebook(
         rules=rules,
         version=version,
-        targets={each: _describe(row, versions.get(each), own) for each, row in rows.items()},
+        targets={each: _build_target(row, versions.get(each), own) for each, row in rows.items()},
         names={each: row.name for each, row in rows.items()},
         versions=versions,
         prepared=prepare_rules(rules),
     )
 
 
-def find_today(work: Work) -> date:
+def compute_today(work: Work) -> date:
     """The day rules count from: today in the merchant's zone."""
     return work.now.astimezone(ZoneInfo(work.merchant.configuration.timezone)).date()
 
 
-def _describe(row: TargetRow, version: Version | None, own_currency: str) -> RuleTarget:
+def _build_target(row: TargetRow, version: Version | None, own_currency: str) -> RuleTarget:
     if row.is_deleted:
         return RuleTarget(None, RuleOutcome.SKIPPED_DELETED)
     if version is None:

@@ -60,7 +60,7 @@ def list_targets(rules: RuleSet) -> list[UUID]:
     return list(dict.fromkeys(targets))
 
 
-def is_split(rules: RuleSet) -> bool:
+def has_splits(rules: RuleSet) -> bool:
     """Whether a claim's id can decide what it gets."""
     return any(rule.active and len(list_shares(rule)) > 1 for rule in rules.rules)
 
@@ -95,13 +95,15 @@ class RulesDocument(_DocumentPart, frozen=True):
 def resolve_names(document: RulesDocument, ids: Mapping[str, UUID]) -> RuleSet:
     """The rules with ids for names; every name must be in `ids`."""
     default = None if document.default is None else ids[document.default]
-    return RuleSet(default, tuple(_read_rule(rule, ids) for rule in document.rules))
+    return RuleSet(default, tuple(_resolve_rule(rule, ids) for rule in document.rules))
 
 
-def write_rules(rules: RuleSet, names: Mapping[UUID, str]) -> RulesDocument:
+def build_document(rules: RuleSet, names: Mapping[UUID, str]) -> RulesDocument:
     """The rules with names for ids; a workflow that is not in `names` keeps its id."""
-    default = None if rules.default is None else _name(rules.default, names)
-    return RulesDocument(default=default, rules=[_write_rule(rule, names) for rule in rules.rules])
+    default = None if rules.default is None else _get_name(rules.default, names)
+    return RulesDocument(
+        default=default, rules=[_build_rule_document(rule, names) for rule in rules.rules]
+    )
 
 
 def render_document(document: RulesDocument) -> dict[str, Any]:
@@ -124,7 +126,7 @@ def render_rule(rule: RuleDocument) -> dict[str, Any]:
     }
 
 
-def list_names(document: RulesDocument) -> list[tuple[str, str]]:
+def list_workflow_names(document: RulesDocument) -> list[tuple[str, str]]:
     """Every workflow named, with the JSON pointer of its place."""
     places = []
     for index, rule in enumerate(document.rules):
@@ -139,26 +141,26 @@ def list_names(document: RulesDocument) -> list[tuple[str, str]]:
     return places
 
 
-def _read_rule(rule: RuleDocument, ids: Mapping[str, UUID]) -> Rule:
+def _resolve_rule(rule: RuleDocument, ids: Mapping[str, UUID]) -> Rule:
     if isinstance(rule.target, str):
         return Rule(rule.name, ids[rule.target], rule.when, rule.active)
     shares = tuple(Share(ids[share.workflow], share.percent) for share in rule.target)
     return Rule(rule.name, shares, rule.when, rule.active)
 
 
-def _write_rule(rule: Rule, names: Mapping[UUID, str]) -> RuleDocument:
+def _build_rule_document(rule: Rule, names: Mapping[UUID, str]) -> RuleDocument:
     target: str | list[ShareDocument]
     if isinstance(rule.target, UUID):
-        target = _name(rule.target, names)
+        target = _get_name(rule.target, names)
     else:
         target = [
-            ShareDocument(workflow=_name(share.workflow, names), percent=share.percent)
+            ShareDocument(workflow=_get_name(share.workflow, names), percent=share.percent)
             for share in rule.target
         ]
     return RuleDocument(name=rule.name, target=target, when=rule.when, active=rule.active)
 
 
-def _name(workflow_id: UUID, names: Mapping[UUID, str]) -> str:
+def _get_name(workflow_id: UUID, names: Mapping[UUID, str]) -> str:
     return names.get(workflow_id, str(workflow_id))
 
 
@@ -211,7 +213,7 @@ def compare_rules(old: RulesDocument | None, new: RulesDocument) -> Iterator[Rul
         yield RuleDifference(ChangeKind.DEFAULT)
 
 
-def find_rule_differences(old: RulesDocument | None, new: RulesDocument) -> list[str]:
+def describe_rule_differences(old: RulesDocument | None, new: RulesDocument) -> list[str]:
     """One line for each rule added, removed or moved and each place changed, and the default."""
     return [line for each in compare_rules(old, new) for line in _describe(each, new)]
 
@@ -239,7 +241,7 @@ def _describe_default(rules: RulesDocument) -> str:
     return f'default workflow "{rules.default}"; {claims} get it'
 
 
-def check_rules(value: object) -> RulesDocument:
+def parse_rules(value: object) -> RulesDocument:
     """The rules that a parsed JSON or YAML document states. Raises ValidationError, all faults."""
     faults = [*find_faults(value, RulesDocument), *find_unprintable(value)]
     if isinstance(value, dict):
@@ -258,7 +260,7 @@ def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
     for index, rule in enumerate(rules):
         if rule is not None:
-            yield from _find_faults(rule, f"/rules/{index}")
+            yield from _find_faults_of_rule(rule, f"/rules/{index}")
         elif isinstance(given, list) and isinstance(given[index], dict):
             # The rest of the rule has another shape, which hides no fault of its condition.
             when = read_if_fits(given[index].get("when"), Condition)
@@ -268,14 +270,14 @@ def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 
 def find_unknown_names(document: RulesDocument, known: Collection[str]) -> Iterator[Fault]:
     """Names that are no workflow's; `known` has those there are."""
-    for path, name in list_names(document):
+    for path, name in list_workflow_names(document):
         if name not in known:
             nearest = render_nearest(name, list(known))
             message = f'There is no workflow "{name}". {nearest}'
             yield Fault(path, message, "UNKNOWN_WORKFLOW")
 
 
-def _find_faults(rule: RuleDocument, path: str) -> Iterator[Fault]:
+def _find_faults_of_rule(rule: RuleDocument, path: str) -> Iterator[Fault]:
     if rule.name != rule.name.strip():
         message = "Remove the space at the ends of the name."
         yield Fault(f"{path}/name", message, "WRONG_FORMAT")

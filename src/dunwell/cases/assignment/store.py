@@ -16,7 +16,7 @@ from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.database.database import Connection, Row
 
-_LOAD_RULES = """
+_FIND_PUBLISHED = """
 SELECT version, document, published_at, actor_kind, actor_id, comment
 FROM assignment_rules
 WHERE merchant_id = $1
@@ -25,14 +25,14 @@ LIMIT 1
 """
 
 # By primary key.
-_LOAD_RULES_VERSION = """
+_FIND_VERSION = """
 SELECT version, document, published_at, actor_kind, actor_id, comment
 FROM assignment_rules
 WHERE merchant_id = $1 AND version = $2
 """
 
 # The caller holds the merchant's row, so versions have no gaps and no races.
-_SAVE_RULES = """
+_INSERT_VERSION = """
 INSERT INTO assignment_rules
     (merchant_id, version, document, published_at, actor_kind, actor_id, comment)
 SELECT $1, COALESCE(MAX(version), 0) + 1, $2, $3, $4, $5, $6
@@ -125,16 +125,16 @@ class TargetRow:
     major: int | None
 
 
-async def load_published_rules(tx: Connection, merchant_id: int) -> PublishedRules | None:
+async def find_published_rules(tx: Connection, merchant_id: int) -> PublishedRules | None:
     """None: none were ever published."""
-    row = await tx.fetchrow(_LOAD_RULES, merchant_id)
-    return None if row is None else _read_published(row)
+    row = await tx.fetchrow(_FIND_PUBLISHED, merchant_id)
+    return None if row is None else _build_published(row)
 
 
-def _read_published(row: Row) -> PublishedRules:
+def _build_published(row: Row) -> PublishedRules:
     return PublishedRules(
         version=row["version"],
-        rules=_read(row),
+        rules=_build_rules(row),
         published_at=row["published_at"],
         actor_kind=row["actor_kind"],
         actor_id=row["actor_id"],
@@ -144,25 +144,25 @@ def _read_published(row: Row) -> PublishedRules:
 
 async def load_rules(tx: Connection, merchant_id: int) -> RuleSet:
     """The published rules; no rules and no default when there are none."""
-    published = await load_published_rules(tx, merchant_id)
+    published = await find_published_rules(tx, merchant_id)
     return RuleSet() if published is None else published.rules
 
 
-async def load_rules_version(
+async def find_rules_version(
     tx: Connection, merchant_id: int, version: int
 ) -> PublishedRules | None:
     """Published rules never change and are never deleted."""
-    row = await tx.fetchrow(_LOAD_RULES_VERSION, merchant_id, version)
-    return None if row is None else _read_published(row)
+    row = await tx.fetchrow(_FIND_VERSION, merchant_id, version)
+    return None if row is None else _build_published(row)
 
 
-async def save_rules(
+async def insert_rules_version(
     tx: Connection, merchant_id: int, rules: RuleSet, *, author: Author, now: datetime,
     comment: str | None,
 ) -> int:  # fmt: skip
     """Store the rules as the newest version; answers its number."""
     version: int = await tx.fetchval(
-        _SAVE_RULES, merchant_id, msgspec.to_builtins(rules), now, *author, comment
+        _INSERT_VERSION, merchant_id, msgspec.to_builtins(rules), now, *author, comment
     )  # fmt: skip
     return version
 
@@ -185,7 +185,7 @@ async def lock_claims(
     return {row["claim_id"]: AssignableClaim(**row) for row in rows}
 
 
-async def save_new_runs(
+async def save_started_runs(
     tx: Connection, merchant_id: int, version: Version, starts: Sequence[tuple[int, datetime]],
     now: datetime, *, rules_version: int | None,
 ) -> None:  # fmt: skip
@@ -197,11 +197,11 @@ async def save_new_runs(
     )  # fmt: skip
 
 
-def _read(row: Row) -> RuleSet:
+def _build_rules(row: Row) -> RuleSet:
     return msgspec.convert(row["document"], RuleSet)
 
 
-_LOAD_DRAFT = """
+_FIND_DRAFT = """
 SELECT document, saved_at, first_revision, revision
 FROM assignment_rule_drafts
 WHERE merchant_id = $1
@@ -234,7 +234,7 @@ RETURNING merchant_id
 """
 
 # By primary key.
-_LOAD_CHANGES = """
+_LIST_CHANGES = """
 SELECT revision, actor_kind, actor_id, made_at, changes
 FROM assignment_rule_changes
 WHERE merchant_id = $1 AND revision BETWEEN $2 AND $3
@@ -242,7 +242,7 @@ ORDER BY revision
 """
 
 # By primary key, backwards; the documents are looked at one by one.
-_LOAD_VERSIONS = """
+_LIST_VERSIONS = """
 SELECT version, published_at, actor_kind, actor_id, comment,
     jsonb_array_length(coalesce(document->'rules', '[]')) AS rules
 FROM assignment_rules
@@ -250,7 +250,7 @@ WHERE merchant_id = $1 AND version <= $2
 ORDER BY version DESC
 LIMIT $3
 """
-_LAST = 2**31 - 1
+_MAX_VERSION = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,7 +282,7 @@ class RulesDraftChange:
 
 
 @dataclass(frozen=True, slots=True)
-class PublishedVersion:
+class RulesVersionSummary:
     """A published version without its rules. The publisher of an early one is not known."""
 
     version: int
@@ -293,8 +293,8 @@ class PublishedVersion:
     rules: int
 
 
-async def load_rules_draft(tx: Connection, merchant_id: int) -> RulesDraft | None:
-    row = await tx.fetchrow(_LOAD_DRAFT, merchant_id)
+async def find_rules_draft(tx: Connection, merchant_id: int) -> RulesDraft | None:
+    row = await tx.fetchrow(_FIND_DRAFT, merchant_id)
     if row is None:
         return None
     rules = msgspec.convert(row["document"], RuleSet)
@@ -318,23 +318,23 @@ async def delete_draft(tx: Connection, merchant_id: int) -> bool:
     return await tx.fetchval(_DELETE_DRAFT, merchant_id) is not None
 
 
-async def load_changes(
+async def list_draft_changes(
     tx: Connection, merchant_id: int, draft: RulesDraft
 ) -> tuple[RulesDraftChange, ...]:
     """Those of a draft, the oldest first."""
-    rows = await tx.fetch(_LOAD_CHANGES, merchant_id, draft.first_revision, draft.revision)
-    return tuple(_read_change(row) for row in rows)
+    rows = await tx.fetch(_LIST_CHANGES, merchant_id, draft.first_revision, draft.revision)
+    return tuple(_build_change(row) for row in rows)
 
 
-async def load_versions(
+async def list_published_versions(
     tx: Connection, merchant_id: int, *, up_to: int | None, limit: int
-) -> list[PublishedVersion]:
+) -> list[RulesVersionSummary]:
     """The newest first; `up_to`: those to this one."""
-    rows = await tx.fetch(_LOAD_VERSIONS, merchant_id, up_to or _LAST, limit)
-    return [PublishedVersion(**row) for row in rows]
+    rows = await tx.fetch(_LIST_VERSIONS, merchant_id, up_to or _MAX_VERSION, limit)
+    return [RulesVersionSummary(**row) for row in rows]
 
 
-def _read_change(row: Row) -> RulesDraftChange:
+def _build_change(row: Row) -> RulesDraftChange:
     changes = tuple((ChangeKind(each["kind"]), each["name"]) for each in row["changes"])
     return RulesDraftChange(
         row["revision"],
@@ -393,7 +393,7 @@ class PastPage:
     next_id: int | None
 
 
-async def load_past_claims(
+async def list_past_claims(
     tx: Connection, merchant_id: int, zone: ZoneInfo, *, since: datetime, from_id: int, limit: int
 ) -> PastPage:
     """Claims that were created since then, from this id on downwards. A page ends the search when

@@ -14,8 +14,14 @@ from msgspec import Meta
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.matching import PLACES, Match, MatchedClaim, match_place, match_rules
-from dunwell.cases.assignment.rulebook import Rulebook, find_today, load_claim_facts
+from dunwell.cases.assignment.matching import (
+    SPLIT_PLACES,
+    MatchedClaim,
+    RuleMatch,
+    match_rules,
+    match_rules_at_place,
+)
+from dunwell.cases.assignment.rulebook import Rulebook, compute_today, load_claim_facts
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.workflows.definition import Cents, FeeType
 from dunwell.core.workflows.definition_rules import currency_fault, language_fault
@@ -52,18 +58,18 @@ class HypotheticalClaim(
     custom_fields: dict[str, str] = {}
 
 
-def check_hypothetical(value: object) -> HypotheticalClaim:
+def parse_hypothetical_claim(value: object) -> HypotheticalClaim:
     """The claim a parsed JSON or YAML document describes. Raises ValidationError, all faults."""
     faults = [*find_faults(value, HypotheticalClaim), *find_unprintable(value)]
     claim = read_if_fits(value, HypotheticalClaim)
     if claim is not None:
-        faults += _find_faulty_codes(claim)
+        faults += _find_code_faults(claim)
     if faults or claim is None:
         raise ValidationError(faults)
     return claim
 
 
-def find_facts(claim: HypotheticalClaim, own_currency: str, today: date) -> MatchedClaim:
+def build_claim_facts(claim: HypotheticalClaim, own_currency: str, today: date) -> MatchedClaim:
     """As if the claim were there on this day in the merchant's zone."""
     outstanding = int(claim.outstanding)
     days = claim.primary_age_days
@@ -73,7 +79,7 @@ def find_facts(claim: HypotheticalClaim, own_currency: str, today: date) -> Matc
         today=today,
         first_primary_on=None if days is None else today - timedelta(days=days),
         item_types=frozenset(["PRIMARY", *claim.fees]),
-        date_of_birth=None if claim.age is None else _find_birthday(claim.age, today),
+        date_of_birth=None if claim.age is None else _compute_birthday(claim.age, today),
         language=claim.language,
         country=claim.country,
         city=claim.city,
@@ -86,7 +92,7 @@ def find_facts(claim: HypotheticalClaim, own_currency: str, today: date) -> Matc
     return MatchedClaim(claim.claim_id, claim.currency or own_currency, conditions)
 
 
-def _find_faulty_codes(claim: HypotheticalClaim) -> Iterator[Fault]:
+def _find_code_faults(claim: HypotheticalClaim) -> Iterator[Fault]:
     if claim.currency is not None and not is_currency(claim.currency):
         yield currency_fault(claim.currency, "/currency")
     if claim.language is not None and not is_language(claim.language):
@@ -99,32 +105,32 @@ def _find_faulty_codes(claim: HypotheticalClaim) -> Iterator[Fault]:
         yield Fault("/total", message, "NEVER_TRUE")
 
 
-def _find_birthday(age: int, today: date) -> date:
+def _compute_birthday(age: int, today: date) -> date:
     """A day of birth that makes the debtor so many years old."""
     year, is_leap_day = today.year - age, (today.month, today.day) == (2, 29)
     return date(year, 2, 28) if is_leap_day else today.replace(year=year)
 
 
 @dataclass(frozen=True, slots=True)
-class Possibility:
+class PossibleMatch:
     """What so many of a hundred such claims get."""
 
     percent: int
-    match: Match
+    match: RuleMatch
 
 
 async def try_claim(
     work: Work, rulebook: Rulebook, claim: int | HypotheticalClaim
-) -> tuple[Possibility, ...]:
+) -> tuple[PossibleMatch, ...]:
     """One possibility; several for a claim without id that comes to a split, the largest first.
 
     `claim`: the id of one that is there, as it stands now, or a description. Raises NotFound.
     """
     work.need(Right.READ_CLAIMS)
-    return list_possibilities(rulebook, await find_claim_facts(work, claim))
+    return list_possible_matches(rulebook, await get_claim_facts(work, claim))
 
 
-def list_possibilities(rulebook: Rulebook, facts: MatchedClaim) -> tuple[Possibility, ...]:
+def list_possible_matches(rulebook: Rulebook, facts: MatchedClaim) -> tuple[PossibleMatch, ...]:
     """As `try_claim` says, of facts that are known."""
     if facts.claim_id is not None:
         match = match_rules(
@@ -134,26 +140,26 @@ def list_possibilities(rulebook: Rulebook, facts: MatchedClaim) -> tuple[Possibi
             targets=rulebook.targets,
             claim_id=facts.claim_id,
         )
-        return (Possibility(PLACES, match),)
+        return (PossibleMatch(SPLIT_PLACES, match),)
     counted = Counter(
-        match_place(
+        match_rules_at_place(
             rulebook.rules,
             facts=facts.conditions,
             currency=facts.currency,
             targets=rulebook.targets,
             place=place,
         )
-        for place in range(PLACES)
+        for place in range(SPLIT_PLACES)
     )
-    return tuple(Possibility(percent, match) for match, percent in counted.most_common())
+    return tuple(PossibleMatch(percent, match) for match, percent in counted.most_common())
 
 
-async def find_claim_facts(work: Work, claim: int | HypotheticalClaim) -> MatchedClaim:
+async def get_claim_facts(work: Work, claim: int | HypotheticalClaim) -> MatchedClaim:
     """What rules ask of it. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
-    today = find_today(work)
+    today = compute_today(work)
     if isinstance(claim, HypotheticalClaim):
-        return find_facts(claim, work.merchant.configuration.currency, today)
+        return build_claim_facts(claim, work.merchant.configuration.currency, today)
     found = await load_claim_facts(work.tx, work.merchant_id, claim, today)
     if found is None:
         raise NotFound(f"There is no claim {claim}.")

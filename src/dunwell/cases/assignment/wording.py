@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from uuid import UUID
 
-from dunwell.cases.assignment.matching import Match, RuleOutcome, RuleTarget, RuleVerdict
-from dunwell.cases.assignment.overlaps import Extent, Overlap
+from dunwell.cases.assignment.matching import RuleMatch, RuleOutcome, RuleTarget, RuleVerdict
+from dunwell.cases.assignment.overlaps import Overlap, OverlapExtent
 from dunwell.cases.assignment.rules import RuleSet, list_targets
 from dunwell.platform.text.lazy_text import LazyText
 
@@ -31,7 +31,7 @@ def describe_verdict(verdict: RuleVerdict) -> str:
     return f"{words}: {', '.join(verdict.unmet)}" if verdict.unmet else words
 
 
-def describe_default(match: Match) -> str:
+def describe_default(match: RuleMatch) -> str:
     """What became of the default."""
     if match.default is None:
         return "none"
@@ -39,7 +39,7 @@ def describe_default(match: Match) -> str:
 
 
 def describe_overlap(overlap: Overlap) -> str:
-    if overlap.extent is Extent.ALL:
+    if overlap.extent is OverlapExtent.ALL:
         return (
             f'rule "{overlap.later}" can never match: '
             f'"{overlap.earlier}", which is looked at earlier, takes every such claim'

@@ -17,21 +17,21 @@ from dunwell.accounts.users.store import find_assignees
 from dunwell.cases.disputes.dispute import (
     ClaimDispute,
     DisputeState,
-    check_evidence_space,
-    check_move,
-    decide_rest,
+    check_file_count,
+    check_transition,
+    compute_hold_end,
     render_case_number,
 )
-from dunwell.cases.disputes.reasons import BUILT_IN
+from dunwell.cases.disputes.reasons import BUILT_IN_REASONS
 from dunwell.cases.disputes.store import (
-    count_evidence,
-    load_assignee,
-    load_dispute,
+    count_evidence_files,
+    find_assignee_id,
+    find_dispute,
+    insert_evidence_files,
     save_assignee,
     save_dispute_end,
-    save_evidence,
-    save_hold_of,
-    save_told,
+    save_dispute_hold,
+    save_response_delivery,
 )
 from dunwell.cases.disputes.wrong_person import release_claim
 from dunwell.contact.escalation.end_claim import end_claim
@@ -44,26 +44,26 @@ from dunwell.core.claims.store import LockedClaim, end_hold_at
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
 
-Outcome = Literal[DisputeState.ACCEPTED, DisputeState.REJECTED]
+ResolutionOutcome = Literal[DisputeState.ACCEPTED, DisputeState.REJECTED]
 
 
 @dataclass(frozen=True, slots=True)
-class Resolution:
-    outcome: Outcome
+class DisputeResolution:
+    outcome: ResolutionOutcome
     # Of an accepted one; none: yes.
     end_claim: bool | None = None
     # For the debtor.
     message: str | None = None
 
 
-def find_faulty_outcome(outcome: str, *, ends_claim: bool | None) -> Iterator[Fault]:
+def find_outcome_faults(outcome: str, *, ends_claim: bool | None) -> Iterator[Fault]:
     if ends_claim and outcome == DisputeState.REJECTED:
         message = "Rejecting a dispute does not end the claim; leave it out, or accept the dispute."
         yield Fault("/endClaim", message, "NOT_ALLOWED")
 
 
 async def resolve_dispute(
-    work: Work, claim_id: int, dispute_id: UUID, resolution: Resolution
+    work: Work, claim_id: int, dispute_id: UUID, resolution: DisputeResolution
 ) -> ClaimDispute:
     """The same outcome again changes nothing, whatever else is said with it.
 
@@ -73,9 +73,9 @@ async def resolve_dispute(
     work.need(Right.ANSWER)
     claim, dispute = await lock_dispute(work, claim_id, dispute_id)
     is_accepted = resolution.outcome is DisputeState.ACCEPTED
-    if faults := list(find_faulty_outcome(resolution.outcome, ends_claim=resolution.end_claim)):
+    if faults := list(find_outcome_faults(resolution.outcome, ends_claim=resolution.end_claim)):
         raise ValidationError(faults)
-    if not check_move(dispute, resolution.outcome):
+    if not check_transition(dispute, resolution.outcome):
         return dispute
     resolved = replace(
         dispute if is_accepted else await release_claim(work, dispute),
@@ -88,13 +88,13 @@ async def resolve_dispute(
     is_told = not resolved.withholds_claim
     is_closed = claim.status not in ACTIVE or bool(resolved.ended_claim)
     if is_told and not is_closed:
-        await _let_rest(work, resolved)
+        await _end_sandbox_hold(work, resolved)
     else:
-        await _let_go(work, resolved)
+        await _lift_dispute_hold(work, resolved)
     if resolved.ended_claim:
         await end_claim(work, claim, ClaimTransition.WITHDRAWN_BY_MERCHANT)
     if is_told:
-        await _tell(work, claim.reference_number, resolved, is_closed=is_closed)
+        await _notify_debtor(work, claim.reference_number, resolved, is_closed=is_closed)
     await save_audit(
         work, "dispute.resolve", f"claim:{claim_id}",
         before={"state": dispute.state},
@@ -108,12 +108,12 @@ async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Claim
     """Withdrawing again changes nothing. Raises NotFound and InvalidState (it was resolved)."""
     work.need(Right.CHANGE_CLAIMS)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
-    if not check_move(dispute, DisputeState.WITHDRAWN):
+    if not check_transition(dispute, DisputeState.WITHDRAWN):
         return dispute
     released = await release_claim(work, dispute)
     withdrawn = replace(released, state=DisputeState.WITHDRAWN, resolved_at=work.now)
     await save_dispute_end(work.tx, work.merchant_id, withdrawn)
-    await _let_go(work, withdrawn)
+    await _lift_dispute_hold(work, withdrawn)
     await save_audit(
         work, "dispute.withdraw", f"claim:{claim_id}",
         before={"state": dispute.state}, after={"state": withdrawn.state},
@@ -130,13 +130,15 @@ async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> C
     """
     work.need(Right.ANSWER)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
-    if dispute.reason not in BUILT_IN:
+    if dispute.reason not in BUILT_IN_REASONS:
         raise InvalidState(
             LazyText("This dispute does not say that the person is the wrong one."),
             state=str(dispute.state),
         )
     if dispute.state is DisputeState.OPEN:
-        return await resolve_dispute(work, claim_id, dispute_id, Resolution(DisputeState.REJECTED))
+        return await resolve_dispute(
+            work, claim_id, dispute_id, DisputeResolution(DisputeState.REJECTED)
+        )
     return await release_claim(work, dispute)
 
 
@@ -145,18 +147,18 @@ async def lock_dispute(
 ) -> tuple[LockedClaim, ClaimDispute]:
     """The locked claim and the dispute. Raises NotFound."""
     claim = await access_claim(work, claim_id)
-    dispute = await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
+    dispute = await find_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
     if dispute is None:
         raise NotFound(f"There is no dispute {dispute_id}.")
     return claim, dispute
 
 
-async def _let_rest(work: Work, answered: ClaimDispute) -> None:
+async def _end_sandbox_hold(work: Work, answered: ClaimDispute) -> None:
     """The hold gets its end when the answer was told. A sandbox's clock stands meanwhile: there it
     is told at the instant it was given."""
     if work.merchant.is_sandbox:
         quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
-        until = decide_rest(work.now, None, quiet_days)
+        until = compute_hold_end(work.now, None, quiet_days)
         await end_hold_at(
             work.tx,
             work.merchant_id,
@@ -166,11 +168,11 @@ async def _let_rest(work: Work, answered: ClaimDispute) -> None:
         )
 
 
-async def _let_go(work: Work, ended: ClaimDispute) -> None:
+async def _lift_dispute_hold(work: Work, ended: ClaimDispute) -> None:
     await lift_hold(work, ended.claim_id, HoldKind.DISPUTE, hold_id=ended.hold_id)
 
 
-async def _tell(
+async def _notify_debtor(
     work: Work, reference_number: str, answered: ClaimDispute, *, is_closed: bool
 ) -> None:
     facts = DisputeAnswerFacts(
@@ -184,12 +186,17 @@ async def _tell(
     await notify_debtor(work, answered.claim_id, str(answered.dispute_id), facts)
 
 
-def _ends_claim(claim: LockedClaim, resolution: Resolution) -> bool:
+def _ends_claim(claim: LockedClaim, resolution: DisputeResolution) -> bool:
     return resolution.end_claim is not False and claim.status in ACTIVE
 
 
 async def assign_dispute(
-    work: Work, claim_id: int, dispute_id: UUID, assignee_id: UUID | None, *, known: UUID | None
+    work: Work,
+    claim_id: int,
+    dispute_id: UUID,
+    assignee_id: UUID | None,
+    *,
+    expected_id: UUID | None,
 ) -> None:
     """known: whose it was when it was looked at. Giving it to whose it is changes nothing.
 
@@ -205,22 +212,22 @@ async def assign_dispute(
         wanted = (await find_assignees(work.tx, work.merchant_id, [assignee_id])).get(assignee_id)
         if wanted is None:
             raise no_colleague()
-    present = await load_assignee(work.tx, work.merchant_id, dispute_id)
-    if not check_assignment(present, known, wanted):
+    current = await find_assignee_id(work.tx, work.merchant_id, dispute_id)
+    if not check_assignment(current, expected_id, wanted):
         return
     await save_assignee(work.tx, work.merchant_id, dispute_id, assignee_id)
     await save_audit(
         work, "dispute.assign", f"claim:{claim_id}",
-        before={"assignee": present and str(present)},
+        before={"assignee": current and str(current)},
         after={"assignee": assignee_id and str(assignee_id)},
         disputeId=str(dispute_id),
     )  # fmt: skip
 
 
-async def read_assignee(work: Work, dispute_id: UUID) -> Assignee | None:
+async def find_assignee(work: Work, dispute_id: UUID) -> Assignee | None:
     """None: it is nobody's, or there is no such dispute."""
     work.need(Right.READ_CLAIMS)
-    assignee_id = await load_assignee(work.tx, work.merchant_id, dispute_id)
+    assignee_id = await find_assignee_id(work.tx, work.merchant_id, dispute_id)
     if assignee_id is None:
         return None
     return (await find_assignees(work.tx, work.merchant_id, [assignee_id]))[assignee_id]
@@ -241,10 +248,10 @@ async def add_evidence(
             state=str(dispute.state),
         )
     key = (work.merchant_id, dispute_id)
-    present = await count_evidence(work.tx, *key)
-    check_evidence_space(present, len(ticket_ids))
+    present = await count_evidence_files(work.tx, *key)
+    check_file_count(present, len(ticket_ids))
     tickets = {work.ids.new(work.now): ticket_id for ticket_id in ticket_ids}
-    await save_evidence(work.tx, key, tickets=tickets, now=work.now, actor=work.actor)
+    await insert_evidence_files(work.tx, key, tickets=tickets, now=work.now, actor=work.actor)
     await save_audit(
         work, "dispute.addFiles", f"claim:{claim_id}",
         before={"files": present}, after={"files": present + len(tickets)},
@@ -252,16 +259,18 @@ async def add_evidence(
     )  # fmt: skip
 
 
-_WHY = "The answer did not arrive; it is told by the next way."
+_HOLD_REASON = "The answer did not arrive; it is told by the next way."
 
 
-async def rest_after_answer(work: Work, claim_id: int, subject: str, told: ToldOccasion) -> None:
+async def set_hold_after_response(
+    work: Work, claim_id: int, subject: str, told: ToldOccasion
+) -> None:
     """subject: the dispute's id. The claim must be locked. A sandbox's hold has its end already,
     and one that has fallen stays so, unless an answer that was not told is under way."""
-    dispute = await load_dispute(work.tx, work.merchant_id, claim_id, UUID(subject))
+    dispute = await find_dispute(work.tx, work.merchant_id, claim_id, UUID(subject))
     if dispute is None or dispute.resolved_at is None:
         return
-    await save_told(work.tx, work.merchant_id, dispute.dispute_id, told.at)
+    await save_response_delivery(work.tx, work.merchant_id, dispute.dispute_id, told.at)
     if not told.is_under_way:
         await save_audit(
             work, "dispute.tell", f"claim:{claim_id}",
@@ -270,10 +279,10 @@ async def rest_after_answer(work: Work, claim_id: int, subject: str, told: ToldO
     if work.merchant.is_sandbox:
         return
     if told.is_under_way:
-        await _stand_still(work, dispute)
+        await _keep_on_hold(work, dispute)
         return
     quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
-    until = decide_rest(dispute.resolved_at, told.at, quiet_days)
+    until = compute_hold_end(dispute.resolved_at, told.at, quiet_days)
     if until > work.now:
         await end_hold_at(
             work.tx, work.merchant_id, claim_id=claim_id, hold_id=dispute.hold_id, until=until
@@ -283,10 +292,10 @@ async def rest_after_answer(work: Work, claim_id: int, subject: str, told: ToldO
         await lift_hold(work, claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id)
 
 
-async def _stand_still(work: Work, dispute: ClaimDispute) -> None:
+async def _keep_on_hold(work: Work, dispute: ClaimDispute) -> None:
     """By the dispute's hold, or by one in its place; what has ended needs none."""
     hold_id = await ensure_hold(
-        work, dispute.claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id, reason=_WHY
+        work, dispute.claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id, reason=_HOLD_REASON
     )
     if hold_id not in (None, dispute.hold_id):
-        await save_hold_of(work.tx, work.merchant_id, dispute.dispute_id, hold_id)
+        await save_dispute_hold(work.tx, work.merchant_id, dispute.dispute_id, hold_id)

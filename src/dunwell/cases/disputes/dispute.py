@@ -15,10 +15,10 @@ import msgspec
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Disputes
 from dunwell.cases.disputes.reasons import (
-    BUILT_IN,
+    BUILT_IN_REASONS,
     DisputeType,
     OfferedReason,
-    list_offered,
+    list_offered_reasons,
     list_reasons,
 )
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
@@ -27,15 +27,17 @@ from dunwell.platform.text.shape import render_nearest
 from dunwell.platform.text.texts import find_unprintable
 
 # Crockford's base32: no letter that is heard or read as another sign.
-_SIGNS = str.maketrans("ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHJKMNPQRSTVWXYZ")
+_TO_CROCKFORD = str.maketrans(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+)
 _NUMBER_BYTES = 5
-_LONGEST_TEXT = 2_000
-_LONGEST_NAME = 255
-_MOST_ANSWERS = 20
+_MAX_TEXT_LENGTH = 2_000
+_MAX_NAME_LENGTH = 255
+_MAX_ANSWERS = 20
 # What one debtor may open of one claim, taken back or not: whoever holds a link alone is known
 # to nobody.
-MOST_RECENT = 5
-RECENT = timedelta(days=30)
+MAX_RECENT_DISPUTES = 5
+RECENT_PERIOD = timedelta(days=30)
 
 
 class DisputeState(StrEnum):
@@ -47,7 +49,7 @@ class DisputeState(StrEnum):
 
 
 # State -> what it may become. What has ended one, said again, changes nothing; all else is refused.
-FOLLOWING: Mapping[DisputeState, frozenset[DisputeState]] = {
+TRANSITIONS: Mapping[DisputeState, frozenset[DisputeState]] = {
     DisputeState.OPEN: frozenset(
         {DisputeState.ACCEPTED, DisputeState.REJECTED, DisputeState.WITHDRAWN}
     ),
@@ -95,7 +97,7 @@ class ClaimDispute(msgspec.Struct, frozen=True, gc=False):
     @property
     def withholds_claim(self) -> bool:
         """Whether the claim's page shows nothing of the claim because of it."""
-        return self.reason in BUILT_IN and self.released_at is None
+        return self.reason in BUILT_IN_REASONS and self.released_at is None
 
     @property
     def event_message(self) -> str | None:
@@ -111,7 +113,7 @@ def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind
     Raises ValidationError with every fault.
     """
     is_debtor = actor_kind is ActorKind.DEBTOR
-    known = list_offered(disputes) if is_debtor else list_reasons(disputes)
+    known = list_offered_reasons(disputes) if is_debtor else list_reasons(disputes)
     reason = next((each for each in known if each.name == new.type), None)
     faults = [*_find_text_faults(new), *find_reason_faults(new.type, new.message, known)]
     if faults or reason is None:
@@ -134,7 +136,7 @@ def find_reason_faults(
         yield Fault("/message", sentence, "REQUIRED")
 
 
-def find_standing(reason: str, earlier: Sequence[ClaimDispute]) -> ClaimDispute | None:
+def find_open_dispute(reason: str, earlier: Sequence[ClaimDispute]) -> ClaimDispute | None:
     """A debtor's open one of this reason, by its name."""
     debtors = (each for each in earlier if each.actor_kind is ActorKind.DEBTOR)
     return next(
@@ -147,22 +149,22 @@ def find_standing(reason: str, earlier: Sequence[ClaimDispute]) -> ClaimDispute 
     )
 
 
-def has_room(earlier: Sequence[ClaimDispute], now: datetime) -> bool:
+def may_open_dispute(earlier: Sequence[ClaimDispute], now: datetime) -> bool:
     """Whether a debtor may open one more."""
     recent = [
         each
         for each in earlier
-        if each.actor_kind is ActorKind.DEBTOR and each.opened_at > now - RECENT
+        if each.actor_kind is ActorKind.DEBTOR and each.opened_at > now - RECENT_PERIOD
     ]
-    return len(recent) < MOST_RECENT
+    return len(recent) < MAX_RECENT_DISPUTES
 
 
-def check_room(reason: OfferedReason, earlier: Sequence[ClaimDispute], now: datetime) -> None:
+def check_may_open(reason: OfferedReason, earlier: Sequence[ClaimDispute], now: datetime) -> None:
     """Debtors have one open dispute of a reason, and open five in thirty days.
 
     `earlier`: the claim's that are open or were opened since. Raises InvalidState.
     """
-    if find_standing(reason.name, earlier) is not None:
+    if find_open_dispute(reason.name, earlier) is not None:
         raise InvalidState(
             LazyText(
                 "A dispute of the reason %(dispute_reason)s is open already.",
@@ -170,22 +172,22 @@ def check_room(reason: OfferedReason, earlier: Sequence[ClaimDispute], now: date
             ),
             state=str(DisputeState.OPEN),
         )
-    if not has_room(earlier, now):
+    if not may_open_dispute(earlier, now):
         raise InvalidState(
             LazyText(
                 "%(count)s disputes were opened in %(days)s days: answer by phone or letter.",
-                count=MOST_RECENT,
-                days=RECENT.days,
+                count=MAX_RECENT_DISPUTES,
+                days=RECENT_PERIOD.days,
             ),
             state="TOO_MANY",
         )
 
 
-def check_move(dispute: ClaimDispute, following: DisputeState) -> bool:
+def check_transition(dispute: ClaimDispute, following: DisputeState) -> bool:
     """Whether the dispute changes by it. Raises InvalidState when it has ended otherwise."""
     if dispute.state is following:
         return False
-    if following not in FOLLOWING[dispute.state]:
+    if following not in TRANSITIONS[dispute.state]:
         raise InvalidState(
             LazyText(
                 "The dispute is %(dispute_state)s already, which is final.",
@@ -203,32 +205,32 @@ def render_case_number(dispute_id: UUID) -> str:
     dispute from another, and forty bits do that.
     """
     signs = b32encode(sha256(dispute_id.bytes).digest()[:_NUMBER_BYTES]).decode()
-    number = signs.translate(_SIGNS)
+    number = signs.translate(_TO_CROCKFORD)
     return f"{number[:4]}-{number[4:]}"
 
 
-def decide_rest(answered_at: datetime, told_at: datetime | None, quiet_days: int) -> datetime:
+def compute_hold_end(answered_at: datetime, told_at: datetime | None, quiet_days: int) -> datetime:
     """Until when a claim that an answer leaves open rests: so many days after a channel has taken
     the answer, else (nobody can be reached, or it may not have left) after the answer itself."""
     return (told_at or answered_at) + timedelta(days=quiet_days)
 
 
 def _find_text_faults(new: NewDispute) -> Iterator[Fault]:
-    if len(new.message or "") > _LONGEST_TEXT:
-        yield Fault("/message", f"Use at most {_LONGEST_TEXT} characters.", "TOO_LONG")
+    if len(new.message or "") > _MAX_TEXT_LENGTH:
+        yield Fault("/message", f"Use at most {_MAX_TEXT_LENGTH} characters.", "TOO_LONG")
     yield from find_unprintable(new.message, ("message",))
-    if len(new.answers) > _MOST_ANSWERS:
-        yield Fault("/answers", f"Give at most {_MOST_ANSWERS} of these.", "TOO_MANY")
+    if len(new.answers) > _MAX_ANSWERS:
+        yield Fault("/answers", f"Give at most {_MAX_ANSWERS} of these.", "TOO_MANY")
     lengths = ((len(name), len(text)) for name, text in new.answers.items())
-    if any(name > _LONGEST_NAME or text > _LONGEST_TEXT for name, text in lengths):
-        message = f"Use at most {_LONGEST_TEXT} characters for an answer."
+    if any(name > _MAX_NAME_LENGTH or text > _MAX_TEXT_LENGTH for name, text in lengths):
+        message = f"Use at most {_MAX_TEXT_LENGTH} characters for an answer."
         yield Fault("/answers", message, "TOO_LONG")
     yield from find_unprintable(dict(new.answers), ("answers",))
 
 
 # At one time, and of one dispute, what was added later included.
-MOST_AT_ONCE = 5
-MOST_OF_DISPUTE = 20
+MAX_FILES_AT_ONCE = 5
+MAX_FILES = 20
 
 
 class EvidenceFile(msgspec.Struct, frozen=True, gc=False):
@@ -241,8 +243,8 @@ class EvidenceFile(msgspec.Struct, frozen=True, gc=False):
     storage_key: str
 
 
-def check_evidence_space(present: int, added: int) -> None:
+def check_file_count(present: int, added: int) -> None:
     """Raises ValidationError when a dispute with so many files takes not so many more."""
-    if present + added > MOST_OF_DISPUTE:
-        message = f"A dispute takes {MOST_OF_DISPUTE} files; {present} are there."
+    if present + added > MAX_FILES:
+        message = f"A dispute takes {MAX_FILES} files; {present} are there."
         raise ValidationError([Fault("/files", message, "TOO_MANY")])

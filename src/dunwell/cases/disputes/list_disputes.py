@@ -14,12 +14,12 @@ from dunwell.accounts.users.store import list_whose_tests
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, EvidenceFile
 from dunwell.cases.disputes.store import (
     ListedDispute,
-    WaitingDispute,
-    load_dispute,
-    load_evidence,
-    load_evidence_file,
+    UnresolvedDispute,
+    find_dispute,
+    find_evidence_file,
+    list_evidence_files,
     load_listed_disputes,
-    load_waiting_disputes,
+    load_unresolved_disputes,
 )
 from dunwell.core.claims.access import check_claim
 from dunwell.platform.database.database import snapshot
@@ -78,7 +78,7 @@ _OF_CLAIM = DISPUTES.within(
     index="disputes_claim",
     order=Order("opened_at", "timestamptz"),
 )
-_WAITING = DISPUTES.showing(name="waiting disputes", load=load_waiting_disputes)
+_UNRESOLVED = DISPUTES.showing(name="waiting disputes", load=load_unresolved_disputes)
 OPEN_DISPUTES = DisputeFilter(DisputeState.OPEN)
 
 
@@ -104,18 +104,18 @@ def build_overdue_filter(work: Work) -> DisputeFilter:
     return replace(OPEN_DISPUTES, until=until)
 
 
-async def list_waiting_disputes(
+async def list_unresolved_disputes(
     work: Work, *, limit: int, cursor: str | None = None, whose: Whose = EVERYBODYS
-) -> ListPage[WaitingDispute]:
+) -> ListPage[UnresolvedDispute]:
     """Those that wait for an answer, the oldest first. Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     wanted = replace(OPEN_DISPUTES, whose=whose)
     return await list_page(
-        work.scope(), _WAITING, wanted, limit=limit, cursor=cursor, oldest_first=True
+        work.scope(), _UNRESOLVED, wanted, limit=limit, cursor=cursor, oldest_first=True
     )
 
 
-async def count_waiting_disputes(work: Work) -> Count:
+async def count_unresolved_disputes(work: Work) -> Count:
     """As far as it is cheap."""
     work.need(Right.READ_CLAIMS)
     return await count_listed(work.scope(), DISPUTES, OPEN_DISPUTES)
@@ -139,22 +139,22 @@ async def get_dispute(
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
-        dispute = await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
+        dispute = await find_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
         if dispute is None:
             raise NotFound(f"There is no dispute {dispute_id}.")
-        files = await load_evidence(work.tx, work.merchant_id, [dispute_id])
+        files = await list_evidence_files(work.tx, work.merchant_id, [dispute_id])
     return dispute, files.get(dispute_id, ())
 
 
 async def get_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UUID) -> EvidenceFile:
     """Raises NotFound, in the words of what is missing first."""
     work.need(Right.READ_CLAIMS)
-    found = await load_evidence_file(
+    found = await find_evidence_file(
         work.tx, work.merchant_id, claim_id, dispute_id=dispute_id, file_id=file_id
     )
     if found is not None:
         return found
     await check_claim(work, claim_id)
-    if await load_dispute(work.tx, work.merchant_id, claim_id, dispute_id) is None:
+    if await find_dispute(work.tx, work.merchant_id, claim_id, dispute_id) is None:
         raise NotFound(f"There is no dispute {dispute_id}.")
     raise NotFound(f"There is no file {file_id}.")

@@ -13,15 +13,15 @@ from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.dispute import (
-    RECENT,
+    RECENT_PERIOD,
     ClaimDispute,
     NewDispute,
+    check_may_open,
     check_new_dispute,
-    check_room,
     render_case_number,
 )
 from dunwell.cases.disputes.reasons import OfferedReason
-from dunwell.cases.disputes.store import load_recent_disputes, save_dispute
+from dunwell.cases.disputes.store import insert_dispute, list_recent_disputes
 from dunwell.cases.disputes.wrong_person import ReachedAddress, withhold_claim
 from dunwell.contact.notices.occasions.facts import ObjectionFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
@@ -55,12 +55,12 @@ async def open_dispute(
             state=claim.status,
         )
     if work.actor.kind is ActorKind.DEBTOR:
-        since = work.now - RECENT
-        earlier = await load_recent_disputes(work.tx, work.merchant_id, claim_id, since)
-        check_room(reason, earlier, work.now)
+        since = work.now - RECENT_PERIOD
+        earlier = await list_recent_disputes(work.tx, work.merchant_id, claim_id, since)
+        check_may_open(reason, earlier, work.now)
     hold_id = await open_hold(work, claim_id, HoldKind.DISPUTE)
-    dispute = _compose(work, claim_id, new=new, reason=reason, hold_id=hold_id)
-    await save_dispute(work.tx, work.merchant_id, dispute)
+    dispute = _build_dispute(work, claim_id, new=new, reason=reason, hold_id=hold_id)
+    await insert_dispute(work.tx, work.merchant_id, dispute)
     await raise_event(
         work,
         claim_id,
@@ -69,7 +69,7 @@ async def open_dispute(
     if dispute.withholds_claim:
         await withhold_claim(work, keys, dispute, reached)
     else:
-        await _confirm(work, claim.reference_number, dispute)
+        await _notify_debtor(work, claim.reference_number, dispute)
     await save_audit(
         work, "dispute.open", f"claim:{claim_id}",
         after={"state": dispute.state, "type": dispute.type},
@@ -78,7 +78,7 @@ async def open_dispute(
     return dispute
 
 
-async def _confirm(work: Work, reference_number: str, dispute: ClaimDispute) -> None:
+async def _notify_debtor(work: Work, reference_number: str, dispute: ClaimDispute) -> None:
     """To the debtor, also of what the merchant has recorded after a call or a letter."""
     configuration = work.merchant.configuration
     within = configuration.disputes.answer_within_days
@@ -90,7 +90,7 @@ async def _confirm(work: Work, reference_number: str, dispute: ClaimDispute) -> 
     await notify_debtor(work, dispute.claim_id, str(dispute.dispute_id), facts)
 
 
-def _compose(
+def _build_dispute(
     work: Work, claim_id: int, new: NewDispute, reason: OfferedReason, hold_id: UUID
 ) -> ClaimDispute:
     language = work.merchant.configuration.language

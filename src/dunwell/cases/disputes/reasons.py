@@ -33,13 +33,15 @@ class DisputeType(StrEnum):
 WRONG_PERSON = "WRONG_PERSON"
 PERSON_DIED = "PERSON_DIED"
 # Reasons that are neither the contract's nor a merchant's own -> the type that events name.
-BUILT_IN: Mapping[str, DisputeType] = {
+BUILT_IN_REASONS: Mapping[str, DisputeType] = {
     WRONG_PERSON: DisputeType.NOT_MY_DEBT,
     PERSON_DIED: DisputeType.OTHER,
 }
 # The names that a merchant cannot give to a reason of its own.
-KNOWN_NAMES: tuple[str, ...] = (*DisputeType, *BUILT_IN)
-ALWAYS_OFFERED: frozenset[str] = frozenset({DisputeType.NOT_MY_DEBT, DisputeType.OTHER, *BUILT_IN})
+RESERVED_NAMES: tuple[str, ...] = (*DisputeType, *BUILT_IN_REASONS)
+ALWAYS_OFFERED: frozenset[str] = frozenset(
+    {DisputeType.NOT_MY_DEBT, DisputeType.OTHER, *BUILT_IN_REASONS}
+)
 
 
 class OfferedReason(msgspec.Struct, frozen=True, gc=False):
@@ -55,7 +57,7 @@ class OfferedReason(msgspec.Struct, frozen=True, gc=False):
     @property
     def is_own(self) -> bool:
         """Whether it is one that the merchant has added."""
-        return self.name not in KNOWN_NAMES
+        return self.name not in RESERVED_NAMES
 
     @property
     def is_contracts(self) -> bool:
@@ -64,7 +66,7 @@ class OfferedReason(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def withholds_claim(self) -> bool:
-        return self.name in BUILT_IN
+        return self.name in BUILT_IN_REASONS
 
     def label_in(self, *languages: str) -> str:
         """Return the label in the first of the languages that has one, else in any language."""
@@ -79,7 +81,7 @@ def _label_built_in(name: str, language: str) -> str | None:
     """Return the label that is recorded and sent in events; None if there is none in the
     language."""
     words = load_languages(DEBTOR_CATALOGUES).get(language)
-    if words is None or name not in BUILT_IN:
+    if words is None or name not in BUILT_IN_REASONS:
         return None
     if name == WRONG_PERSON:
         return words.translate("This is not me")
@@ -90,7 +92,10 @@ def list_reasons(disputes: Disputes) -> list[OfferedReason]:
     """Hidden ones too: the contract's in its order, each built-in one before its type, the
     merchant's own before OTHER."""
     said: dict[str, DisputeReason] = {each.type: each for each in disputes.reasons}
-    reasons = [_word(name, type_, said.pop(name, None)) for name, type_ in _list_known()]
+    reasons = [
+        _build_standard_reason(name, type_, said.pop(name, None))
+        for name, type_ in _list_standard_reasons()
+    ]
     own = [
         OfferedReason(each.type, DisputeType.OTHER, each.labels, each.is_hidden)
         for each in said.values()
@@ -98,18 +103,20 @@ def list_reasons(disputes: Disputes) -> list[OfferedReason]:
     return [*reasons[:-1], *own, reasons[-1]]
 
 
-def list_offered(disputes: Disputes) -> list[OfferedReason]:
+def list_offered_reasons(disputes: Disputes) -> list[OfferedReason]:
     """What debtors choose from."""
     return [each for each in list_reasons(disputes) if not each.is_hidden]
 
 
-def _list_known() -> Iterator[tuple[str, DisputeType]]:
+def _list_standard_reasons() -> Iterator[tuple[str, DisputeType]]:
     for each in DisputeType:
-        yield from ((name, type_) for name, type_ in BUILT_IN.items() if type_ is each)
+        yield from ((name, type_) for name, type_ in BUILT_IN_REASONS.items() if type_ is each)
         yield each, each
 
 
-def _word(name: str, dispute_type: DisputeType, said: DisputeReason | None) -> OfferedReason:
+def _build_standard_reason(
+    name: str, dispute_type: DisputeType, said: DisputeReason | None
+) -> OfferedReason:
     """One that is always there. said: what the merchant says of it, if anything."""
     if said is None:
         return OfferedReason(name, dispute_type, {}, is_hidden=False)
@@ -117,15 +124,15 @@ def _word(name: str, dispute_type: DisputeType, said: DisputeReason | None) -> O
     return OfferedReason(name, dispute_type, said.labels, is_hidden)
 
 
-LONGEST_LINE = 255
+MAX_LINE_LENGTH = 255
 # The text every reason has.
-MESSAGE = "message"
-_LONGEST_MESSAGE = 2_000
-_MOST_CENTS = 10**12 - 1
+MESSAGE_FIELD = "message"
+_MAX_MESSAGE_LENGTH = 2_000
+_MAX_CENTS = 10**12 - 1
 _EARLIEST = date(1950, 1, 1)
 
 
-class AnswerKind(StrEnum):
+class QuestionKind(StrEnum):
     DAY = "DAY"
     AMOUNT = "AMOUNT"
     CHOICE = "CHOICE"
@@ -133,29 +140,33 @@ class AnswerKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class DisputeQuestion:
     name: str
-    kind: AnswerKind
+    kind: QuestionKind
     # Of a CHOICE.
     choices: tuple[str, ...] = ()
 
 
-_DAY = Question("day", AnswerKind.DAY)
-_AMOUNT = Question("amount", AnswerKind.AMOUNT)
-_NUMBER = Question("number", AnswerKind.LINE)
-_PAID_BY = Question("way", AnswerKind.CHOICE, ("TRANSFER", "DEBIT", "CARD", "CASH", "OTHER"))
-_TOLD_BY = Question("way", AnswerKind.CHOICE, ("ONLINE", "EMAIL", "LETTER", "PHONE", "OTHER"))
-_QUESTIONS: Mapping[str, tuple[Question, ...]] = {
+_DAY = DisputeQuestion("day", QuestionKind.DAY)
+_AMOUNT = DisputeQuestion("amount", QuestionKind.AMOUNT)
+_NUMBER = DisputeQuestion("number", QuestionKind.LINE)
+_PAID_BY = DisputeQuestion(
+    "way", QuestionKind.CHOICE, ("TRANSFER", "DEBIT", "CARD", "CASH", "OTHER")
+)
+_CANCELLED_BY = DisputeQuestion(
+    "way", QuestionKind.CHOICE, ("ONLINE", "EMAIL", "LETTER", "PHONE", "OTHER")
+)
+_QUESTIONS: Mapping[str, tuple[DisputeQuestion, ...]] = {
     DisputeType.DEBTOR_ALREADY_PAID: (_DAY, _AMOUNT, _PAID_BY, _NUMBER),
     DisputeType.AMOUNT_WRONG: (_AMOUNT,),
     DisputeType.GOODS_RETURNED: (_DAY, _NUMBER),
     DisputeType.DEFECTIVE: (_DAY,),
-    DisputeType.CONTRACT_CANCELLED: (_DAY, _TOLD_BY),
-    WRONG_PERSON: (Question("person", AnswerKind.LINE),),
-    DisputeType.NOT_MY_DEBT: (Question("person", AnswerKind.LINE),),
+    DisputeType.CONTRACT_CANCELLED: (_DAY, _CANCELLED_BY),
+    WRONG_PERSON: (DisputeQuestion("person", QuestionKind.LINE),),
+    DisputeType.NOT_MY_DEBT: (DisputeQuestion("person", QuestionKind.LINE),),
     DisputeType.IDENTITY_THEFT: (_DAY, _NUMBER),
-    DisputeType.ALREADY_IN_PLAN: (_DAY, Question("person", AnswerKind.LINE)),
-    DisputeType.INSOLVENCY: (_DAY, Question("court", AnswerKind.LINE), _NUMBER),
+    DisputeType.ALREADY_IN_PLAN: (_DAY, DisputeQuestion("person", QuestionKind.LINE)),
+    DisputeType.INSOLVENCY: (_DAY, DisputeQuestion("court", QuestionKind.LINE), _NUMBER),
 }
 # Without a word there would be nothing to look into.
 _NEEDS_MESSAGE: frozenset[str] = frozenset(
@@ -163,7 +174,7 @@ _NEEDS_MESSAGE: frozenset[str] = frozenset(
 )
 
 
-def list_questions(reason: OfferedReason) -> tuple[Question, ...]:
+def list_questions(reason: OfferedReason) -> tuple[DisputeQuestion, ...]:
     """In their order, before the message. A merchant's own reason has the message alone."""
     return _QUESTIONS.get(reason.name, ())
 
@@ -181,24 +192,24 @@ def find_answer_faults(
         if question.name in answers:
             yield from _check(question, answers[question.name], today)
     if needs_message(reason) and not (message or "").strip():
-        yield Fault(MESSAGE, "Say what is not right.", "REQUIRED")
-    if len(message or "") > _LONGEST_MESSAGE:
-        yield Fault(MESSAGE, f"Use at most {_LONGEST_MESSAGE} characters.", "TOO_LONG")
+        yield Fault(MESSAGE_FIELD, "Say what is not right.", "REQUIRED")
+    if len(message or "") > _MAX_MESSAGE_LENGTH:
+        yield Fault(MESSAGE_FIELD, f"Use at most {_MAX_MESSAGE_LENGTH} characters.", "TOO_LONG")
 
 
-def _check(question: Question, answer: str, today: date) -> Iterator[Fault]:
+def _check(question: DisputeQuestion, answer: str, today: date) -> Iterator[Fault]:
     match question.kind:
-        case AnswerKind.DAY:
+        case QuestionKind.DAY:
             yield from _check_day(question.name, answer, today)
-        case AnswerKind.AMOUNT:
-            if not answer.isdecimal() or not answer.isascii() or int(answer) > _MOST_CENTS:
+        case QuestionKind.AMOUNT:
+            if not answer.isdecimal() or not answer.isascii() or int(answer) > _MAX_CENTS:
                 yield Fault(question.name, "Give an amount.", "WRONG_FORMAT")
-        case AnswerKind.CHOICE:
+        case QuestionKind.CHOICE:
             if answer not in question.choices:
                 yield Fault(question.name, "Choose one of these.", "NOT_ALLOWED")
-        case AnswerKind.LINE:
-            if len(answer) > LONGEST_LINE:
-                message = f"Use at most {LONGEST_LINE} characters."
+        case QuestionKind.LINE:
+            if len(answer) > MAX_LINE_LENGTH:
+                message = f"Use at most {MAX_LINE_LENGTH} characters."
                 yield Fault(question.name, message, "TOO_LONG")
 
 

@@ -10,15 +10,15 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 
-MOST_TEXTS = 50
-_LOAD = """
+MAX_RESPONSE_TEMPLATES = 50
+_LIST = """
 SELECT template_id, name, text
 FROM answer_templates
 WHERE merchant_id = $1
 ORDER BY lower(name), template_id
 LIMIT 100
 """
-_SAVE = """
+_INSERT = """
 INSERT INTO answer_templates
     (merchant_id, template_id, name, text, created_at, actor_kind, actor_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -32,19 +32,19 @@ DELETE FROM answer_templates WHERE merchant_id = $1 AND template_id = $2 RETURNI
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerText:
+class ResponseTemplate:
     template_id: UUID
     name: str
     text: str
 
 
-async def list_answer_texts(work: Work) -> Sequence[AnswerText]:
+async def list_response_templates(work: Work) -> Sequence[ResponseTemplate]:
     work.need(Right.READ_CLAIMS)
-    rows = await work.tx.fetch(_LOAD, work.merchant_id)
-    return [AnswerText(**row) for row in rows]
+    rows = await work.tx.fetch(_LIST, work.merchant_id)
+    return [ResponseTemplate(**row) for row in rows]
 
 
-async def add_answer_text(work: Work, name: str, text: str) -> None:
+async def add_response_template(work: Work, name: str, text: str) -> None:
     """Raises ValidationError, also for a name that is taken: nobody's text is overwritten."""
     work.need(Right.ANSWER)
     faults = [
@@ -53,12 +53,14 @@ async def add_answer_text(work: Work, name: str, text: str) -> None:
         *([] if 0 < len(name) <= 80 else [Fault("/name", "Use 1 to 80 characters.", "NAME")]),
         *([] if 0 < len(text) <= 2000 else [Fault("/text", "Use 1 to 2000 characters.", "TEXT")]),
     ]
-    if len(await list_answer_texts(work)) >= MOST_TEXTS:
-        faults.append(Fault("/name", f"There are {MOST_TEXTS} texts; remove one.", "TOO_MANY"))
+    if len(await list_response_templates(work)) >= MAX_RESPONSE_TEMPLATES:
+        faults.append(
+            Fault("/name", f"There are {MAX_RESPONSE_TEMPLATES} texts; remove one.", "TOO_MANY")
+        )
     if faults:
         raise ValidationError(faults)
     saved = await work.tx.fetchval(
-        _SAVE, work.merchant_id, work.ids.new(work.real_now), name, text, work.real_now,
+        _INSERT, work.merchant_id, work.ids.new(work.real_now), name, text, work.real_now,
         work.actor.kind, work.actor.actor_id,
     )  # fmt: skip
     if saved is None:
@@ -68,7 +70,7 @@ async def add_answer_text(work: Work, name: str, text: str) -> None:
     )
 
 
-async def end_answer_text(work: Work, template_id: UUID) -> None:
+async def remove_response_template(work: Work, template_id: UUID) -> None:
     """Raises NotFound."""
     work.need(Right.ANSWER)
     name = await work.tx.fetchval(_DELETE, work.merchant_id, template_id)

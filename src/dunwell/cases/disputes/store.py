@@ -32,7 +32,7 @@ WHERE merchant_id = $1 AND dispute_id = $3 AND claim_id = $2
     columns=COLUMNS,
 )
 # Those that are open or were opened since $3. Rides on disputes_claim.
-_LOAD_RECENT = compose(
+_LIST_RECENT = compose(
     """
 SELECT {columns}
 FROM disputes
@@ -41,7 +41,7 @@ ORDER BY opened_at, dispute_id
 """,
     columns=COLUMNS,
 )
-_SAVE = """
+_INSERT = """
 INSERT INTO disputes
     (merchant_id, claim_id, dispute_id, type, reason, label, message, answers, hold_id, opened_at,
      actor_kind, actor_id)
@@ -59,7 +59,7 @@ DELETE FROM answer_drafts
 WHERE merchant_id = $1 AND dispute_id IN (SELECT dispute_id FROM ended)
 """
 # By primary key.
-_SAVE_TOLD = """
+_SAVE_RESPONSE_DELIVERY = """
 UPDATE disputes SET told_at = $3 WHERE merchant_id = $1 AND dispute_id = $2
 """
 # The same.
@@ -67,29 +67,29 @@ _SAVE_HOLD = """
 UPDATE disputes SET hold_id = $3 WHERE merchant_id = $1 AND dispute_id = $2
 """
 # By primary key.
-_LOAD_ASSIGNEE = "SELECT assignee_id FROM disputes WHERE merchant_id = $1 AND dispute_id = $2"
+_FIND_ASSIGNEE = "SELECT assignee_id FROM disputes WHERE merchant_id = $1 AND dispute_id = $2"
 _SAVE_ASSIGNEE = "UPDATE disputes SET assignee_id = $3 WHERE merchant_id = $1 AND dispute_id = $2"
 
 
-async def load_dispute(
+async def find_dispute(
     tx: Connection, merchant_id: int, claim_id: int, dispute_id: UUID
 ) -> ClaimDispute | None:
     row = await tx.fetchrow(LOAD_DISPUTE, merchant_id, claim_id, dispute_id)
-    return None if row is None else read_dispute(row)
+    return None if row is None else build_dispute(row)
 
 
-async def load_recent_disputes(
+async def list_recent_disputes(
     tx: Connection, merchant_id: int, claim_id: int, since: datetime
 ) -> list[ClaimDispute]:
     """The claim's that are open or were opened since, the oldest first."""
-    rows = await tx.fetch(_LOAD_RECENT, merchant_id, claim_id, since)
-    return [read_dispute(row) for row in rows]
+    rows = await tx.fetch(_LIST_RECENT, merchant_id, claim_id, since)
+    return [build_dispute(row) for row in rows]
 
 
-async def save_dispute(tx: Connection, merchant_id: int, dispute: ClaimDispute) -> None:
+async def insert_dispute(tx: Connection, merchant_id: int, dispute: ClaimDispute) -> None:
     """A new one of a locked claim."""
     await tx.execute(
-        _SAVE, merchant_id, dispute.claim_id, dispute.dispute_id, dispute.type, dispute.reason,
+        _INSERT, merchant_id, dispute.claim_id, dispute.dispute_id, dispute.type, dispute.reason,
         dispute.label, dispute.message, dict(dispute.answers), dispute.hold_id, dispute.opened_at,
         dispute.actor_kind, dispute.actor_id,
     )  # fmt: skip
@@ -103,21 +103,21 @@ async def save_dispute_end(tx: Connection, merchant_id: int, dispute: ClaimDispu
     )  # fmt: skip
 
 
-async def save_told(
+async def save_response_delivery(
     tx: Connection, merchant_id: int, dispute_id: UUID, told_at: datetime | None
 ) -> None:
     """told_at: since when a channel has the message that tells the answer; none: none has it."""
-    await tx.execute(_SAVE_TOLD, merchant_id, dispute_id, told_at)
+    await tx.execute(_SAVE_RESPONSE_DELIVERY, merchant_id, dispute_id, told_at)
 
 
-async def save_hold_of(
+async def save_dispute_hold(
     tx: Connection, merchant_id: int, dispute_id: UUID, hold_id: UUID | None
 ) -> None:
     """hold_id: by which its claim stands still now."""
     await tx.execute(_SAVE_HOLD, merchant_id, dispute_id, hold_id)
 
 
-def read_dispute(row: Mapping[str, Any]) -> ClaimDispute:
+def build_dispute(row: Mapping[str, Any]) -> ClaimDispute:
     """From COLUMNS."""
     values = dict(row)
     values["type"] = DisputeType(row["type"])
@@ -126,8 +126,8 @@ def read_dispute(row: Mapping[str, Any]) -> ClaimDispute:
     return ClaimDispute(**values)
 
 
-async def load_assignee(tx: Connection, merchant_id: int, dispute_id: UUID) -> UUID | None:
-    assignee_id: UUID | None = await tx.fetchval(_LOAD_ASSIGNEE, merchant_id, dispute_id)
+async def find_assignee_id(tx: Connection, merchant_id: int, dispute_id: UUID) -> UUID | None:
+    assignee_id: UUID | None = await tx.fetchval(_FIND_ASSIGNEE, merchant_id, dispute_id)
     return assignee_id
 
 
@@ -138,8 +138,12 @@ async def save_assignee(
     await tx.execute(_SAVE_ASSIGNEE, merchant_id, dispute_id, assignee_id)
 
 
-_COLUMNS = "f.file_id, u.file_name AS name, u.content_type, u.size_bytes, f.added_at, u.storage_key"
-_JOINED = "dispute_files f JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = f.ticket_id"
+_FILE_COLUMNS = (
+    "f.file_id, u.file_name AS name, u.content_type, u.size_bytes, f.added_at, u.storage_key"
+)
+_FILES_AND_UPLOADS = (
+    "dispute_files f JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = f.ticket_id"
+)
 # Of several disputes, each one's oldest first; a debtor's page nests it. By primary keys.
 LOAD_FILES = compose(
     """
@@ -148,28 +152,28 @@ FROM {joined}
 WHERE f.merchant_id = $1 AND f.dispute_id = ANY($2::uuid[])
 ORDER BY f.added_at, f.file_id
 """,
-    columns=_COLUMNS,
-    joined=_JOINED,
+    columns=_FILE_COLUMNS,
+    joined=_FILES_AND_UPLOADS,
 )
 # By primary keys; the dispute must be the claim's.
-_LOAD_ONE = compose(
+_FIND_FILE = compose(
     """
 SELECT {columns}
 FROM {joined}
 JOIN disputes d ON d.merchant_id = $1 AND d.dispute_id = f.dispute_id
 WHERE f.merchant_id = $1 AND d.claim_id = $2 AND f.dispute_id = $3 AND f.file_id = $4
 """,
-    columns=_COLUMNS,
-    joined=_JOINED,
+    columns=_FILE_COLUMNS,
+    joined=_FILES_AND_UPLOADS,
 )
 # By primary key.
-_COUNT = "SELECT count(*) FROM dispute_files WHERE merchant_id = $1 AND dispute_id = $2"
+_COUNT_FILES = "SELECT count(*) FROM dispute_files WHERE merchant_id = $1 AND dispute_id = $2"
 # By primary keys.
-_LOAD_DIGESTS = compose(
+_LIST_DIGESTS = compose(
     "SELECT u.sha256 FROM {joined} WHERE f.merchant_id = $1 AND f.dispute_id = $2",
-    joined=_JOINED,
+    joined=_FILES_AND_UPLOADS,
 )
-_SAVE_EVIDENCE = """
+_INSERT_FILES = """
 INSERT INTO dispute_files
     (merchant_id, dispute_id, file_id, ticket_id, added_at, actor_kind, actor_id)
 SELECT $1, $2, given.file_id, given.ticket_id, $5, $6, $7
@@ -177,41 +181,41 @@ FROM unnest($3::uuid[], $4::uuid[]) AS given (file_id, ticket_id)
 """
 
 
-async def load_evidence(
+async def list_evidence_files(
     tx: Connection, merchant_id: int, dispute_ids: Collection[UUID]
 ) -> dict[UUID, list[EvidenceFile]]:
     """The files of disputes that have any, the oldest first."""
     found: dict[UUID, list[EvidenceFile]] = {}
     for row in await tx.fetch(LOAD_FILES, merchant_id, list(dispute_ids)):
-        found.setdefault(row["dispute_id"], []).append(_read(row))
+        found.setdefault(row["dispute_id"], []).append(_build_file(row))
     return found
 
 
-async def load_evidence_file(
+async def find_evidence_file(
     tx: Connection, merchant_id: int, claim_id: int, dispute_id: UUID, file_id: UUID
 ) -> EvidenceFile | None:
-    row = await tx.fetchrow(_LOAD_ONE, merchant_id, claim_id, dispute_id, file_id)
-    return None if row is None else _read(row)
+    row = await tx.fetchrow(_FIND_FILE, merchant_id, claim_id, dispute_id, file_id)
+    return None if row is None else _build_file(row)
 
 
-async def count_evidence(tx: Connection, merchant_id: int, dispute_id: UUID) -> int:
-    count: int = await tx.fetchval(_COUNT, merchant_id, dispute_id)
+async def count_evidence_files(tx: Connection, merchant_id: int, dispute_id: UUID) -> int:
+    count: int = await tx.fetchval(_COUNT_FILES, merchant_id, dispute_id)
     return count
 
 
-async def load_evidence_digests(tx: Connection, merchant_id: int, dispute_id: UUID) -> set[bytes]:
+async def list_evidence_digests(tx: Connection, merchant_id: int, dispute_id: UUID) -> set[bytes]:
     """What the dispute's files are known by (SHA-256)."""
-    return {row["sha256"] for row in await tx.fetch(_LOAD_DIGESTS, merchant_id, dispute_id)}
+    return {row["sha256"] for row in await tx.fetch(_LIST_DIGESTS, merchant_id, dispute_id)}
 
 
-async def save_evidence(
+async def insert_evidence_files(
     tx: Connection, dispute: tuple[int, UUID], tickets: dict[UUID, UUID], now: datetime,
     actor: Actor,
 ) -> None:  # fmt: skip
     """To a dispute whose claim is locked. dispute: the merchant's id and its own; tickets: the new
     files' ids, and the uploads'."""
     await tx.execute(
-        _SAVE_EVIDENCE,
+        _INSERT_FILES,
         *dispute,
         list(tickets),
         list(tickets.values()),
@@ -221,7 +225,7 @@ async def save_evidence(
     )
 
 
-def _read(row: Row) -> EvidenceFile:
+def _build_file(row: Row) -> EvidenceFile:
     return EvidenceFile(
         file_id=row["file_id"],
         name=row["name"],
@@ -234,10 +238,10 @@ def _read(row: Row) -> EvidenceFile:
 
 # Over all merchants; an open objection is rare, and one is here until its merchant was told. Rides
 # on disputes_overdue, as the next.
-_FIND_MERCHANTS = """
+_LIST_MERCHANTS = """
 SELECT DISTINCT merchant_id FROM disputes WHERE state = 'OPEN' AND overdue_told_at IS NULL
 """
-_FIND = """
+_LIST_OVERDUE = """
 SELECT claim_id, dispute_id
 FROM disputes
 WHERE merchant_id = $1 AND state = 'OPEN' AND overdue_told_at IS NULL AND opened_at < $2
@@ -245,7 +249,7 @@ ORDER BY opened_at
 LIMIT $3
 """
 # By primary key.
-_SAVE_OVERDUE_TOLD = """
+_MARK_OVERDUE_REPORTED = """
 UPDATE disputes
 SET overdue_told_at = $3
 WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN' AND overdue_told_at IS NULL
@@ -253,24 +257,24 @@ RETURNING true
 """
 
 
-async def find_merchants(tx: Connection) -> Sequence[int]:
+async def list_merchants_with_unreported_disputes(tx: Connection) -> Sequence[int]:
     """Those with open objections they were not told of."""
-    return [row["merchant_id"] for row in await tx.fetch(_FIND_MERCHANTS)]
+    return [row["merchant_id"] for row in await tx.fetch(_LIST_MERCHANTS)]
 
 
-async def find_overdue(
+async def list_overdue_disputes(
     tx: Connection, merchant_id: int, opened_before: datetime, limit: int
 ) -> list[tuple[int, UUID]]:
     """The claims and the ids of the oldest."""
-    rows = await tx.fetch(_FIND, merchant_id, opened_before, limit)
+    rows = await tx.fetch(_LIST_OVERDUE, merchant_id, opened_before, limit)
     return [(row["claim_id"], row["dispute_id"]) for row in rows]
 
 
-async def save_overdue_told(
+async def mark_overdue_reported(
     tx: Connection, merchant_id: int, dispute_id: UUID, now: datetime
 ) -> bool:
     """False: somebody has told of it, or it was answered."""
-    return bool(await tx.fetchval(_SAVE_OVERDUE_TOLD, merchant_id, dispute_id, now))
+    return bool(await tx.fetchval(_MARK_OVERDUE_REPORTED, merchant_id, dispute_id, now))
 
 
 # By primary key.
@@ -296,7 +300,7 @@ WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($3::bytea[])
 FOR UPDATE
 """
 # By primary key, and by disputes_suppressed.
-_LIFT = """
+_LIFT_SUPPRESSION = """
 DELETE FROM suppressions
 WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($3::bytea[])
     AND reason = 'WRONG_PERSON'
@@ -345,19 +349,19 @@ async def lock_suppression(tx: Connection, merchant_id: int, address: Suppressed
     return row is not None
 
 
-async def lift_wrong_person(
+async def lift_wrong_person_suppression(
     tx: Connection, merchant_id: int, address: SuppressedAddress
 ) -> str | None:
     """Lift the locked suppression, unless it has another reason or another dispute needs it. The
     masked address; None: nothing was lifted."""
     lifted: str | None = await tx.fetchval(
-        _LIFT, merchant_id, address.channel, list(address.digests)
+        _LIFT_SUPPRESSION, merchant_id, address.channel, list(address.digests)
     )
     return lifted
 
 
 # By primary keys, as the next.
-_LOAD = compose(
+_LOAD_LISTED = compose(
     """
 SELECT {columns},
        (SELECT c.reference_number FROM claims c
@@ -367,7 +371,7 @@ WHERE d.merchant_id = $1 AND d.dispute_id = ANY($2::uuid[])
 """,
     columns=COLUMNS,
 )
-_LOAD_WAITING = """
+_LOAD_UNRESOLVED = """
 SELECT d.dispute_id, d.assignee_id, d.claim_id, d.type, d.label, d.message, d.opened_at,
        c.reference_number, c.currency,
        coalesce(nullif(concat_ws(' ', nullif(n.first_name, ''), nullif(n.last_name, '')), ''),
@@ -395,7 +399,7 @@ class ListedDispute:
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingDispute:
+class UnresolvedDispute:
     """An open dispute, with what a person needs to choose the next one. name: the debtor's."""
 
     dispute_id: UUID
@@ -416,23 +420,23 @@ async def load_listed_disputes(
     tx: Connection, merchant_id: int, dispute_ids: Sequence[UUID]
 ) -> Mapping[UUID, ListedDispute]:
     """By id."""
-    rows = await tx.fetch(_LOAD, merchant_id, list(dispute_ids))
-    files = await load_evidence(tx, merchant_id, dispute_ids)
+    rows = await tx.fetch(_LOAD_LISTED, merchant_id, list(dispute_ids))
+    files = await list_evidence_files(tx, merchant_id, dispute_ids)
     found = {}
     for row in rows:
         values, dispute_id = dict(row), row["dispute_id"]
         reference = values.pop("reference_number")
         found[dispute_id] = ListedDispute(
-            read_dispute(values), reference, files.get(dispute_id, ())
+            build_dispute(values), reference, files.get(dispute_id, ())
         )
     return found
 
 
-async def load_waiting_disputes(
+async def load_unresolved_disputes(
     tx: Connection, merchant_id: int, dispute_ids: Sequence[UUID]
-) -> Mapping[UUID, WaitingDispute]:
+) -> Mapping[UUID, UnresolvedDispute]:
     """By id."""
-    rows = await tx.fetch(_LOAD_WAITING, merchant_id, list(dispute_ids))
+    rows = await tx.fetch(_LOAD_UNRESOLVED, merchant_id, list(dispute_ids))
     given = {row["assignee_id"] for row in rows if row["assignee_id"]}
     people = await find_assignees(tx, merchant_id, given) if given else {}
     found = {}
@@ -440,5 +444,5 @@ async def load_waiting_disputes(
         values = dict(row)
         assignee = people.get(values.pop("assignee_id"))
         values["type"] = DisputeType(row["type"])
-        found[row["dispute_id"]] = WaitingDispute(**values, assignee=assignee)
+        found[row["dispute_id"]] = UnresolvedDispute(**values, assignee=assignee)
     return found

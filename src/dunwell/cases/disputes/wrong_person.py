@@ -20,7 +20,7 @@ from dunwell.cases.disputes.dispute import ClaimDispute
 from dunwell.cases.disputes.reasons import PERSON_DIED, WRONG_PERSON
 from dunwell.cases.disputes.store import (
     SuppressedAddress,
-    lift_wrong_person,
+    lift_wrong_person_suppression,
     lock_suppression,
     save_release,
     save_stopped_person,
@@ -62,7 +62,7 @@ async def release_claim(work: Work, dispute: ClaimDispute) -> ClaimDispute:
     address = await save_release(work.tx, work.merchant_id, dispute.dispute_id, work.now)
     lifted = None
     if address is not None and await lock_suppression(work.tx, work.merchant_id, address):
-        lifted = await lift_wrong_person(work.tx, work.merchant_id, address)
+        lifted = await lift_wrong_person_suppression(work.tx, work.merchant_id, address)
     await save_audit(
         work, "dispute.release", f"claim:{dispute.claim_id}",
         before=None if lifted is None else {"address": lifted, "reason": WRONG_PERSON},

@@ -12,7 +12,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import mask, save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.intake.check_claims import find_faulty_debtor
+from dunwell.cases.intake.check_claims import find_debtor_faults
 from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
 from dunwell.core.claims.fields import ContactData, define_record, list_columns, make_row, read_row
 from dunwell.core.claims.searching.search_claims import replace_terms
@@ -23,9 +23,9 @@ from dunwell.platform.text.json_text import read_readable
 from dunwell.platform.text.shape import find_faults, limit_faults
 
 # What can be changed, by its name on the wire.
-_NAMES = {each.encode_name: each.name for each in msgspec.structs.fields(ContactData)}
+_CHANGEABLE = {each.encode_name: each.name for each in msgspec.structs.fields(ContactData)}
 # Of a claim, and never changed once it was handed over; where else it is changed.
-_FIXED = {
+_UNCHANGEABLE = {
     each.encode_name: "It cannot be changed."
     for each in msgspec.structs.fields(ClaimSubmission)
     if each.name not in ContactData.__struct_fields__
@@ -43,24 +43,24 @@ def apply_patch(
     faults = [*map(_explain, find_faults(patch, ContactPatch)), *known_faults]
     if not isinstance(patch, dict):
         raise ValidationError(faults)
-    merged = _merge(_as_document(present), patch)
+    merged = _merge_patch(_build_document(present), patch)
     # A claim may hold what is refused today; it does not keep other fields from being changed.
-    changed = {name: merged.get(name) for name in patch if name in _NAMES}
+    changed = {name: merged.get(name) for name in patch if name in _CHANGEABLE}
     faults += find_faults(changed, ContactData)
-    faults += find_faulty_debtor(_overlay(present, changed))
+    faults += find_debtor_faults(_replace_fields(present, changed))
     if faults:
         raise ValidationError(limit_faults(faults))
-    return _overlay(present, changed)
+    return _replace_fields(present, changed)
 
 
-def _overlay(present: ContactData, changed: Mapping[str, Any]) -> ContactData:
+def _replace_fields(present: ContactData, changed: Mapping[str, Any]) -> ContactData:
     """The present data with the changed fields, of which those that cannot be read are UNSET."""
     read = read_readable(dict(changed), ContactData)
-    names = {_NAMES[name] for name in changed}
+    names = {_CHANGEABLE[name] for name in changed}
     return msgspec.structs.replace(present, **{name: getattr(read, name) for name in names})
 
 
-def _as_document(present: ContactData) -> dict[str, Any]:
+def _build_document(present: ContactData) -> dict[str, Any]:
     """As it would be submitted: without what is not there."""
     document: dict[str, Any] = msgspec.to_builtins(present)
     return {
@@ -74,7 +74,7 @@ def _drop_nulls(part: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in part.items() if value is not None}
 
 
-def _merge(target: Any, patch: Any) -> Any:
+def _merge_patch(target: Any, patch: Any) -> Any:
     """RFC 7396, section 2."""
     if not isinstance(patch, dict):
         return patch
@@ -83,12 +83,12 @@ def _merge(target: Any, patch: Any) -> Any:
         if value is None:
             merged.pop(name, None)
         else:
-            merged[name] = _merge(merged.get(name), value)
+            merged[name] = _merge_patch(merged.get(name), value)
     return merged
 
 
 def _explain(fault: Fault) -> Fault:
-    words = _FIXED.get(fault.path.removeprefix("/"))
+    words = _UNCHANGEABLE.get(fault.path.removeprefix("/"))
     if fault.code != "UNKNOWN_FIELD" or words is None:
         return fault
     return replace(fault, message=f'"{fault.path[1:]}" is not changed here. {words}')

@@ -47,9 +47,9 @@ from dunwell.platform.text.shape import MORE_FAULTS, MOST_FAULTS, find_faults, l
 
 _NAMES = tuple(field.name for field in FIELDS)
 _ADDRESS_NAMES = tuple(field.name for field in ADDRESS_FIELDS)
-_take_fields = attrgetter(*_NAMES)
-_take_address = attrgetter(*_ADDRESS_NAMES)
-_take_days = attrgetter("item_date", "due_date")
+_get_fields = attrgetter(*_NAMES)
+_get_address_fields = attrgetter(*_ADDRESS_NAMES)
+_get_dates = attrgetter("item_date", "due_date")
 _ITEM_KEYS = len(ItemSubmission.__struct_fields__)
 _ATTACHMENT_KEYS = len(AttachmentSubmission.__struct_fields__)
 # referenceNumber, currency, items.
@@ -58,19 +58,19 @@ _REQUIRED_KEYS = 3
 
 def has_given_keys(claims: Sequence[ClaimSubmission], text: bytes) -> bool:
     """`claims` were read from `text`."""
-    return count_keys(text) == sum(map(_count, claims))
+    return count_keys(text) == sum(map(_count_given_keys, claims))
 
 
-def _count(claim: ClaimSubmission) -> int:
-    fields = _take_fields(claim)
+def _count_given_keys(claim: ClaimSubmission) -> int:
+    fields = _get_fields(claim)
     count = _REQUIRED_KEYS + len(_NAMES) - fields.count(None)
     for item in claim.items:
-        count += _ITEM_KEYS - _take_days(item).count(None)
+        count += _ITEM_KEYS - _get_dates(item).count(None)
     if claim.attachments:
         count += 1 + _ATTACHMENT_KEYS * len(claim.attachments)
     address: Any = claim.address
     if address is not None:
-        count += len(_ADDRESS_NAMES) - _take_address(address).count(None)
+        count += len(_ADDRESS_NAMES) - _get_address_fields(address).count(None)
     if claim.custom_fields:
         count += len(claim.custom_fields)
     return count
@@ -107,13 +107,13 @@ _PlainClaim: Any = msgspec.defstruct(
     frozen=True,
     kw_only=True,
 )
-_decoder = msgspec.json.Decoder(list[_PlainClaim])
+_plain_decoder = msgspec.json.Decoder(list[_PlainClaim])
 
 
 _HIGH_CONTROL = re.compile(rb"\xc2[\x80-\x9f]")
 
 
-def is_plain(body: bytes) -> bool:
+def has_only_plain_text(body: bytes) -> bool:
     if b"\\" in body or b"\x7f" in body:
         return False
     # Few bodies have the first byte at all, and whether it is there is found far more quickly.
@@ -122,57 +122,59 @@ def is_plain(body: bytes) -> bool:
 
 def decode_plain(body: bytes) -> Sequence[ClaimSubmission]:
     """Raises msgspec.DecodeError, as the full shapes would, and UnicodeDecodeError."""
-    return _decoder.decode(body)
+    return _plain_decoder.decode(body)
 
 
 _CURRENCIES = frozenset(get_global("all_currencies"))
 _LANGUAGES = frozenset(Locale("en").languages)
 # Regions Unicode knows that ISO 3166-1 does not assign.
-_NO_COUNTRIES = frozenset({"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA"})
+_UNASSIGNED_REGIONS = frozenset(
+    {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA"}
+)
 _COUNTRIES = (
     frozenset(code for code in Locale("en").territories if len(str(code)) == 2)
-    - _NO_COUNTRIES
+    - _UNASSIGNED_REGIONS
     - frozenset({"XB", "XK", "ZZ"})
 )
 _FEES = frozenset({"COLLECTION_FEE", "DUNNING_FEE"})
-_all_at_once = msgspec.json.Decoder(list[ClaimSubmission])
-_one_by_one = msgspec.json.Decoder(list[msgspec.Raw])
-_one = msgspec.json.Decoder(ClaimSubmission)
+_whole_decoder = msgspec.json.Decoder(list[ClaimSubmission])
+_array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
+_claim_decoder = msgspec.json.Decoder(ClaimSubmission)
 # Larger bodies are read claim by claim, so that others have their turn in between.
-_MOST_AT_ONCE = 1024 * 1024
+_MAX_WHOLE_BYTES = 1024 * 1024
 # What MAX_CLAIMS claims with all they may have can need, and one whose texts are full of marks.
-_MOST_CONTAINERS, _MOST_SEPARATORS = 130_000, 1_000_000
-_CLAIM_CONTAINERS, _CLAIM_SEPARATORS = 8_000, 20_000
+_MAX_CONTAINERS, _MAX_SEPARATORS = 130_000, 1_000_000
+_MAX_CLAIM_CONTAINERS, _MAX_CLAIM_SEPARATORS = 8_000, 20_000
 # Room for all its texts at their longest, each letter an escape.
-_CLAIM_BYTES = 1024 * 1024
+_MAX_CLAIM_BYTES = 1024 * 1024
 # Of all claims of one body together: ten for each of MAX_CLAIMS, a few megabytes of answer.
-_MOST_FAULTS = 10_000
+_MAX_FAULTS = 10_000
 # No reference of ours is longer; the answer does not repeat a longer one.
-_LONGEST_REFERENCE = 255
+_MAX_REFERENCE_LENGTH = 255
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
+class RejectedSubmission:
     """A claim that cannot be created, with the reference it gave, if any."""
 
     reference_number: str | None
     error: ValidationError
 
 
-def check_claims(body: bytes) -> list[ClaimSubmission | Rejected]:
-    """One element per submitted claim, in order. Raises what `read_claims` does."""
-    return list(read_claims(body))
+def check_claims(body: bytes) -> list[ClaimSubmission | RejectedSubmission]:
+    """One element per submitted claim, in order. Raises what `parse_claims` does."""
+    return list(parse_claims(body))
 
 
-def read_claims(body: bytes) -> Iterator[ClaimSubmission | Rejected]:
+def parse_claims(body: bytes) -> Iterator[ClaimSubmission | RejectedSubmission]:
     """One element per submitted claim, in order, each with little work behind it.
 
     Raises InvalidRequest (not JSON) and ValidationError (no array, empty, more than MAX_CLAIMS,
     more in it than so many claims can hold).
     """
-    check_amount(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
-    reading = _Reading()
-    claims = _decode_all(body) if len(body) <= _MOST_AT_ONCE else None
+    check_amount(body, containers=_MAX_CONTAINERS, separators=_MAX_SEPARATORS)
+    reading = _ClaimParser()
+    claims = _decode_all(body) if len(body) <= _MAX_WHOLE_BYTES else None
     if claims is None or not has_given_keys(claims, body):
         yield from map(reading.read_claim, _split(body))
         return
@@ -183,14 +185,14 @@ def read_claims(body: bytes) -> Iterator[ClaimSubmission | Rejected]:
 def _decode_all(body: bytes) -> Sequence[ClaimSubmission] | None:
     """None when something is wrong, which is then looked for claim by claim."""
     try:
-        return decode_plain(body) if is_plain(body) else _all_at_once.decode(body)
+        return decode_plain(body) if has_only_plain_text(body) else _whole_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
         return None
 
 
 def _split(body: bytes) -> list[msgspec.Raw]:
     try:
-        raws = _one_by_one.decode(body)
+        raws = _array_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         _check_json(body)
         message = "The body must be a JSON array of claims; put a single claim in brackets."
@@ -204,10 +206,10 @@ def _check_json(body: bytes) -> None:
     try:
         msgspec.json.decode(body, type=msgspec.Raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise _say_not_json(error) from error
+        raise _build_not_json(error) from error
 
 
-def _say_not_json(error: Exception) -> InvalidRequest:
+def _build_not_json(error: Exception) -> InvalidRequest:
     return InvalidRequest(f"The body is not JSON: {error}. Send a JSON array.")
 
 
@@ -220,67 +222,69 @@ def _check_count(count: int) -> None:
         raise ValidationError([Fault("", message, "TOO_MANY")], message)
 
 
-class _Reading:
+class _ClaimParser:
     """The claims of one body, one after the other; of very many faults the first are told."""
 
     def __init__(self) -> None:
-        self._left = _MOST_FAULTS
+        self._left = _MAX_FAULTS
 
-    def read_claim(self, raw: msgspec.Raw) -> ClaimSubmission | Rejected:
+    def read_claim(self, raw: msgspec.Raw) -> ClaimSubmission | RejectedSubmission:
         """Raises InvalidRequest."""
         text = bytes(raw)
-        if len(text) > _CLAIM_BYTES:
-            message = f"The claim is larger than {_CLAIM_BYTES} bytes, more than all its fields."
+        if len(text) > _MAX_CLAIM_BYTES:
+            message = (
+                f"The claim is larger than {_MAX_CLAIM_BYTES} bytes, more than all its fields."
+            )
             return self._reject(None, [Fault("", message, "TOO_LONG")])
         try:
-            check_amount(text, containers=_CLAIM_CONTAINERS, separators=_CLAIM_SEPARATORS)
-            claim = _one.decode(raw)
+            check_amount(text, containers=_MAX_CLAIM_CONTAINERS, separators=_MAX_CLAIM_SEPARATORS)
+            claim = _claim_decoder.decode(raw)
         except ValidationError as error:
             return self._reject(None, error.faults)
         except (msgspec.DecodeError, UnicodeDecodeError):
             return self._reject_shape(text)
-        repeated = [] if has_given_keys([claim], text) else list(_find_some_repeated(text))
+        repeated = [] if has_given_keys([claim], text) else list(_find_repeated_keys(text))
         return self.check_meaning(claim, repeated)
 
     def check_meaning(
         self, claim: ClaimSubmission, repeated: Sequence[Fault] = ()
-    ) -> ClaimSubmission | Rejected:
+    ) -> ClaimSubmission | RejectedSubmission:
         """`repeated`: the keys that stand twice in its text."""
         claim = _normalize(claim)
-        faults = list(_find_faulty_meaning(claim))
+        faults = list(_find_content_faults(claim))
         if faults or repeated:
             return self._reject(claim.reference_number, chain(repeated, faults))
         return claim
 
-    def _reject_shape(self, text: bytes) -> Rejected:
+    def _reject_shape(self, text: bytes) -> RejectedSubmission:
         try:
             value = parse_text(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
-            raise _say_not_json(error) from error
+            raise _build_not_json(error) from error
         reference = value.get("referenceNumber") if isinstance(value, dict) else None
-        if not isinstance(reference, str) or len(reference) > _LONGEST_REFERENCE:
+        if not isinstance(reference, str) or len(reference) > _MAX_REFERENCE_LENGTH:
             reference = None
-        return self._reject(reference, _find_all(value, text))
+        return self._reject(reference, _find_all_faults(value, text))
 
-    def _reject(self, reference: str | None, faults: Iterable[Fault]) -> Rejected:
+    def _reject(self, reference: str | None, faults: Iterable[Fault]) -> RejectedSubmission:
         told = limit_faults(faults) if self._left > 0 else [MORE_FAULTS]
         self._left -= len(told)
-        return Rejected(reference, ValidationError(told))
+        return RejectedSubmission(reference, ValidationError(told))
 
 
-def _find_some_repeated(text: bytes) -> Iterator[Fault]:
+def _find_repeated_keys(text: bytes) -> Iterator[Fault]:
     """As many of the keys that stand twice as can be told."""
     return islice(find_repeated(text), MOST_FAULTS)
 
 
-def _find_all(value: object, text: bytes) -> Iterator[Fault]:
+def _find_all_faults(value: object, text: bytes) -> Iterator[Fault]:
     """What is wrong with a claim that is not of its shape, whatever else is wrong with it."""
     yield from find_faults(value, ClaimSubmission)
     if not has_all_keys(value, text):
-        yield from _find_some_repeated(text)
+        yield from _find_repeated_keys(text)
     claim = read_readable(value, ClaimSubmission)
     if claim is not None:
-        yield from _find_faulty_meaning(_normalize(claim) if claim.reference_number else claim)
+        yield from _find_content_faults(_normalize(claim) if claim.reference_number else claim)
 
 
 def normalize_reference(reference: str) -> str:
@@ -299,17 +303,17 @@ def _normalize(claim: ClaimSubmission) -> ClaimSubmission:
 # is false and equals nothing, so no rule complains of what another fault is told of already.
 
 
-def _find_faulty_meaning(claim: ClaimSubmission) -> Iterator[Fault]:
+def _find_content_faults(claim: ClaimSubmission) -> Iterator[Fault]:
     if claim.reference_number == "":
         yield Fault("/referenceNumber", "The reference is blank; give your own.", "EMPTY_TEXT")
     if claim.currency and claim.currency not in _CURRENCIES:
         message = f"{claim.currency} is no ISO 4217 currency code, like EUR."
         yield Fault("/currency", message, "UNKNOWN_CURRENCY")
-    yield from find_faulty_debtor(claim)
-    yield from _find_faulty_items(claim.items)
+    yield from find_debtor_faults(claim)
+    yield from _find_item_faults(claim.items)
 
 
-def find_faulty_debtor(claim: ContactData) -> Iterator[Fault]:
+def find_debtor_faults(claim: ContactData) -> Iterator[Fault]:
     """What its shape cannot say of whom the claim is about."""
     if _is_blank(claim.last_name) and _is_blank(claim.company_name):
         yield Fault(
@@ -330,16 +334,16 @@ def find_faulty_debtor(claim: ContactData) -> Iterator[Fault]:
         yield Fault("/address/country", message, "UNKNOWN_COUNTRY")
 
 
-def _find_faulty_items(items: list[ItemSubmission]) -> Iterator[Fault]:
+def _find_item_faults(items: list[ItemSubmission]) -> Iterator[Fault]:
     if not items:
         return
     if all(item.type in _FEES for item in items):
         yield Fault("/items", "At least one item must be of type PRIMARY.", "PRIMARY_MISSING")
     for position, item in enumerate(items):
-        yield from find_faulty_dates(item, f"/items/{position}")
+        yield from find_date_faults(item, f"/items/{position}")
 
 
-def find_faulty_dates(item: ItemSubmission, path: str = "") -> Iterator[Fault]:
+def find_date_faults(item: ItemSubmission, path: str = "") -> Iterator[Fault]:
     """`path`: where the item stands."""
     if item.item_date and item.due_date and item.due_date < item.item_date:
         yield Fault(f"{path}/dueDate", "dueDate is before itemDate; swap them?", "WRONG_ORDER")

@@ -18,10 +18,10 @@ from dunwell.accounts.merchants.configuration import find_missing
 from dunwell.accounts.merchants.legal_gaps import find_stopping_gaps
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.rulebook import find_today, load_rulebook
-from dunwell.cases.intake.check_claims import Rejected
-from dunwell.cases.intake.rows import ItemRow, RequestRow, make_claim_row, make_item_rows
-from dunwell.cases.intake.starts import ClaimStart, Submitted, decide_starts
+from dunwell.cases.assignment.rulebook import compute_today, load_rulebook
+from dunwell.cases.intake.check_claims import RejectedSubmission
+from dunwell.cases.intake.rows import ItemRow, RequestRow, build_claim_row, build_item_rows
+from dunwell.cases.intake.starts import ClaimStart, SubmittedClaim, decide_starts
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.core.claims.conditions import count_years
 from dunwell.core.claims.fields import DebtorFields, define_record, list_columns
@@ -38,15 +38,15 @@ from dunwell.platform.errors import (
 )
 
 # Rides on nothing: a sequence.
-_DRAW = """
+_RESERVE_IDS = """
 SELECT nextval('claims_claim_id_seq') AS claim_id
 FROM generate_series(1, $1)
 """
-_BLOCK = 100
+_IDS_PER_BLOCK = 100
 
 
 async def reserve_claim_ids(tx: Connection, count: int) -> list[int]:
-    return [row["claim_id"] for row in await tx.fetch(_DRAW, count)]
+    return [row["claim_id"] for row in await tx.fetch(_RESERVE_IDS, count)]
 
 
 class ClaimIds:
@@ -58,7 +58,7 @@ class ClaimIds:
     async def take(self, tx: Connection, count: int) -> Sequence[int]:
         """So many that nobody else has or gets."""
         while len(self._left) < count:
-            self._left += await reserve_claim_ids(tx, max(_BLOCK, count))
+            self._left += await reserve_claim_ids(tx, max(_IDS_PER_BLOCK, count))
         return [self._left.popleft() for _ in range(count)]
 
     def forget(self) -> None:
@@ -74,11 +74,11 @@ _CREATE = load_statement(
     written_by=WRITTEN_BY,
 )
 # Rides on claims_reference.
-_FIND_PRESENT = "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number = $2"
+_FIND_BY_REFERENCE = "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number = $2"
 
 
 @dataclass(frozen=True, slots=True)
-class Remark:
+class CreationRemark:
     """Something worth knowing about a claim that was created all the same."""
 
     code: str
@@ -92,7 +92,7 @@ class CreationResult:
     claim_id: int | None
     reference_number: str | None
     error: Refusal | None = None
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[CreationRemark, ...] = ()
 
 
 @dataclass(slots=True, eq=False)
@@ -100,13 +100,13 @@ class CreationRequest:
     """The claims that somebody hands over at once."""
 
     actor: Actor
-    submissions: Sequence[ClaimSubmission | Rejected]
+    submissions: Sequence[ClaimSubmission | RejectedSubmission]
     # Drawn beforehand, one a submission, or none at all. A request that is sent again, as what
     # became of it is not known, has created what it finds under them.
     claim_ids: Sequence[int] = ()
 
 
-NO_CONTACT = Remark(
+NO_CONTACT = CreationRemark(
     "NO_CONTACT",
     "The claim has no e-mail, mobile number or postal address; nobody can be contacted.",
 )
@@ -114,7 +114,7 @@ NO_CONTACT = Remark(
 
 # Of full age in every member state of the European Union, and able to owe without a guardian.
 AGE_OF_MAJORITY = 18
-MINOR_DEBTOR = Remark(
+MINOR_DEBTOR = CreationRemark(
     "MINOR_DEBTOR",
     f"The debtor is younger than {AGE_OF_MAJORITY} by dateOfBirth; check that the date is right "
     "and who answers for the debt.",
@@ -122,7 +122,7 @@ MINOR_DEBTOR = Remark(
 
 
 async def create_claims(
-    work: Work, submissions: Sequence[ClaimSubmission | Rejected]
+    work: Work, submissions: Sequence[ClaimSubmission | RejectedSubmission]
 ) -> list[CreationResult]:
     """Create what can be created; one result per submission, in order.
 
@@ -139,21 +139,22 @@ async def create_requests(
     """The same for requests of several actors, each of which is audited for itself."""
     _check_configured(work.merchant)
     submissions = [claim for request in requests for claim in request.submissions]
-    results = await _refuse_unusable(work, submissions)
-    chosen = {n: each for n, each in _number(requests) if n not in results}
+    results = await _reject_unusable(work, submissions)
+    chosen = {n: each for n, each in _number_claims(requests) if n not in results}
     if chosen:
         rulebook = await load_rulebook(work.tx, work.merchant)
-        if rulebook.is_split:
-            chosen = await _give_ids(work, chosen)
+        if rulebook.has_splits:
+            chosen = await _reserve_missing_ids(work, chosen)
         starts = await decide_starts(work, rulebook, chosen)
-        written = await _write(
+        written = await _insert_claims(
             work, requests, chosen=chosen, starts=starts, rules_version=rulebook.version
         )
-        today = find_today(work)
+        today = compute_today(work)
         results |= {
-            n: _show(submitted, starts[n], today, *written[n]) for n, submitted in chosen.items()
+            n: _build_result(submitted, starts[n], today, *written[n])
+            for n, submitted in chosen.items()
         }
-    _point_to_first_use(results)
+    _link_repeated_references(results)
     ordered = iter(range(len(submissions)))
     return [[results[next(ordered)] for _ in request.submissions] for request in requests]
 
@@ -170,7 +171,7 @@ def _check_configured(merchant: Merchant) -> None:
     )
 
 
-def _number(requests: Sequence[CreationRequest]) -> Iterator[tuple[int, Submitted]]:
+def _number_claims(requests: Sequence[CreationRequest]) -> Iterator[tuple[int, SubmittedClaim]]:
     """All claims that can be read, by their places among all that were handed over."""
     places = itertools.count()
     for number, request in enumerate(requests):
@@ -178,10 +179,12 @@ def _number(requests: Sequence[CreationRequest]) -> Iterator[tuple[int, Submitte
         for claim, claim_id in zip(request.submissions, ids, strict=True):
             place = next(places)
             if isinstance(claim, ClaimSubmission):
-                yield place, Submitted(number, claim, claim_id)
+                yield place, SubmittedClaim(number, claim, claim_id)
 
 
-async def _give_ids(work: Work, chosen: Mapping[int, Submitted]) -> dict[int, Submitted]:
+async def _reserve_missing_ids(
+    work: Work, chosen: Mapping[int, SubmittedClaim]
+) -> dict[int, SubmittedClaim]:
     """Splits ask for the id."""
     without = [n for n, each in chosen.items() if each.claim_id is None]
     drawn = await reserve_claim_ids(work.tx, len(without)) if without else []
@@ -189,8 +192,8 @@ async def _give_ids(work: Work, chosen: Mapping[int, Submitted]) -> dict[int, Su
     return {n: each._replace(claim_id=given.get(n, each.claim_id)) for n, each in chosen.items()}
 
 
-async def _refuse_unusable(
-    work: Work, submissions: Sequence[ClaimSubmission | Rejected]
+async def _reject_unusable(
+    work: Work, submissions: Sequence[ClaimSubmission | RejectedSubmission]
 ) -> dict[int, CreationResult]:
     """Results of the claims that cannot be created whatever the database says."""
     wanted = {
@@ -206,7 +209,7 @@ async def _refuse_unusable(
     refused: dict[int, CreationResult] = {}
     seen: set[str] = set()
     for n, claim in enumerate(submissions):
-        if isinstance(claim, Rejected):
+        if isinstance(claim, RejectedSubmission):
             refused[n] = CreationResult(None, claim.reference_number, claim.error)
         elif claim.attachments and any(a.ticket_id not in usable for a in claim.attachments):
             refused[n] = CreationResult(
@@ -219,8 +222,8 @@ async def _refuse_unusable(
     return refused
 
 
-async def _write(
-    work: Work, requests: Sequence[CreationRequest], chosen: Mapping[int, Submitted],
+async def _insert_claims(
+    work: Work, requests: Sequence[CreationRequest], chosen: Mapping[int, SubmittedClaim],
     starts: Mapping[int, ClaimStart], rules_version: int | None,
 ) -> Mapping[int, tuple[int | None, int | None]]:  # fmt: skip
     """By the claim's number the id it was created with, or else that of whichever claim has its
@@ -229,8 +232,8 @@ async def _write(
     items: list[ItemRow] = []
     turns = Turns()
     for n, (request, claim, claim_id) in chosen.items():
-        rows.append(make_claim_row(n, claim, starts[n].row, request=request, claim_id=claim_id))
-        items += make_item_rows(n, claim)
+        rows.append(build_claim_row(n, claim, starts[n].row, request=request, claim_id=claim_id))
+        items += build_item_rows(n, claim)
         await turns.give_way()
     audits = [
         RequestRow(
@@ -252,13 +255,17 @@ async def _write(
         if row["claim_id"] is None and present is None:
             # Another request created it while this statement ran: it is not in its snapshot.
             reference_number = chosen[row["n"]].claim.reference_number
-            present = await work.tx.fetchval(_FIND_PRESENT, work.merchant_id, reference_number)
+            present = await work.tx.fetchval(_FIND_BY_REFERENCE, work.merchant_id, reference_number)
         written[row["n"]] = (row["claim_id"], present)
     return written
 
 
-def _show(
-    submitted: Submitted, start: ClaimStart, today: date, claim_id: int | None, present: int | None
+def _build_result(
+    submitted: SubmittedClaim,
+    start: ClaimStart,
+    today: date,
+    claim_id: int | None,
+    present: int | None,
 ) -> CreationResult:
     """A claim that is there already under the id drawn for it was created by this very request,
     which did not hear of it."""
@@ -269,21 +276,23 @@ def _show(
     return CreationResult(claim_id or present, reference_number, None, remarks)
 
 
-def _find_remarks(claim: ClaimSubmission, start: ClaimStart, today: date) -> Iterator[Remark]:
+def _find_remarks(
+    claim: ClaimSubmission, start: ClaimStart, today: date
+) -> Iterator[CreationRemark]:
     if not claim.has_contact:
         yield NO_CONTACT
     age = count_years(claim.date_of_birth, today)
     if age is not None and age < AGE_OF_MAJORITY:
         yield MINOR_DEBTOR
     if start.is_other_currency:
-        yield Remark(
+        yield CreationRemark(
             "OTHER_CURRENCY",
             f"The workflow it would get does not take claims in {claim.currency}; "
             "the claim stays unassigned.",
         )
 
 
-def _attachment_rows(work: Work, chosen: Mapping[int, Submitted]) -> list[dict[str, Any]]:
+def _attachment_rows(work: Work, chosen: Mapping[int, SubmittedClaim]) -> list[dict[str, Any]]:
     return [
         {
             "n": n,
@@ -296,7 +305,7 @@ def _attachment_rows(work: Work, chosen: Mapping[int, Submitted]) -> list[dict[s
     ]
 
 
-def _point_to_first_use(results: dict[int, CreationResult]) -> None:
+def _link_repeated_references(results: dict[int, CreationResult]) -> None:
     """A reference used twice in one request: the later claim names the earlier one's id."""
     first_ids = {
         result.reference_number: result.claim_id

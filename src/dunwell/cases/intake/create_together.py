@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.intake.check_claims import Rejected
+from dunwell.cases.intake.check_claims import RejectedSubmission
 from dunwell.cases.intake.create_claims import (
     ClaimIds,
     CreationRequest,
@@ -26,18 +26,21 @@ from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.platform.resources import Resources
 
 # A request of more claims shares with nobody: others would wait for all of them.
-_MOST_CLAIMS = 20
+_MAX_SHARED_CLAIMS = 20
 # Of one set.
-_ROOM = 200
+_MAX_BATCH = 200
 # So many of the larger ones at a time: connections are left for the others.
-_MOST_LARGE = 4
+_MAX_LARGE_REQUESTS = 4
 
 
-class _Creation(CreationRequest):
+class _IntakeRequest(CreationRequest):
     """A request of one merchant."""
 
     def __init__(
-        self, merchant: Merchant, actor: Actor, submissions: Sequence[ClaimSubmission | Rejected]
+        self,
+        merchant: Merchant,
+        actor: Actor,
+        submissions: Sequence[ClaimSubmission | RejectedSubmission],
     ) -> None:
         super().__init__(actor, submissions)
         self.merchant = merchant
@@ -49,18 +52,21 @@ class ClaimIntake:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._ids = ClaimIds()
-        self._gathering: Gathering[_Creation, list[CreationResult]] = Gathering(
-            self._create_set, _ROOM
+        self._gathering: Gathering[_IntakeRequest, list[CreationResult]] = Gathering(
+            self._create_set, _MAX_BATCH
         )
-        self._large = asyncio.Semaphore(_MOST_LARGE)
+        self._large = asyncio.Semaphore(_MAX_LARGE_REQUESTS)
 
     async def create(
-        self, merchant: Merchant, actor: Actor, submissions: Sequence[ClaimSubmission | Rejected]
+        self,
+        merchant: Merchant,
+        actor: Actor,
+        submissions: Sequence[ClaimSubmission | RejectedSubmission],
     ) -> list[CreationResult]:
         """As `create_claims`. Raises what it does."""
         check_right(actor, Right.CHANGE_CLAIMS)
-        asked = _Creation(merchant, actor, submissions)
-        if len(submissions) > _MOST_CLAIMS:
+        asked = _IntakeRequest(merchant, actor, submissions)
+        if len(submissions) > _MAX_SHARED_CLAIMS:
             async with self._large:
                 return await self._gathering.ask_alone(asked)
         return await self._gathering.ask(
@@ -74,7 +80,7 @@ class ClaimIntake:
             kind=(merchant.revision, merchant.sandbox_now),
         )
 
-    async def _create_set(self, requests: Sequence[_Creation]) -> list[list[CreationResult]]:
+    async def _create_set(self, requests: Sequence[_IntakeRequest]) -> list[list[CreationResult]]:
         async with self._resources.database.connection() as connection:
             for each in requests:
                 if not each.claim_ids:
@@ -89,7 +95,7 @@ class ClaimIntake:
                 self._forget_ids(requests)
                 raise
 
-    def _forget_ids(self, requests: Sequence[_Creation]) -> None:
+    def _forget_ids(self, requests: Sequence[_IntakeRequest]) -> None:
         self._ids.forget()
         for each in requests:
             each.claim_ids = ()

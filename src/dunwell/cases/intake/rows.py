@@ -40,7 +40,7 @@ class RequestRow(_Row, frozen=True):
     origin: Mapping[str, str] | None = None
 
 
-class _ClaimHead(_Row, frozen=True, kw_only=True):
+class _ClaimRowHead(_Row, frozen=True, kw_only=True):
     n: int
     request: int
     reference_number: str
@@ -66,18 +66,18 @@ class ItemRow(_Row, frozen=True):
 
 # Of the debtor's columns all but the address are stored as they were submitted.
 _COLUMNS = tuple(each.name for each in FIELDS if each.name != "address")
-_take_columns = attrgetter(*_COLUMNS)
+_get_columns = attrgetter(*_COLUMNS)
 _ClaimRow: Any = msgspec.defstruct(
-    "_ClaimRow", [(name, Any, None) for name in _COLUMNS], bases=(_ClaimHead,), frozen=True
+    "_ClaimRow", [(name, Any, None) for name in _COLUMNS], bases=(_ClaimRowHead,), frozen=True
 )
 UNASSIGNED = StartRow()
 
 
-def make_claim_row(
+def build_claim_row(
     n: int, claim: ClaimSubmission, start: StartRow, *, request: int, claim_id: int | None = None
 ) -> object:
     row: object = _ClaimRow(
-        *_take_columns(claim),
+        *_get_columns(claim),
         n=n,
         request=request,
         reference_number=claim.reference_number,
@@ -92,7 +92,7 @@ def make_claim_row(
     return row
 
 
-def make_item_rows(n: int, claim: ClaimSubmission) -> Iterator[ItemRow]:
+def build_item_rows(n: int, claim: ClaimSubmission) -> Iterator[ItemRow]:
     for position, item in enumerate(claim.items):
         yield ItemRow(
             n=n,

@@ -11,7 +11,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.matching import choose_workflow, match_default, match_rules
-from dunwell.cases.assignment.rulebook import Rulebook, find_today
+from dunwell.cases.assignment.rulebook import Rulebook, compute_today
 from dunwell.cases.intake.rows import UNASSIGNED, StartRow
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.contact.escalation.schedule import first_due
@@ -92,7 +92,7 @@ class SubmittedFacts:
 _NO_ID = 0
 
 
-class Submitted(NamedTuple):
+class SubmittedClaim(NamedTuple):
     """One claim of one of several requests, by the request's number."""
 
     request: int
@@ -111,10 +111,10 @@ class ClaimStart:
 
 
 async def decide_starts(
-    work: Work, rulebook: Rulebook, claims: Mapping[int, Submitted]
+    work: Work, rulebook: Rulebook, claims: Mapping[int, SubmittedClaim]
 ) -> dict[int, ClaimStart]:
     """By the claims' numbers. Claims have their ids beforehand where the rules have a split."""
-    deciding = _Deciding(work, rulebook)
+    deciding = _StartDecider(work, rulebook)
     starts, turns = {}, Turns()
     for n, submitted in claims.items():
         starts[n] = deciding.decide(submitted)
@@ -122,18 +122,18 @@ async def decide_starts(
     return starts
 
 
-class _Deciding:
+class _StartDecider:
     """What is the same for many claims of a set is decided once: by currency where no rule asks
     for more, and when a workflow starts by the claim's due date."""
 
     def __init__(self, work: Work, rulebook: Rulebook) -> None:
         self._work = work
         self._rulebook = rulebook
-        self._today = find_today(work)
+        self._today = compute_today(work)
         self._start_in = cache(self._start_in_currency)
         self._start_of = cache(self._start_of_workflow)
 
-    def decide(self, submitted: Submitted) -> ClaimStart:
+    def decide(self, submitted: SubmittedClaim) -> ClaimStart:
         claim = submitted.claim
         if not self._rulebook.prepared:
             return self._start_in(claim.currency, claim.first_primary_due_on)

@@ -15,36 +15,36 @@ from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colle
 from dunwell.accounts.users.store import find_assignees
 from dunwell.cases.modalities.limits import (
     Terms,
-    check_may_ask,
+    check_may_request,
     find_terms_faults,
-    is_approved_at_once,
+    is_approved_automatically,
 )
 from dunwell.cases.modalities.modality import (
-    HOLDS,
-    EndReason,
+    HOLD_KINDS,
     Modality,
+    ModalityEndReason,
     ModalityState,
     ModalityType,
     check_answer,
 )
 from dunwell.cases.modalities.progress import (
-    decide_course,
-    find_end,
+    compute_end_day,
+    compute_response_day,
+    decide_progress,
     find_next_notice,
-    find_request_answer_day,
     local_date,
     start_of_day,
 )
 from dunwell.cases.modalities.store import (
-    load_assignee,
-    load_assignees,
-    load_claim_facts,
-    load_modalities,
-    load_modality,
+    find_assignee_id,
+    find_modality,
+    insert_modality,
+    list_assignee_ids,
+    list_recent_modalities,
+    load_modality_facts,
     save_approval,
     save_assignee,
     save_ends,
-    save_modality,
     save_rejection,
 )
 from dunwell.contact.notices.occasions.facts import DefermentFacts, PlanFacts, RejectionFacts
@@ -60,13 +60,13 @@ from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.texts import check_printable
 
 
-def is_agreed(modality: Modality) -> bool:
+def is_kept(modality: Modality) -> bool:
     """Whether what was agreed still holds, or was kept."""
-    is_kept = modality.ended_reason in (None, EndReason.FULFILLED)
+    is_kept = modality.ended_reason in (None, ModalityEndReason.FULFILLED)
     return modality.state is ModalityState.APPROVED and is_kept
 
 
-def notify_of_answer(
+def build_answer_facts(
     modality: Modality, reference_number: str, answer_on: date | None = None
 ) -> PlanFacts | DefermentFacts | RejectionFacts:
     """answer_on: by when a request is answered."""
@@ -102,13 +102,13 @@ async def notify_of_modality(work: Work, claim: LockedClaim, modality: Modality)
     configuration, answer_on = work.merchant.configuration, None
     if modality.state is ModalityState.REQUESTED:
         within = configuration.modalities.answer_within_days
-        answer_on = find_request_answer_day(modality, within, configuration.timezone)
-    facts = notify_of_answer(modality, claim.reference_number, answer_on)
+        answer_on = compute_response_day(modality, within, configuration.timezone)
+    facts = build_answer_facts(modality, claim.reference_number, answer_on)
     await notify_debtor(work, claim.claim_id, subject, facts)
 
 
 # Of a claim's earlier modalities; more than anybody can have asked for in the interval that counts.
-_EARLIER = 200
+_MAX_EARLIER = 200
 
 
 async def request_modality(
@@ -125,21 +125,21 @@ async def request_modality(
     status = claim.status
     if status not in ACTIVE:
         raise InvalidState("Only a claim in process can be paid later or in rates.", state=status)
-    earlier = await load_modalities(work.tx, work.merchant_id, claim_id, limit=_EARLIER)
-    check_may_ask(earlier, work.actor.kind, work.now)
-    modality = await _compose(work, claim_id, terms, claim.currency)
+    earlier = await list_recent_modalities(work.tx, work.merchant_id, claim_id, limit=_MAX_EARLIER)
+    check_may_request(earlier, work.actor.kind, work.now)
+    modality = await _build_modality(work, claim_id, terms, claim.currency)
     if shown_cents is not None and shown_cents != modality.amount_cents:
         message = "The outstanding amount has changed meanwhile. Look at the claim again."
         raise ValidationError([Fault("/amount", message, "AMOUNT_CHANGED")])
     modalities = work.merchant.configuration.modalities
-    is_approved = is_approved_at_once(terms, modalities, earlier)
+    is_approved = is_approved_automatically(terms, modalities, earlier)
     if is_approved:
         modality = replace(modality, state=ModalityState.APPROVED, answered_at=work.now)
-    await _save(work, modality, status)
+    await _insert_modality(work, modality, status)
     await open_modality_hold(work, modality)
-    await announce(work, replace(modality, state=ModalityState.REQUESTED))
+    await raise_state_change(work, replace(modality, state=ModalityState.REQUESTED))
     if is_approved:
-        await announce(work, modality)
+        await raise_state_change(work, modality)
     await notify_of_modality(work, claim, modality)
     await save_audit(
         work, "modality.request", f"claim:{claim_id}",
@@ -158,12 +158,12 @@ async def open_modality_hold(work: Work, modality: Modality) -> None:
         return
     until = None
     if modality.type is ModalityType.PAYMENT_DEFEREMENT:
-        end_on = find_end(modality.type, modality.schedule)
+        end_on = compute_end_day(modality.type, modality.schedule)
         until = start_of_day(end_on, work.merchant.configuration.timezone)
     await open_hold(work, modality.claim_id, HoldKind.MODALITY_ACTIVE, until=until)
 
 
-async def announce(work: Work, modality: Modality) -> None:
+async def raise_state_change(work: Work, modality: Modality) -> None:
     """PAYMENT_MODALITY_STATE_CHANGE with the modality's state as it is given."""
     await raise_event(
         work,
@@ -174,9 +174,9 @@ async def announce(work: Work, modality: Modality) -> None:
     )
 
 
-async def _compose(work: Work, claim_id: int, terms: Terms, currency: str) -> Modality:
+async def _build_modality(work: Work, claim_id: int, terms: Terms, currency: str) -> Modality:
     configuration = work.merchant.configuration
-    facts = await load_claim_facts(work.tx, work.merchant_id, claim_id)
+    facts = await load_modality_facts(work.tx, work.merchant_id, claim_id)
     today = local_date(work.now, configuration.timezone)
     faults = find_terms_faults(terms, configuration.modalities, facts, today)
     if faults:
@@ -195,13 +195,13 @@ async def _compose(work: Work, claim_id: int, terms: Terms, currency: str) -> Mo
     )
 
 
-async def _save(work: Work, modality: Modality, status: Status) -> None:
+async def _insert_modality(work: Work, modality: Modality, status: Status) -> None:
     zone = work.merchant.configuration.timezone
-    look_on = decide_course(modality, status, local_date(work.now, zone))
-    assert not isinstance(look_on, EndReason)
+    look_on = decide_progress(modality, status, local_date(work.now, zone))
+    assert not isinstance(look_on, ModalityEndReason)
     look_at = start_of_day(look_on, zone)
     check_at = min(look_at, find_next_notice(modality, work.now, zone) or look_at)
-    await save_modality(
+    await insert_modality(
         work.tx, work.merchant_id, modality, actor_id=work.actor.actor_id, check_at=check_at
     )
 
@@ -219,7 +219,7 @@ async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Moda
     # The new hold first: at no time is the claim free.
     await open_modality_hold(work, approved)
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
-    await announce(work, approved)
+    await raise_state_change(work, approved)
     await notify_of_modality(work, claim, approved)
     await _save_answer(work, "modality.approve", requested, approved)
     return approved
@@ -245,13 +245,13 @@ async def reject_modality(
         answered_at=work.now,
         reason=reason,
         ended_at=work.now,
-        ended_reason=EndReason.REJECTED,
+        ended_reason=ModalityEndReason.REJECTED,
     )
     await save_rejection(
         work.tx, work.merchant_id, modality_id=modality_id, now=work.now, reason=reason
     )
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
-    await announce(work, rejected)
+    await raise_state_change(work, rejected)
     await notify_of_modality(work, claim, rejected)
     await _save_answer(work, "modality.reject", requested, rejected)
     return rejected
@@ -260,8 +260,8 @@ async def reject_modality(
 async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Withdrawing again changes nothing. Raises NotFound, InvalidState (it ended otherwise)."""
     work.need(Right.CHANGE_CLAIMS)
-    _, modality = await _lock(work, claim_id, modality_id)
-    if modality.ended_reason is EndReason.WITHDRAWN:
+    _, modality = await _lock_modality(work, claim_id, modality_id)
+    if modality.ended_reason is ModalityEndReason.WITHDRAWN:
         return modality
     if modality.ended_reason is not None:
         raise InvalidState(
@@ -271,11 +271,11 @@ async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Mod
             ),
             state=str(modality.ended_reason),
         )
-    await save_ends(work.tx, work.merchant_id, work.now, {modality_id: EndReason.WITHDRAWN})
+    await save_ends(work.tx, work.merchant_id, work.now, {modality_id: ModalityEndReason.WITHDRAWN})
     await lift_holds_of_claims(
-        work.tx, work.merchant_id, claim_ids=[claim_id], kinds=HOLDS, now=work.now
+        work.tx, work.merchant_id, claim_ids=[claim_id], kinds=HOLD_KINDS, now=work.now
     )
-    withdrawn = replace(modality, ended_at=work.now, ended_reason=EndReason.WITHDRAWN)
+    withdrawn = replace(modality, ended_at=work.now, ended_reason=ModalityEndReason.WITHDRAWN)
     await _save_answer(work, "modality.withdraw", modality, withdrawn)
     return withdrawn
 
@@ -294,10 +294,12 @@ def _list_values(modality: Modality) -> dict[str, object]:
     return {"state": modality.state, "endedReason": modality.ended_reason, "reason": reason}
 
 
-async def _lock(work: Work, claim_id: int, modality_id: UUID) -> tuple[LockedClaim, Modality]:
+async def _lock_modality(
+    work: Work, claim_id: int, modality_id: UUID
+) -> tuple[LockedClaim, Modality]:
     """The locked claim and the modality. Raises NotFound."""
     claim = await access_claim(work, claim_id)
-    modality = await load_modality(work.tx, work.merchant_id, claim_id, modality_id)
+    modality = await find_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
         raise NotFound(f"There is no payment modality {modality_id}.")
     return claim, modality
@@ -311,18 +313,18 @@ async def _lock_request(
     Raises NotFound, and InvalidState where it cannot be given: it has ended, also when nobody has
     noted that yet, or the other answer was given.
     """
-    claim, modality = await _lock(work, claim_id, modality_id)
+    claim, modality = await _lock_modality(work, claim_id, modality_id)
     if not check_answer(modality, answer):
         return claim, modality, False
     today = local_date(work.now, work.merchant.configuration.timezone)
-    course = decide_course(modality, claim.status, today)
-    if isinstance(course, EndReason):
-        raise InvalidState(_say_ended(course, claim.status), state=str(course))
+    course = decide_progress(modality, claim.status, today)
+    if isinstance(course, ModalityEndReason):
+        raise InvalidState(_explain_end(course, claim.status), state=str(course))
     return claim, modality, True
 
 
-def _say_ended(reason: EndReason, status: Status) -> LazyText:
-    if reason is EndReason.PASSED:
+def _explain_end(reason: ModalityEndReason, status: Status) -> LazyText:
+    if reason is ModalityEndReason.PASSED:
         return LazyText("The first date that was asked for is over, and with it the request.")
     return LazyText(
         "There is nothing left to answer: the claim is %(claim_status)s.", claim_status=status
@@ -330,7 +332,12 @@ def _say_ended(reason: EndReason, status: Status) -> LazyText:
 
 
 async def assign_modality(
-    work: Work, claim_id: int, modality_id: UUID, assignee_id: UUID | None, *, known: UUID | None
+    work: Work,
+    claim_id: int,
+    modality_id: UUID,
+    assignee_id: UUID | None,
+    *,
+    expected_id: UUID | None,
 ) -> None:
     """known: whose it was when it was looked at. Giving it to whose it is changes nothing.
 
@@ -339,7 +346,7 @@ async def assign_modality(
     """
     work.need(Right.ANSWER)
     await access_claim(work, claim_id)
-    modality = await load_modality(work.tx, work.merchant_id, claim_id, modality_id)
+    modality = await find_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
         raise NotFound(f"There is no payment modality {modality_id}.")
     if modality.state is not ModalityState.REQUESTED or modality.ended_at is not None:
@@ -349,21 +356,21 @@ async def assign_modality(
         wanted = (await find_assignees(work.tx, work.merchant_id, [assignee_id])).get(assignee_id)
         if wanted is None:
             raise no_colleague()
-    present = await load_assignee(work.tx, work.merchant_id, modality_id)
-    if not check_assignment(present, known, wanted):
+    current = await find_assignee_id(work.tx, work.merchant_id, modality_id)
+    if not check_assignment(current, expected_id, wanted):
         return
     await save_assignee(work.tx, work.merchant_id, modality_id, assignee_id)
     await save_audit(
         work, "modality.assign", f"claim:{claim_id}",
-        before={"assignee": present and str(present)},
+        before={"assignee": current and str(current)},
         after={"assignee": assignee_id and str(assignee_id)},
         modalityId=str(modality_id),
     )  # fmt: skip
 
 
-async def read_assignees(work: Work, modality_ids: Collection[UUID]) -> Mapping[UUID, Assignee]:
+async def list_assignees(work: Work, modality_ids: Collection[UUID]) -> Mapping[UUID, Assignee]:
     """By the modality's id, of those that are somebody's."""
     work.need(Right.READ_CLAIMS)
-    given = await load_assignees(work.tx, work.merchant_id, modality_ids)
+    given = await list_assignee_ids(work.tx, work.merchant_id, modality_ids)
     people = await find_assignees(work.tx, work.merchant_id, set(given.values()))
     return {modality_id: people[user_id] for modality_id, user_id in given.items()}

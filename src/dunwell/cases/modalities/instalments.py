@@ -31,7 +31,7 @@ class Instalment(msgspec.Struct, frozen=True, gc=False):
         return self.paid_cents >= self.amount_cents
 
 
-class Shares(msgspec.Struct, frozen=True, gc=False):
+class InstalmentShares(msgspec.Struct, frozen=True, gc=False):
     """So many rates of the one amount and then so many, maybe none, of the other."""
 
     first_count: int
@@ -40,17 +40,17 @@ class Shares(msgspec.Struct, frozen=True, gc=False):
     last_cents: int
 
 
-def share_out(amount_cents: int, count: int) -> Shares:
+def compute_shares(amount_cents: int, count: int) -> InstalmentShares:
     """Into `count` rates; there must be a cent for each."""
     share, remainder = divmod(amount_cents, count)
     if not remainder:
-        return Shares(count, share, 0, share)
-    return Shares(remainder, share + 1, count - remainder, share)
+        return InstalmentShares(count, share, 0, share)
+    return InstalmentShares(remainder, share + 1, count - remainder, share)
 
 
-def plan_instalments(amount_cents: int, count: int, first_on: date) -> tuple[Instalment, ...]:
+def build_schedule(amount_cents: int, count: int, first_on: date) -> tuple[Instalment, ...]:
     """`count` instalments, a month apart; there must be a cent for each."""
-    shares = share_out(amount_cents, count)
+    shares = compute_shares(amount_cents, count)
     return tuple(
         Instalment(
             place + 1,
@@ -70,7 +70,7 @@ def add_months(day: date, months: int) -> date:
     return date(year, month, min(day.day, monthrange(year, month)[1]))
 
 
-def cover(instalments: Sequence[Instalment], paid_cents: int) -> tuple[Instalment, ...]:
+def apply_payments(instalments: Sequence[Instalment], paid_cents: int) -> tuple[Instalment, ...]:
     """Pay the instalments in their order, as far as the cents go; what is left pays none."""
     covered, left = [], max(0, paid_cents)
     for instalment in instalments:

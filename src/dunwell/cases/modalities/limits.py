@@ -11,16 +11,16 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
-from dunwell.cases.modalities.instalments import Instalment, add_months, plan_instalments
+from dunwell.cases.modalities.instalments import Instalment, add_months, build_schedule
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.platform.errors import Fault, InvalidState
 
-MOST_RATES = 36
-_MOST_REQUESTS = 3
+MAX_INSTALMENTS = 36
+_MAX_REQUESTS = 3
 _REQUEST_INTERVAL = timedelta(days=30)
 
 
-class ModalityClaim(msgspec.Struct, frozen=True, gc=False):
+class ModalityFacts(msgspec.Struct, frozen=True, gc=False):
     """What the bounds ask of a claim."""
 
     outstanding_cents: int
@@ -39,10 +39,10 @@ class PlanTerms(msgspec.Struct, frozen=True, gc=False):
         return ModalityType.PAYMENT_PLAN
 
     def schedule(self, amount_cents: int) -> tuple[Instalment, ...]:
-        return plan_instalments(amount_cents, self.count, self.first_on)
+        return build_schedule(amount_cents, self.count, self.first_on)
 
 
-class DefermentTerms(msgspec.Struct, frozen=True, gc=False):
+class DeferralTerms(msgspec.Struct, frozen=True, gc=False):
     """All of it at once, on a later day at the latest."""
 
     until: date
@@ -55,30 +55,32 @@ class DefermentTerms(msgspec.Struct, frozen=True, gc=False):
         return (Instalment(1, self.until, amount_cents),)
 
 
-Terms = PlanTerms | DefermentTerms
+Terms = PlanTerms | DeferralTerms
 
 
 def find_terms_faults(
-    terms: Terms, modalities: Modalities, facts: ModalityClaim, today: date
+    terms: Terms, modalities: Modalities, facts: ModalityFacts, today: date
 ) -> list[Fault]:
     """Every fault of what was asked for; none: it is within the merchant's bounds."""
     if isinstance(terms, PlanTerms):
         if modalities.plan is None:
-            return [_not_offered("payment plan")]
+            return [_build_not_offered_fault("payment plan")]
         return list(_find_plan_faults(terms, modalities.plan, facts, today))
     if modalities.deferment is None:
-        return [_not_offered("deferment")]
-    return list(_find_deferment_faults(terms, modalities.deferment, facts, today))
+        return [_build_not_offered_fault("deferment")]
+    return list(_find_deferral_faults(terms, modalities.deferment, facts, today))
 
 
-def is_approved_at_once(terms: Terms, modalities: Modalities, earlier: Sequence[Modality]) -> bool:
+def is_approved_automatically(
+    terms: Terms, modalities: Modalities, earlier: Sequence[Modality]
+) -> bool:
     """Whether terms within the bounds need no answer: the merchant says so, once for each claim."""
     offer = modalities.plan if isinstance(terms, PlanTerms) else modalities.deferment
     was_approved = any(each.state is ModalityState.APPROVED for each in earlier)
     return offer is not None and offer.auto_approve and not was_approved
 
 
-def check_may_ask(earlier: Sequence[Modality], asker: ActorKind, now: datetime) -> None:
+def check_may_request(earlier: Sequence[Modality], asker: ActorKind, now: datetime) -> None:
     """Raises InvalidState while another modality of the claim lives, and for a debtor who asks too
     often: each request stops the process."""
     live = next((each for each in earlier if each.ended_at is None), None)
@@ -93,15 +95,15 @@ def check_may_ask(earlier: Sequence[Modality], asker: ActorKind, now: datetime) 
         for each in earlier
         if each.actor_kind is ActorKind.DEBTOR and each.requested_at > since
     ]
-    if asker is ActorKind.DEBTOR and len(recent) >= _MOST_REQUESTS:
+    if asker is ActorKind.DEBTOR and len(recent) >= _MAX_REQUESTS:
         raise InvalidState(
-            f"{_MOST_REQUESTS} payment modalities were asked for in the last 30 days already.",
+            f"{_MAX_REQUESTS} payment modalities were asked for in the last 30 days already.",
             state=str(recent[0].state),
         )
 
 
 def _find_plan_faults(
-    terms: PlanTerms, plans: Plans, facts: ModalityClaim, today: date
+    terms: PlanTerms, plans: Plans, facts: ModalityFacts, today: date
 ) -> Iterator[Fault]:
     last_first_on = today + timedelta(days=plans.first_date_within_days)
     if not today <= terms.first_on <= last_first_on:
@@ -110,14 +112,16 @@ def _find_plan_faults(
     if plans.counts and terms.count not in plans.counts:
         known = ", ".join(str(count) for count in plans.counts)
         yield Fault("/count", f"Choose one of these numbers of rates: {known}.", "NOT_ALLOWED")
-    elif not 2 <= terms.count <= MOST_RATES:
-        yield Fault("/count", f"Choose 2 to {MOST_RATES} rates.", "OUT_OF_RANGE")
+    elif not 2 <= terms.count <= MAX_INSTALMENTS:
+        yield Fault("/count", f"Choose 2 to {MAX_INSTALMENTS} rates.", "OUT_OF_RANGE")
     else:
-        yield from _find_rate_faults(terms, plans, facts)
+        yield from _find_instalment_faults(terms, plans, facts)
 
 
-def _find_rate_faults(terms: PlanTerms, plans: Plans, facts: ModalityClaim) -> Iterator[Fault]:
-    if terms.count > count_most_rates(plans, facts):
+def _find_instalment_faults(
+    terms: PlanTerms, plans: Plans, facts: ModalityFacts
+) -> Iterator[Fault]:
+    if terms.count > compute_max_instalments(plans, facts):
         least = plans.min_rate_cents or 1
         message = f"Each rate must be at least {least} in minor units; choose fewer rates."
         yield Fault("/count", message, "TOO_SMALL")
@@ -127,15 +131,15 @@ def _find_rate_faults(terms: PlanTerms, plans: Plans, facts: ModalityClaim) -> I
         yield Fault("/count", message, "TOO_LATE")
 
 
-def count_most_rates(plans: Plans, facts: ModalityClaim) -> int:
+def compute_max_instalments(plans: Plans, facts: ModalityFacts) -> int:
     """Into how many rates, none below the least, the amount can be parted at most."""
     return facts.outstanding_cents // (plans.min_rate_cents or 1)
 
 
-def _find_deferment_faults(
-    terms: DefermentTerms, deferments: Deferments, facts: ModalityClaim, today: date
+def _find_deferral_faults(
+    terms: DeferralTerms, deferments: Deferments, facts: ModalityFacts, today: date
 ) -> Iterator[Fault]:
-    first, last = find_deferment_range(deferments, facts, today)
+    first, last = compute_deferral_range(deferments, facts, today)
     if last < first:
         message = "The payment cannot be deferred any further."
         yield Fault("/until", message, "TOO_LATE")
@@ -144,8 +148,8 @@ def _find_deferment_faults(
         yield Fault("/until", message, "OUT_OF_RANGE")
 
 
-def find_deferment_range(
-    deferments: Deferments, facts: ModalityClaim, today: date
+def compute_deferral_range(
+    deferments: Deferments, facts: ModalityFacts, today: date
 ) -> tuple[date, date]:
     """The first and the last day a payment can be deferred to; none when they are the wrong way
     round."""
@@ -154,5 +158,5 @@ def find_deferment_range(
     return today + timedelta(days=1), last if limit is None else min(last, limit)
 
 
-def _not_offered(what: str) -> Fault:
+def _build_not_offered_fault(what: str) -> Fault:
     return Fault("/type", f"The creditor offers no {what}.", "NOT_OFFERED")

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import EVERYBODYS, Whose
 from dunwell.accounts.users.store import list_whose_tests
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
-from dunwell.cases.modalities.store import ListedModality, load_listed_modalities, load_modality
+from dunwell.cases.modalities.store import ListedModality, find_modality, load_listed_modalities
 from dunwell.core.claims.access import check_claim
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import ListedTable, ListPage, NarrowIndex, Order
@@ -97,7 +97,7 @@ async def get_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
-        modality = await load_modality(work.tx, work.merchant_id, claim_id, modality_id)
+        modality = await find_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
         raise NotFound(f"There is no payment modality {modality_id}.")
     return modality

@@ -19,7 +19,7 @@ from dunwell.platform.errors import InvalidState
 from dunwell.platform.text.lazy_text import LazyText
 
 # What a live modality holds its claim by; a claim has one modality at a time.
-HOLDS = (HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE)
+HOLD_KINDS = (HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE)
 
 
 class ModalityType(StrEnum):
@@ -35,14 +35,14 @@ class ModalityState(StrEnum):
 
 
 # State -> what it may become; the same answer again changes nothing, all else is refused.
-FOLLOWING: Mapping[ModalityState, frozenset[ModalityState]] = {
+TRANSITIONS: Mapping[ModalityState, frozenset[ModalityState]] = {
     ModalityState.REQUESTED: frozenset({ModalityState.APPROVED, ModalityState.REJECTED}),
     ModalityState.APPROVED: frozenset(),
     ModalityState.REJECTED: frozenset(),
 }
 
 
-class EndReason(StrEnum):
+class ModalityEndReason(StrEnum):
     # By the debtor.
     WITHDRAWN = "WITHDRAWN"
     # A rate was missed.
@@ -74,10 +74,10 @@ class Modality(msgspec.Struct, frozen=True, gc=False):
     # The merchant's words on a rejection.
     reason: str | None = None
     ended_at: datetime | None = None
-    ended_reason: EndReason | None = None
+    ended_reason: ModalityEndReason | None = None
 
 
-def find_open_rate(modality: Modality) -> Instalment | None:
+def find_open_instalment(modality: Modality) -> Instalment | None:
     """The first rate of a plan in force that is not paid in full."""
     is_in_force = modality.state is ModalityState.APPROVED and modality.ended_at is None
     if modality.type is not ModalityType.PAYMENT_PLAN or not is_in_force:
@@ -88,7 +88,7 @@ def find_open_rate(modality: Modality) -> Instalment | None:
 def check_answer(modality: Modality, answer: ModalityState) -> bool:
     """Whether the answer changes anything. Raises InvalidState where it cannot be given."""
     ended = modality.ended_reason
-    if ended is not None and ended is not EndReason.REJECTED:
+    if ended is not None and ended is not ModalityEndReason.REJECTED:
         raise InvalidState(
             LazyText(
                 "The payment modality has ended; it cannot be answered any more.",
@@ -98,7 +98,7 @@ def check_answer(modality: Modality, answer: ModalityState) -> bool:
         )
     if modality.state is answer:
         return False
-    if answer not in FOLLOWING[modality.state]:
+    if answer not in TRANSITIONS[modality.state]:
         raise InvalidState(
             LazyText(
                 "The payment modality is %(modality_state)s already; an answer is final.",

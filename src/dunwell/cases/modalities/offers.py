@@ -10,31 +10,31 @@ from datetime import date, timedelta
 from dunwell.accounts.merchants.configuration import Modalities, Plans
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.limits import (
-    MOST_RATES,
-    DefermentTerms,
-    ModalityClaim,
+    MAX_INSTALMENTS,
+    DeferralTerms,
+    ModalityFacts,
     PlanTerms,
     Terms,
-    count_most_rates,
-    find_deferment_range,
+    compute_deferral_range,
+    compute_max_instalments,
     find_terms_faults,
 )
 from dunwell.cases.modalities.modality import Modality, ModalityType
 
 # Out of which a merchant that names a least rate alone is offered.
 _USUAL_COUNTS = (2, 3, 4, 6, 9, 12, 18, 24, 36)
-_ALL_COUNTS = range(2, MOST_RATES + 1)
-_MOST_PLANS = 4
+_ALL_COUNTS = range(2, MAX_INSTALMENTS + 1)
+_MAX_PLANS = 4
 # By then the next income of most people has come.
 _USUAL_FIRST_DATE = timedelta(days=14)
 _TOMORROW = timedelta(days=1)
 _WEEK = timedelta(days=7)
 # Days to choose among are no nearer to each other.
-_APART = timedelta(days=3)
+_MIN_GAP = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class ModalityOffer:
     """Terms that can be asked for, and what they come to. A deferment's schedule has one entry."""
 
     terms: Terms
@@ -45,40 +45,40 @@ class Offer:
         return sum(each.amount_cents for each in self.schedule)
 
 
-def list_offers(modalities: Modalities, facts: ModalityClaim, today: date) -> list[Offer]:
+def list_offers(modalities: Modalities, facts: ModalityFacts, today: date) -> list[ModalityOffer]:
     """At most seven: plans by their number of rates, then deferments by their date; fewer, down to
     none, where the bounds leave no more. `today` is the merchant's."""
     terms: list[Terms] = [
         *list_offered_plans(modalities, facts, today),
-        *list_offered_deferments(modalities, facts, today),
+        *list_offered_deferrals(modalities, facts, today),
     ]
-    return [Offer(each, each.schedule(facts.outstanding_cents)) for each in terms]
+    return [ModalityOffer(each, each.schedule(facts.outstanding_cents)) for each in terms]
 
 
 def list_offered_plans(
-    modalities: Modalities, facts: ModalityClaim, today: date
+    modalities: Modalities, facts: ModalityFacts, today: date
 ) -> list[PlanTerms]:
     """At most four, the fewest rates first."""
-    return pick_offered(list_plans(modalities, facts, today), modalities)
+    return select_offered_plans(list_plans(modalities, facts, today), modalities)
 
 
-def pick_offered(plans: Sequence[PlanTerms], modalities: Modalities) -> list[PlanTerms]:
+def select_offered_plans(plans: Sequence[PlanTerms], modalities: Modalities) -> list[PlanTerms]:
     """Of every plan within the bounds, those that are shown."""
     counts = (modalities.plan and modalities.plan.counts) or _USUAL_COUNTS
-    return _spread([each for each in plans if each.count in counts], _MOST_PLANS)
+    return _pick_evenly([each for each in plans if each.count in counts], _MAX_PLANS)
 
 
-def list_offered_deferments(
-    modalities: Modalities, facts: ModalityClaim, today: date
-) -> list[DefermentTerms]:
+def list_offered_deferrals(
+    modalities: Modalities, facts: ModalityFacts, today: date
+) -> list[DeferralTerms]:
     """At most three, the soonest first."""
     if facts.outstanding_cents <= 0:
         return []
-    return list(_list_deferments(modalities, facts, today))
+    return list(_list_deferrals(modalities, facts, today))
 
 
 def list_plans(
-    modalities: Modalities, facts: ModalityClaim, today: date, first_on: date | None = None
+    modalities: Modalities, facts: ModalityFacts, today: date, first_on: date | None = None
 ) -> list[PlanTerms]:
     """Every plan within the bounds, the fewest rates first, beginning on a day, or on the usual
     one."""
@@ -92,7 +92,7 @@ def list_plans(
 
 def find_plan(
     modalities: Modalities,
-    facts: ModalityClaim,
+    facts: ModalityFacts,
     today: date,
     count: int,
     first_on: date | None = None,
@@ -105,28 +105,30 @@ def find_plan(
     return found[0] if found else None
 
 
-def find_plan_by_rate(
-    plans: Sequence[PlanTerms], facts: ModalityClaim, rate_cents: int
+def find_plan_by_instalment(
+    plans: Sequence[PlanTerms], facts: ModalityFacts, rate_cents: int
 ) -> PlanTerms | None:
     """The one of the fewest rates with none above `rate_cents`."""
-    return next((each for each in plans if count_rate(each, facts) <= rate_cents), None)
+    return next(
+        (each for each in plans if compute_instalment_cents(each, facts) <= rate_cents), None
+    )
 
 
-def count_rate(plan: PlanTerms, facts: ModalityClaim) -> int:
+def compute_instalment_cents(plan: PlanTerms, facts: ModalityFacts) -> int:
     """A plan's highest rate, which is its first, in minor units."""
     return -(-facts.outstanding_cents // plan.count)
 
 
 def _list_fitting(
     modalities: Modalities,
-    facts: ModalityClaim,
+    facts: ModalityFacts,
     counts: Iterable[int],
     today: date,
     first_on: date | None = None,
 ) -> list[PlanTerms]:
     assert modalities.plan is not None
     days = list(_list_first_dates(modalities.plan, today)) if first_on is None else [first_on]
-    most = count_most_rates(modalities.plan, facts)
+    most = compute_max_instalments(modalities.plan, facts)
     fitting = [count for count in sorted(counts) if count <= most]
     if fitting and not find_terms_faults(PlanTerms(fitting[-1], days[0]), modalities, facts, today):
         # Of the shorter ones each ends sooner, and its rates are higher.
@@ -139,7 +141,7 @@ def _list_fitting(
 
 
 def _find_first_date(
-    modalities: Modalities, facts: ModalityClaim, count: int, days: Sequence[date], today: date
+    modalities: Modalities, facts: ModalityFacts, count: int, days: Sequence[date], today: date
 ) -> PlanTerms | None:
     """The plan beginning on the first of these days on which it is within the bounds."""
     for first_on in days:
@@ -156,33 +158,33 @@ def _list_first_dates(plans: Plans, today: date) -> Iterator[date]:
     yield today + min(_TOMORROW, furthest)
 
 
-def _list_deferments(
-    modalities: Modalities, facts: ModalityClaim, today: date
-) -> Iterator[DefermentTerms]:
+def _list_deferrals(
+    modalities: Modalities, facts: ModalityFacts, today: date
+) -> Iterator[DeferralTerms]:
     """A week, a day between, and as long as possible; of less than ten days the half and all."""
     if modalities.deferment is None:
         return
-    first, last = find_deferment_range(modalities.deferment, facts, today)
+    first, last = compute_deferral_range(modalities.deferment, facts, today)
     if last < first:
         return
-    if last < today + _WEEK + _APART:
+    if last < today + _WEEK + _MIN_GAP:
         sooner = [max(first, today + (last - today) // 2)]
     else:
         sooner = [today + _WEEK, *_find_day_between(today, last)]
     for until in dict.fromkeys((*sooner, last)):
-        yield DefermentTerms(until)
+        yield DeferralTerms(until)
 
 
 def _find_day_between(today: date, last: date) -> list[date]:
     """The month's end, by which most people's money has come, or two weeks; none where the other
     days would be nearly the same."""
-    soonest = today + _WEEK + _APART
+    soonest = today + _WEEK + _MIN_GAP
     month_end = soonest.replace(day=monthrange(soonest.year, soonest.month)[1])
     days = (month_end, today + 2 * _WEEK)
-    return [day for day in days if day + _APART <= last][:1]
+    return [day for day in days if day + _MIN_GAP <= last][:1]
 
 
-def _spread(terms: list[PlanTerms], most: int) -> list[PlanTerms]:
+def _pick_evenly(terms: list[PlanTerms], most: int) -> list[PlanTerms]:
     """The first, the last, and what lies evenly between."""
     if len(terms) <= most:
         return terms
@@ -193,8 +195,8 @@ _ONE_DAY = timedelta(days=1)
 
 
 def find_nearest_offer(
-    refused: Sequence[Terms], modalities: Modalities, facts: ModalityClaim, today: date
-) -> Offer | None:
+    refused: Sequence[Terms], modalities: Modalities, facts: ModalityFacts, today: date
+) -> ModalityOffer | None:
     """Return the offer within the bounds that is nearest to the terms refused last.
 
     `refused` starts with the newest and is not empty. Return None if the bounds leave nothing that
@@ -208,23 +210,23 @@ def find_nearest_offer(
     """
     newest = refused[0]
     if isinstance(newest, PlanTerms):
-        terms = _find_plan(newest, refused, modalities, facts=facts, today=today)
+        terms = _find_nearest_plan(newest, refused, modalities, facts=facts, today=today)
     else:
-        terms = _find_deferment(refused, modalities, facts, today)
-    return None if terms is None else Offer(terms, terms.schedule(facts.outstanding_cents))
+        terms = _find_nearest_deferral(refused, modalities, facts, today)
+    return None if terms is None else ModalityOffer(terms, terms.schedule(facts.outstanding_cents))
 
 
-def get_terms(modality: Modality) -> Terms:
+def build_terms(modality: Modality) -> Terms:
     """Return what was asked for, as the debtor chose it."""
     first_on = modality.schedule[0].due_on
     if modality.type is ModalityType.PAYMENT_PLAN:
         return PlanTerms(len(modality.schedule), first_on)
-    return DefermentTerms(first_on)
+    return DeferralTerms(first_on)
 
 
-def _find_plan(
+def _find_nearest_plan(
     asked: PlanTerms, refused: Sequence[Terms], modalities: Modalities,
-    *, facts: ModalityClaim, today: date,
+    *, facts: ModalityFacts, today: date,
 ) -> Terms | None:  # fmt: skip
     below = min(each.count for each in refused if isinstance(each, PlanTerms))
     for first_on in (asked.first_on, None):
@@ -236,25 +238,25 @@ def _find_plan(
         if fewer:
             return fewer[-1]
     # All of it on the day of the first instalment: the plan of one payment, so to speak.
-    terms = DefermentTerms(min(asked.first_on, _find_last_day(refused)))
+    terms = DeferralTerms(min(asked.first_on, _find_last_day(refused)))
     return terms if _is_possible(terms, modalities, facts, today) else None
 
 
 def _is_possible(
-    terms: DefermentTerms, modalities: Modalities, facts: ModalityClaim, today: date
+    terms: DeferralTerms, modalities: Modalities, facts: ModalityFacts, today: date
 ) -> bool:
     return facts.outstanding_cents > 0 and not find_terms_faults(terms, modalities, facts, today)
 
 
-def _find_deferment(
-    refused: Sequence[Terms], modalities: Modalities, facts: ModalityClaim, today: date
-) -> DefermentTerms | None:
+def _find_nearest_deferral(
+    refused: Sequence[Terms], modalities: Modalities, facts: ModalityFacts, today: date
+) -> DeferralTerms | None:
     last_day = _find_last_day(refused)
-    days = list_offered_deferments(modalities, facts, today)
+    days = list_offered_deferrals(modalities, facts, today)
     return next((each for each in reversed(days) if each.until <= last_day), None)
 
 
 def _find_last_day(refused: Sequence[Terms]) -> date:
     """The last day before every day to which a deferral was refused."""
-    days = [each.until for each in refused if isinstance(each, DefermentTerms)]
+    days = [each.until for each in refused if isinstance(each, DeferralTerms)]
     return min(days, default=date.max) - _ONE_DAY

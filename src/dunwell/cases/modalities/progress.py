@@ -10,7 +10,12 @@ from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.cases.modalities.instalments import Instalment
-from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+from dunwell.cases.modalities.modality import (
+    Modality,
+    ModalityEndReason,
+    ModalityState,
+    ModalityType,
+)
 from dunwell.contact.escalation.calendars import Calendar
 from dunwell.core.claims.states import ACTIVE, Status
 
@@ -18,30 +23,34 @@ GRACE = timedelta(days=7)
 _ONE_DAY = timedelta(days=1)
 
 
-def decide_course(modality: Modality, status: Status, today: date) -> EndReason | date:
+def decide_progress(modality: Modality, status: Status, today: date) -> ModalityEndReason | date:
     """Why the modality has ended, or the day to look at it again, which is after `today`.
 
     `status` is the claim's.
     """
     if status not in ACTIVE:
-        return EndReason.FULFILLED if status is Status.COLLECTED else EndReason.CLAIM_ENDED
+        return (
+            ModalityEndReason.FULFILLED
+            if status is Status.COLLECTED
+            else ModalityEndReason.CLAIM_ENDED
+        )
     owing = next((each for each in modality.schedule if not each.is_paid), None)
     if owing is None:
-        return EndReason.FULFILLED
+        return ModalityEndReason.FULFILLED
     look_on = _day_after(modality.type, owing)
     if today < look_on:
         return look_on
     if modality.type is ModalityType.PAYMENT_PLAN and modality.state is ModalityState.APPROVED:
-        return EndReason.BROKEN
-    return EndReason.PASSED
+        return ModalityEndReason.BROKEN
+    return ModalityEndReason.PASSED
 
 
-def find_end(modality_type: ModalityType, schedule: Sequence[Instalment]) -> date:
+def compute_end_day(modality_type: ModalityType, schedule: Sequence[Instalment]) -> date:
     """The first day on which nothing of the schedule is awaited any more."""
     return _day_after(modality_type, schedule[-1])
 
 
-def find_request_answer_day(modality: Modality, business_days: int, timezone: str) -> date:
+def compute_response_day(modality: Modality, business_days: int, timezone: str) -> date:
     """Return the day by which a request is answered.
 
     It is never after the last day on which the request stands: later there is nothing to answer.
@@ -69,32 +78,32 @@ def _day_after(modality_type: ModalityType, awaited: Instalment) -> date:
     return awaited.due_on + grace + _ONE_DAY
 
 
-_BEFORE = timedelta(days=3)
-_DAY_OF_REMINDER = timedelta(days=1)
+_REMINDER_LEAD = timedelta(days=3)
+_MISSED_AFTER = timedelta(days=1)
 _MORNING = time(9)
 
 
-class RateNotice(StrEnum):
+class InstalmentNoticeKind(StrEnum):
     DUE = "DUE"
     MISSED = "MISSED"
 
 
 @dataclass(frozen=True, slots=True)
-class DueReminder:
-    kind: RateNotice
+class InstalmentNotice:
+    kind: InstalmentNoticeKind
     rate: Instalment
 
 
 @dataclass(frozen=True, slots=True)
-class _Window:
+class _NoticeWindow:
     """So long something may be told of a rate; `until` is exclusive."""
 
-    notice: DueReminder
+    notice: InstalmentNotice
     since: datetime
     until: datetime
 
 
-def list_due_notices(modality: Modality, now: datetime, timezone: str) -> list[DueReminder]:
+def list_due_notices(modality: Modality, now: datetime, timezone: str) -> list[InstalmentNotice]:
     """In the order of their dates. now: the merchant's."""
     windows = _list_windows(modality, timezone)
     return [each.notice for each in windows if each.since <= now < each.until]
@@ -106,37 +115,37 @@ def find_next_notice(modality: Modality, now: datetime, timezone: str) -> dateti
     return min(coming, default=None)
 
 
-def morning_of(day: date, timezone: str) -> datetime:
+def compute_morning(day: date, timezone: str) -> datetime:
     """Nine o'clock of a day in a zone."""
-    return _open_calendar(timezone).to_instant(datetime.combine(day, _MORNING))
+    return _build_calendar(timezone).to_instant(datetime.combine(day, _MORNING))
 
 
-def mend_by(rate: Instalment) -> date:
+def compute_last_pay_day(rate: Instalment) -> date:
     """The last day on which it can still be paid and keep its plan."""
     return rate.due_on + GRACE
 
 
-def _list_windows(modality: Modality, timezone: str) -> Iterator[_Window]:
+def _list_windows(modality: Modality, timezone: str) -> Iterator[_NoticeWindow]:
     """Of a plan in force; the others have none."""
     is_agreed = modality.state is ModalityState.APPROVED and modality.ended_at is None
     if modality.type is not ModalityType.PAYMENT_PLAN or not is_agreed:
         return
     agreed_at = modality.answered_at or modality.requested_at
-    calendar = _open_calendar(timezone)
+    calendar = _build_calendar(timezone)
     for rate in modality.schedule:
         if rate.is_paid:
             continue
-        reminded_at = morning_of(rate.due_on - _BEFORE, timezone)
-        missed_on = rate.due_on + _DAY_OF_REMINDER
+        reminded_at = compute_morning(rate.due_on - _REMINDER_LEAD, timezone)
+        missed_on = rate.due_on + _MISSED_AFTER
         if reminded_at > agreed_at:
-            due = DueReminder(RateNotice.DUE, rate)
-            yield _Window(due, reminded_at, calendar.start_of(missed_on))
-        missed = DueReminder(RateNotice.MISSED, rate)
-        over_at = calendar.start_of(mend_by(rate) + _DAY_OF_REMINDER)
-        yield _Window(missed, morning_of(missed_on, timezone), over_at)
+            due = InstalmentNotice(InstalmentNoticeKind.DUE, rate)
+            yield _NoticeWindow(due, reminded_at, calendar.start_of(missed_on))
+        missed = InstalmentNotice(InstalmentNoticeKind.MISSED, rate)
+        over_at = calendar.start_of(compute_last_pay_day(rate) + _MISSED_AFTER)
+        yield _NoticeWindow(missed, compute_morning(missed_on, timezone), over_at)
 
 
-def _open_calendar(timezone: str) -> Calendar:
+def _build_calendar(timezone: str) -> Calendar:
     return Calendar(
         zone=ZoneInfo(timezone), weekdays=frozenset(), opens=None, closes=None, holidays=frozenset()
     )

@@ -9,9 +9,14 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
-from dunwell.cases.modalities.instalments import Instalment, cover
-from dunwell.cases.modalities.limits import ModalityClaim
-from dunwell.cases.modalities.modality import EndReason, Modality, ModalityState, ModalityType
+from dunwell.cases.modalities.instalments import Instalment, apply_payments
+from dunwell.cases.modalities.limits import ModalityFacts
+from dunwell.cases.modalities.modality import (
+    Modality,
+    ModalityEndReason,
+    ModalityState,
+    ModalityType,
+)
 from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
@@ -72,14 +77,14 @@ LOAD_UNSUCCESSFUL = compose(
     select=_SELECT,
 )
 # Newest first. Rides on payment_modalities_claim.
-_LOAD_NEWEST = compose(
+_LIST_NEWEST = compose(
     """{select} AND p.claim_id = $2
 ORDER BY p.requested_at DESC, p.modality_id DESC
 LIMIT $3
 """,
     select=_SELECT,
 )
-_SAVE = """
+_INSERT = """
 WITH modality AS (
     INSERT INTO payment_modalities
         (merchant_id, claim_id, modality_id, type, state, amount_cents, deferred_until,
@@ -128,7 +133,7 @@ class ModalityRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     answered_at: datetime | None
     reason: str | None
     ended_at: datetime | None
-    ended_reason: EndReason | None
+    ended_reason: ModalityEndReason | None
     currency: str
     claim_status: Status
     # Of a plan's instalments, the earliest first.
@@ -145,34 +150,36 @@ class ListedModality:
     reference_number: str
 
 
-async def load_claim_facts(tx: Connection, merchant_id: int, claim_id: int) -> ModalityClaim:
+async def load_modality_facts(tx: Connection, merchant_id: int, claim_id: int) -> ModalityFacts:
     """What the bounds ask of a claim, which must exist."""
     row = await tx.fetchrow(_LOAD_FACTS, merchant_id, claim_id)
     assert row is not None
-    return ModalityClaim(row["outstanding_cents"], row["max_deferral_on"])
+    return ModalityFacts(row["outstanding_cents"], row["max_deferral_on"])
 
 
-async def load_modality(
+async def find_modality(
     tx: Connection, merchant_id: int, claim_id: int, modality_id: UUID
 ) -> Modality | None:
     row = await tx.fetchrow(LOAD_ONE, merchant_id, claim_id, modality_id)
-    return None if row is None else _read(row)
+    return None if row is None else _build_from_row(row)
 
 
-async def load_modalities(
+async def list_recent_modalities(
     tx: Connection, merchant_id: int, claim_id: int, *, limit: int
 ) -> list[Modality]:
     """The claim's newest ones, the newest first."""
-    rows = await tx.fetch(_LOAD_NEWEST, merchant_id, claim_id, limit)
-    return [_read(row) for row in rows]
+    rows = await tx.fetch(_LIST_NEWEST, merchant_id, claim_id, limit)
+    return [_build_from_row(row) for row in rows]
 
 
-async def load_live_modalities(
+async def list_live_modalities(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int]
 ) -> list[tuple[Modality, str, Status]]:
     """Those of the claims that have not ended, each with its claim's reference and status."""
     rows = await tx.fetch(LOAD_LIVE, merchant_id, list(claim_ids))
-    return [(_read(row), row["reference_number"], Status(row["claim_status"])) for row in rows]
+    return [
+        (_build_from_row(row), row["reference_number"], Status(row["claim_status"])) for row in rows
+    ]
 
 
 async def load_listed_modalities(
@@ -180,10 +187,13 @@ async def load_listed_modalities(
 ) -> dict[UUID, ListedModality]:
     """By id."""
     rows = await tx.fetch(_LOAD_BY_ID, merchant_id, list(modality_ids))
-    return {row["modality_id"]: ListedModality(_read(row), row["reference_number"]) for row in rows}
+    return {
+        row["modality_id"]: ListedModality(_build_from_row(row), row["reference_number"])
+        for row in rows
+    }
 
 
-async def save_modality(
+async def insert_modality(
     tx: Connection,
     merchant_id: int,
     modality: Modality,
@@ -195,7 +205,8 @@ async def save_modality(
     is_plan = modality.type is ModalityType.PAYMENT_PLAN
     rates = modality.schedule if is_plan else ()
     await tx.execute(
-        _SAVE, merchant_id, modality.claim_id, modality.modality_id, modality.type, modality.state,
+        _INSERT, merchant_id, modality.claim_id, modality.modality_id, modality.type,
+        modality.state,
         modality.amount_cents, None if is_plan else modality.schedule[0].due_on,
         modality.requested_at, modality.answered_at, modality.actor_kind, actor_id, check_at,
         [rate.due_on for rate in rates], [rate.amount_cents for rate in rates],
@@ -213,13 +224,13 @@ async def save_rejection(
 
 
 async def save_ends(
-    tx: Connection, merchant_id: int, now: datetime, ended: Mapping[UUID, EndReason]
+    tx: Connection, merchant_id: int, now: datetime, ended: Mapping[UUID, ModalityEndReason]
 ) -> None:
     """Modality id -> why it has ended. Their claims must be locked."""
     await tx.execute(_END, merchant_id, now, list(ended), list(ended.values()))
 
 
-def read_modality(row: ModalityRow) -> Modality:
+def build_modality(row: ModalityRow) -> Modality:
     """What is paid covers the earliest instalments first."""
     paid_cents = max(0, row.paid_cents)
     return Modality(
@@ -229,7 +240,7 @@ def read_modality(row: ModalityRow) -> Modality:
         state=row.state,
         currency=row.currency,
         amount_cents=row.amount_cents,
-        schedule=cover(_read_schedule(row), paid_cents),
+        schedule=apply_payments(_build_schedule_from_row(row), paid_cents),
         paid_cents=paid_cents,
         requested_at=row.requested_at,
         actor_kind=row.actor_kind,
@@ -240,11 +251,11 @@ def read_modality(row: ModalityRow) -> Modality:
     )
 
 
-def _read(row: Row) -> Modality:
-    return read_modality(msgspec.convert(dict(row), ModalityRow))
+def _build_from_row(row: Row) -> Modality:
+    return build_modality(msgspec.convert(dict(row), ModalityRow))
 
 
-def _read_schedule(row: ModalityRow) -> list[Instalment]:
+def _build_schedule_from_row(row: ModalityRow) -> list[Instalment]:
     if row.deferred_until is not None:
         return [Instalment(1, row.deferred_until, row.amount_cents)]
     pairs = zip(row.due_ons or (), row.amounts_cents or (), strict=True)
@@ -252,8 +263,10 @@ def _read_schedule(row: ModalityRow) -> list[Instalment]:
 
 
 # By primary key.
-_LOAD = "SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1 AND modality_id = $2"
-_LOAD_SOME = """
+_FIND_ASSIGNEE = (
+    "SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1 AND modality_id = $2"
+)
+_LIST_ASSIGNEES = """
 SELECT modality_id, assignee_id
 FROM payment_modalities
 WHERE merchant_id = $1 AND modality_id = ANY($2::uuid[]) AND assignee_id IS NOT NULL
@@ -263,16 +276,16 @@ _SAVE_ASSIGNEE = (
 )
 
 
-async def load_assignee(tx: Connection, merchant_id: int, modality_id: UUID) -> UUID | None:
-    assignee_id: UUID | None = await tx.fetchval(_LOAD, merchant_id, modality_id)
+async def find_assignee_id(tx: Connection, merchant_id: int, modality_id: UUID) -> UUID | None:
+    assignee_id: UUID | None = await tx.fetchval(_FIND_ASSIGNEE, merchant_id, modality_id)
     return assignee_id
 
 
-async def load_assignees(
+async def list_assignee_ids(
     tx: Connection, merchant_id: int, modality_ids: Collection[UUID]
 ) -> Mapping[UUID, UUID]:
     """Modality id -> user's id, of those that are somebody's."""
-    rows = await tx.fetch(_LOAD_SOME, merchant_id, list(modality_ids))
+    rows = await tx.fetch(_LIST_ASSIGNEES, merchant_id, list(modality_ids))
     return {row["modality_id"]: row["assignee_id"] for row in rows}
 
 
@@ -284,9 +297,10 @@ async def save_assignee(
 
 
 # Rides on payment_modalities_check_anywhere, then on payment_modalities_check. What ends a claim
-# has its modality looked at without delay (`end_claim`, `hasten_check`): nobody goes over all that
+# has its modality looked at without delay (`end_claim`, `schedule_check_now`): nobody goes over all
+# that
 # live.
-_FIND_MERCHANTS = compose(
+_LIST_MERCHANTS = compose(
     """
 SELECT due.merchant_id
 FROM {due} due
@@ -296,7 +310,7 @@ WHERE $2::integer IS NULL OR due.merchant_id = $2
         DueTable("payment_modalities", "d.ended_at IS NULL AND d.check_at <= {now}")
     ),
 )
-_LOCK_SET = """
+_LOCK_DUE_CLAIMS = """
 SELECT claim_id
 FROM claims
 WHERE merchant_id = $1 AND claim_id IN (
@@ -308,25 +322,25 @@ WHERE merchant_id = $1 AND claim_id IN (
 ORDER BY claim_id
 FOR NO KEY UPDATE SKIP LOCKED
 """
-_POSTPONE = """
+_SAVE_NEXT_CHECKS = """
 UPDATE payment_modalities p
 SET check_at = n.check_at
 FROM unnest($2::uuid[], $3::timestamptz[]) AS n (modality_id, check_at)
 WHERE p.merchant_id = $1 AND p.modality_id = n.modality_id
 """
 # By payment_modalities_one: none or one.
-_HASTEN = """
+_SCHEDULE_CHECK_NOW = """
 UPDATE payment_modalities
 SET check_at = least(check_at, $3)
 WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NULL
 """
 
 
-async def find_merchants_to_check(
+async def list_merchants_to_check(
     tx: Connection, now: datetime, merchant_id: int | None
 ) -> list[int]:
     """Merchants with modalities to look at by their own clocks, or the given one if it has any."""
-    rows = await tx.fetch(_FIND_MERCHANTS, now, merchant_id)
+    rows = await tx.fetch(_LIST_MERCHANTS, now, merchant_id)
     return [row["merchant_id"] for row in rows]
 
 
@@ -334,17 +348,19 @@ async def lock_claims_to_check(
     tx: Connection, merchant_id: int, now: datetime, limit: int
 ) -> list[int]:
     """Claims whose modalities are due for a look, leaving out what others have locked."""
-    rows = await tx.fetch(_LOCK_SET, merchant_id, now, limit)
+    rows = await tx.fetch(_LOCK_DUE_CLAIMS, merchant_id, now, limit)
     return [row["claim_id"] for row in rows]
 
 
-async def postpone_checks(
+async def save_next_checks(
     tx: Connection, merchant_id: int, following: Mapping[UUID, datetime]
 ) -> None:
     """Modality id -> when to look again."""
-    await tx.execute(_POSTPONE, merchant_id, list(following), list(following.values()))
+    await tx.execute(_SAVE_NEXT_CHECKS, merchant_id, list(following), list(following.values()))
 
 
-async def hasten_check(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> None:
+async def schedule_check_now(
+    tx: Connection, merchant_id: int, claim_id: int, now: datetime
+) -> None:
     """Have a claim's modality, if it has a live one, looked at without delay."""
-    await tx.execute(_HASTEN, merchant_id, claim_id, now)
+    await tx.execute(_SCHEDULE_CHECK_NOW, merchant_id, claim_id, now)

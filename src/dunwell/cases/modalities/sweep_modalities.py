@@ -14,25 +14,25 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.modalities.modality import HOLDS, EndReason, Modality
+from dunwell.cases.modalities.modality import HOLD_KINDS, Modality, ModalityEndReason
 from dunwell.cases.modalities.progress import (
-    DueReminder,
-    RateNotice,
-    decide_course,
+    InstalmentNotice,
+    InstalmentNoticeKind,
+    compute_last_pay_day,
+    compute_morning,
+    decide_progress,
     find_next_notice,
     list_due_notices,
     local_date,
-    mend_by,
-    morning_of,
     start_of_day,
 )
 from dunwell.cases.modalities.store import (
-    find_merchants_to_check,
-    load_live_modalities,
-    load_modality,
+    find_modality,
+    list_live_modalities,
+    list_merchants_to_check,
     lock_claims_to_check,
-    postpone_checks,
     save_ends,
+    save_next_checks,
 )
 from dunwell.contact.escalation.forecast.person_guard import find_quiet_hours
 from dunwell.contact.notices.occasions.facts import (
@@ -65,24 +65,24 @@ WHERE h.merchant_id = $1 AND h.claim_id = ANY($2::bigint[]) AND h.kind = 'MODALI
                     AND p.state = 'APPROVED')
 """
 # By the holds' primary key, then by payment_modalities_one.
-_STANDS = """
+_HAS_HOLD_OR_MODALITY = """
 SELECT EXISTS (SELECT FROM holds
                WHERE merchant_id = $1 AND claim_id = $2 AND kind = 'MODALITY_ACTIVE'
                  AND lifted_at IS NULL)
     OR EXISTS (SELECT FROM payment_modalities
                WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NULL)
 """
-_WHY = "That the plan has ended did not arrive; it is told by the next way."
+_HOLD_REASON = "That the plan has ended did not arrive; it is told by the next way."
 
 
-async def begin_rest(work: Work, claim_ids: list[int]) -> None:
+async def begin_quiet_period(work: Work, claim_ids: list[int]) -> None:
     """Of locked claims whose plans have just broken; what tells it is written beside. A sandbox's
     clock does not wait for real messages: its rest begins at once."""
     until = work.now + QUIET_AFTER_BREAK if work.merchant.is_sandbox else None
     await work.tx.execute(_END_HOLDS, work.merchant_id, claim_ids, until)
 
 
-async def rest_after_break(work: Work, claim_id: int, subject: str, told: ToldOccasion) -> None:
+async def set_hold_after_break(work: Work, claim_id: int, subject: str, told: ToldOccasion) -> None:
     """subject: the plan's id. The claim must be locked. A hold that has fallen stays so, unless
     news that did not arrive is under way."""
     if not told.is_under_way:
@@ -93,52 +93,54 @@ async def rest_after_break(work: Work, claim_id: int, subject: str, told: ToldOc
     if work.merchant.is_sandbox:
         return
     if told.is_under_way:
-        await _stand_still(work, claim_id)
+        await _keep_on_hold(work, claim_id)
         return
     until = (told.at or work.now) + QUIET_AFTER_BREAK
     await work.tx.execute(_END_HOLDS, work.merchant_id, [claim_id], until)
 
 
-async def _stand_still(work: Work, claim_id: int) -> None:
+async def _keep_on_hold(work: Work, claim_id: int) -> None:
     """By the hold there is, or by one in its place; what has ended, or has a plan, needs none."""
     await work.tx.execute(_END_HOLDS, work.merchant_id, [claim_id], None)
-    if await work.tx.fetchval(_STANDS, work.merchant_id, claim_id):
+    if await work.tx.fetchval(_HAS_HOLD_OR_MODALITY, work.merchant_id, claim_id):
         return
     claim = await access_claim(work, claim_id)
     if claim.status in ACTIVE:
-        await open_hold(work, claim_id, HoldKind.MODALITY_ACTIVE, reason=_WHY)
+        await open_hold(work, claim_id, HoldKind.MODALITY_ACTIVE, reason=_HOLD_REASON)
 
 
 @dataclass(frozen=True, slots=True)
-class PlanStanding:
+class CheckedModality:
     """A modality with its claim's reference and status. ended: why, if it ends now."""
 
     modality: Modality
     reference_number: str
     status: Status
-    ended: EndReason | None = None
+    ended: ModalityEndReason | None = None
 
 
-async def notify_of_plans(work: Work, looked_at: Sequence[PlanStanding]) -> None:
+async def notify_of_progress(work: Work, looked_at: Sequence[CheckedModality]) -> None:
     """Of a set whose claims are locked, in one statement; what was told is not told again."""
-    told = [each for standing in looked_at for each in _list_told(work, standing)]
+    told = [each for standing in looked_at for each in _list_occasions(work, standing)]
     await save_occasions(work.tx, work.merchant_id, told)
 
 
-async def is_still_true(work: Work, claim: LockedClaim, subject: str, facts: OccasionFacts) -> bool:
+async def is_notice_still_true(
+    work: Work, claim: LockedClaim, subject: str, facts: OccasionFacts
+) -> bool:
     """Whether what was to be told holds when it is sent. Nobody is asked to pay what they dispute.
     The claim is locked."""
     if not isinstance(facts, RateDueFacts | RateMissedFacts | PlanBrokenFacts | PlanFulfilledFacts):
         return True
     modality_id, _, number = subject.partition(" ")
-    modality = await load_modality(work.tx, work.merchant_id, claim.claim_id, UUID(modality_id))
+    modality = await find_modality(work.tx, work.merchant_id, claim.claim_id, UUID(modality_id))
     if modality is None:
         return False
     if isinstance(facts, PlanFulfilledFacts):
         is_closed = claim.status is Status.COLLECTED
-        return modality.ended_reason is EndReason.FULFILLED and is_closed is facts.is_closed
+        return modality.ended_reason is ModalityEndReason.FULFILLED and is_closed is facts.is_closed
     if isinstance(facts, PlanBrokenFacts):
-        return claim.status in ACTIVE and modality.ended_reason is EndReason.BROKEN
+        return claim.status in ACTIVE and modality.ended_reason is ModalityEndReason.BROKEN
     is_asked = claim.status in ACTIVE and _is_still_due(work, modality, number, facts)
     return is_asked and not await _is_disputed(work, claim.claim_id)
 
@@ -147,7 +149,9 @@ def _is_still_due(
     work: Work, modality: Modality, number: str, facts: RateDueFacts | RateMissedFacts
 ) -> bool:
     """With the same amount; a rate that was paid in part is not told with what it was."""
-    kind = RateNotice.DUE if isinstance(facts, RateDueFacts) else RateNotice.MISSED
+    kind = (
+        InstalmentNoticeKind.DUE if isinstance(facts, RateDueFacts) else InstalmentNoticeKind.MISSED
+    )
     due = list_due_notices(modality, work.now, work.merchant.configuration.timezone)
     told = (kind, number, facts.left_cents)
     return told in [(each.kind, str(each.rate.number), each.rate.left_cents) for each in due]
@@ -158,33 +162,37 @@ async def _is_disputed(work: Work, claim_id: int) -> bool:
     return any(each.kind is HoldKind.DISPUTE and each.stands(work.now) for each in holds)
 
 
-def _list_told(work: Work, standing: PlanStanding) -> Iterable[NewOccasion]:
+def _list_occasions(work: Work, standing: CheckedModality) -> Iterable[NewOccasion]:
     modality, claim_id = standing.modality, standing.modality.claim_id
     zone = work.merchant.configuration.timezone
-    if standing.ended is EndReason.BROKEN:
+    if standing.ended is ModalityEndReason.BROKEN:
         rate = next(each for each in modality.schedule if not each.is_paid)
         broken = PlanBrokenFacts(
             standing.reference_number, modality.currency, rate.left_cents, rate.due_on
         )
-        morning = morning_of(local_date(work.now, zone), zone)
-        yield NewOccasion(claim_id, str(modality.modality_id), broken, _find_moment(work, morning))
-    elif standing.ended is EndReason.FULFILLED:
+        morning = compute_morning(local_date(work.now, zone), zone)
+        yield NewOccasion(
+            claim_id, str(modality.modality_id), broken, _compute_send_time(work, morning)
+        )
+    elif standing.ended is ModalityEndReason.FULFILLED:
         is_closed = standing.status is Status.COLLECTED
         kept = PlanFulfilledFacts(standing.reference_number, is_closed=is_closed)
-        yield NewOccasion(claim_id, str(modality.modality_id), kept, _find_moment(work, work.now))
+        yield NewOccasion(
+            claim_id, str(modality.modality_id), kept, _compute_send_time(work, work.now)
+        )
     elif standing.ended is None:
         for due in list_due_notices(modality, work.now, zone):
             yield NewOccasion(
                 claim_id,
                 f"{modality.modality_id} {due.rate.number}",
-                _describe(standing, due),
-                _find_moment(work, work.now),
+                _build_instalment_facts(standing, due),
+                _compute_send_time(work, work.now),
             )
 
 
-def _describe(standing: PlanStanding, due: DueReminder) -> OccasionFacts:
+def _build_instalment_facts(standing: CheckedModality, due: InstalmentNotice) -> OccasionFacts:
     modality, rate = standing.modality, due.rate
-    if due.kind is RateNotice.DUE:
+    if due.kind is InstalmentNoticeKind.DUE:
         return RateDueFacts(
             standing.reference_number, modality.currency, rate.left_cents, rate.due_on
         )
@@ -193,11 +201,11 @@ def _describe(standing: PlanStanding, due: DueReminder) -> OccasionFacts:
         modality.currency,
         left_cents=rate.left_cents,
         due_on=rate.due_on,
-        mend_by=mend_by(rate),
+        mend_by=compute_last_pay_day(rate),
     )
 
 
-def _find_moment(work: Work, wanted: datetime) -> datetime:
+def _compute_send_time(work: Work, wanted: datetime) -> datetime:
     """The first from then on outside quiet hours, in real time. A sandbox's clock is not real: it
     is told at once."""
     if work.merchant.is_sandbox:
@@ -216,7 +224,7 @@ async def sweep_modalities(resources: Resources, merchant_id: int | None = None)
     """One set of each merchant that has modalities to look at, or of one; how many were."""
     async with resources.database.connection() as connection:
         now = resources.clock.now()
-        merchant_ids = await find_merchants_to_check(connection, now, merchant_id)
+        merchant_ids = await list_merchants_to_check(connection, now, merchant_id)
     looked_at = 0
     for owner_id in merchant_ids:
         try:
@@ -237,41 +245,43 @@ async def _sweep_for(resources: Resources, merchant_id: int) -> int:
         work = Work.open(resources, tx, merchant, SYSTEM)
         claim_ids = await lock_claims_to_check(tx, merchant_id, work.now, _SET_SIZE)
         # A statement of its own: it sees what was committed while the locks were waited for.
-        found = await load_live_modalities(tx, merchant_id, claim_ids)
+        found = await list_live_modalities(tx, merchant_id, claim_ids)
         if found:
-            await _apply(work, [PlanStanding(*each) for each in found])
+            await _apply(work, [CheckedModality(*each) for each in found])
     return len(found)
 
 
-async def _apply(work: Work, found: Sequence[PlanStanding]) -> None:
+async def _apply(work: Work, found: Sequence[CheckedModality]) -> None:
     zone = work.merchant.configuration.timezone
     today = local_date(work.now, zone)
-    looked_at: list[PlanStanding] = []
+    looked_at: list[CheckedModality] = []
     following: dict[UUID, datetime] = {}
     for each in found:
-        course = decide_course(each.modality, each.status, today)
-        if isinstance(course, EndReason):
+        course = decide_progress(each.modality, each.status, today)
+        if isinstance(course, ModalityEndReason):
             looked_at.append(replace(each, ended=course))
         else:
             looked_at.append(each)
             next_notice = find_next_notice(each.modality, work.now, zone)
             look_at = start_of_day(course, zone)
             following[each.modality.modality_id] = min(look_at, next_notice or look_at)
-    await postpone_checks(work.tx, work.merchant_id, following)
+    await save_next_checks(work.tx, work.merchant_id, following)
     await _end(work, [each for each in looked_at if each.ended])
-    await notify_of_plans(work, looked_at)
+    await notify_of_progress(work, looked_at)
 
 
-async def _end(work: Work, ended: Sequence[PlanStanding]) -> None:
+async def _end(work: Work, ended: Sequence[CheckedModality]) -> None:
     if not ended:
         return
     reasons = {each.modality.modality_id: each.ended for each in ended if each.ended}
     await save_ends(work.tx, work.merchant_id, work.now, reasons)
-    broken = [each.modality.claim_id for each in ended if each.ended is EndReason.BROKEN]
-    others = [each.modality.claim_id for each in ended if each.ended is not EndReason.BROKEN]
-    await begin_rest(work, broken)
+    broken = [each.modality.claim_id for each in ended if each.ended is ModalityEndReason.BROKEN]
+    others = [
+        each.modality.claim_id for each in ended if each.ended is not ModalityEndReason.BROKEN
+    ]
+    await begin_quiet_period(work, broken)
     await lift_holds_of_claims(
-        work.tx, work.merchant_id, claim_ids=others, kinds=HOLDS, now=work.now
+        work.tx, work.merchant_id, claim_ids=others, kinds=HOLD_KINDS, now=work.now
     )
     await save_audit(
         work, "modality.sweep", f"merchant:{work.merchant_id}", ended=Counter(reasons.values())

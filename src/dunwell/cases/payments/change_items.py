@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.payments.record_payment import collect_if_paid, load_balance, use_surplus
-from dunwell.cases.payments.store import delete_items, save_item
+from dunwell.cases.payments.record_payment import allocate_surplus, collect_if_paid, load_balance
+from dunwell.cases.payments.store import delete_items, insert_item
 from dunwell.contact.escalation.contacts.sending_hours import find_days
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import (
@@ -50,7 +50,7 @@ async def add_item(work: Work, claim_id: int, new: NewItem) -> ItemAddition:
     """Raises NotFound, InvalidState (not in process) and ValidationError (too many)."""
     work.need(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
-    return await _enter(work, claim, items, new)
+    return await _insert_item(work, claim, items, new)
 
 
 async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
@@ -62,7 +62,7 @@ async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
     if fee.item_on is None:
         days = find_days(work.merchant.configuration.timezone)
         fee = replace(fee, item_on=days.local_date(work.now))
-    return await _enter(work, claim, items, fee)
+    return await _insert_item(work, claim, items, fee)
 
 
 async def _load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list[OwedItem]]:
@@ -72,7 +72,7 @@ async def _load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list
     return claim, await load_items(work.tx, work.merchant_id, claim_id)
 
 
-async def _enter(
+async def _insert_item(
     work: Work, claim: LockedClaim, items: Sequence[OwedItem], new: NewItem
 ) -> ItemAddition:
     """Raises ValidationError."""
@@ -88,8 +88,8 @@ async def _enter(
         item_on=new.item_on,
         fee_of=new.fee_of,
     )
-    item_id = await save_item(work.tx, work.merchant_id, claim_id, item=item, now=work.now)
-    await use_surplus(work, claim_id)
+    item_id = await insert_item(work.tx, work.merchant_id, claim_id, item=item, now=work.now)
+    await allocate_surplus(work, claim_id)
     balance = await load_balance(work, claim_id)
     status = await collect_if_paid(work, claim, balance)
     await save_audit(
@@ -121,14 +121,14 @@ async def delete_item(work: Work, claim_id: int, item_id: int) -> ItemDeletion:
     if not any(each.item_id == item_id for each in items):
         raise NotFound(f"There is no item {item_id}.")
     check_changeable(claim.status)
-    going = find_going(items, item_id)
-    ids = [each.item_id for each in going]
+    removed = find_going(items, item_id)
+    ids = [each.item_id for each in removed]
     await delete_items(work.tx, work.merchant_id, claim_id, item_ids=ids, now=work.now)
     balance = await load_balance(work, claim_id)
     status = await collect_if_paid(work, claim, balance)
     await save_audit(
         work, "item.delete", f"claim:{claim_id}",
-        before={"items": [{"type": each.type, "value": each.value_cents} for each in going]},
+        before={"items": [{"type": each.type, "value": each.value_cents} for each in removed]},
         after={"status": status, "outstanding": balance.outstanding_cents}, itemIds=ids,
     )  # fmt: skip
-    return ItemDeletion(going, status, balance)
+    return ItemDeletion(removed, status, balance)

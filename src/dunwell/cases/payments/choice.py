@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.core.claims.balance import OwedItem
 
 
-class ChoiceKind(StrEnum):
+class PaymentChoiceKind(StrEnum):
     WHOLE = "WHOLE"
     PART = "PART"
     ITEMS = "ITEMS"
@@ -22,7 +22,7 @@ _USUAL_PART_CENTS = 2000
 class PaymentChoice:
     """What a debtor wants to pay, and the sum that was shown for it."""
 
-    kind: ChoiceKind
+    kind: PaymentChoiceKind
     cents: int
     # Of ITEMS alone, in order.
     item_ids: tuple[int, ...] = ()
@@ -32,18 +32,18 @@ class PaymentChoice:
 class PartBounds:
     """The least and the greatest part; both can be paid."""
 
-    least_cents: int
-    most_cents: int
+    min_cents: int
+    max_cents: int
 
     @property
     def example_cents(self) -> int:
         """An amount to show as an example: larger than the minimum, so that the debtor sees that
         more may be paid."""
-        return min(max(2 * self.least_cents, _USUAL_PART_CENTS), self.most_cents)
+        return min(max(2 * self.min_cents, _USUAL_PART_CENTS), self.max_cents)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class PayableGroup:
     """An item that can be chosen, with the fees that go with it."""
 
     item: OwedItem
@@ -66,7 +66,9 @@ def sum_outstanding(items: Sequence[OwedItem]) -> int:
     return sum(item.outstanding_cents for item in items)
 
 
-def find_bounds(partial: PartialPayments | None, items: Sequence[OwedItem]) -> PartBounds | None:
+def compute_part_bounds(
+    partial: PartialPayments | None, items: Sequence[OwedItem]
+) -> PartBounds | None:
     """None: no part can be paid, as none is offered or too little is outstanding."""
     outstanding = sum_outstanding(items)
     if partial is None or partial.min_cents is None or outstanding <= partial.min_cents:
@@ -74,7 +76,9 @@ def find_bounds(partial: PartialPayments | None, items: Sequence[OwedItem]) -> P
     return PartBounds(partial.min_cents, outstanding)
 
 
-def allow_rate(partial: PartialPayments | None, rate_cents: int | None) -> PartialPayments | None:
+def allow_instalment(
+    partial: PartialPayments | None, rate_cents: int | None
+) -> PartialPayments | None:
     """With an agreed plan its next rate can be paid, and any part above it, whatever the merchant
     takes otherwise. rate_cents: what is left of that rate; None: there is none."""
     if rate_cents is None:
@@ -85,7 +89,9 @@ def allow_rate(partial: PartialPayments | None, rate_cents: int | None) -> Parti
     return PartialPayments(least, partial.items)
 
 
-def list_groups(partial: PartialPayments | None, items: Sequence[OwedItem]) -> list[Group]:
+def list_payable_groups(
+    partial: PartialPayments | None, items: Sequence[OwedItem]
+) -> list[PayableGroup]:
     """The items to choose among, each with its fees; none where there is nothing to choose."""
     if partial is None or not partial.items:
         return []
@@ -93,29 +99,31 @@ def list_groups(partial: PartialPayments | None, items: Sequence[OwedItem]) -> l
     heads = {item.item_id for item in owing if item.fee_of is None}
     fees = {head: tuple(fee for fee in owing if fee.fee_of == head) for head in heads}
     # A fee whose item is paid stands for itself.
-    groups = [Group(item, fees.get(item.item_id, ())) for item in owing if item.fee_of not in heads]
+    groups = [
+        PayableGroup(item, fees.get(item.item_id, ())) for item in owing if item.fee_of not in heads
+    ]
     return groups if len(groups) > 1 else []
 
 
-def choose_items(groups: Sequence[Group], chosen: Collection[int]) -> PaymentChoice | None:
+def choose_items(groups: Sequence[PayableGroup], chosen: Collection[int]) -> PaymentChoice | None:
     """The sum of the groups that these ids belong to. None: an id is of no group, or there is no
     id."""
     picked = [group for group in groups if not set(group.item_ids).isdisjoint(chosen)]
     ids = sorted(item_id for group in picked for item_id in group.item_ids)
     if not chosen or not set(chosen) <= set(ids):
         return None
-    return PaymentChoice(ChoiceKind.ITEMS, sum(group.cents for group in picked), tuple(ids))
+    return PaymentChoice(PaymentChoiceKind.ITEMS, sum(group.cents for group in picked), tuple(ids))
 
 
-def may_pay(
+def is_choice_allowed(
     partial: PartialPayments | None, items: Sequence[OwedItem], choice: PaymentChoice
 ) -> bool:
     """Whether the merchant takes it, of items as they stand now."""
-    if choice.kind is ChoiceKind.ITEMS:
-        return choice == choose_items(list_groups(partial, items), choice.item_ids)
+    if choice.kind is PaymentChoiceKind.ITEMS:
+        return choice == choose_items(list_payable_groups(partial, items), choice.item_ids)
     if choice.item_ids:
         return False
-    if choice.kind is ChoiceKind.WHOLE:
+    if choice.kind is PaymentChoiceKind.WHOLE:
         return choice.cents == sum_outstanding(items)
-    bounds = find_bounds(partial, items)
-    return bounds is not None and bounds.least_cents <= choice.cents <= bounds.most_cents
+    bounds = compute_part_bounds(partial, items)
+    return bounds is not None and bounds.min_cents <= choice.cents <= bounds.max_cents

@@ -7,12 +7,12 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.store import (
     ListedPayment,
-    ListedRequest,
-    load_payments,
-    load_requests,
+    ListedPaymentRequest,
+    load_listed_payments,
+    load_listed_requests,
 )
 from dunwell.core.claims.access import check_claim
 from dunwell.platform.database.database import snapshot
@@ -25,7 +25,7 @@ from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
 
 # As ListedPayment has it; by the primary keys of allocations and claims.
-_UNMATCHED = (
+_UNALLOCATED = (
     "l.reversed_at IS NULL AND (l.amount_cents > (SELECT coalesce(sum(a.amount_cents), 0)"
     " FROM allocations a WHERE a.merchant_id = l.merchant_id AND a.claim_id = l.claim_id"
     " AND a.payment_id = l.payment_id) OR EXISTS (SELECT FROM claims c"
@@ -47,10 +47,10 @@ class PaymentFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestFilter:
+class PaymentRequestFilter:
     """All that is given must hold. Created since, inclusive, and until, exclusive: real time."""
 
-    state: RequestState | None = None
+    state: PaymentRequestState | None = None
     provider: str | None = None
     since: datetime | None = None
     until: datetime | None = None
@@ -67,11 +67,11 @@ PAYMENTS: ListedTable[PaymentFilter, UUID, ListedPayment] = ListedTable(
     filters={
         "is_reversed": "(l.reversed_at IS NOT NULL) = {}",
         "provider_name": "l.provider_name = {}",
-        "is_unmatched": lambda is_asked, _: [(_UNMATCHED, ())] if is_asked else [],
+        "is_unmatched": lambda is_asked, _: [(_UNALLOCATED, ())] if is_asked else [],
     },
-    load=load_payments,
+    load=load_listed_payments,
 )
-REQUESTS: ListedTable[RequestFilter, UUID, ListedRequest] = ListedTable(
+PAYMENT_REQUESTS: ListedTable[PaymentRequestFilter, UUID, ListedPaymentRequest] = ListedTable(
     name="requests",
     table="payment_requests",
     key="request_id",
@@ -81,26 +81,26 @@ REQUESTS: ListedTable[RequestFilter, UUID, ListedRequest] = ListedTable(
         NarrowIndex(
             "payment_requests_pending",
             "l.state = 'PENDING'",
-            lambda wanted: () if wanted.state is RequestState.PENDING else None,
+            lambda wanted: () if wanted.state is PaymentRequestState.PENDING else None,
             covers=("state",),
         ),
     ),
     at="created_at",
-    filter=RequestFilter,
+    filter=PaymentRequestFilter,
     filters={"state": "l.state = {}", "provider": "l.provider = {}"},
-    load=load_requests,
+    load=load_listed_requests,
 )
 _PAYMENTS_OF_CLAIM = PAYMENTS.within(
     "claim_id", name="claim payments", index="payments_merchant_id_claim_id_transaction_id_key"
 )
-_REQUESTS_OF_CLAIM = REQUESTS.within(
+_REQUESTS_OF_CLAIM = PAYMENT_REQUESTS.within(
     "claim_id", name="claim requests", index="payment_requests_claim"
 )
-EVERY_PAYMENT, EVERY_REQUEST = PaymentFilter(), RequestFilter()
+ALL_PAYMENTS, ALL_PAYMENT_REQUESTS = PaymentFilter(), PaymentRequestFilter()
 
 
 async def list_payments(
-    work: Work, *, limit: int, cursor: str | None = None, wanted: PaymentFilter = EVERY_PAYMENT,
+    work: Work, *, limit: int, cursor: str | None = None, wanted: PaymentFilter = ALL_PAYMENTS,
     oldest_first: bool = False,
 ) -> ListPage[ListedPayment]:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
@@ -111,13 +111,19 @@ async def list_payments(
 
 
 async def list_payment_requests(
-    work: Work, *, limit: int, cursor: str | None = None, wanted: RequestFilter = EVERY_REQUEST,
+    work: Work, *, limit: int, cursor: str | None = None,
+    wanted: PaymentRequestFilter = ALL_PAYMENT_REQUESTS,
     oldest_first: bool = False,
-) -> ListPage[ListedRequest]:  # fmt: skip
+) -> ListPage[ListedPaymentRequest]:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     return await list_page(
-        work.scope(), REQUESTS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
+        work.scope(),
+        PAYMENT_REQUESTS,
+        wanted,
+        limit=limit,
+        cursor=cursor,
+        oldest_first=oldest_first,
     )
 
 
@@ -129,18 +135,20 @@ async def list_claim_payments(
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         scope = work.scope(claim_id)
-        return await list_page(scope, _PAYMENTS_OF_CLAIM, EVERY_PAYMENT, limit=limit, cursor=cursor)
+        return await list_page(scope, _PAYMENTS_OF_CLAIM, ALL_PAYMENTS, limit=limit, cursor=cursor)
 
 
 async def list_claim_payment_requests(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
-) -> ListPage[ListedRequest]:
+) -> ListPage[ListedPaymentRequest]:
     """Raises NotFound, and ValidationError for a bad cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         scope = work.scope(claim_id)
-        return await list_page(scope, _REQUESTS_OF_CLAIM, EVERY_REQUEST, limit=limit, cursor=cursor)
+        return await list_page(
+            scope, _REQUESTS_OF_CLAIM, ALL_PAYMENT_REQUESTS, limit=limit, cursor=cursor
+        )
 
 
 async def get_payment(
@@ -151,7 +159,9 @@ async def get_payment(
     async with snapshot(work.tx):
         if claim_id is not None:
             await check_claim(work, claim_id)
-        found = (await load_payments(work.tx, work.merchant_id, [payment_id])).get(payment_id)
+        found = (await load_listed_payments(work.tx, work.merchant_id, [payment_id])).get(
+            payment_id
+        )
     if found is None or claim_id not in (None, found.payment.claim_id):
         raise NotFound(f"There is no payment {payment_id}.")
     return found
@@ -159,13 +169,15 @@ async def get_payment(
 
 async def get_payment_request(
     work: Work, request_id: UUID, *, claim_id: int | None = None
-) -> ListedRequest:
+) -> ListedPaymentRequest:
     """Raises NotFound, for a claim that is missing first."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if claim_id is not None:
             await check_claim(work, claim_id)
-        found = (await load_requests(work.tx, work.merchant_id, [request_id])).get(request_id)
+        found = (await load_listed_requests(work.tx, work.merchant_id, [request_id])).get(
+            request_id
+        )
     if found is None or claim_id not in (None, found.request.claim_id):
         raise NotFound(f"There is no payment request {request_id}.")
     return found

@@ -41,17 +41,17 @@ class Checkout:
 
 
 @dataclass(frozen=True, slots=True)
-class Open:
+class CheckoutOpen:
     """The debtor has not decided yet."""
 
 
 @dataclass(frozen=True, slots=True)
-class Pending:
+class CheckoutPending:
     """The debtor is done; the money is under way. Also what an answer nobody knows means."""
 
 
 @dataclass(frozen=True, slots=True)
-class Succeeded:
+class CheckoutSucceeded:
     """The money is there. The amount is what was paid, not what was asked for."""
 
     transaction_id: str
@@ -64,21 +64,28 @@ class Succeeded:
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class CheckoutFailed:
     """The payment was refused, for good."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cancelled:
+class CheckoutCancelled:
     """The debtor left without paying."""
 
 
 @dataclass(frozen=True, slots=True)
-class Expired:
+class CheckoutExpired:
     """The checkout takes no payment any more."""
 
 
-CheckoutState = Open | Pending | Succeeded | Failed | Cancelled | Expired
+CheckoutState = (
+    CheckoutOpen
+    | CheckoutPending
+    | CheckoutSucceeded
+    | CheckoutFailed
+    | CheckoutCancelled
+    | CheckoutExpired
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,11 +96,11 @@ class CheckoutNotice:
     provider_reference: str
 
 
-class PaymentProviderAway(Unavailable):
+class PaymentProviderUnavailable(Unavailable):
     """No usable answer: whether the call had its effect is not known. It may be made again."""
 
 
-class NoticeRefused(InvalidRequest):
+class CheckoutNoticeRejected(InvalidRequest):
     """Not signed by the provider, signed too long ago, or unreadable."""
 
 
@@ -107,17 +114,20 @@ class PaymentProvider(Protocol):
         """False for one that only rehearses: for sandbox merchants, and in development."""
 
     async def start(self, request: CheckoutRequest) -> Checkout:
-        """Open a checkout, or find the one this request_id opened. Raises ProviderAway.
+        """Open a checkout, or find the one this request_id opened. Raises
+        PaymentProviderUnavailable.
 
         No transaction is open while this runs.
         """
 
     async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
-        """What became of a checkout. Raises ProviderAway. No transaction is open meanwhile."""
+        """What became of a checkout. Raises PaymentProviderUnavailable. No transaction is open
+        meanwhile.
+        """
 
     def read_notice(self, headers: Mapping[str, str], body: bytes) -> CheckoutNotice:
-        """Whom a notice is about; header names are in lower case. Raises NoticeRefused."""
+        """Whom a notice is about; header names are in lower case. Raises CheckoutNoticeRejected."""
 
 
 # By name.
-Providers: TypeAlias = Mapping[str, PaymentProvider]
+PaymentProviders: TypeAlias = Mapping[str, PaymentProvider]

@@ -13,16 +13,16 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.configuration import Allocation
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.modalities.store import hasten_check
-from dunwell.cases.payments.requests.live_requests import complete_transfer, find_arrived
+from dunwell.cases.modalities.store import schedule_check_now
+from dunwell.cases.payments.requests.live_requests import complete_transfer, find_matching_transfer
 from dunwell.cases.payments.requests.request_states import BANK_TRANSFER
 from dunwell.cases.payments.store import (
     StoredPayment,
-    find_payment,
+    find_payment_by_transaction,
+    insert_payment,
     load_surplus,
+    save_allocations,
     save_collected,
-    save_payment,
-    save_shares,
 )
 from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.contact.notices.occasions.facts import ReceiptFacts
@@ -34,26 +34,26 @@ from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
 
-Shares = dict[int, int]
+CentsByItem = dict[int, int]
 
 
-def share_surplus(
+def compute_surplus_allocation(
     items: Sequence[OwedItem], surplus: Mapping[UUID, int], order: Allocation
-) -> dict[UUID, Shares]:
+) -> dict[UUID, CentsByItem]:
     """Share out each payment's unused cents in turn: payment id -> item id -> cents.
 
     So nothing is outstanding beside an overpaid cent.
     """
-    owing, shared = list(items), {}
+    owing, allocations = list(items), {}
     for payment_id, cents in surplus.items():
         shares = allocate(owing, cents, order)
         if shares:
-            shared[payment_id] = shares
-            owing = [_pay(item, shares.get(item.item_id, 0)) for item in owing]
-    return shared
+            allocations[payment_id] = shares
+            owing = [_add_allocation(item, shares.get(item.item_id, 0)) for item in owing]
+    return allocations
 
 
-def _pay(item: OwedItem, cents: int) -> OwedItem:
+def _add_allocation(item: OwedItem, cents: int) -> OwedItem:
     return replace(item, allocated_cents=item.allocated_cents + cents)
 
 
@@ -62,15 +62,15 @@ async def load_balance(work: Work, claim_id: int) -> Balance:
     return sum_balance(items, await load_paid_cents(work.tx, work.merchant_id, claim_id))
 
 
-async def use_surplus(work: Work, claim_id: int) -> None:
+async def allocate_surplus(work: Work, claim_id: int) -> None:
     """So that nothing is outstanding beside an overpaid cent."""
     surplus = await load_surplus(work.tx, work.merchant_id, claim_id)
     if not surplus:
         return
     items = await load_items(work.tx, work.merchant_id, claim_id)
     order = work.merchant.configuration.payment.allocation
-    shared = share_surplus(items, surplus, order)
-    await save_shares(work.tx, work.merchant_id, claim_id, shared)
+    allocations = compute_surplus_allocation(items, surplus, order)
+    await save_allocations(work.tx, work.merchant_id, claim_id, allocations)
 
 
 async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> Status:
@@ -83,11 +83,11 @@ async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> S
     await cancel_contacts(
         work.tx, work.merchant_id, [claim_id], work.now, reason="Nothing is owed any more."
     )
-    await hasten_check(work.tx, work.merchant_id, claim_id, work.now)
+    await schedule_check_now(work.tx, work.merchant_id, claim_id, work.now)
     return following
 
 
-def label_provider(name: str) -> str:
+def render_provider_name(name: str) -> str:
     """As people read it."""
     return name[:1].upper() + name[1:]
 
@@ -111,11 +111,11 @@ async def send_receipt(
 def _describe_method(payment: StoredPayment) -> str | None:
     """The provider, and what it was paid with, masked. A transfer needs no words."""
     provider = payment.provider_name
-    shown = None if provider in (None, BANK_TRANSFER) else label_provider(provider)
+    shown = None if provider in (None, BANK_TRANSFER) else render_provider_name(provider)
     return ", ".join(filter(None, (shown, payment.method))) or None
 
 
-_PAID = "The claim was paid."
+_REASON_PAID = "The claim was paid."
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,56 +147,50 @@ async def record_payment(work: Work, claim_id: int, new: NewPayment) -> Recorded
     work.need(Right.RECORD_MONEY)
     claim = await access_claim(work, claim_id)
     _check_payment(work, claim, new)
-    known = await find_payment(work.tx, work.merchant_id, claim_id, new.transaction_id)
+    known = await find_payment_by_transaction(
+        work.tx, work.merchant_id, claim_id, new.transaction_id
+    )
     if known is None:
-        return await _enter_elsewhere(work, claim, new)
-    _check_same(known, new)
+        return await _book_new_payment(work, claim, new)
+    _check_same_amount(known, new)
     balance = await load_balance(work, claim_id)
     return RecordedPayment(known, claim.status, balance, is_new=False)
 
 
-async def _enter_elsewhere(work: Work, claim: LockedClaim, new: NewPayment) -> RecordedPayment:
-    arrived = await find_arrived(work, claim.claim_id, new.amount_cents)
+async def _book_new_payment(work: Work, claim: LockedClaim, new: NewPayment) -> RecordedPayment:
+    arrived = await find_matching_transfer(work, claim.claim_id, new.amount_cents)
     if arrived is None:
-        return await enter_payment(work, claim, new)
-    recorded = await enter_payment(work, claim, new, arrived.request_id)
+        return await book_payment(work, claim, new)
+    recorded = await book_payment(work, claim, new, arrived.request_id)
     await complete_transfer(work, arrived)
     return recorded
 
 
-async def enter_payment(
+async def book_payment(
     work: Work, claim: LockedClaim, new: NewPayment, request_id: UUID | None = None
 ) -> RecordedPayment:
     """Book a payment of a locked claim that is not known yet; `request_id`: what it settles."""
     items = await load_items(work.tx, work.merchant_id, claim.claim_id)
     paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim.claim_id)
-    payment = StoredPayment(
-        payment_id=work.ids.new(work.now),
-        claim_id=claim.claim_id,
-        amount_cents=new.amount_cents,
-        currency=new.currency,
-        transaction_id=new.transaction_id,
-        provider_name=new.provider_name,
-        paid_at=new.paid_at or work.now,
-        recorded_at=work.now,
-        reversed_at=None,
-        request_id=request_id,
-        method=new.method,
-    )
+    payment = _build_payment(work, claim, new, request_id)
     order = work.merchant.configuration.payment.allocation
     shares = allocate(items, new.amount_cents, order, new.item_ids)
     before = sum_balance(items, paid_cents)
-    shared = sum(shares.values())
+    allocated = sum(shares.values())
     balance = Balance(
         before.total_cents,
-        before.outstanding_cents - shared,
-        before.overpaid_cents + new.amount_cents - shared,
+        before.outstanding_cents - allocated,
+        before.overpaid_cents + new.amount_cents - allocated,
     )
     statuses = _decide_statuses(claim, balance)
-    await save_payment(work.tx, work.merchant_id, payment=payment, shares=shares, statuses=statuses)
+    await insert_payment(
+        work.tx, work.merchant_id, payment=payment, shares=shares, statuses=statuses
+    )
     if statuses[0] is Status.COLLECTED:
-        await cancel_contacts(work.tx, work.merchant_id, [payment.claim_id], work.now, reason=_PAID)
-    await hasten_check(work.tx, work.merchant_id, payment.claim_id, work.now)
+        await cancel_contacts(
+            work.tx, work.merchant_id, [payment.claim_id], work.now, reason=_REASON_PAID
+        )
+    await schedule_check_now(work.tx, work.merchant_id, payment.claim_id, work.now)
     is_closed = statuses[0] in (Status.ARCHIVED, Status.WITHDRAWN)
     await send_receipt(work, claim, payment, None if is_closed else balance.outstanding_cents)
     await save_audit(
@@ -209,6 +203,24 @@ async def enter_payment(
         paymentId=str(payment.payment_id),
     )  # fmt: skip
     return RecordedPayment(payment, statuses[0], balance, is_new=True)
+
+
+def _build_payment(
+    work: Work, claim: LockedClaim, new: NewPayment, request_id: UUID | None
+) -> StoredPayment:
+    return StoredPayment(
+        payment_id=work.ids.new(work.now),
+        claim_id=claim.claim_id,
+        amount_cents=new.amount_cents,
+        currency=new.currency,
+        transaction_id=new.transaction_id,
+        provider_name=new.provider_name,
+        paid_at=new.paid_at or work.now,
+        recorded_at=work.now,
+        reversed_at=None,
+        request_id=request_id,
+        method=new.method,
+    )
 
 
 def _decide_statuses(claim: LockedClaim, balance: Balance) -> tuple[Status, Status | None]:
@@ -231,7 +243,7 @@ def _check_payment(work: Work, claim: LockedClaim, new: NewPayment) -> None:
         raise ValidationError(faults)
 
 
-def _check_same(known: StoredPayment, new: NewPayment) -> None:
+def _check_same_amount(known: StoredPayment, new: NewPayment) -> None:
     if known.amount_cents != new.amount_cents:
         raise InvalidState(
             LazyText(

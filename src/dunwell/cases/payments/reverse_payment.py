@@ -8,11 +8,11 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.modalities.store import hasten_check
-from dunwell.cases.payments.record_payment import RecordedPayment, load_balance, use_surplus
+from dunwell.cases.modalities.store import schedule_check_now
+from dunwell.cases.payments.record_payment import RecordedPayment, allocate_surplus, load_balance
 from dunwell.cases.payments.store import (
     StoredPayment,
-    load_payment,
+    find_payment,
     reopen_claim,
     save_reversal,
     touch_claim,
@@ -36,16 +36,16 @@ async def reverse_payment(
         message = "Use at most 255 characters, without line breaks."
         raise ValidationError([Fault("/reason", message, "WRONG_FORMAT")])
     claim = await access_claim(work, claim_id)
-    payment = await _load(work, claim_id, payment_id)
+    payment = await _get_payment(work, claim_id, payment_id)
     if payment.reversed_at is not None:
         balance = await load_balance(work, claim_id)
         return RecordedPayment(payment, claim.status, balance, is_new=False)
     await save_reversal(
         work.tx, work.merchant_id, claim_id, payment_id=payment_id, now=work.now, reason=reason
     )
-    await use_surplus(work, claim_id)
-    status = await _decide_status(work, claim)
-    await hasten_check(work.tx, work.merchant_id, claim_id, work.now)
+    await allocate_surplus(work, claim_id)
+    status = await _save_status(work, claim)
+    await schedule_check_now(work.tx, work.merchant_id, claim_id, work.now)
     balance = await load_balance(work, claim_id)
     await save_audit(
         work, "payment.reverse", f"claim:{claim_id}",
@@ -53,17 +53,19 @@ async def reverse_payment(
         after={"status": status, "outstanding": balance.outstanding_cents},
         paymentId=str(payment_id), hasReason=reason is not None,
     )  # fmt: skip
-    return RecordedPayment(await _load(work, claim_id, payment_id), status, balance, is_new=True)
+    return RecordedPayment(
+        await _get_payment(work, claim_id, payment_id), status, balance, is_new=True
+    )
 
 
-async def _load(work: Work, claim_id: int, payment_id: UUID) -> StoredPayment:
-    payment = await load_payment(work.tx, work.merchant_id, claim_id, payment_id)
+async def _get_payment(work: Work, claim_id: int, payment_id: UUID) -> StoredPayment:
+    payment = await find_payment(work.tx, work.merchant_id, claim_id, payment_id)
     if payment is None:
         raise NotFound(f"There is no payment {payment_id}.")
     return payment
 
 
-async def _decide_status(work: Work, claim: LockedClaim) -> Status:
+async def _save_status(work: Work, claim: LockedClaim) -> Status:
     status, claim_id = claim.status, claim.claim_id
     balance = await load_balance(work, claim_id)
     if status is Status.COLLECTED and balance.outstanding_cents > 0:
@@ -73,7 +75,7 @@ async def _decide_status(work: Work, claim: LockedClaim) -> Status:
 
 
 @dataclass(frozen=True, slots=True)
-class ForeseenReversal:
+class ReversalPreview:
     """before, after: what is owed. reopens: the claim is paid now and its process would go on."""
 
     before: Balance
@@ -81,23 +83,23 @@ class ForeseenReversal:
     reopens: bool
 
 
-async def foresee_reversal(work: Work, claim_id: int, payment_id: UUID) -> ForeseenReversal:
+async def preview_reversal(work: Work, claim_id: int, payment_id: UUID) -> ReversalPreview:
     """Of one that is taken back already nothing would change. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         claim = await load_claim(work.tx, work.merchant_id, claim_id)
-        payment = await load_payment(work.tx, work.merchant_id, claim_id, payment_id)
+        payment = await find_payment(work.tx, work.merchant_id, claim_id, payment_id)
         if claim is None or payment is None:
             raise NotFound(f"There is no payment {payment_id}.")
         before = await load_balance(work, claim_id)
     taken = 0 if payment.reversed_at is not None else payment.amount_cents
-    after = subtract_payment(before, taken)
+    after = compute_balance_after_reversal(before, taken)
     reopens = claim.status is Status.COLLECTED and after.outstanding_cents > 0
-    return ForeseenReversal(before, after, reopens)
+    return ReversalPreview(before, after, reopens)
 
 
-def subtract_payment(balance: Balance, cents: int) -> Balance:
+def compute_balance_after_reversal(balance: Balance, cents: int) -> Balance:
     """What was paid too much steps in first."""
     from_surplus = min(cents, balance.overpaid_cents)
     outstanding = balance.outstanding_cents + cents - from_surplus

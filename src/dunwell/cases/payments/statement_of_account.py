@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.payments.store import PaidRow, load_paid_rows
+from dunwell.cases.payments.store import StatementPayment, list_statement_payments
 from dunwell.core.claims.balance import OwedItem
 from dunwell.core.claims.store import load_claim, load_items
 from dunwell.platform.database.database import snapshot
@@ -25,7 +25,7 @@ class StatementEntry:
 
     on: date
     kind: str
-    words: str
+    description: str
     cents: int
     # Owed after it.
     balance_cents: int
@@ -44,7 +44,7 @@ class StatementOfAccount:
         return self.demanded_cents - self.paid_cents
 
 
-async def read_account(work: Work, claim_id: int, on: date) -> StatementOfAccount:
+async def get_statement_of_account(work: Work, claim_id: int, on: date) -> StatementOfAccount:
     """Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
@@ -52,40 +52,46 @@ async def read_account(work: Work, claim_id: int, on: date) -> StatementOfAccoun
         if claim is None:
             raise NotFound(f"There is no claim {claim_id}.")
         items = await load_items(work.tx, work.merchant_id, claim_id)
-        paid = await load_paid_rows(work.tx, work.merchant_id, claim_id)
+        paid = await list_statement_payments(work.tx, work.merchant_id, claim_id)
     zone = ZoneInfo(work.merchant.configuration.timezone)
-    return compose_account(items, paid, created_at=claim.created_at, zone=zone, on=on)
+    return build_statement_of_account(items, paid, created_at=claim.created_at, zone=zone, on=on)
 
 
-def compose_account(
-    items: Sequence[OwedItem], paid: Sequence[PaidRow], *, created_at: datetime, zone: ZoneInfo,
+def build_statement_of_account(
+    items: Sequence[OwedItem], paid: Sequence[StatementPayment], *, created_at: datetime,
+    zone: ZoneInfo,
     on: date,
 ) -> StatementOfAccount:  # fmt: skip
     """The entries by their days, what is demanded before what is paid."""
     began = created_at.astimezone(zone).date()
     moved: list[tuple[date, int, str, str, int, UUID | None]] = [
-        (_find_day(item, began), 0, item.type, item.reference or "", item.value_cents, None)
+        (_find_demand_day(item, began), 0, item.type, item.reference or "", item.value_cents, None)
         for item in items
     ]
     for each in paid:
         day = each.paid_at.astimezone(zone).date()
-        moved.append((day, 1, "PAYMENT", each.words, -each.amount_cents, each.payment_id))
+        moved.append((day, 1, "PAYMENT", each.description, -each.amount_cents, each.payment_id))
         if each.reversed_at is not None:
             day = each.reversed_at.astimezone(zone).date()
-            moved.append((day, 2, "REVERSAL", each.words, each.amount_cents, each.payment_id))
+            moved.append((day, 2, "REVERSAL", each.description, each.amount_cents, each.payment_id))
     counted = sorted((each for each in moved if each[0] <= on), key=lambda each: each[:2])
     entries, balance = [], 0
-    for day, _, kind, words, cents, subject_id in counted:
+    for day, _, kind, description, cents, subject_id in counted:
         balance += cents
         entries.append(
             StatementEntry(
-                day, kind, words=words, cents=cents, balance_cents=balance, subject_id=subject_id
+                day,
+                kind,
+                description=description,
+                cents=cents,
+                balance_cents=balance,
+                subject_id=subject_id,
             )
         )
     demanded = sum(each.cents for each in entries if each.kind not in ("PAYMENT", "REVERSAL"))
     return StatementOfAccount(entries, demanded, demanded - balance)
 
 
-def _find_day(item: OwedItem, began: date) -> date:
+def _find_demand_day(item: OwedItem, began: date) -> date:
     """What was dated before it was handed over is demanded from then on."""
     return max(began, item.item_on) if item.item_on else began

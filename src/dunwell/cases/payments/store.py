@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.requests.store import StoredPaymentRequest
 from dunwell.core.claims.balance import OwedItem
 from dunwell.core.claims.states import Status
@@ -34,7 +34,7 @@ class StoredPayment:
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredPayment))
 # By the unique key (merchant_id, claim_id, transaction_id).
-_FIND = compose(
+_FIND_BY_TRANSACTION = compose(
     """
 SELECT {columns}
 FROM payments
@@ -42,7 +42,7 @@ WHERE merchant_id = $1 AND claim_id = $2 AND transaction_id = $3
 """,
     columns=_COLUMNS,
 )
-_LOAD = compose(
+_FIND = compose(
     """
 SELECT {columns}
 FROM payments
@@ -51,7 +51,7 @@ WHERE merchant_id = $1 AND claim_id = $2 AND payment_id = $3
     columns=_COLUMNS,
 )
 # The claim's end, if any, and its planned contacts change with the payment that causes it.
-_SAVE = """
+_INSERT_PAYMENT = """
 WITH paid AS (
     INSERT INTO payments (merchant_id, payment_id, claim_id, amount_cents, currency,
                           transaction_id, provider_name, paid_at, recorded_at, request_id,
@@ -91,7 +91,7 @@ GROUP BY p.merchant_id, p.payment_id
 HAVING p.amount_cents > coalesce(sum(a.amount_cents), 0)
 ORDER BY p.paid_at, p.payment_id
 """
-_SHARE = """
+_SAVE_ALLOCATIONS = """
 INSERT INTO allocations (merchant_id, claim_id, payment_id, item_id, amount_cents)
 SELECT $1, $2, payment_id, item_id, amount_cents
 FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS a (payment_id, item_id, amount_cents)
@@ -116,23 +116,23 @@ _TOUCH = """
 UPDATE claims SET updated_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 """
 # Rides on the payments' unique key (merchant_id, claim_id, transaction_id).
-_LOAD_OF_CLAIM = """
+_LIST_STATEMENT_PAYMENTS = """
 SELECT payment_id, amount_cents, paid_at, reversed_at,
-       coalesce(provider_name || ' ', '') || transaction_id AS words
+       coalesce(provider_name || ' ', '') || transaction_id AS description
 FROM payments
 WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY paid_at, payment_id
 """
 
 
-async def find_payment(
+async def find_payment_by_transaction(
     tx: Connection, merchant_id: int, claim_id: int, transaction_id: str
 ) -> StoredPayment | None:
-    row = await tx.fetchrow(_FIND, merchant_id, claim_id, transaction_id)
-    return None if row is None else _read(row)
+    row = await tx.fetchrow(_FIND_BY_TRANSACTION, merchant_id, claim_id, transaction_id)
+    return None if row is None else _build_payment(row)
 
 
-async def save_payment(
+async def insert_payment(
     tx: Connection,
     merchant_id: int,
     payment: StoredPayment,
@@ -141,18 +141,18 @@ async def save_payment(
 ) -> None:
     """shares: item id -> cents. statuses: the claim's, and the one it left if it is collected."""
     await tx.execute(
-        _SAVE, merchant_id, payment.payment_id, payment.claim_id, payment.amount_cents,
+        _INSERT_PAYMENT, merchant_id, payment.payment_id, payment.claim_id, payment.amount_cents,
         payment.currency, payment.transaction_id, payment.provider_name, payment.paid_at,
         payment.recorded_at, list(shares), list(shares.values()), *statuses, payment.request_id,
         payment.method,
     )  # fmt: skip
 
 
-async def load_payment(
+async def find_payment(
     tx: Connection, merchant_id: int, claim_id: int, payment_id: UUID
 ) -> StoredPayment | None:
-    row = await tx.fetchrow(_LOAD, merchant_id, claim_id, payment_id)
-    return None if row is None else _read(row)
+    row = await tx.fetchrow(_FIND, merchant_id, claim_id, payment_id)
+    return None if row is None else _build_payment(row)
 
 
 async def link_payment(
@@ -176,14 +176,14 @@ async def load_surplus(tx: Connection, merchant_id: int, claim_id: int) -> dict[
     return {row["payment_id"]: row["left_cents"] for row in rows}
 
 
-async def save_shares(
+async def save_allocations(
     tx: Connection, merchant_id: int, claim_id: int, shared: Mapping[UUID, Mapping[int, int]]
 ) -> None:
     """Payment id -> item id -> cents, beside what each has paid already."""
     rows = [(paid, item, cents) for paid, each in shared.items() for item, cents in each.items()]
     if rows:
         columns = [list(column) for column in zip(*rows, strict=True)]
-        await tx.execute(_SHARE, merchant_id, claim_id, *columns)
+        await tx.execute(_SAVE_ALLOCATIONS, merchant_id, claim_id, *columns)
 
 
 async def reopen_claim(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> Status:
@@ -197,23 +197,28 @@ async def touch_claim(tx: Connection, merchant_id: int, claim_id: int, now: date
 
 
 @dataclass(frozen=True, slots=True)
-class PaidRow:
+class StatementPayment:
     payment_id: UUID
     amount_cents: int
     paid_at: datetime
     reversed_at: datetime | None
-    words: str
+    description: str
 
 
-async def load_paid_rows(tx: Connection, merchant_id: int, claim_id: int) -> list[PaidRow]:
-    return [PaidRow(**row) for row in await tx.fetch(_LOAD_OF_CLAIM, merchant_id, claim_id)]
+async def list_statement_payments(
+    tx: Connection, merchant_id: int, claim_id: int
+) -> list[StatementPayment]:
+    return [
+        StatementPayment(**row)
+        for row in await tx.fetch(_LIST_STATEMENT_PAYMENTS, merchant_id, claim_id)
+    ]
 
 
-def _read(row: Row) -> StoredPayment:
+def _build_payment(row: Row) -> StoredPayment:
     return StoredPayment(**dict(row.items()))
 
 
-_ADD = """
+_INSERT_ITEM = """
 WITH touched AS (
     UPDATE claims SET updated_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 )
@@ -223,14 +228,14 @@ VALUES ($1, $2, $4, $5, $6, $7, $8, $9, $10)
 RETURNING item_id
 """
 # By primary key.
-_DELETE = """
+_DELETE_ITEMS = """
 WITH touched AS (
     UPDATE claims SET updated_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 )
 DELETE FROM items WHERE merchant_id = $1 AND claim_id = $2 AND item_id = ANY($4::bigint[])
 """
 # As when a payment collects it: the next step's due time is kept for a reversal.
-_COLLECT = """
+_SAVE_COLLECTED = """
 UPDATE claims
 SET status = 'COLLECTED', status_before_collected = $3, resume_at = coalesce(due_at, resume_at),
     due_at = NULL, updated_at = $4
@@ -238,12 +243,12 @@ WHERE merchant_id = $1 AND claim_id = $2
 """
 
 
-async def save_item(
+async def insert_item(
     tx: Connection, merchant_id: int, claim_id: int, item: OwedItem, now: datetime
 ) -> int:
     """The new item's id; the one it has is not looked at."""
     item_id: int = await tx.fetchval(
-        _ADD, merchant_id, claim_id, now, item.position, item.reference, item.type,
+        _INSERT_ITEM, merchant_id, claim_id, now, item.position, item.reference, item.type,
         item.value_cents, item.item_on, item.due_on, item.fee_of,
     )  # fmt: skip
     return item_id
@@ -252,14 +257,14 @@ async def save_item(
 async def delete_items(
     tx: Connection, merchant_id: int, claim_id: int, item_ids: Collection[int], now: datetime
 ) -> None:
-    await tx.execute(_DELETE, merchant_id, claim_id, now, list(item_ids))
+    await tx.execute(_DELETE_ITEMS, merchant_id, claim_id, now, list(item_ids))
 
 
 async def save_collected(
     tx: Connection, merchant_id: int, claim_id: int, left: Status, now: datetime
 ) -> None:
     """`left`: the state it returns to when a payment is reversed."""
-    await tx.execute(_COLLECT, merchant_id, claim_id, left, now)
+    await tx.execute(_SAVE_COLLECTED, merchant_id, claim_id, left, now)
 
 
 # By primary keys, as the next.
@@ -304,13 +309,13 @@ class ListedPayment:
 
 
 @dataclass(frozen=True, slots=True)
-class ListedRequest:
+class ListedPaymentRequest:
     request: StoredPaymentRequest
     # The claim's.
     reference_number: str
 
 
-async def load_payments(
+async def load_listed_payments(
     tx: Connection, merchant_id: int, payment_ids: Sequence[UUID]
 ) -> dict[UUID, ListedPayment]:
     """By id."""
@@ -323,13 +328,13 @@ async def load_payments(
     return found
 
 
-async def load_requests(
+async def load_listed_requests(
     tx: Connection, merchant_id: int, request_ids: Sequence[UUID]
-) -> dict[UUID, ListedRequest]:
+) -> dict[UUID, ListedPaymentRequest]:
     """By id."""
     found = {}
     for row in await tx.fetch(_LOAD_REQUESTS, merchant_id, list(request_ids)):
-        values = {**row, "state": RequestState(row["state"])}
+        values = {**row, "state": PaymentRequestState(row["state"])}
         reference = values.pop("reference_number")
-        found[row["request_id"]] = ListedRequest(StoredPaymentRequest(**values), reference)
+        found[row["request_id"]] = ListedPaymentRequest(StoredPaymentRequest(**values), reference)
     return found

@@ -9,14 +9,20 @@ from enum import Enum
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.replies.reply import HOLD_REASON, MOST_A_DAY, NewReply, find_hold_end, seal_reply
+from dunwell.cases.replies.reply import (
+    HOLD_REASON,
+    MAX_REPLIES_PER_DAY,
+    NewReply,
+    compute_hold_end,
+    seal_reply,
+)
 from dunwell.cases.replies.store import (
-    UnseenReply,
+    UnreadReply,
     count_replies,
-    find_answered_claim,
-    load_unseen,
-    mark_replies_seen,
-    save_reply,
+    find_claim_of_message,
+    insert_reply,
+    load_unread_replies,
+    save_replies_read,
     save_reply_hold,
 )
 from dunwell.core.claims.access import access_claim
@@ -27,10 +33,10 @@ from dunwell.platform.crypto import KeyRing
 
 _DAY = timedelta(days=1)
 # Answers on a page, and how much of each.
-MOST_LISTED, _LETTERS = 100, 200
+MAX_LISTED_REPLIES, _EXCERPT_LENGTH = 100, 200
 
 
-class TakenReply(Enum):
+class ReplyOutcome(Enum):
     """KNOWN: it came before. GONE: its message or claim is no more. TOO_MANY: try tomorrow."""
 
     NEW = "NEW"
@@ -39,48 +45,50 @@ class TakenReply(Enum):
     TOO_MANY = "TOO_MANY"
 
 
-async def receive_reply(work: Work, keys: KeyRing, reply: NewReply) -> TakenReply:
+async def receive_reply(work: Work, keys: KeyRing, reply: NewReply) -> ReplyOutcome:
     """The merchant is the one the answer's reference names. Once this is committed, the answer may
     be confirmed to whoever brought it."""
     work.need(Right.CHANGE_CLAIMS)
     merchant_id = work.merchant_id
-    claim_id = await find_answered_claim(work.tx, merchant_id, reply.reference.communication_id)
+    claim_id = await find_claim_of_message(work.tx, merchant_id, reply.reference.communication_id)
     claim = None if claim_id is None else await lock_claim(work.tx, merchant_id, claim_id)
     if claim is None or claim_id is None:
-        return TakenReply.GONE
-    if await count_replies(work.tx, merchant_id, claim_id, work.now - _DAY) >= MOST_A_DAY:
-        return TakenReply.TOO_MANY
+        return ReplyOutcome.GONE
+    if await count_replies(work.tx, merchant_id, claim_id, work.now - _DAY) >= MAX_REPLIES_PER_DAY:
+        return ReplyOutcome.TOO_MANY
     reply_id = work.ids.new(work.now)
-    is_new = await save_reply(
+    is_new = await insert_reply(
         work.tx, reply,
         reply_id=reply_id, claim_id=claim_id, received_at=work.now,
         sealed=seal_reply(keys, merchant_id, reply_id, reply.raw),
     )  # fmt: skip
     if not is_new:
-        return TakenReply.KNOWN
+        return ReplyOutcome.KNOWN
     await save_audit(
         work, "reply.take", f"claim:{claim_id}",
         replyId=str(reply_id), isAutomatic=reply.is_automatic,
     )  # fmt: skip
     if not reply.is_automatic and claim.status in ACTIVE:
-        until = find_hold_end(work.now, work.merchant.configuration.timezone)
+        until = compute_hold_end(work.now, work.merchant.configuration.timezone)
         hold_id = await open_hold(work, claim_id, HoldKind.PAUSE, until=until, reason=HOLD_REASON)
         await save_reply_hold(work.tx, merchant_id, reply_id, hold_id)
-    return TakenReply.NEW
+    return ReplyOutcome.NEW
 
 
-async def list_unseen(work: Work) -> Sequence[UnseenReply]:
+async def list_unread_replies(work: Work) -> Sequence[UnreadReply]:
     """Answers that nobody has looked at, the oldest first, as many as a page shows."""
     work.need(Right.READ_CLAIMS)
-    return await load_unseen(work.tx, work.merchant_id, limit=MOST_LISTED, letters=_LETTERS)
+    return await load_unread_replies(
+        work.tx, work.merchant_id, limit=MAX_LISTED_REPLIES, letters=_EXCERPT_LENGTH
+    )
 
 
-async def see_replies(work: Work, claim_id: int) -> None:
+async def mark_replies_read(work: Work, claim_id: int) -> None:
     """Somebody has looked at a claim's answers: what was paused for them goes on; other holds stay.
     What was seen already stays as it is. Raises NotFound."""
     work.need(Right.CHANGE_CLAIMS)
     await access_claim(work, claim_id)
-    holds = await mark_replies_seen(
+    holds = await save_replies_read(
         work.tx, work.merchant_id, claim_id, seen_at=work.now, seen_by=work.actor.actor_id
     )
     if not holds:

@@ -15,9 +15,9 @@ from dunwell.accounts.merchants.answer_days import add_business_days
 from dunwell.contact.sending.report import Reference
 from dunwell.platform.crypto import KeyRing
 
-_BUSINESS_DAYS = 3
+_HOLD_BUSINESS_DAYS = 3
 # Of one claim in a day; more is a machine's doing.
-MOST_A_DAY = 20
+MAX_REPLIES_PER_DAY = 20
 # The reason of the pause, by which it is known.
 HOLD_REASON: Final = "REPLY"
 
@@ -37,25 +37,25 @@ class NewReply:
     raw: bytes
 
 
-def find_hold_end(now: datetime, timezone: str) -> datetime:
+def compute_hold_end(now: datetime, timezone: str) -> datetime:
     """The end of the third business day after today, where the merchant is."""
     zone = ZoneInfo(timezone)
-    day = add_business_days(now.astimezone(zone).date(), _BUSINESS_DAYS)
+    day = add_business_days(now.astimezone(zone).date(), _HOLD_BUSINESS_DAYS)
     return datetime.combine(day + timedelta(days=1), time.min, zone)
 
 
-PURPOSE = "debtor reply"
+SEAL_PURPOSE = "debtor reply"
 
 
 def seal_reply(keys: KeyRing, merchant_id: int, reply_id: UUID, raw: bytes) -> bytes:
-    return keys.seal(PURPOSE, raw, bind(merchant_id, reply_id))
+    return keys.seal(SEAL_PURPOSE, raw, build_seal_context(merchant_id, reply_id))
 
 
 def open_reply(keys: KeyRing, merchant_id: int, reply_id: UUID, sealed: bytes) -> bytes:
     """Raises SealBroken."""
-    return keys.open(PURPOSE, sealed, bind(merchant_id, reply_id))
+    return keys.open(SEAL_PURPOSE, sealed, build_seal_context(merchant_id, reply_id))
 
 
-def bind(merchant_id: int, reply_id: UUID) -> str:
+def build_seal_context(merchant_id: int, reply_id: UUID) -> str:
     """What the sealed answer is bound to."""
     return f"{merchant_id}:{reply_id}"

@@ -21,7 +21,7 @@ _COUNT_SINCE = """
 SELECT count(*) FROM debtor_replies
 WHERE merchant_id = $1 AND claim_id = $2 AND received_at > $3
 """
-_SAVE = """
+_INSERT = """
 INSERT INTO debtor_replies
     (merchant_id, reply_id, claim_id, communication_id, provider_id, line, received_at, subject,
      text, file_names, is_automatic, raw_sealed)
@@ -32,21 +32,21 @@ RETURNING reply_id
 # By primary key.
 _SAVE_HOLD = "UPDATE debtor_replies SET hold_id = $3 WHERE merchant_id = $1 AND reply_id = $2"
 # Rides on debtor_replies_claim.
-_MARK_SEEN = """
+_SAVE_READ = """
 UPDATE debtor_replies SET seen_at = $3, seen_by = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND seen_at IS NULL AND NOT is_automatic
 RETURNING hold_id
 """
 # Both ride on debtor_replies_unseen.
-_COUNT_UNSEEN = """
+_COUNT_UNREAD = """
 SELECT count(*)::integer, min(received_at)
 FROM (SELECT received_at FROM debtor_replies
       WHERE merchant_id = $1 AND seen_at IS NULL AND NOT is_automatic
       ORDER BY received_at
       LIMIT $2) counted
 """
-_LIST_UNSEEN = """
-SELECT r.claim_id, c.reference_number, r.received_at, r.subject, left(r.text, $3) AS beginning
+_LIST_UNREAD = """
+SELECT r.claim_id, c.reference_number, r.received_at, r.subject, left(r.text, $3) AS excerpt
 FROM debtor_replies r
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = r.claim_id
 WHERE r.merchant_id = $1 AND r.seen_at IS NULL AND NOT r.is_automatic
@@ -55,7 +55,7 @@ LIMIT $2
 """
 
 
-class UnseenReply(msgspec.Struct, frozen=True, gc=False):
+class UnreadReply(msgspec.Struct, frozen=True, gc=False):
     """An answer of a person that nobody has looked at."""
 
     claim_id: int
@@ -63,25 +63,27 @@ class UnseenReply(msgspec.Struct, frozen=True, gc=False):
     received_at: datetime
     subject: str
     # Of its text.
-    beginning: str
+    excerpt: str
 
 
-async def count_unseen(tx: Connection, merchant_id: int, most: int) -> tuple[int, datetime | None]:
+async def count_unread_replies(
+    tx: Connection, merchant_id: int, most: int
+) -> tuple[int, datetime | None]:
     """How many answers of people nobody has looked at, counted so far, and when the first came."""
-    row = await tx.fetchrow(_COUNT_UNSEEN, merchant_id, most)
+    row = await tx.fetchrow(_COUNT_UNREAD, merchant_id, most)
     assert row is not None
     return row[0], row[1]
 
 
-async def load_unseen(
+async def load_unread_replies(
     tx: Connection, merchant_id: int, *, limit: int, letters: int
-) -> list[UnseenReply]:
+) -> list[UnreadReply]:
     """The oldest first."""
-    rows = await tx.fetch(_LIST_UNSEEN, merchant_id, limit, letters)
-    return [UnseenReply(*row) for row in rows]
+    rows = await tx.fetch(_LIST_UNREAD, merchant_id, limit, letters)
+    return [UnreadReply(*row) for row in rows]
 
 
-async def find_answered_claim(
+async def find_claim_of_message(
     tx: Connection, merchant_id: int, communication_id: UUID
 ) -> int | None:
     """The claim of a contact or a notice."""
@@ -94,14 +96,14 @@ async def count_replies(tx: Connection, merchant_id: int, claim_id: int, since: 
     return count
 
 
-async def save_reply(
+async def insert_reply(
     tx: Connection, reply: NewReply, *, reply_id: UUID, claim_id: int, received_at: datetime,
     sealed: bytes,
 ) -> bool:  # fmt: skip
     """Whether it is new."""
     named = reply.reference
     saved = await tx.fetchval(
-        _SAVE, named.merchant_id, reply_id, claim_id, named.communication_id, reply.provider_id,
+        _INSERT, named.merchant_id, reply_id, claim_id, named.communication_id, reply.provider_id,
         reply.line, received_at, reply.subject, reply.text, list(reply.file_names),
         reply.is_automatic, sealed,
     )  # fmt: skip
@@ -112,9 +114,9 @@ async def save_reply_hold(tx: Connection, merchant_id: int, reply_id: UUID, hold
     await tx.execute(_SAVE_HOLD, merchant_id, reply_id, hold_id)
 
 
-async def mark_replies_seen(
+async def save_replies_read(
     tx: Connection, merchant_id: int, claim_id: int, *, seen_at: datetime, seen_by: str | None
 ) -> Sequence[UUID | None]:
     """The holds of those that nobody had looked at; none: one that held nothing."""
-    rows = await tx.fetch(_MARK_SEEN, merchant_id, claim_id, seen_at, seen_by)
+    rows = await tx.fetch(_SAVE_READ, merchant_id, claim_id, seen_at, seen_by)
     return [row["hold_id"] for row in rows]

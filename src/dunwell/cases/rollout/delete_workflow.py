@@ -25,7 +25,9 @@ from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.platform.errors import InvalidState, NotFound
 
 
-async def drop_draft(work: Work, workflow_id: UUID, *, expected_id: UUID | None = None) -> bool:
+async def discard_draft_or_workflow(
+    work: Work, workflow_id: UUID, *, expected_id: UUID | None = None
+) -> bool:
     """Whether the workflow is gone with it. expected_id: the draft that was looked at, and no
     other. Raises NotFound and InvalidState (no draft or another one, or rules point at a workflow
     that would be gone)."""
@@ -72,7 +74,7 @@ async def delete_workflow(work: Work, workflow_id: UUID) -> None:
     await lock_merchant(work.tx, work.merchant_id)
     if not await lock_for_deletion(work.tx, work.merchant_id, workflow_id):
         raise NotFound(f"There is no workflow {workflow_id}.")
-    uses = await find_uses(work, workflow_id)
+    uses = await list_uses(work, workflow_id)
     if uses:
         raise InvalidState(f"The workflow is in use: {'; '.join(uses)}.", state="IN_USE")
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
@@ -89,7 +91,7 @@ async def delete_workflow(work: Work, workflow_id: UUID) -> None:
     await save_audit(work, "workflow.delete", f"workflow:{workflow_id}", before=before)
 
 
-async def find_uses(work: Work, workflow_id: UUID) -> list[str]:
+async def list_uses(work: Work, workflow_id: UUID) -> list[str]:
     """Everything that keeps a workflow from being deleted, one line for each."""
     active = await count_active_claims(work.tx, work.merchant_id, workflow_id)
     scenario_id = await find_scenario_id(work.tx, work.merchant_id, workflow_id)

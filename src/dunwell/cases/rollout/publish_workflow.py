@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cases.rollout.store import count_active_claims
-from dunwell.cases.rollout.uses import describe_count
+from dunwell.cases.rollout.uses import render_claim_count
 from dunwell.contact.messages.templates.merchant_rules import (
     find_forbidden_words,
     find_quiet_faults,
@@ -64,12 +64,12 @@ async def find_publishing_faults(
 ) -> list[Fault]:
     """Faults with pointers from the definition's root; none: it can be published."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
-    faults = await run_apart(find_standing_faults, definition, work.merchant.configuration)
+    faults = await run_apart(find_content_faults, definition, work.merchant.configuration)
     faults += find_reused_ids(known, definition)
     return list(dict.fromkeys(faults))
 
 
-def find_standing_faults(definition: Definition, configuration: Configuration) -> list[Fault]:
+def find_content_faults(definition: Definition, configuration: Configuration) -> list[Fault]:
     """Those that need no look at earlier versions."""
     faults = find_definition_faults(msgspec.to_builtins(definition))
     faults += find_template_faults(definition)
@@ -115,7 +115,7 @@ async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
     if current is not None and verdict is VersionVerdict.NONE:
         number = (current.major, current.minor)
     old = draft.definition if current is None else current.definition
-    reached = count_reached(current, verdict, active.get(workflow_id, {}))
+    reached = count_reached_claims(current, verdict, active.get(workflow_id, {}))
     return PublicationPlan(
         draft_id=draft.version_id,
         before=None if current is None else current.name,
@@ -130,7 +130,7 @@ async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
     )
 
 
-def count_reached(
+def count_reached_claims(
     current: Version | None, verdict: VersionVerdict, active: Mapping[int, int]
 ) -> int:
     """A minor version reaches the claims of its major, a major none (spec, Workflow version 4, 5).
@@ -146,6 +146,6 @@ def describe_reach(plan: PublicationPlan) -> str:
     takes = "takes" if plan.reached == 1 else "take"
     stays = "stays" if plan.staying == 1 else "stay"
     return (
-        f"{describe_count(plan.reached)} in process {takes} it over, "
-        f"{describe_count(plan.staying)} {stays} on the version of before"
+        f"{render_claim_count(plan.reached)} in process {takes} it over, "
+        f"{render_claim_count(plan.staying)} {stays} on the version of before"
     )

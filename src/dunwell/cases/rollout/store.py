@@ -8,7 +8,7 @@ import msgspec
 
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.cases.assignment.store import load_published_rules, load_rules_draft
+from dunwell.cases.assignment.store import find_published_rules, find_rules_draft
 from dunwell.contact.escalation.forecast.running_claim import AwaitedContact, RunningClaim
 from dunwell.contact.escalation.store import load_claims
 from dunwell.core.claims.fields import DebtorName
@@ -46,12 +46,12 @@ CROSS JOIN LATERAL (
 """
 
 # (workflow, major) -> claims in process.
-Running = Mapping[tuple[UUID, int], int]
+RunningCounts = Mapping[tuple[UUID, int], int]
 
 
 async def count_running(
     tx: Connection, merchant_id: int, majors: Sequence[tuple[UUID, int]], *, limit: int
-) -> Running:
+) -> RunningCounts:
     """Of each of these, up to the limit."""
     rows = await tx.fetch(
         _COUNT_RUNNING, merchant_id, [workflow_id for workflow_id, _ in majors],
@@ -72,8 +72,8 @@ async def count_active_claims(
 
 async def load_rule_sets(tx: Connection, merchant_id: int) -> Mapping[str, RuleSet]:
     """The published assignment rules and their draft, by state, as far as there are any."""
-    published = await load_published_rules(tx, merchant_id)
-    draft = await load_rules_draft(tx, merchant_id)
+    published = await find_published_rules(tx, merchant_id)
+    draft = await find_rules_draft(tx, merchant_id)
     found = {"published": published, "draft": draft}
     return {state: each.rules for state, each in found.items() if each is not None}
 
@@ -192,7 +192,7 @@ ORDER BY newest.claim_id DESC
 """
 
 
-class NamedClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class RecentClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     claim_id: int
     reference_number: str
     currency: str
@@ -204,11 +204,11 @@ class NamedClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     total_cents: int
 
 
-async def load_named_claims(tx: Connection, merchant_id: int, limit: int) -> Sequence[NamedClaim]:
+async def list_recent_claims(tx: Connection, merchant_id: int, limit: int) -> Sequence[RecentClaim]:
     """The newest first."""
     return [_read(dict(row)) for row in await tx.fetch(_LOAD, merchant_id, limit)]
 
 
-def _read(values: dict[str, Any]) -> NamedClaim:
+def _read(values: dict[str, Any]) -> RecentClaim:
     names = {name: values.pop(name) for name in DebtorName.__struct_fields__}
-    return NamedClaim(debtor=DebtorName(**names), **values)
+    return RecentClaim(debtor=DebtorName(**names), **values)

@@ -7,7 +7,7 @@ from dunwell.cases.assignment.rules import RuleSet, list_shares
 from dunwell.platform.text.texts import render_count
 
 
-def describe_count(claims: int) -> str:
+def render_claim_count(claims: int) -> str:
     return render_count(claims, "claim")
 
 
@@ -15,7 +15,7 @@ def describe_claims(active: Mapping[int, int]) -> Iterator[str]:
     """`active`: major version -> claims in process on it."""
     for major, claims in active.items():
         verb = "is" if claims == 1 else "are"
-        yield f"{describe_count(claims)} {verb} in process on v{major}"
+        yield f"{render_claim_count(claims)} {verb} in process on v{major}"
 
 
 def describe_rules(rule_sets: Mapping[str, RuleSet], workflow_id: UUID) -> Iterator[str]:

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cases.rollout.publish_workflow import find_publishing_faults
-from dunwell.cases.rollout.store import Running, count_running
+from dunwell.cases.rollout.store import RunningCounts, count_running
 from dunwell.core.workflows.change_workflow import check_switched
 from dunwell.core.workflows.checking import find_definition_faults, read_definition
 from dunwell.core.workflows.definition import Definition
@@ -39,7 +39,7 @@ from dunwell.platform.errors import Fault, NotFound, ValidationError
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAtDraft:
+class DraftOverview:
     """current: the published version; None: there is none. draft_id: None: nothing is changed."""
 
     workflow_id: UUID
@@ -63,9 +63,9 @@ class LookedAtDraft:
     warnings: list[Fault]
 
 
-async def load_draft_for_editor(
+async def get_draft_overview(
     work: Work, workflow_id: UUID, typed: Mapping[str, Any] | None = None
-) -> LookedAtDraft:
+) -> DraftOverview:
     """typed: parts as they are typed and not saved, in the place of the draft's; those that have
     no shape are told among the faults. Raises NotFound, InvalidState (the merchant has
     scenarios)."""
@@ -77,7 +77,7 @@ async def load_draft_for_editor(
     newest = draft or current
     if known is None or newest is None:
         raise NotFound(f"There is no workflow {workflow_id}.")
-    definition, faults = _read_typed(newest.definition, typed or {})
+    definition, faults = _apply_typed_parts(newest.definition, typed or {})
     if not faults:
         faults = await find_publishing_faults(work, workflow_id, definition)
     verdict = find_verdict(current.definition, definition) if current else VersionVerdict.MAJOR
@@ -86,7 +86,7 @@ async def load_draft_for_editor(
         number = (current.major, current.minor)
     parts = list_parts(definition)
     published = list_parts(current.definition) if current else {}
-    return LookedAtDraft(
+    return DraftOverview(
         workflow_id=workflow_id,
         name=known[0],
         is_assignable=known[1],
@@ -103,7 +103,9 @@ async def load_draft_for_editor(
     )
 
 
-def _read_typed(definition: Definition, typed: Mapping[str, Any]) -> tuple[Definition, list[Fault]]:
+def _apply_typed_parts(
+    definition: Definition, typed: Mapping[str, Any]
+) -> tuple[Definition, list[Fault]]:
     """With what is typed, as far as it has a shape, and else what is wrong with it."""
     if not typed:
         return definition, []
@@ -115,19 +117,19 @@ def _read_typed(definition: Definition, typed: Mapping[str, Any]) -> tuple[Defin
 
 
 # Beyond it: more than that.
-MOST_COUNTED = 10_000
+MAX_COUNTED_CLAIMS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class RunningVersion:
-    """claims: `MOST_COUNTED` + 1: more than can be counted in no time."""
+    """claims: `MAX_COUNTED_CLAIMS` + 1: more than can be counted in no time."""
 
     version: str
     claims: int
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAtWorkflow:
+class WorkflowOverview:
     """version: the current one; None: never published. changes: in the draft. running: of the
     majors that claims run on, the newest first. warnings: what should be changed about the current
     version."""
@@ -151,11 +153,11 @@ class LookedAtWorkflow:
         return [each for each in self.running if each.version != self.version]
 
 
-async def load_workflow_overviews(work: Work) -> list[LookedAtWorkflow]:
+async def list_workflow_overviews(work: Work) -> list[WorkflowOverview]:
     """In order of creation. Raises InvalidState: the merchant has scenarios."""
     work.need(Right.READ_CLAIMS)
     check_switched(work.merchant)
-    return await _look_at(work, await load_workflows(work.tx, work.merchant_id))
+    return await _build_overviews(work, await load_workflows(work.tx, work.merchant_id))
 
 
 async def has_published_workflow(work: Work) -> bool:
@@ -164,21 +166,25 @@ async def has_published_workflow(work: Work) -> bool:
     return any(each.major is not None for each in workflows)
 
 
-async def load_workflow_overview(work: Work, workflow_id: UUID) -> LookedAtWorkflow:
+async def get_workflow_overview(work: Work, workflow_id: UUID) -> WorkflowOverview:
     """Raises NotFound, and InvalidState: the merchant has scenarios."""
     work.need(Right.READ_CLAIMS)
     check_switched(work.merchant)
     workflows = await load_workflows(work.tx, work.merchant_id)
-    found = await _look_at(work, [each for each in workflows if each.workflow_id == workflow_id])
+    found = await _build_overviews(
+        work, [each for each in workflows if each.workflow_id == workflow_id]
+    )
     if not found:
         raise NotFound(f"There is no workflow {workflow_id}.")
     return found[0]
 
 
-async def _look_at(work: Work, workflows: Sequence[Workflow]) -> list[LookedAtWorkflow]:
+async def _build_overviews(work: Work, workflows: Sequence[Workflow]) -> list[WorkflowOverview]:
     ids = [each.workflow_id for each in workflows]
     majors = await load_majors(work.tx, work.merchant_id, ids)
-    running = await count_running(work.tx, work.merchant_id, [*majors], limit=MOST_COUNTED + 1)
+    running = await count_running(
+        work.tx, work.merchant_id, [*majors], limit=MAX_COUNTED_CLAIMS + 1
+    )
     changes = await count_open_changes(work.tx, work.merchant_id)
     current = {(each.workflow_id, each.major) for each in workflows if each.major is not None}
     versions = await load_newest(work.tx, work.merchant_id, current)
@@ -187,7 +193,7 @@ async def _look_at(work: Work, workflows: Sequence[Workflow]) -> list[LookedAtWo
         for (workflow_id, _), version in versions.items()
     }
     return [
-        _describe(
+        _build_overview(
             each,
             majors,
             running=running,
@@ -198,12 +204,13 @@ async def _look_at(work: Work, workflows: Sequence[Workflow]) -> list[LookedAtWo
     ]
 
 
-def _describe(
-    workflow: Workflow, majors: Mapping[tuple[UUID, int], int], running: Running, changes: int,
+def _build_overview(
+    workflow: Workflow, majors: Mapping[tuple[UUID, int], int], running: RunningCounts,
+    changes: int,
     warnings: list[Fault],
-) -> LookedAtWorkflow:  # fmt: skip
+) -> WorkflowOverview:  # fmt: skip
     is_published = workflow.major is not None and workflow.minor is not None
-    return LookedAtWorkflow(
+    return WorkflowOverview(
         workflow_id=workflow.workflow_id,
         name=workflow.name,
         is_assignable=workflow.assignment_enabled,

@@ -7,12 +7,11 @@ import click
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.rulebook import Rulebook, load_draft_rulebook, load_rulebook
 from dunwell.cases.assignment.rules import (
     RuleDocument,
     RulesDocument,
-    check_rules,
+    parse_rules,
     render_document,
     render_rule,
 )
@@ -24,11 +23,12 @@ from dunwell.cases.assignment.rules_draft import (
     review_rules,
     save_rules_draft,
 )
-from dunwell.cases.assignment.store import load_rules_draft
+from dunwell.cases.assignment.rules_views import RulesView, get_rules
+from dunwell.cases.assignment.store import find_rules_draft
 from dunwell.cases.assignment.try_claim import (
     HypotheticalClaim,
-    Possibility,
-    check_hypothetical,
+    PossibleMatch,
+    parse_hypothetical_claim,
     try_claim,
 )
 from dunwell.cases.assignment.wording import describe_default, describe_verdict
@@ -42,14 +42,14 @@ from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml
 
 
 def render_view(view: RulesView) -> str:
-    if view.published is None or view.ruling is None:
+    if view.published is None or view.published_rules is None:
         parts = ["no rules were published yet; claims stay unassigned"]
     else:
-        at = f"{view.ruling.published_at:%Y-%m-%d %H:%M} UTC"
+        at = f"{view.published_rules.published_at:%Y-%m-%d %H:%M} UTC"
         head = f"version {view.version}, published {at}"
         parts = [head, _render_rules(view.published)]
-    if view.draft is not None and view.drafted is not None:
-        head = f"draft, saved {view.drafted.saved_at:%Y-%m-%d %H:%M} UTC"
+    if view.draft is not None and view.draft_rules is not None:
+        head = f"draft, saved {view.draft_rules.saved_at:%Y-%m-%d %H:%M} UTC"
         parts += ["", head, _render_rules(view.draft)]
     return "\n".join(parts)
 
@@ -57,9 +57,9 @@ def render_view(view: RulesView) -> str:
 def show_view(view: RulesView) -> dict[str, Any]:
     return {
         "version": view.version,
-        "publishedAt": None if view.ruling is None else view.ruling.published_at,
+        "publishedAt": None if view.published_rules is None else view.published_rules.published_at,
         "published": None if view.published is None else render_document(view.published),
-        "savedAt": None if view.drafted is None else view.drafted.saved_at,
+        "savedAt": None if view.draft_rules is None else view.draft_rules.saved_at,
         "draft": None if view.draft is None else render_document(view.draft),
     }
 
@@ -69,20 +69,20 @@ def render_review(review: RulesReview) -> list[str]:
     return lines + [f"  note: {line}" for line in review.remarks]
 
 
-def render_possibilities(rulebook: Rulebook, found: tuple[Possibility, ...]) -> str:
+def render_possibilities(rulebook: Rulebook, found: tuple[PossibleMatch, ...]) -> str:
     is_certain = len(found) == 1
     return "\n\n".join(_render_possibility(rulebook, each, is_certain=is_certain) for each in found)
 
 
 def show_possibilities(
-    rulebook: Rulebook, found: tuple[Possibility, ...]
+    rulebook: Rulebook, found: tuple[PossibleMatch, ...]
 ) -> dict[str, list[dict[str, Any]]]:
     """Each as the API explains what the rules say of a claim."""
     shown = [{"percent": each.percent, "rules": show_match(rulebook, each.match)} for each in found]
     return {"possibilities": shown}
 
 
-def _render_possibility(rulebook: Rulebook, found: Possibility, *, is_certain: bool) -> str:
+def _render_possibility(rulebook: Rulebook, found: PossibleMatch, *, is_certain: bool) -> str:
     match, name = found.match, _name(rulebook, found)
     gets = "stays unassigned" if name is None else f'gets "{name}"'
     head = f"the claim {gets}" if is_certain else f"{found.percent} % of such claims: {gets}"
@@ -93,7 +93,7 @@ def _render_possibility(rulebook: Rulebook, found: Possibility, *, is_certain: b
     return f"{head}\n{table}"
 
 
-def _name(rulebook: Rulebook, found: Possibility) -> str | None:
+def _name(rulebook: Rulebook, found: PossibleMatch) -> str | None:
     workflow_id = found.match.workflow_id
     return None if workflow_id is None else rulebook.names[workflow_id]
 
@@ -137,7 +137,7 @@ def show(data_dir: str | None, is_json: bool, merchant: str) -> None:
     """Print the published rules of MERCHANT (its key), and the draft if there is one."""
 
     async def read(work: Work, _: Resources) -> RulesView:
-        return await read_rules(work)
+        return await get_rules(work)
 
     view = run_change(data_dir, "rules", merchant_of_key(merchant), read)
     if is_json:
@@ -153,7 +153,7 @@ def show(data_dir: str | None, is_json: bool, merchant: str) -> None:
 @click.argument("file", type=click.File(encoding="utf-8"))
 def draft(data_dir: str | None, is_json: bool, merchant: str, file: TextIO) -> None:
     """Save FILE (YAML or JSON; - reads standard input) as the draft of MERCHANT's rules."""
-    document = check_rules(_read(file))
+    document = parse_rules(_read(file))
 
     async def change(work: Work, _: Resources) -> RulesReview:
         return await save_rules_draft(work, document)
@@ -189,7 +189,7 @@ def publish(data_dir: str | None, is_json: bool, is_sure: bool, merchant: str) -
 
 
 async def _review_draft(work: Work, _: Resources) -> RulesReview:
-    found = await load_rules_draft(work.tx, work.merchant_id)
+    found = await find_rules_draft(work.tx, work.merchant_id)
     if found is None:
         raise InvalidState("The rules have no draft; save one first.", state="PUBLISHED")
     return await review_rules(work, found.rules)
@@ -227,7 +227,7 @@ def try_(
     """Tell what MERCHANT's rules give to a claim, and what becomes of each rule."""
     claim = _read_claim(claim_id, facts)
 
-    async def read(work: Work, _: Resources) -> tuple[Rulebook, tuple[Possibility, ...]]:
+    async def read(work: Work, _: Resources) -> tuple[Rulebook, tuple[PossibleMatch, ...]]:
         rulebook = await _load_rulebook(work, is_draft=is_draft)
         return rulebook, await try_claim(work, rulebook, claim)
 
@@ -251,7 +251,7 @@ def _read_claim(claim_id: int | None, facts: TextIO | None) -> int | Hypothetica
     if (claim_id is None) == (facts is None):
         raise click.UsageError("Give exactly one of --claim and --facts.")
     if facts is not None:
-        return check_hypothetical(_read(facts))
+        return parse_hypothetical_claim(_read(facts))
     assert claim_id is not None
     return claim_id
 

@@ -8,9 +8,9 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.rollout.scenarios.save_scenario import (
     SavedScenario,
     ScenarioView,
+    get_scenario,
     list_scenarios,
     save_scenario,
-    show_scenario,
 )
 from dunwell.core.workflows.checking import read_definition
 from dunwell.interfaces.cli.options import data_dir_option
@@ -77,7 +77,7 @@ def show(data_dir: str | None, is_json: bool, merchant: str, name: str) -> None:
     """Print the scenario NAME; `dunwell scenario save` takes it back."""
 
     async def read(work: Work, _: Resources) -> ScenarioView:
-        return await show_scenario(work, name)
+        return await get_scenario(work, name)
 
     view = run_change(data_dir, "scenario", merchant_of_key(merchant), read)
     if is_json:

@@ -9,16 +9,16 @@ from uuid import UUID
 import click
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.rollout.delete_workflow import delete_workflow, drop_draft
+from dunwell.cases.rollout.delete_workflow import delete_workflow, discard_draft_or_workflow
 from dunwell.cases.rollout.publish_workflow import (
     PublicationPlan,
     describe_reach,
     plan_publication,
     publish_workflow,
 )
-from dunwell.cases.rollout.read_workflows import DRAFT, DefinitionView, show_version
 from dunwell.cases.rollout.store import load_rule_sets
 from dunwell.cases.rollout.uses import describe_rules
+from dunwell.cases.rollout.workflow_views import DRAFT, DefinitionView, get_definition_view
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
     check_switched,
@@ -85,7 +85,7 @@ def _make_new(data_dir: str | None, merchant: str, name: str) -> DefinitionView:
         check_switched(work.merchant)
         workflow = await find_workflow(work.tx, work.merchant_id, name)
         await new_draft(work, workflow.workflow_id)
-        return await show_version(work, name, DRAFT)
+        return await get_definition_view(work, name, DRAFT)
 
     return run_change(data_dir, "workflow", merchant_of_key(merchant), change)
 
@@ -178,7 +178,7 @@ def discard(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> No
     async def change(work: Work, _: Resources) -> bool:
         check_switched(work.merchant)
         workflow = await find_workflow(work.tx, work.merchant_id, name)
-        return await drop_draft(work, workflow.workflow_id)
+        return await discard_draft_or_workflow(work, workflow.workflow_id)
 
     is_gone = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
     gone = ", and the workflow with it: it was never published" if is_gone else ""

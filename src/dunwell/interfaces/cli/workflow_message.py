@@ -13,7 +13,7 @@ from dunwell.cases.rollout.preview.preview_message import (
     prepare_message,
     render_preview,
 )
-from dunwell.cases.rollout.read_workflows import show_version
+from dunwell.cases.rollout.workflow_views import get_definition_view
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.workflows.definition import Definition
 from dunwell.interfaces.cli.options import data_dir_option
@@ -43,7 +43,7 @@ def command(  # noqa: PLR0913 - the words of a command line
 
     async def read(resources: Resources) -> MessagePreview:
         async with open_changing_work(resources, merchant_of_key(merchant)) as work:
-            view = await show_version(work, name, version)
+            view = await get_definition_view(work, name, version)
             definition = msgspec.convert(view.definition, Definition)
             prepared = await prepare_message(work, resources, definition, wanted)
         printer = LetterPrinter(1, fonts=resources.settings.fonts)

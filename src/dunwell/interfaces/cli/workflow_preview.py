@@ -8,32 +8,39 @@ from zoneinfo import ZoneInfo
 
 import click
 
-from dunwell.cases.rollout.preview.costs import Costs, Spent
+from dunwell.cases.rollout.preview.costs import MessageCost, PreviewCosts
 from dunwell.cases.rollout.preview.effects import (
-    DEFAULT_DAYS,
-    MOST_DAYS,
+    DEFAULT_PREVIEW_DAYS,
+    MAX_PREVIEW_DAYS,
     ClaimContactChange,
+    ContactChangeCallback,
     ContactChangeKind,
-    Effects,
     NextContact,
+    PreviewEffects,
     PreviewScope,
-    Sink,
 )
 from dunwell.cases.rollout.preview.effects_views import (
-    CHANNELS,
+    PREVIEW_CHANNELS,
     DayTable,
     FeeFigures,
     OutlookView,
-    add_up_fees,
+    build_day_table,
+    build_outlook_view,
+    compute_fee_figures,
     count_held_back,
     describe_aspects,
-    tabulate_days,
-    view_outlook,
 )
-from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
-from dunwell.cases.rollout.preview.preview_draft import DraftPreview, preview_draft, view_preview
+from dunwell.cases.rollout.preview.preview_costs import (
+    compute_preview_costs_with_own_printer,
+    prepare_costs,
+)
+from dunwell.cases.rollout.preview.preview_draft import (
+    DraftPreview,
+    build_preview_view,
+    preview_draft,
+)
 from dunwell.cases.rollout.publish_workflow import describe_reach
-from dunwell.cases.rollout.uses import describe_count
+from dunwell.cases.rollout.uses import render_claim_count
 from dunwell.contact.messages.guards.guards import HeldBy
 from dunwell.contact.messages.templates.formatting import render_money
 from dunwell.core.workflows.change_workflow import check_switched, find_workflow
@@ -72,7 +79,7 @@ _COST_HEADS = (
 )
 
 
-def render_preview(name: str, preview: DraftPreview, costs: Costs | None = None) -> str:
+def render_preview(name: str, preview: DraftPreview, costs: PreviewCosts | None = None) -> str:
     plan, effects = preview.plan, preview.effects
     lines = list(_render_head(name, preview))
     if plan.before is None:
@@ -86,7 +93,7 @@ def render_preview(name: str, preview: DraftPreview, costs: Costs | None = None)
     elif effects.claims:
         lines += ["", *_render_next_contacts(effects, ZoneInfo(preview.timezone))]
         if effects.outlook is not None:
-            lines += ["", *_render_outlook(view_outlook(effects.outlook), preview)]
+            lines += ["", *_render_outlook(build_outlook_view(effects.outlook), preview)]
         if costs is not None:
             lines += ["", *render_costs(costs, preview.currency)]
     return "\n".join(lines)
@@ -109,7 +116,7 @@ def _render_head(name: str, preview: DraftPreview) -> Iterator[str]:
         yield from (f"  {fault.path or '/'}: {fault.message}" for fault in plan.faults)
 
 
-def _render_next_contacts(effects: Effects, zone: ZoneInfo) -> Iterator[str]:
+def _render_next_contacts(effects: PreviewEffects, zone: ZoneInfo) -> Iterator[str]:
     yield "Next contacts of the claims it reaches"
     rows = []
     for kind, (words, meaning) in _KIND_WORDS.items():
@@ -150,10 +157,10 @@ def _render_contact(contact: NextContact | None, zone: ZoneInfo) -> str:
 def _render_outlook(outlook: OutlookView, preview: DraftPreview) -> Iterator[str]:
     days = "day" if preview.days == 1 else f"{preview.days} days"
     yield (
-        f"The next {days} ({preview.timezone}) of {describe_count(outlook.claims)}, if each message"
-        " is accepted at once and nobody pays"
+        f"The next {days} ({preview.timezone}) of {render_claim_count(outlook.claims)}, "
+        "if each message is accepted at once and nobody pays"
     )
-    yield from _indent(_render_days(tabulate_days(outlook, preview.days)))
+    yield from _indent(_render_days(build_day_table(outlook, preview.days)))
     yield ""
     yield from (f"  {line}" for line in _render_sums(outlook, preview.currency))
 
@@ -163,7 +170,7 @@ def _render_days(table: DayTable) -> str:
         (row.first.strftime("%a %Y-%m-%d"), *_numbers([*row.contacts, row.held_back]))
         for row in table.rows
     ]
-    heads = ("week from" if table.is_by_week else "day", *CHANNELS, "held back")
+    heads = ("week from" if table.is_by_week else "day", *PREVIEW_CHANNELS, "held back")
     sums = ("together", *_numbers([*table.contacts, table.held_back]))
     return render_table(heads, [*rows, sums], right=heads[1:])
 
@@ -176,13 +183,13 @@ def _render_sums(outlook: OutlookView, currency: str) -> Iterator[str]:
     held = count_held_back(outlook)
     told = [f"{held[by]:,} {words}" for by, words in _HELD_WORDS.items() if held.get(by)]
     yield f"Held back, and sent later: {', '.join(told) or 'none'}"
-    yield from _render_fees(add_up_fees(outlook), currency)
+    yield from _render_fees(compute_fee_figures(outlook), currency)
     examples = ", ".join(outlook.unreachable_examples)
     more = " ..." if outlook.unreachable > len(outlook.unreachable_examples) else ""
-    unreachable = describe_count(outlook.unreachable)
+    unreachable = render_claim_count(outlook.unreachable)
     yield f"Nobody can be reached: {unreachable}{f' ({examples}{more})' if examples else ''}"
     yield f"Contacts that find no usable address: {outlook.missed_contacts:,}"
-    yield f"Archived uncollected: {describe_count(outlook.archived)}"
+    yield f"Archived uncollected: {render_claim_count(outlook.archived)}"
 
 
 def _render_fees(fees: FeeFigures, currency: str) -> Iterator[str]:
@@ -195,8 +202,8 @@ def _render_fees(fees: FeeFigures, currency: str) -> Iterator[str]:
     if fees.highest is not None:
         yield (
             f"  the most: {_money(fees.highest.cents, currency)}, "
-            f"{render_count(fees.highest.fees, 'fee')} on {describe_count(fees.highest.claims)} "
-            f"(one is {fees.highest.reference_number})"
+            f"{render_count(fees.highest.fees, 'fee')} on "
+            f"{render_claim_count(fees.highest.claims)} (one is {fees.highest.reference_number})"
         )
 
 
@@ -208,7 +215,7 @@ def _indent(text: str) -> list[str]:
     return [f"  {line}".rstrip() for line in text.splitlines()]
 
 
-def render_costs(costs: Costs, currency: str) -> Iterator[str]:
+def render_costs(costs: PreviewCosts, currency: str) -> Iterator[str]:
     """Of the same days."""
     yield "What these messages cost by the prices of their lines, without enclosures"
     rows = [
@@ -232,7 +239,7 @@ def render_costs(costs: Costs, currency: str) -> Iterator[str]:
         yield f"  Without a price: {costs.before.unpriced:,} before, {costs.after.unpriced:,} after"
 
 
-def _cost_cells(spent: Spent, currency: str) -> tuple[str, str]:
+def _cost_cells(spent: MessageCost, currency: str) -> tuple[str, str]:
     if spent.has_no_price:
         return f"{spent.messages:,}", "no price"
     messages = f"{spent.messages:,}" if spent.messages else "-"
@@ -252,7 +259,8 @@ _HEADS = (
 @click.argument("merchant")
 @click.argument("name")
 @click.option(
-    "--days", type=click.IntRange(0, MOST_DAYS), default=DEFAULT_DAYS, show_default=True,
+    "--days", type=click.IntRange(0, MAX_PREVIEW_DAYS), default=DEFAULT_PREVIEW_DAYS,
+    show_default=True,
     help="How far the draft is played forward; 0: next contacts alone.",
 )  # fmt: skip
 @click.option(
@@ -269,7 +277,7 @@ def command(
     Nothing is changed. It is assumed that each message is accepted at once and nobody pays.
     """
 
-    async def read(resources: Resources) -> tuple[DraftPreview, Costs | None]:
+    async def read(resources: Resources) -> tuple[DraftPreview, PreviewCosts | None]:
         async with open_reading_work(resources, merchant_of_key(merchant)) as work:
             check_switched(work.merchant)
             workflow = await find_workflow(work.tx, work.merchant_id, name)
@@ -278,12 +286,14 @@ def command(
             prepared = await prepare_costs(work, resources, preview)
         if prepared is None:
             return preview, None
-        return preview, await foresee_costs_alone(prepared, resources.settings.fonts)
+        return preview, await compute_preview_costs_with_own_printer(
+            prepared, resources.settings.fonts
+        )
 
     with _open_list(list_to) as sink, show_progress() as progress:
         preview, costs = run_reading(data_dir, "workflow", read)
     if is_json:
-        echo_json(view_preview(name, preview, costs))
+        echo_json(build_preview_view(name, preview, costs))
     else:
         click.echo(render_preview(name, preview, costs))
     if list_to is not None:
@@ -293,7 +303,7 @@ def command(
 
 
 @contextmanager
-def _open_list(path: Path | None) -> Iterator[Sink | None]:
+def _open_list(path: Path | None) -> Iterator[ContactChangeCallback | None]:
     if path is None:
         yield None
         return

@@ -6,15 +6,15 @@ from datetime import datetime
 import click
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.rollout.read_workflows import (
+from dunwell.cases.rollout.workflow_views import (
     DRAFT,
     LATEST,
-    Comparison,
     DefinitionView,
+    VersionComparisonView,
     WorkflowView,
     compare_versions,
+    get_definition_view,
     list_workflows,
-    show_version,
 )
 from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
@@ -73,7 +73,7 @@ def show(
     """
 
     async def change(work: Work, _: Resources) -> DefinitionView:
-        return await show_version(work, name, version)
+        return await get_definition_view(work, name, version)
 
     view = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
     if is_json:
@@ -118,7 +118,7 @@ def diff(
 ) -> None:
     """Say what AFTER (the draft) changes about BEFORE (the latest) in workflow NAME."""
 
-    async def change(work: Work, _: Resources) -> Comparison:
+    async def change(work: Work, _: Resources) -> VersionComparisonView:
         return await compare_versions(work, name, before, after)
 
     comparison = run_change(data_dir, "workflow", merchant_of_key(merchant), change)

@@ -15,7 +15,7 @@ from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
 from dunwell.accounts.installation.installation_file import FindOperator, find_nobody
-from dunwell.cases.payments.provider import Providers
+from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
@@ -75,7 +75,7 @@ _ROOTS = frozenset(path.split("/")[1] for path in PATHS.values())
 
 def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
     resources: Resources,
-    providers: Providers,
+    providers: PaymentProviders,
     hand_off_origins: Mapping[str, str] | None = None,
     catalogues: Path = DEBTOR_CATALOGUES,
     inspector: Inspector | None = None,
@@ -102,7 +102,7 @@ def list_routes(site: DebtorSite) -> Sequence[BaseRoute]:
 
 def build_site(  # noqa: PLR0913 - what a process opens once
     resources: Resources,
-    providers: Providers,
+    providers: PaymentProviders,
     hand_off_origins: Mapping[str, str] | None = None,
     catalogues: Path = DEBTOR_CATALOGUES,
     *,

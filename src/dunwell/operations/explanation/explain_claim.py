@@ -10,15 +10,15 @@ from msgspec import UNSET
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.matching import Match, match_rules
+from dunwell.cases.assignment.matching import RuleMatch, match_rules
 from dunwell.cases.assignment.rulebook import (
     Rulebook,
-    find_today,
+    compute_today,
     load_claim_facts,
     load_rulebook,
-    make_rulebook,
+    load_rulebook_of_rules,
 )
-from dunwell.cases.assignment.store import load_rules_version
+from dunwell.cases.assignment.store import find_rules_version
 from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
 from dunwell.contact.escalation.forecast.person_guard import make_person_guard
@@ -68,7 +68,9 @@ from dunwell.platform.text.wire import write_instant
 async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
     """Asked of the claim's facts as they are now, which may have changed since it was assigned."""
     rulebook = await _load_rulebook(work, standing)
-    facts = await load_claim_facts(work.tx, work.merchant_id, standing.claim_id, find_today(work))
+    facts = await load_claim_facts(
+        work.tx, work.merchant_id, standing.claim_id, compute_today(work)
+    )
     assert facts is not None, "the claim was found in this snapshot"
     match = match_rules(
         rulebook.rules,
@@ -80,7 +82,7 @@ async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
     return show_match(rulebook, match)
 
 
-def show_match(rulebook: Rulebook, match: Match) -> ExplainedRules:
+def show_match(rulebook: Rulebook, match: RuleMatch) -> ExplainedRules:
     return ExplainedRules(
         version=rulebook.version,
         rules=tuple(
@@ -95,9 +97,9 @@ def show_match(rulebook: Rulebook, match: Match) -> ExplainedRules:
 async def _load_rulebook(work: Work, standing: ClaimState) -> Rulebook:
     if standing.rules_version is None:
         return await load_rulebook(work.tx, work.merchant)
-    chosen_by = await load_rules_version(work.tx, work.merchant_id, standing.rules_version)
+    chosen_by = await find_rules_version(work.tx, work.merchant_id, standing.rules_version)
     assert chosen_by is not None, "published rules are never deleted"
-    return await make_rulebook(work.tx, work.merchant, chosen_by.rules, chosen_by.version)
+    return await load_rulebook_of_rules(work.tx, work.merchant, chosen_by.rules, chosen_by.version)
 
 
 _MOST_CONTACTS = 5

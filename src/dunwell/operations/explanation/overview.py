@@ -20,9 +20,9 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.list_disputes import DISPUTES, OPEN_DISPUTES, build_overdue_filter
 from dunwell.cases.modalities.list_modalities import MODALITIES, ModalityFilter
 from dunwell.cases.modalities.modality import ModalityState
-from dunwell.cases.payments.list_payments import REQUESTS, RequestFilter
-from dunwell.cases.payments.requests.request_states import RequestState
-from dunwell.cases.replies.store import count_unseen
+from dunwell.cases.payments.list_payments import PAYMENT_REQUESTS, PaymentRequestFilter
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
+from dunwell.cases.replies.store import count_unread_replies
 from dunwell.contact.messages.communications.list_communications import (
     COMMUNICATIONS,
     CommunicationFilter,
@@ -197,7 +197,10 @@ def _list_asked(work: Work) -> Mapping[AttentionKind, tuple[ListedTable[Any, Any
         AttentionKind.OVERDUE_MODALITIES: (MODALITIES, replace(requested, until=requested_before)),
         AttentionKind.UNKNOWN_SENDS: (COMMUNICATIONS, CommunicationFilter("UNKNOWN")),
         AttentionKind.FAILING_ENDPOINTS: (ENDPOINTS, EndpointFilter(is_working=False)),
-        AttentionKind.PENDING_PAYMENTS: (REQUESTS, RequestFilter(RequestState.PENDING)),
+        AttentionKind.PENDING_PAYMENTS: (
+            PAYMENT_REQUESTS,
+            PaymentRequestFilter(PaymentRequestState.PENDING),
+        ),
     }
 
 
@@ -215,5 +218,5 @@ async def _look_at_failed(work: Work) -> WaitingWork:
 
 
 async def _look_at_replies(work: Work) -> WaitingWork:
-    number, oldest_at = await count_unseen(work.tx, work.merchant_id, MAX_COUNTED + 1)
+    number, oldest_at = await count_unread_replies(work.tx, work.merchant_id, MAX_COUNTED + 1)
     return WaitingWork(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)

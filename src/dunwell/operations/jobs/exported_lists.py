@@ -18,11 +18,11 @@ from dunwell.cases.modalities.list_modalities import ModalityFilter, list_modali
 from dunwell.cases.modalities.store import ListedModality
 from dunwell.cases.payments.list_payments import (
     PaymentFilter,
-    RequestFilter,
+    PaymentRequestFilter,
     list_payment_requests,
     list_payments,
 )
-from dunwell.cases.payments.store import ListedPayment, ListedRequest
+from dunwell.cases.payments.store import ListedPayment, ListedPaymentRequest
 from dunwell.contact.messages.communications.communication import FoundCommunication
 from dunwell.contact.messages.communications.list_communications import (
     CommunicationFilter,
@@ -157,7 +157,7 @@ _PAYMENTS: Mapping[str, Callable[[ListedPayment], Cell]] = {
     "recordedAt": lambda listed: listed.payment.recorded_at,
     "reversedAt": lambda listed: listed.payment.reversed_at,
 }
-_REQUESTS: Mapping[str, Callable[[ListedRequest], Cell]] = {
+_REQUESTS: Mapping[str, Callable[[ListedPaymentRequest], Cell]] = {
     "id": lambda listed: str(listed.request.request_id),
     "claimId": lambda listed: listed.request.claim_id,
     "referenceNumber": lambda listed: listed.reference_number,
@@ -208,7 +208,7 @@ EXPORTED: Mapping[ExportedList, Exported] = {
     ExportedList.DISPUTES: Exported(_list_disputes, ExportedDisputeFilter, _DISPUTES),
     ExportedList.MODALITIES: Exported(list_modalities, ModalityFilter, _MODALITIES),
     ExportedList.PAYMENTS: Exported(list_payments, PaymentFilter, _PAYMENTS),
-    ExportedList.REQUESTS: Exported(list_payment_requests, RequestFilter, _REQUESTS),
+    ExportedList.REQUESTS: Exported(list_payment_requests, PaymentRequestFilter, _REQUESTS),
     ExportedList.COMMUNICATIONS: Exported(
         list_communications, CommunicationFilter, _COMMUNICATIONS
     ),

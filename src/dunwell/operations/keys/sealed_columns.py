@@ -164,9 +164,9 @@ SEALED_COLUMNS = (
         table="debtor_replies",
         keys=(_MERCHANT, _uuid("reply_id")),
         column="raw_sealed",
-        purpose=reply.PURPOSE,
+        purpose=reply.SEAL_PURPOSE,
         bound_by=("merchant_id", "reply_id"),
-        bind=reply.bind,
+        bind=reply.build_seal_context,
         # Each may be several megabytes.
         rows_at_once=20,
     ),

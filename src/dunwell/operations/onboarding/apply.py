@@ -10,10 +10,13 @@ from msgspec import UNSET
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview.effects import Effects, PreviewScope, Progress
-from dunwell.cases.rollout.preview.effects_views import describe_next_contacts, view_next_contacts
-from dunwell.cases.rollout.preview.preview_effects import MinorChange, preview_effects
-from dunwell.cases.rollout.publish_workflow import count_reached
+from dunwell.cases.rollout.preview.effects import PreviewEffects, PreviewScope, ProgressCallback
+from dunwell.cases.rollout.preview.effects_views import (
+    build_next_contacts_view,
+    describe_next_contacts,
+)
+from dunwell.cases.rollout.preview.preview_effects import MinorVersionChange, preview_effects
+from dunwell.cases.rollout.publish_workflow import count_reached_claims
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.differences import find_differences
 from dunwell.core.workflows.versions.versions import (
@@ -75,17 +78,17 @@ _ASKED = PreviewScope(days=0, listed=20)
 
 async def preview_workflows(
     work: Work, keys: KeyRing, checked: CheckedFile, standing: MerchantState,
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> list[tuple[WorkflowPreview, str | None]]:  # fmt: skip
     """In the order of the file, each with a line for people if it reaches any claim."""
     work.need(Right.CONFIGURE)
     previews = []
     for name, definition, workflow, current in _list_changed(checked, standing):
         verdict = find_verdict(current.definition, definition)
-        reached = count_reached(current, verdict, workflow.active_claims)
-        effects = Effects()
+        reached = count_reached_claims(current, verdict, workflow.active_claims)
+        effects = PreviewEffects()
         if reached:
-            change = MinorChange(current, definition, reached)
+            change = MinorVersionChange(current, definition, reached)
             asked = replace(_ASKED, progress=progress)
             effects = await preview_effects(work, keys, change, asked)
         staying = sum(workflow.active_claims.values()) - reached
@@ -116,7 +119,7 @@ def _list_changed(
 
 def _compose(
     name: str, wanted: Definition, current: Version, verdict: VersionVerdict,
-    reach: tuple[int, int, Effects],
+    reach: tuple[int, int, PreviewEffects],
 ) -> WorkflowPreview:  # fmt: skip
     reached, staying, effects = reach
     return WorkflowPreview(
@@ -127,14 +130,14 @@ def _compose(
         differences=find_differences(current.definition, wanted),
         claims_reached=reached,
         claims_staying=staying,
-        next_contacts=view_next_contacts(effects),
+        next_contacts=build_next_contacts_view(effects),
     )
 
 
 async def plan_file(
     resources: Resources, path: Path, *, publish: bool = False,
     available_adapters: Mapping[str, Collection[str]], available_providers: Collection[str] = (),
-    progress: Progress | None = None,
+    progress: ProgressCallback | None = None,
 ) -> ApplyReport:  # fmt: skip
     """What `apply_file` with the same arguments would answer, secrets apart. A preview tells what
     publishing would do, without `publish` too. `progress`: claims done, and all of one workflow.

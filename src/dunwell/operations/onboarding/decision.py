@@ -9,12 +9,12 @@ from dunwell.accounts.merchants.credentials.credential import REQUESTS_PER_MINUT
 from dunwell.accounts.merchants.merchant import NewMerchant
 from dunwell.accounts.merchants.rights import Scope, order_scopes
 from dunwell.cases.assignment.matching import RuleTarget
-from dunwell.cases.assignment.overlaps import find_overlaps
+from dunwell.cases.assignment.overlaps import list_overlaps
 from dunwell.cases.assignment.rules import (
     NO_RULES,
     RulesDocument,
-    find_rule_differences,
-    list_names,
+    describe_rule_differences,
+    list_workflow_names,
     resolve_names,
 )
 from dunwell.cases.assignment.wording import describe_overlap
@@ -165,7 +165,7 @@ def decide_rules(
             words = f"assignment rules: draft {would}discarded; the file says what is published"
             yield DiscardRules(words=[words])
         return
-    told = [*find_rule_differences(published, wanted), *_describe_overlaps(wanted, currencies)]
+    told = [*describe_rule_differences(published, wanted), *_describe_overlaps(wanted, currencies)]
     number = standing.rules_version + 1
     if published is None or publish:
         head = (
@@ -181,10 +181,10 @@ def decide_rules(
 
 def _describe_overlaps(wanted: RulesDocument, currencies: Mapping[str, str]) -> Iterator[str]:
     """Some of the workflows are still to be made: any ids will do to tell them apart."""
-    names = dict.fromkeys(name for _, name in list_names(wanted))
+    names = dict.fromkeys(name for _, name in list_workflow_names(wanted))
     ids = {name: UUID(int=number) for number, name in enumerate(names)}
     targets = {each: RuleTarget(currencies.get(name)) for name, each in ids.items()}
-    for overlap in find_overlaps(resolve_names(wanted, ids), targets):
+    for overlap in list_overlaps(resolve_names(wanted, ids), targets):
         yield describe_overlap(overlap)
 
 

@@ -7,9 +7,9 @@ from dunwell.accounts.installation.installation_file import find_reach
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_credentials, load_merchant, lock_merchant
-from dunwell.cases.assignment.rules import write_rules
-from dunwell.cases.assignment.store import load_published_rules, load_rules_draft, load_targets
-from dunwell.cases.rollout.scenarios.store import count_standing
+from dunwell.cases.assignment.rules import build_document
+from dunwell.cases.assignment.store import find_published_rules, find_rules_draft, load_targets
+from dunwell.cases.rollout.scenarios.store import count_claims_by_step
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.core.events.webhooks.endpoints import (
     WebhookEndpoint,
@@ -44,8 +44,8 @@ async def load_standing(
     if lock:
         await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
-    published = await load_published_rules(tx, merchant_id)
-    draft = await load_rules_draft(tx, merchant_id)
+    published = await find_published_rules(tx, merchant_id)
+    draft = await find_rules_draft(tx, merchant_id)
     targets = await load_targets(tx, merchant_id)
     names = {row.workflow_id: row.name for row in targets.values()}
     merchant = await load_merchant(tx, merchant_id)
@@ -59,9 +59,9 @@ async def load_standing(
         },
         workflows=await _load_workflows(tx, merchant_id, workflows, active),
         scenarios=await _load_scenarios(tx, merchant_id, active) if is_on_scenarios else {},
-        rules=None if published is None else write_rules(published.rules, names),
+        rules=None if published is None else build_document(published.rules, names),
         rules_version=0 if published is None else published.version,
-        rules_draft=None if draft is None else write_rules(draft.rules, names),
+        rules_draft=None if draft is None else build_document(draft.rules, names),
         lines=lines,
         reach=reach,
     )
@@ -83,7 +83,7 @@ async def _load_scenarios(
         scenario.name: StandingScenario(
             scenario,
             sum(active.get(scenario.workflow_id, {}).values()),
-            await count_standing(tx, merchant_id, scenario.workflow_id),
+            await count_claims_by_step(tx, merchant_id, scenario.workflow_id),
         )
         for scenario in await load_scenarios(tx, merchant_id)
     }

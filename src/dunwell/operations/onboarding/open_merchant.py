@@ -12,9 +12,9 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant, lock_merchant
-from dunwell.cases.assignment.rules import RuleDocument, RulesDocument, write_rules
-from dunwell.cases.assignment.store import load_published_rules, load_rules_draft
-from dunwell.cases.disputes.response_templates import add_answer_text, list_answer_texts
+from dunwell.cases.assignment.rules import RuleDocument, RulesDocument, build_document
+from dunwell.cases.assignment.store import find_published_rules, find_rules_draft
+from dunwell.cases.disputes.response_templates import add_response_template, list_response_templates
 from dunwell.core.workflows.change_workflow import deactivate_workflow
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.operations.onboarding.changes import (
@@ -57,14 +57,14 @@ async def load_processes_to_copy(tx: Connection, merchant_id: int) -> CopiedProc
         if draft is not None:
             changes.append(SaveDraft(each.name, draft.definition))
     names = {each.workflow_id: each.name for each in workflows}
-    ruling = await load_published_rules(tx, merchant_id)
-    draft_rules = await load_rules_draft(tx, merchant_id)
+    ruling = await find_published_rules(tx, merchant_id)
+    draft_rules = await find_rules_draft(tx, merchant_id)
     if ruling is not None:
-        document = _keep_known(write_rules(ruling.rules, names), published.values())
+        document = _keep_known(build_document(ruling.rules, names), published.values())
         changes += [SaveRules(document), PublishRules()]
     if draft_rules is not None:
         changes.append(
-            SaveRules(_keep_known(write_rules(draft_rules.rules, names), names.values()))
+            SaveRules(_keep_known(build_document(draft_rules.rules, names), names.values()))
         )
     deactivated = frozenset(each.name for each in workflows if not each.assignment_enabled)
     return CopiedProcesses(changes, deactivated)
@@ -125,8 +125,8 @@ async def open_merchant(
     assert merchant is not None
     work = Work.open(resources, tx, merchant, actor)
     await deactivate_copied(work, copied)
-    for text in await list_answer_texts(Work.open(resources, tx, beside, actor)):
-        await add_answer_text(work, text.name, text.text)
+    for text in await list_response_templates(Work.open(resources, tx, beside, actor)):
+        await add_response_template(work, text.name, text.text)
     return made.merchant_id
 
 

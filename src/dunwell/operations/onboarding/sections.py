@@ -23,7 +23,7 @@ from dunwell.accounts.merchants.configuration import (
     Proof,
     Retention,
 )
-from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, KNOWN_NAMES
+from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
 from dunwell.core.workflows.definition_rules import find_repeats, language_fault
 from dunwell.operations.onboarding.file import (
     DefermentsPart,
@@ -61,7 +61,7 @@ def _find_reason_faults(reason: DisputeReasonPart, path: str) -> Iterator[Fault]
     if reason.hidden and reason.type in ALWAYS_OFFERED:
         message = f"{reason.type} is always offered: nobody may be left without a way to object."
         yield Fault(f"{path}/hidden", message, "NOT_ALLOWED")
-    if reason.type not in KNOWN_NAMES:
+    if reason.type not in RESERVED_NAMES:
         yield from _find_own_faults(reason, path)
     for code in reason.label:
         if not is_language(code):
@@ -69,7 +69,7 @@ def _find_reason_faults(reason: DisputeReasonPart, path: str) -> Iterator[Fault]
 
 
 def _find_own_faults(reason: DisputeReasonPart, path: str) -> Iterator[Fault]:
-    near = difflib.get_close_matches(reason.type, KNOWN_NAMES, n=1, cutoff=_TYPO)
+    near = difflib.get_close_matches(reason.type, RESERVED_NAMES, n=1, cutoff=_TYPO)
     if near:
         message = f'Did you mean "{near[0]}"? Else choose a name that is less like it.'
         yield Fault(f"{path}/type", message, "NOT_ALLOWED")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from msgspec import UNSET
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.cases.assignment.rules import find_unknown_names, list_names
+from dunwell.cases.assignment.rules import find_unknown_names, list_workflow_names
 from dunwell.contact.messages.templates.merchant_rules import (
     find_forbidden_words,
     find_quiet_faults,
@@ -111,7 +111,7 @@ def _find_target_faults(file: MerchantFile, standing: MerchantState) -> Iterator
     known = [*made, *standing.workflows]
     for fault in find_unknown_names(file.assignment_rules, known):
         yield Fault(f"/assignmentRules{fault.path}", fault.message, fault.code)
-    for path, name in list_names(file.assignment_rules):
+    for path, name in list_workflow_names(file.assignment_rules):
         present = standing.workflows.get(name)
         if name not in made and present is not None and present.current is None:
             message = f'The workflow "{name}" was never published; publish it first.'

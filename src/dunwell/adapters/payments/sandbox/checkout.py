@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 from standardwebhooks import Webhook
 
-from dunwell.cases.payments.provider import CheckoutNotice, NoticeRefused
+from dunwell.cases.payments.provider import CheckoutNotice, CheckoutNoticeRejected
 from dunwell.platform.crypto import KeyRing
 
 _REFERENCE = re.compile(r"sbx_([1-9][0-9]{0,9})_([0-9a-f]{32})", re.ASCII)
@@ -128,18 +128,18 @@ def sign_notice(keys: KeyRing, notice_id: str, body: bytes, now: datetime) -> di
 def read_notice(
     keys: KeyRing, headers: Mapping[str, str], body: bytes, now: datetime
 ) -> CheckoutNotice:
-    """Raises NoticeRefused."""
+    """Raises CheckoutNoticeRejected."""
     signed_at = headers.get("webhook-timestamp", "")
     if not (signed_at.isascii() and signed_at.isdecimal() and len(signed_at) <= 12):
-        raise NoticeRefused("The notice says no time at which it was signed.")
+        raise CheckoutNoticeRejected("The notice says no time at which it was signed.")
     if abs(now.timestamp() - int(signed_at)) > _TOLERANCE.total_seconds():
-        raise NoticeRefused("The notice was not signed within the last five minutes.")
+        raise CheckoutNoticeRejected("The notice was not signed within the last five minutes.")
     wanted = _sign(keys, headers.get("webhook-id", ""), int(signed_at), body)
     given = headers.get("webhook-signature", "").split(" ")
     if not any(
         hmac.compare_digest(one.encode(), each.encode()) for one in wanted for each in given
     ):
-        raise NoticeRefused("The notice is not signed by the provider.")
+        raise CheckoutNoticeRejected("The notice is not signed by the provider.")
     return _read_body(body)
 
 
@@ -147,10 +147,10 @@ def _read_body(body: bytes) -> CheckoutNotice:
     try:
         reference = msgspec.json.decode(body, type=_Body).checkout
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise NoticeRefused("The notice cannot be read.") from error
+        raise CheckoutNoticeRejected("The notice cannot be read.") from error
     named = read_reference(reference)
     if named is None:
-        raise NoticeRefused("The notice names no checkout.")
+        raise CheckoutNoticeRejected("The notice names no checkout.")
     return CheckoutNotice(named[0], reference)
 
 

@@ -25,17 +25,17 @@ from dunwell.adapters.payments.sandbox.store import (
     save_checkout,
 )
 from dunwell.cases.payments.provider import (
-    Cancelled,
     Checkout,
+    CheckoutCancelled,
+    CheckoutExpired,
+    CheckoutFailed,
     CheckoutNotice,
+    CheckoutOpen,
+    CheckoutPending,
     CheckoutRequest,
     CheckoutState,
-    Expired,
-    Failed,
-    Open,
-    PaymentProviderAway,
-    Pending,
-    Succeeded,
+    CheckoutSucceeded,
+    PaymentProviderUnavailable,
 )
 from dunwell.platform.http.client import HttpClient, NoAnswer, open_http_client
 from dunwell.platform.resources import Resources
@@ -67,9 +67,9 @@ class SandboxProvider:
     async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
         checkout = await find_checkout(self._resources, provider_reference)
         if checkout is None or checkout.merchant_id != merchant_id:
-            raise PaymentProviderAway("The payment provider knows of no such checkout.")
+            raise PaymentProviderUnavailable("The payment provider knows of no such checkout.")
         if checkout.is_expired(self._resources.clock.now()):
-            return Expired()
+            return CheckoutExpired()
         return _describe(checkout)
 
     def read_notice(self, headers: Mapping[str, str], body: bytes) -> CheckoutNotice:
@@ -88,7 +88,7 @@ def _describe(checkout: SandboxCheckout) -> CheckoutState:
     if checkout.state is State.SUCCEEDED:
         assert checkout.transaction_id is not None
         assert checkout.decided_at is not None
-        return Succeeded(
+        return CheckoutSucceeded(
             checkout.transaction_id,
             amount_cents=checkout.amount_cents,
             currency=checkout.currency,
@@ -99,10 +99,10 @@ def _describe(checkout: SandboxCheckout) -> CheckoutState:
 
 
 _OTHERS: dict[State, CheckoutState] = {
-    State.OPEN: Open(),
-    State.PENDING: Pending(),
-    State.FAILED: Failed(),
-    State.CANCELLED: Cancelled(),
+    State.OPEN: CheckoutOpen(),
+    State.PENDING: CheckoutPending(),
+    State.FAILED: CheckoutFailed(),
+    State.CANCELLED: CheckoutCancelled(),
 }
 
 

@@ -12,13 +12,13 @@ from dunwell.cases.payments.choice import PaymentChoice
 from dunwell.cases.payments.requests.live_requests import (
     audit_request,
     check_choice,
-    load_awaited_requests,
+    refresh_live_requests,
 )
-from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, RequestState
+from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, PaymentRequestState
 from dunwell.cases.payments.requests.store import (
     StoredPaymentRequest,
+    insert_request,
     open_request_hold,
-    save_request,
 )
 from dunwell.contact.escalation.contacts.sending_hours import find_days
 from dunwell.contact.notices.occasions.facts import TransferFacts
@@ -35,42 +35,42 @@ _ONE_DAY = timedelta(days=1)
 
 
 @dataclass(frozen=True, slots=True)
-class SentTransfer:
+class AnnouncedTransfer:
     choice: PaymentChoice
     # A day of the merchant's.
     sent_on: date
 
 
-async def announce_transfer(work: Work, claim_id: int, sent: SentTransfer) -> UUID:
+async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) -> UUID:
     """The request's id. Raises NotFound; InvalidState (claim ended, no bank account, another
     payment under way, or asked for in the last 30 days); ValidationError (IN_FUTURE, TOO_EARLY;
     AMOUNT_CHANGED)."""
     work.need(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
     _check_claim(work, claim)
-    live = await load_awaited_requests(work, claim_id)
+    live = await refresh_live_requests(work, claim_id)
     for request in live:
         if request.provider == BANK_TRANSFER:
             return request.request_id
-    if any(request.state is RequestState.PENDING for request in live):
-        raise InvalidState("A payment is under way already.", state=RequestState.PENDING)
+    if any(request.state is PaymentRequestState.PENDING for request in live):
+        raise InvalidState("A payment is under way already.", state=PaymentRequestState.PENDING)
     await check_choice(work, claim_id, sent.choice)
-    until = _find_end(work, sent.sent_on)
-    request = _compose(work, claim, sent)
+    until = _compute_hold_end(work, sent.sent_on)
+    request = _build_request(work, claim, sent)
     await open_request_hold(work, request, until)
-    await save_request(work.tx, work.merchant_id, request, next_check_at=None)
+    await insert_request(work.tx, work.merchant_id, request, next_check_at=None)
     payment = EventedPayment(
         BANK_TRANSFER, request.amount_cents, request.currency, request.request_id
     )
     await raise_event(
         work, claim_id, lambda head: payment_in_progress(head, payment, request.reference)
     )
-    await _confirm(work, request, sent.sent_on)
+    await _notify_debtor(work, request, sent.sent_on)
     await audit_request(work, "announce", request)
     return request.request_id
 
 
-async def _confirm(work: Work, request: StoredPaymentRequest, sent_on: date) -> None:
+async def _notify_debtor(work: Work, request: StoredPaymentRequest, sent_on: date) -> None:
     facts = TransferFacts(
         reference_number=request.reference,
         currency=request.currency,
@@ -89,25 +89,25 @@ def _check_claim(work: Work, claim: LockedClaim) -> None:
         raise InvalidState("This merchant takes no bank transfers.", state="NO_BANK_ACCOUNT")
 
 
-def find_end_of_waiting(sent_on: date, timezone: str) -> datetime:
+def compute_transfer_hold_end(sent_on: date, timezone: str) -> datetime:
     """Return the end, where the merchant is, of the day by which the transfer is recorded."""
     return find_days(timezone).start_of(find_known_on(sent_on) + _ONE_DAY)
 
 
-def _find_end(work: Work, sent_on: date) -> datetime:
+def _compute_hold_end(work: Work, sent_on: date) -> datetime:
     timezone = work.merchant.configuration.timezone
     today = find_days(timezone).local_date(work.now)
     if sent_on > today:
         message = "Say it once the transfer is sent: the day is still to come."
         raise ValidationError([Fault("/sentOn", message, "IN_FUTURE")])
-    until = find_end_of_waiting(sent_on, timezone)
+    until = compute_transfer_hold_end(sent_on, timezone)
     if until <= work.now:
         message = "A transfer of that day would have arrived by now."
         raise ValidationError([Fault("/sentOn", message, "TOO_EARLY")])
     return until
 
 
-def _compose(work: Work, claim: LockedClaim, sent: SentTransfer) -> StoredPaymentRequest:
+def _build_request(work: Work, claim: LockedClaim, sent: AnnouncedTransfer) -> StoredPaymentRequest:
     return StoredPaymentRequest(
         request_id=work.ids.new(work.real_now),
         claim_id=claim.claim_id,
@@ -115,7 +115,7 @@ def _compose(work: Work, claim: LockedClaim, sent: SentTransfer) -> StoredPaymen
         amount_cents=sent.choice.cents,
         currency=claim.currency,
         reference=claim.reference_number,
-        state=RequestState.PENDING,
+        state=PaymentRequestState.PENDING,
         provider_reference=None,
         checkout_url=None,
         created_at=work.real_now,

@@ -12,24 +12,29 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.modalities.modality import find_open_rate
-from dunwell.cases.modalities.store import load_live_modalities
-from dunwell.cases.payments.choice import ChoiceKind, PaymentChoice, allow_rate, may_pay
-from dunwell.cases.payments.provider import Providers
+from dunwell.cases.modalities.modality import find_open_instalment
+from dunwell.cases.modalities.store import list_live_modalities
+from dunwell.cases.payments.choice import (
+    PaymentChoice,
+    PaymentChoiceKind,
+    allow_instalment,
+    is_choice_allowed,
+)
+from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
-    LIVE,
-    RequestState,
+    LIVE_STATES,
+    PaymentRequestState,
     decide_next_check,
 )
 from dunwell.cases.payments.requests.store import (
     StoredPaymentRequest,
+    find_request,
+    insert_request,
     lift_request_hold,
-    load_live_requests,
-    load_request,
+    list_live_requests,
     lock_request,
-    move_request,
-    save_request,
+    save_request_state,
 )
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.states import ACTIVE, HoldKind
@@ -38,20 +43,22 @@ from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationErr
 from dunwell.platform.resources import Resources
 
 
-async def load_awaited_requests(work: Work, claim_id: int) -> Sequence[StoredPaymentRequest]:
+async def refresh_live_requests(work: Work, claim_id: int) -> Sequence[StoredPaymentRequest]:
     """The claim's live requests, less a transfer whose hold has fallen, which ends here."""
-    live = await load_live_requests(work.tx, work.merchant_id, claim_id)
+    live = await list_live_requests(work.tx, work.merchant_id, claim_id)
     transfers = [request for request in live if request.provider == BANK_TRANSFER]
-    if not transfers or await _is_waited_for(work, claim_id):
+    if not transfers or await _has_payment_hold(work, claim_id):
         return live
     for request in transfers:
-        await _end_transfer(work, request, RequestState.EXPIRED)
+        await _end_transfer(work, request, PaymentRequestState.EXPIRED)
     return [request for request in live if request.provider != BANK_TRANSFER]
 
 
-async def find_arrived(work: Work, claim_id: int, amount_cents: int) -> StoredPaymentRequest | None:
+async def find_matching_transfer(
+    work: Work, claim_id: int, amount_cents: int
+) -> StoredPaymentRequest | None:
     """The announced transfer that a payment of this amount is, or covers; None: there is none."""
-    live = await load_awaited_requests(work, claim_id)
+    live = await refresh_live_requests(work, claim_id)
     fits = (each for each in live if each.provider == BANK_TRANSFER)
     return next((each for each in fits if each.amount_cents <= amount_cents), None)
 
@@ -59,11 +66,13 @@ async def find_arrived(work: Work, claim_id: int, amount_cents: int) -> StoredPa
 async def complete_transfer(work: Work, request: StoredPaymentRequest) -> None:
     """Its hold falls. The merchant has recorded the money itself, so it is told of no event."""
     await lift_request_hold(work, request)
-    await _end_transfer(work, request, RequestState.COMPLETED)
+    await _end_transfer(work, request, PaymentRequestState.COMPLETED)
 
 
-async def _end_transfer(work: Work, request: StoredPaymentRequest, state: RequestState) -> None:
-    await move_request(
+async def _end_transfer(
+    work: Work, request: StoredPaymentRequest, state: PaymentRequestState
+) -> None:
+    await save_request_state(
         work.tx,
         work.merchant_id,
         request.request_id,
@@ -73,7 +82,7 @@ async def _end_transfer(work: Work, request: StoredPaymentRequest, state: Reques
     )
 
 
-async def _is_waited_for(work: Work, claim_id: int) -> bool:
+async def _has_payment_hold(work: Work, claim_id: int) -> bool:
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
     return any(hold.kind is HoldKind.PAYMENT_PENDING and hold.stands(work.now) for hold in holds)
 
@@ -82,24 +91,24 @@ async def check_choice(work: Work, claim_id: int, choice: PaymentChoice) -> None
     """Raises ValidationError (AMOUNT_CHANGED): the sum is another one by now, or is not taken."""
     items = await load_items(work.tx, work.merchant_id, claim_id)
     partial = work.merchant.configuration.payment.partial
-    if choice.kind is ChoiceKind.PART:
-        partial = allow_rate(partial, await _load_rate_cents(work, claim_id))
-    if not may_pay(partial, items, choice):
+    if choice.kind is PaymentChoiceKind.PART:
+        partial = allow_instalment(partial, await _load_instalment_cents(work, claim_id))
+    if not is_choice_allowed(partial, items, choice):
         message = "The amount due has changed meanwhile. Look at the claim again."
         raise ValidationError([Fault("/amount", message, "AMOUNT_CHANGED")])
 
 
-async def _load_rate_cents(work: Work, claim_id: int) -> int | None:
+async def _load_instalment_cents(work: Work, claim_id: int) -> int | None:
     """What is left of the next rate of the claim's plan; None: no plan is in force."""
-    for modality, _, _ in await load_live_modalities(work.tx, work.merchant_id, [claim_id]):
-        rate = find_open_rate(modality)
+    for modality, _, _ in await list_live_modalities(work.tx, work.merchant_id, [claim_id]):
+        rate = find_open_instalment(modality)
         if rate is not None:
             return rate.left_cents
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class StartPayment:
+class PaymentIntent:
     provider: str
     # What the debtor saw.
     amount_cents: int
@@ -108,7 +117,7 @@ class StartPayment:
     # None: the merchant's.
     language: str | None = None
     # All that is outstanding, a part of it, or the items of these ids.
-    kind: ChoiceKind = ChoiceKind.WHOLE
+    kind: PaymentChoiceKind = PaymentChoiceKind.WHOLE
     item_ids: tuple[int, ...] = ()
 
     @property
@@ -117,15 +126,15 @@ class StartPayment:
 
 
 @dataclass(frozen=True, slots=True)
-class PaymentStart:
+class PaymentAttempt:
     """One click: what stays the same over its transactions."""
 
     resources: Resources
-    providers: Providers
+    providers: PaymentProviders
     merchant_id: int
     actor: Actor
     claim_id: int
-    wanted: StartPayment
+    intent: PaymentIntent
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Work]:
@@ -137,40 +146,40 @@ class PaymentStart:
             yield Work.open(self.resources, tx, merchant, self.actor)
 
 
-async def find_or_insert_request(start: PaymentStart) -> StoredPaymentRequest:
+async def find_or_insert_request(attempt: PaymentAttempt) -> StoredPaymentRequest:
     """An OPEN request may be of an amount that is not due any more: it is for the caller to look
     at, as it may be paid. Raises NotFound, InvalidState and ValidationError (AMOUNT_CHANGED)."""
-    async with start.transaction() as work:
-        claim = await access_claim(work, start.claim_id)
+    async with attempt.transaction() as work:
+        claim = await access_claim(work, attempt.claim_id)
         if claim.status not in ACTIVE:
             message = "There is nothing to pay on this claim any more."
             raise InvalidState(message, state=claim.status)
-        live = await load_awaited_requests(work, start.claim_id)
-        if any(request.state is RequestState.PENDING for request in live):
-            raise InvalidState("A payment is under way already.", state=RequestState.PENDING)
-        await check_choice(work, start.claim_id, start.wanted.choice)
+        live = await refresh_live_requests(work, attempt.claim_id)
+        if any(request.state is PaymentRequestState.PENDING for request in live):
+            raise InvalidState("A payment is under way already.", state=PaymentRequestState.PENDING)
+        await check_choice(work, attempt.claim_id, attempt.intent.choice)
         for request in live:
-            if request.provider != start.wanted.provider:
+            if request.provider != attempt.intent.provider:
                 continue
-            if request.state is RequestState.OPEN or is_for_amount(request, start):
+            if request.state is PaymentRequestState.OPEN or is_for_amount(request, attempt):
                 return request
-            await _give_up_request(work, request)
-        return await _write(work, start, claim)
+            await _cancel_replaced_request(work, request)
+        return await _insert_request(work, attempt, claim)
 
 
-def is_for_amount(request: StoredPaymentRequest, start: PaymentStart) -> bool:
+def is_for_amount(request: StoredPaymentRequest, attempt: PaymentAttempt) -> bool:
     """The same amount, for the same items."""
-    wanted = start.wanted
-    return (request.amount_cents, tuple(request.item_ids)) == (wanted.amount_cents, wanted.item_ids)
+    intent = attempt.intent
+    return (request.amount_cents, tuple(request.item_ids)) == (intent.amount_cents, intent.item_ids)
 
 
-async def expire_open_request(start: PaymentStart, request: StoredPaymentRequest) -> None:
+async def expire_open_request(attempt: PaymentAttempt, request: StoredPaymentRequest) -> None:
     """End an open request for an amount that is not due any more."""
-    async with start.transaction() as work:
-        await lock_claim(work.tx, work.merchant_id, start.claim_id)
+    async with attempt.transaction() as work:
+        await lock_claim(work.tx, work.merchant_id, attempt.claim_id)
         stored = await lock_request(work.tx, work.merchant_id, request.request_id)
-        if stored is not None and stored.state is RequestState.OPEN:
-            await _give_up_request(work, stored)
+        if stored is not None and stored.state is PaymentRequestState.OPEN:
+            await _cancel_replaced_request(work, stored)
 
 
 async def audit_request(work: Work, action: str, request: StoredPaymentRequest) -> None:
@@ -180,46 +189,50 @@ async def audit_request(work: Work, action: str, request: StoredPaymentRequest) 
     )
 
 
-async def _give_up_request(work: Work, request: StoredPaymentRequest) -> None:
+async def _cancel_replaced_request(work: Work, request: StoredPaymentRequest) -> None:
     """The provider is still asked about a checkout it knows, as that can still be paid."""
-    await move_request(
-        work.tx, work.merchant_id, request.request_id, RequestState.CANCELLED,
-        now=work.real_now, keeps_checking=request.state is RequestState.OPEN,
+    await save_request_state(
+        work.tx, work.merchant_id, request.request_id, PaymentRequestState.CANCELLED,
+        now=work.real_now, keeps_checking=request.state is PaymentRequestState.OPEN,
     )  # fmt: skip
     await audit_request(work, "giveUp", request)
 
 
-async def _write(work: Work, start: PaymentStart, claim: LockedClaim) -> StoredPaymentRequest:
+async def _insert_request(
+    work: Work, attempt: PaymentAttempt, claim: LockedClaim
+) -> StoredPaymentRequest:
     now = work.real_now
     request = StoredPaymentRequest(
         request_id=work.ids.new(now),
-        claim_id=start.claim_id,
-        provider=start.wanted.provider,
-        amount_cents=start.wanted.amount_cents,
+        claim_id=attempt.claim_id,
+        provider=attempt.intent.provider,
+        amount_cents=attempt.intent.amount_cents,
         currency=claim.currency,
         reference=claim.reference_number,
-        state=RequestState.CREATED,
+        state=PaymentRequestState.CREATED,
         provider_reference=None,
         checkout_url=None,
         created_at=now,
         settled_at=None,
         checks=0,
-        item_ids=start.wanted.item_ids,
+        item_ids=attempt.intent.item_ids,
     )
-    await save_request(work.tx, work.merchant_id, request, decide_next_check(now, 0, now))
+    await insert_request(work.tx, work.merchant_id, request, decide_next_check(now, 0, now))
     await audit_request(work, "create", request)
     return request
 
 
 def is_cancellable(request: StoredPaymentRequest) -> bool:
-    is_under_way = request.state is RequestState.PENDING and request.provider != BANK_TRANSFER
-    return request.state in LIVE and not is_under_way
+    is_under_way = (
+        request.state is PaymentRequestState.PENDING and request.provider != BANK_TRANSFER
+    )
+    return request.state in LIVE_STATES and not is_under_way
 
 
 async def cancel_request(work: Work, request_id: UUID) -> None:
     """Raises NotFound, and InvalidState for one that has ended or whose money is under way."""
     work.need(Right.RECORD_MONEY)
-    known = await load_request(work.tx, work.merchant_id, request_id)
+    known = await find_request(work.tx, work.merchant_id, request_id)
     if known is None:
         raise NotFound(f"There is no payment request {request_id}.")
     await lock_claim(work.tx, work.merchant_id, known.claim_id)
@@ -228,14 +241,14 @@ async def cancel_request(work: Work, request_id: UUID) -> None:
     if not is_cancellable(request):
         message = "This payment has ended, or its money is under way. Nothing was done."
         raise InvalidState(message, state=request.state)
-    if request.state is RequestState.PENDING:
+    if request.state is PaymentRequestState.PENDING:
         await lift_request_hold(work, request)
-    await move_request(
-        work.tx, work.merchant_id, request_id, RequestState.CANCELLED,
-        now=work.real_now, keeps_checking=request.state is RequestState.OPEN,
+    await save_request_state(
+        work.tx, work.merchant_id, request_id, PaymentRequestState.CANCELLED,
+        now=work.real_now, keeps_checking=request.state is PaymentRequestState.OPEN,
     )  # fmt: skip
     await save_audit(
         work, "paymentRequest.cancel", f"claim:{request.claim_id}",
-        before={"state": request.state}, after={"state": RequestState.CANCELLED},
+        before={"state": request.state}, after={"state": PaymentRequestState.CANCELLED},
         paymentRequestId=str(request_id),
     )  # fmt: skip

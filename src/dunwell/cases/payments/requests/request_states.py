@@ -8,20 +8,20 @@ from enum import StrEnum
 from uuid import UUID
 
 from dunwell.cases.payments.provider import (
-    Cancelled,
+    CheckoutCancelled,
+    CheckoutExpired,
+    CheckoutFailed,
+    CheckoutOpen,
+    CheckoutPending,
     CheckoutState,
-    Expired,
-    Failed,
-    Open,
-    Pending,
-    Succeeded,
+    CheckoutSucceeded,
 )
 
 # The provider's name in requests and events of a transfer that the debtor makes at a bank.
 BANK_TRANSFER = "BANK_TRANSFER"
 
 
-class RequestState(StrEnum):
+class PaymentRequestState(StrEnum):
     CREATED = "CREATED"
     OPEN = "OPEN"
     PENDING = "PENDING"
@@ -32,27 +32,29 @@ class RequestState(StrEnum):
 
 
 # Of these a claim has at most one for each provider.
-LIVE = frozenset({RequestState.CREATED, RequestState.OPEN, RequestState.PENDING})
+LIVE_STATES = frozenset(
+    {PaymentRequestState.CREATED, PaymentRequestState.OPEN, PaymentRequestState.PENDING}
+)
 EXPIRES_AFTER = timedelta(hours=24)
 # What the table does not name leaves the state as it is.
-TRANSITIONS: dict[tuple[RequestState, type[CheckoutState]], RequestState] = {
-    (RequestState.OPEN, Pending): RequestState.PENDING,
-    (RequestState.OPEN, Failed): RequestState.FAILED,
-    (RequestState.OPEN, Cancelled): RequestState.CANCELLED,
-    (RequestState.OPEN, Expired): RequestState.EXPIRED,
+TRANSITIONS: dict[tuple[PaymentRequestState, type[CheckoutState]], PaymentRequestState] = {
+    (PaymentRequestState.OPEN, CheckoutPending): PaymentRequestState.PENDING,
+    (PaymentRequestState.OPEN, CheckoutFailed): PaymentRequestState.FAILED,
+    (PaymentRequestState.OPEN, CheckoutCancelled): PaymentRequestState.CANCELLED,
+    (PaymentRequestState.OPEN, CheckoutExpired): PaymentRequestState.EXPIRED,
     # The money did not come, and the debtor may try again on the same checkout.
-    (RequestState.PENDING, Open): RequestState.OPEN,
-    (RequestState.PENDING, Failed): RequestState.FAILED,
-    (RequestState.PENDING, Cancelled): RequestState.CANCELLED,
-    (RequestState.PENDING, Expired): RequestState.EXPIRED,
+    (PaymentRequestState.PENDING, CheckoutOpen): PaymentRequestState.OPEN,
+    (PaymentRequestState.PENDING, CheckoutFailed): PaymentRequestState.FAILED,
+    (PaymentRequestState.PENDING, CheckoutCancelled): PaymentRequestState.CANCELLED,
+    (PaymentRequestState.PENDING, CheckoutExpired): PaymentRequestState.EXPIRED,
     **{
-        (state, Succeeded): RequestState.COMPLETED
-        for state in RequestState
-        if state is not RequestState.COMPLETED
+        (state, CheckoutSucceeded): PaymentRequestState.COMPLETED
+        for state in PaymentRequestState
+        if state is not PaymentRequestState.COMPLETED
     },
 }
 # After the hand-off, then after each look; the last one for ever.
-GAPS = (
+CHECK_DELAYS = (
     timedelta(minutes=1),
     timedelta(minutes=5),
     timedelta(minutes=15),
@@ -72,8 +74,8 @@ class RequestedPayment:
 
 
 @dataclass(frozen=True, slots=True)
-class RequestDecision:
-    state: RequestState
+class PaymentRequestDecision:
+    state: PaymentRequestState
     # Whether the provider is still to be asked.
     keeps_checking: bool
     # Paid, but not what was asked for: a person has to look.
@@ -81,36 +83,38 @@ class RequestDecision:
 
 
 def decide_request(
-    state: RequestState, answer: CheckoutState, asked: RequestedPayment, now: datetime
-) -> RequestDecision:
+    state: PaymentRequestState, answer: CheckoutState, asked: RequestedPayment, now: datetime
+) -> PaymentRequestDecision:
     """The request after the provider's answer, at the real time `now`."""
-    if state is RequestState.COMPLETED:
-        return RequestDecision(state, keeps_checking=False)
-    if isinstance(answer, Succeeded) and not _is_as_asked(answer, asked):
-        return RequestDecision(state, keeps_checking=True, is_mismatch=True)
+    if state is PaymentRequestState.COMPLETED:
+        return PaymentRequestDecision(state, keeps_checking=False)
+    if isinstance(answer, CheckoutSucceeded) and not _matches_request(answer, asked):
+        return PaymentRequestDecision(state, keeps_checking=True, is_mismatch=True)
     following = TRANSITIONS.get((state, type(answer)), state)
-    if isinstance(answer, Open) and is_overdue(asked.created_at, now):
-        return RequestDecision(expire(following), keeps_checking=False)
-    return RequestDecision(following, keeps_checking=isinstance(answer, Open | Pending))
+    if isinstance(answer, CheckoutOpen) and is_overdue(asked.created_at, now):
+        return PaymentRequestDecision(expire_state(following), keeps_checking=False)
+    return PaymentRequestDecision(
+        following, keeps_checking=isinstance(answer, CheckoutOpen | CheckoutPending)
+    )
 
 
 def decide_next_check(created_at: datetime, checks: int, now: datetime) -> datetime:
     """The next look after so many, at the latest when the request expires."""
-    following = now + GAPS[min(checks, len(GAPS) - 1)]
+    following = now + CHECK_DELAYS[min(checks, len(CHECK_DELAYS) - 1)]
     expires_at = created_at + EXPIRES_AFTER
     return min(following, expires_at) if now < expires_at else following
 
 
-def expire(state: RequestState) -> RequestState:
+def expire_state(state: PaymentRequestState) -> PaymentRequestState:
     """A live request ends; an ended one stays what it was."""
-    return RequestState.EXPIRED if state in LIVE else state
+    return PaymentRequestState.EXPIRED if state in LIVE_STATES else state
 
 
 def is_overdue(created_at: datetime, now: datetime) -> bool:
     return now >= created_at + EXPIRES_AFTER
 
 
-def _is_as_asked(paid: Succeeded, asked: RequestedPayment) -> bool:
+def _matches_request(paid: CheckoutSucceeded, asked: RequestedPayment) -> bool:
     return (paid.amount_cents, paid.currency) == (asked.amount_cents, asked.currency)
 
 
@@ -128,7 +132,7 @@ WHERE r.merchant_id = $1 AND r.claim_id = $2 AND r.request_id = $3
 
 
 @dataclass(frozen=True, slots=True)
-class Paid:
+class ReceiptPayment:
     """Both instants are the merchant's time."""
 
     amount_cents: int
@@ -140,11 +144,11 @@ class Paid:
 
 
 @dataclass(frozen=True, slots=True)
-class Receipt:
+class PaymentReceipt:
     """A request and, once it is COMPLETED, its payment. In any other state nothing is paid."""
 
     request_id: UUID
-    state: RequestState
+    state: PaymentRequestState
     provider: str
     amount_cents: int
-    payment: Paid | None
+    payment: ReceiptPayment | None

@@ -13,32 +13,32 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.payments.provider import (
     CheckoutState,
+    CheckoutSucceeded,
     PaymentProvider,
-    PaymentProviderAway,
-    Providers,
-    Succeeded,
+    PaymentProviders,
+    PaymentProviderUnavailable,
 )
-from dunwell.cases.payments.record_payment import NewPayment, enter_payment
+from dunwell.cases.payments.record_payment import NewPayment, book_payment
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
-    RequestDecision,
-    RequestState,
+    PaymentRequestDecision,
+    PaymentRequestState,
     decide_next_check,
     decide_request,
     is_overdue,
 )
 from dunwell.cases.payments.requests.store import (
     StoredPaymentRequest,
-    find_merchants_to_check,
+    find_request,
     lift_request_hold,
-    load_request,
+    list_merchants_to_check,
     lock_due_requests,
     lock_request,
-    move_request,
     open_request_hold,
-    postpone_checks,
+    save_next_checks,
+    save_request_state,
 )
-from dunwell.cases.payments.store import StoredPayment, find_payment, link_payment
+from dunwell.cases.payments.store import StoredPayment, find_payment_by_transaction, link_payment
 from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.store import LockedClaim, lock_claim
@@ -47,14 +47,14 @@ from dunwell.platform.errors import InvalidState, NotFound, Refusal
 from dunwell.platform.resources import Resources
 
 # A bank transfer begun before a long weekend has arrived by then. The merchant's time.
-_HOLD = timedelta(days=5)
-_MOST_METHOD = 60
+_HOLD_DURATION = timedelta(days=5)
+_MAX_METHOD_LENGTH = 60
 
 log = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Settling:
+class RequestSettlement:
     """A locked claim and its locked request."""
 
     work: Work
@@ -62,39 +62,47 @@ class Settling:
     request: StoredPaymentRequest
 
 
-async def book_answer(settling: Settling, answer: CheckoutState) -> RequestState:
+async def record_checkout_state(
+    settlement: RequestSettlement, answer: CheckoutState
+) -> PaymentRequestState:
     """The request's state after the answer."""
-    request = settling.request
-    decision = decide_request(request.state, answer, request.asked, settling.work.real_now)
-    known = await _find_known(settling, answer)
-    if decision.is_mismatch or (known is not None and not _is_the_same(known, request)):
-        await _report_mismatch(settling)
+    request = settlement.request
+    decision = decide_request(request.state, answer, request.asked, settlement.work.real_now)
+    known = await _find_recorded_payment(settlement, answer)
+    if decision.is_mismatch or (known is not None and not _can_be_linked(known, request)):
+        await _report_mismatch(settlement)
         return request.state
-    await _change_hold(settling, decision.state)
-    if isinstance(answer, Succeeded) and decision.state is RequestState.COMPLETED:
-        await _complete(settling, answer, known)
-    await _move(settling, decision)
+    await _change_hold(settlement, decision.state)
+    if isinstance(answer, CheckoutSucceeded) and decision.state is PaymentRequestState.COMPLETED:
+        await _complete(settlement, answer, known)
+    await _save_state(settlement, decision)
     return decision.state
 
 
-async def _find_known(settling: Settling, answer: CheckoutState) -> StoredPayment | None:
+async def _find_recorded_payment(
+    settlement: RequestSettlement, answer: CheckoutState
+) -> StoredPayment | None:
     """The same transaction, if the merchant has recorded it before us."""
-    if not isinstance(answer, Succeeded):
+    if not isinstance(answer, CheckoutSucceeded):
         return None
-    work = settling.work
-    return await find_payment(
-        work.tx, work.merchant_id, settling.request.claim_id, answer.transaction_id
+    work = settlement.work
+    return await find_payment_by_transaction(
+        work.tx, work.merchant_id, settlement.request.claim_id, answer.transaction_id
     )
 
 
-def _is_the_same(known: StoredPayment, request: StoredPaymentRequest) -> bool:
+def _can_be_linked(known: StoredPayment, request: StoredPaymentRequest) -> bool:
     return known.request_id is None and known.amount_cents == request.amount_cents
 
 
-async def _complete(settling: Settling, paid: Succeeded, known: StoredPayment | None) -> None:
-    work, request = settling.work, settling.request
+async def _complete(
+    settlement: RequestSettlement, paid: CheckoutSucceeded, known: StoredPayment | None
+) -> None:
+    work, request = settlement.work, settlement.request
     if known is None:
-        await enter_payment(work, settling.claim, _compose(work, request, paid), request.request_id)
+        await book_payment(
+            work, settlement.claim, _build_payment(work, request, paid), request.request_id
+        )
     else:
         await link_payment(work.tx, work.merchant_id, known.payment_id, request.request_id)
     payment = EventedPayment(
@@ -105,7 +113,9 @@ async def _complete(settling: Settling, paid: Succeeded, known: StoredPayment | 
     )
 
 
-def _compose(work: Work, request: StoredPaymentRequest, paid: Succeeded) -> NewPayment:
+def _build_payment(
+    work: Work, request: StoredPaymentRequest, paid: CheckoutSucceeded
+) -> NewPayment:
     """A sandbox merchant's payment is made at its own time; a provider's clock may run ahead."""
     return NewPayment(
         amount_cents=paid.amount_cents,
@@ -114,27 +124,27 @@ def _compose(work: Work, request: StoredPaymentRequest, paid: Succeeded) -> NewP
         provider_name=request.provider,
         paid_at=work.now if work.merchant.is_sandbox else min(paid.paid_at, work.now),
         item_ids=request.item_ids,
-        method=None if paid.method is None else render_line(paid.method)[:_MOST_METHOD],
+        method=None if paid.method is None else render_line(paid.method)[:_MAX_METHOD_LENGTH],
     )
 
 
-async def _change_hold(settling: Settling, following: RequestState) -> None:
+async def _change_hold(settlement: RequestSettlement, following: PaymentRequestState) -> None:
     """Nobody is dunned while money is under way, as long as a debtor may hold a claim at all."""
-    work, request = settling.work, settling.request
-    was_pending = request.state is RequestState.PENDING
-    is_pending = following is RequestState.PENDING
+    work, request = settlement.work, settlement.request
+    was_pending = request.state is PaymentRequestState.PENDING
+    is_pending = following is PaymentRequestState.PENDING
     if is_pending and not was_pending:
         try:
-            await open_request_hold(work, request, work.now + _HOLD)
+            await open_request_hold(work, request, work.now + _HOLD_DURATION)
         except InvalidState:
             log.info("payment not held for", claim_id=request.claim_id)
     elif was_pending and not is_pending:
         await lift_request_hold(work, request)
 
 
-async def _move(settling: Settling, decision: RequestDecision) -> None:
-    work, request = settling.work, settling.request
-    await move_request(
+async def _save_state(settlement: RequestSettlement, decision: PaymentRequestDecision) -> None:
+    work, request = settlement.work, settlement.request
+    await save_request_state(
         work.tx, work.merchant_id, request.request_id, decision.state,
         now=work.real_now, keeps_checking=decision.keeps_checking,
     )  # fmt: skip
@@ -146,17 +156,17 @@ async def _move(settling: Settling, decision: RequestDecision) -> None:
         )  # fmt: skip
 
 
-async def _report_mismatch(settling: Settling) -> None:
-    request = settling.request
+async def _report_mismatch(settlement: RequestSettlement) -> None:
+    request = settlement.request
     log.error(
         "payment is not what was asked for",
-        merchant_id=settling.work.merchant_id,
+        merchant_id=settlement.work.merchant_id,
         claim_id=request.claim_id,
         payment_request_id=str(request.request_id),
         provider=request.provider,
     )
     await save_audit(
-        settling.work, "paymentRequest.mismatch", f"claim:{request.claim_id}",
+        settlement.work, "paymentRequest.mismatch", f"claim:{request.claim_id}",
         paymentRequestId=str(request.request_id),
     )  # fmt: skip
 
@@ -165,15 +175,17 @@ _CALL_SECONDS = 20
 
 
 async def settle_payment(
-    resources: Resources, providers: Providers, merchant_id: int, request_id: UUID
-) -> RequestState:
-    """The request's state now. Raises NotFound, and ProviderAway having changed nothing."""
+    resources: Resources, providers: PaymentProviders, merchant_id: int, request_id: UUID
+) -> PaymentRequestState:
+    """The request's state now. Raises NotFound, and PaymentProviderUnavailable having changed
+    nothing.
+    """
     async with resources.database.connection() as connection:
-        request = await load_request(connection, merchant_id, request_id)
+        request = await find_request(connection, merchant_id, request_id)
     if request is None:
-        raise _absent(request_id)
+        raise _not_found(request_id)
     # An announced transfer is waited for, as there is nobody to ask.
-    if request.state is RequestState.COMPLETED or request.provider == BANK_TRANSFER:
+    if request.state is PaymentRequestState.COMPLETED or request.provider == BANK_TRANSFER:
         return request.state
     answer = await _fetch(providers, merchant_id, request)
     if answer is None and not is_overdue(request.created_at, resources.clock.now()):
@@ -182,7 +194,7 @@ async def settle_payment(
 
 
 async def _fetch(
-    providers: Providers, merchant_id: int, request: StoredPaymentRequest
+    providers: PaymentProviders, merchant_id: int, request: StoredPaymentRequest
 ) -> CheckoutState | None:
     """The provider's answer; None: no checkout of the request is known."""
     if request.provider_reference is None:
@@ -190,20 +202,22 @@ async def _fetch(
     provider = providers.get(request.provider)
     if provider is None:
         log.error("provider not installed", provider=request.provider, merchant_id=merchant_id)
-        raise PaymentProviderAway("The payment provider is not installed here.")
-    return await _ask(provider, merchant_id, request.provider_reference)
+        raise PaymentProviderUnavailable("The payment provider is not installed here.")
+    return await _fetch_from_provider(provider, merchant_id, request.provider_reference)
 
 
-async def _ask(provider: PaymentProvider, merchant_id: int, reference: str) -> CheckoutState:
+async def _fetch_from_provider(
+    provider: PaymentProvider, merchant_id: int, reference: str
+) -> CheckoutState:
     try:
         async with asyncio.timeout(_CALL_SECONDS):
             return await provider.fetch(merchant_id, reference)
-    except PaymentProviderAway:
+    except PaymentProviderUnavailable:
         log.warning("provider away", provider=provider.name, merchant_id=merchant_id)
         raise
     except Exception as error:
         log.exception("provider failed", provider=provider.name, merchant_id=merchant_id)
-        raise PaymentProviderAway(
+        raise PaymentProviderUnavailable(
             "The payment provider does not answer. Try again shortly."
         ) from error
 
@@ -213,35 +227,35 @@ async def _settle(
     merchant_id: int,
     asked: StoredPaymentRequest,
     answer: CheckoutState | None,
-) -> RequestState:
+) -> PaymentRequestState:
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
         claim = await lock_claim(tx, merchant_id, asked.claim_id)
         request = await lock_request(tx, merchant_id, asked.request_id)
         if merchant is None or claim is None or request is None:
-            raise _absent(asked.request_id)
+            raise _not_found(asked.request_id)
         # What was answered before somebody else's answer was booked may be older than that; that
         # money has arrived, though, stays true.
-        is_stale = request.state is not asked.state and not isinstance(answer, Succeeded)
-        if is_stale or request.state is RequestState.COMPLETED:
+        is_stale = request.state is not asked.state and not isinstance(answer, CheckoutSucceeded)
+        if is_stale or request.state is PaymentRequestState.COMPLETED:
             return request.state
         work = Work.open(resources, tx, merchant, SYSTEM)
-        settling = Settling(work, claim, request)
+        settlement = RequestSettlement(work, claim, request)
         if answer is None:
-            return await _expire(settling)
-        return await book_answer(settling, answer)
+            return await _expire(settlement)
+        return await record_checkout_state(settlement, answer)
 
 
-async def _expire(settling: Settling) -> RequestState:
+async def _expire(settlement: RequestSettlement) -> PaymentRequestState:
     """Nobody was handed off within the time a request lives."""
-    await move_request(
-        settling.work.tx, settling.work.merchant_id, settling.request.request_id,
-        RequestState.EXPIRED, now=settling.work.real_now, keeps_checking=False,
+    await save_request_state(
+        settlement.work.tx, settlement.work.merchant_id, settlement.request.request_id,
+        PaymentRequestState.EXPIRED, now=settlement.work.real_now, keeps_checking=False,
     )  # fmt: skip
-    return RequestState.EXPIRED
+    return PaymentRequestState.EXPIRED
 
 
-def _absent(request_id: UUID) -> NotFound:
+def _not_found(request_id: UUID) -> NotFound:
     return NotFound(f"There is no payment request {request_id}.")
 
 
@@ -252,23 +266,23 @@ _MERCHANTS_PER_TURN = 50
 _CALLS_AT_ONCE = 10
 
 
-async def sweep_requests(resources: Resources, providers: Providers) -> int:
+async def sweep_requests(resources: Resources, providers: PaymentProviders) -> int:
     """One set of each merchant that has requests to look at; how many were looked at."""
     now = resources.clock.now()
     async with resources.database.connection() as connection:
-        merchant_ids = await find_merchants_to_check(connection, now, _MERCHANTS_PER_TURN)
+        merchant_ids = await list_merchants_to_check(connection, now, _MERCHANTS_PER_TURN)
     looked_at = 0
     for merchant_id in merchant_ids:
-        request_ids = await _take_set(resources, merchant_id)
+        request_ids = await _postpone_due_requests(resources, merchant_id)
         slots = asyncio.Semaphore(_CALLS_AT_ONCE)
         await asyncio.gather(
-            *(_look(resources, providers, (merchant_id, each), slots) for each in request_ids)
+            *(_settle_one(resources, providers, (merchant_id, each), slots) for each in request_ids)
         )
         looked_at += len(request_ids)
     return looked_at
 
 
-async def _take_set(resources: Resources, merchant_id: int) -> list[UUID]:
+async def _postpone_due_requests(resources: Resources, merchant_id: int) -> list[UUID]:
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         due = await lock_due_requests(tx, merchant_id, now, _SET_SIZE)
@@ -276,12 +290,15 @@ async def _take_set(resources: Resources, merchant_id: int) -> list[UUID]:
             each.request_id: decide_next_check(each.created_at, each.checks + 1, now)
             for each in due
         }
-        await postpone_checks(tx, merchant_id, following)
+        await save_next_checks(tx, merchant_id, following)
     return list(following)
 
 
-async def _look(
-    resources: Resources, providers: Providers, key: tuple[int, UUID], slots: asyncio.Semaphore
+async def _settle_one(
+    resources: Resources,
+    providers: PaymentProviders,
+    key: tuple[int, UUID],
+    slots: asyncio.Semaphore,
 ) -> None:
     """One request's trouble is no other's."""
     merchant_id, request_id = key

@@ -22,20 +22,20 @@ from dunwell.cases.payments.provider import (
     Checkout,
     CheckoutRequest,
     PaymentProvider,
-    PaymentProviderAway,
-    Providers,
+    PaymentProviders,
+    PaymentProviderUnavailable,
 )
 from dunwell.cases.payments.requests.live_requests import (
-    PaymentStart,
-    StartPayment,
+    PaymentAttempt,
+    PaymentIntent,
     audit_request,
     expire_open_request,
     find_or_insert_request,
     is_for_amount,
 )
-from dunwell.cases.payments.requests.request_states import RequestState
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.requests.settle_payment import settle_payment
-from dunwell.cases.payments.requests.store import StoredPaymentRequest, load_request, save_checkout
+from dunwell.cases.payments.requests.store import StoredPaymentRequest, find_request, save_checkout
 from dunwell.core.claims.raise_event import raise_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import lock_claim
@@ -43,13 +43,13 @@ from dunwell.core.events.payloads import EventedPayment, payment_in_progress
 from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.platform.resources import Resources
 
-__all__ = ["REQUEST_ID_MARK", "StartPayment", "StartedPayment", "start_payment"]
+__all__ = ["REQUEST_ID_PLACEHOLDER", "PaymentIntent", "StartedPayment", "start_payment"]
 
 # Where `return_url` holds this, the request's id is put in.
-REQUEST_ID_MARK = "{request_id}"
+REQUEST_ID_PLACEHOLDER = "{request_id}"
 _CALL_SECONDS = 20
 # A request that ends between two looks is replaced, and one look more does.
-_LOOKS = 3
+_MAX_ATTEMPTS = 3
 
 log = structlog.get_logger(__name__)
 
@@ -63,38 +63,41 @@ class StartedPayment:
 
 async def start_payment(
     resources: Resources,
-    providers: Providers,
+    providers: PaymentProviders,
     merchant: Merchant,
     actor: Actor,
     claim_id: int,
-    wanted: StartPayment,
+    intent: PaymentIntent,
 ) -> StartedPayment:
     """Raises NotFound, InvalidState (not payable, or money is under way), ValidationError (another
-    amount is due by now: AMOUNT_CHANGED) and ProviderAway (try again; nothing was lost)."""
+    amount is due by now: AMOUNT_CHANGED) and
+    PaymentProviderUnavailable (try again; nothing was lost)."""
     check_right(actor, Right.CHANGE_CLAIMS)
-    provider = _choose_provider(resources, providers, merchant, wanted.provider)
-    start = PaymentStart(
+    provider = _choose_provider(resources, providers, merchant, intent.provider)
+    attempt = PaymentAttempt(
         resources=resources,
         providers=providers,
         merchant_id=merchant.merchant_id,
         actor=actor,
         claim_id=claim_id,
-        wanted=wanted,
+        intent=intent,
     )
-    for _ in range(_LOOKS):
-        request = await find_or_insert_request(start)
-        if request.state is RequestState.CREATED:
-            checkout = await _call(provider, _compose(start, merchant, request))
-            started = await _hand_off(start, request, checkout)
+    for _ in range(_MAX_ATTEMPTS):
+        request = await find_or_insert_request(attempt)
+        if request.state is PaymentRequestState.CREATED:
+            checkout = await _start_checkout(
+                provider, _build_checkout_request(attempt, merchant, request)
+            )
+            started = await _save_started_checkout(attempt, request, checkout)
         else:
-            started = await _reuse(start, request)
+            started = await _reuse_open_request(attempt, request)
         if started is not None:
             return started
     raise Unavailable("The payment changed while it was being started. Try again.")
 
 
 def _choose_provider(
-    resources: Resources, providers: Providers, merchant: Merchant, name: str
+    resources: Resources, providers: PaymentProviders, merchant: Merchant, name: str
 ) -> PaymentProvider:
     offered = {method.provider for method in merchant.configuration.payment.methods}
     provider = providers.get(name)
@@ -108,15 +111,15 @@ def _choose_provider(
     return provider
 
 
-def _compose(
-    start: PaymentStart, merchant: Merchant, request: StoredPaymentRequest
+def _build_checkout_request(
+    attempt: PaymentAttempt, merchant: Merchant, request: StoredPaymentRequest
 ) -> CheckoutRequest:
     legal = merchant.configuration.legal
     creditor = merchant.name if legal is None else legal.name
-    return_url = start.wanted.return_url.replace(REQUEST_ID_MARK, str(request.request_id))
-    public_url = start.resources.settings.public_url
+    return_url = attempt.intent.return_url.replace(REQUEST_ID_PLACEHOLDER, str(request.request_id))
+    public_url = attempt.resources.settings.public_url
     return CheckoutRequest(
-        merchant_id=start.merchant_id,
+        merchant_id=attempt.merchant_id,
         request_id=request.request_id,
         amount_cents=request.amount_cents,
         currency=request.currency,
@@ -124,46 +127,52 @@ def _compose(
         description=f"{creditor}, {request.reference}",
         return_url=return_url,
         notice_url=f"{public_url}/callbacks/payments/{request.provider}",
-        language=start.wanted.language or merchant.configuration.language,
+        language=attempt.intent.language or merchant.configuration.language,
     )
 
 
-async def _call(provider: PaymentProvider, asked: CheckoutRequest) -> Checkout:
-    """Raises ProviderAway whatever happens: the request stays as it is, and the key the same."""
+async def _start_checkout(provider: PaymentProvider, asked: CheckoutRequest) -> Checkout:
+    """Raises PaymentProviderUnavailable whatever happens: the request stays as it is, and the key
+    the same.
+    """
     try:
         async with asyncio.timeout(_CALL_SECONDS):
             return await provider.start(asked)
-    except PaymentProviderAway:
+    except PaymentProviderUnavailable:
         log.warning("provider away", provider=provider.name, merchant_id=asked.merchant_id)
         raise
     except Exception as error:
         log.exception("provider failed", provider=provider.name, merchant_id=asked.merchant_id)
-        raise PaymentProviderAway(
+        raise PaymentProviderUnavailable(
             "The payment provider does not answer. Try again shortly."
         ) from error
 
 
-async def _hand_off(
-    start: PaymentStart, request: StoredPaymentRequest, checkout: Checkout
+async def _save_started_checkout(
+    attempt: PaymentAttempt, request: StoredPaymentRequest, checkout: Checkout
 ) -> StartedPayment | None:
     """Store the checkout; None: the request or the claim ended meanwhile, so look again."""
-    async with start.transaction() as work:
-        claim = await lock_claim(work.tx, work.merchant_id, start.claim_id)
+    async with attempt.transaction() as work:
+        claim = await lock_claim(work.tx, work.merchant_id, attempt.claim_id)
         is_payable = claim is not None and claim.status in ACTIVE
-        state = RequestState.OPEN if is_payable else RequestState.CANCELLED
+        state = PaymentRequestState.OPEN if is_payable else PaymentRequestState.CANCELLED
         place = (checkout.provider_reference, checkout.url)
         is_first = await save_checkout(
             work.tx, work.merchant_id, request_id=request.request_id, state=state, checkout=place
         )
         if is_first and is_payable:
-            await _announce(work, request)
-        stored = await load_request(work.tx, work.merchant_id, request.request_id)
-    if stored is None or stored.state is not RequestState.OPEN or stored.checkout_url is None:
+            await _raise_payment_in_progress(work, request)
+        stored = await find_request(work.tx, work.merchant_id, request.request_id)
+    if (
+        stored is None
+        or stored.state is not PaymentRequestState.OPEN
+        or stored.checkout_url is None
+    ):
         return None
     return StartedPayment(stored.request_id, stored.checkout_url)
 
 
-async def _announce(work: Work, request: StoredPaymentRequest) -> None:
+async def _raise_payment_in_progress(work: Work, request: StoredPaymentRequest) -> None:
     payment = EventedPayment(
         request.provider, request.amount_cents, request.currency, request.request_id
     )
@@ -173,17 +182,19 @@ async def _announce(work: Work, request: StoredPaymentRequest) -> None:
     await audit_request(work, "handOff", request)
 
 
-async def _reuse(start: PaymentStart, request: StoredPaymentRequest) -> StartedPayment | None:
+async def _reuse_open_request(
+    attempt: PaymentAttempt, request: StoredPaymentRequest
+) -> StartedPayment | None:
     """An open request's address, if its checkout still is; None: look again."""
     try:
         state = await settle_payment(
-            start.resources, start.providers, start.merchant_id, request.request_id
+            attempt.resources, attempt.providers, attempt.merchant_id, request.request_id
         )
-    except PaymentProviderAway:
+    except PaymentProviderUnavailable:
         state = request.state
-    if state is not RequestState.OPEN:
+    if state is not PaymentRequestState.OPEN:
         return None
-    if is_for_amount(request, start) and request.checkout_url is not None:
+    if is_for_amount(request, attempt) and request.checkout_url is not None:
         return StartedPayment(request.request_id, request.checkout_url)
-    await expire_open_request(start, request)
+    await expire_open_request(attempt, request)
     return None

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
-from dunwell.cases.payments.requests.request_states import RequestedPayment, RequestState
+from dunwell.cases.payments.requests.request_states import PaymentRequestState, RequestedPayment
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.core.claims.store import load_holds
@@ -23,7 +23,7 @@ class StoredPaymentRequest:
     amount_cents: int
     currency: str
     reference: str
-    state: RequestState
+    state: PaymentRequestState
     # None as long as the provider's answer is not stored.
     provider_reference: str | None
     checkout_url: str | None = field(repr=False)
@@ -42,7 +42,7 @@ class StoredPaymentRequest:
 
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredPaymentRequest))
-_LOAD = compose(
+_FIND = compose(
     """
 SELECT {columns}
 FROM payment_requests
@@ -50,9 +50,9 @@ WHERE merchant_id = $1 AND request_id = $2
 """,
     columns=_COLUMNS,
 )
-_LOCK = compose("{load} FOR NO KEY UPDATE", load=_LOAD)
+_LOCK = compose("{load} FOR NO KEY UPDATE", load=_FIND)
 # Rides on payment_requests_one_open.
-_LOAD_LIVE = compose(
+_LIST_LIVE = compose(
     """
 SELECT {columns}
 FROM payment_requests
@@ -74,13 +74,13 @@ INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amoun
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
 # Only the first of those who asked the provider at once stores its answer.
-_OPEN = """
+_SAVE_CHECKOUT = """
 UPDATE payment_requests
 SET state = $3, provider_reference = $4, checkout_url = $5
 WHERE merchant_id = $1 AND request_id = $2 AND state = 'CREATED'
 RETURNING request_id
 """
-_MOVE = """
+_SAVE_STATE = """
 UPDATE payment_requests
 SET state = $3,
     settled_at = CASE WHEN $3 IN ('CREATED', 'OPEN', 'PENDING') THEN NULL
@@ -89,7 +89,7 @@ SET state = $3,
 WHERE merchant_id = $1 AND request_id = $2
 """
 # Rides on payment_requests_check.
-_FIND_MERCHANTS = """
+_LIST_MERCHANTS = """
 SELECT m.merchant_id
 FROM merchants m
 WHERE EXISTS (SELECT FROM payment_requests r
@@ -109,7 +109,7 @@ FOR NO KEY UPDATE SKIP LOCKED
 """,
     columns=_COLUMNS,
 )
-_POSTPONE = """
+_SAVE_NEXT_CHECKS = """
 UPDATE payment_requests r
 SET checks = r.checks + 1, next_check_at = n.next_check_at
 FROM unnest($2::uuid[], $3::timestamptz[]) AS n (request_id, next_check_at)
@@ -117,11 +117,11 @@ WHERE r.merchant_id = $1 AND r.request_id = n.request_id
 """
 
 
-async def load_request(
+async def find_request(
     tx: Connection, merchant_id: int, request_id: UUID
 ) -> StoredPaymentRequest | None:
-    row = await tx.fetchrow(_LOAD, merchant_id, request_id)
-    return None if row is None else _read(row)
+    row = await tx.fetchrow(_FIND, merchant_id, request_id)
+    return None if row is None else _build_request(row)
 
 
 async def lock_request(
@@ -129,13 +129,13 @@ async def lock_request(
 ) -> StoredPaymentRequest | None:
     """Its claim must be locked before it."""
     row = await tx.fetchrow(_LOCK, merchant_id, request_id)
-    return None if row is None else _read(row)
+    return None if row is None else _build_request(row)
 
 
-async def load_live_requests(
+async def list_live_requests(
     tx: Connection, merchant_id: int, claim_id: int
 ) -> Sequence[StoredPaymentRequest]:
-    return [_read(row) for row in await tx.fetch(_LOAD_LIVE, merchant_id, claim_id)]
+    return [_build_request(row) for row in await tx.fetch(_LIST_LIVE, merchant_id, claim_id)]
 
 
 async def find_request_id(
@@ -148,7 +148,7 @@ async def find_request_id(
     return found
 
 
-async def save_request(
+async def insert_request(
     tx: Connection, merchant_id: int, request: StoredPaymentRequest, next_check_at: datetime | None
 ) -> None:
     """next_check_at: none when there is no provider to ask."""
@@ -163,40 +163,40 @@ async def save_checkout(
     tx: Connection,
     merchant_id: int,
     request_id: UUID,
-    state: RequestState,
+    state: PaymentRequestState,
     checkout: tuple[str, str],
 ) -> bool:
     """checkout: the provider's reference and address. False: it is not CREATED any more."""
-    saved = await tx.fetchval(_OPEN, merchant_id, request_id, state, *checkout)
+    saved = await tx.fetchval(_SAVE_CHECKOUT, merchant_id, request_id, state, *checkout)
     return saved is not None
 
 
-async def move_request(
-    tx: Connection, merchant_id: int, request_id: UUID, state: RequestState,
+async def save_request_state(
+    tx: Connection, merchant_id: int, request_id: UUID, state: PaymentRequestState,
     *, now: datetime, keeps_checking: bool,
 ) -> None:  # fmt: skip
-    await tx.execute(_MOVE, merchant_id, request_id, state, now, keeps_checking)
+    await tx.execute(_SAVE_STATE, merchant_id, request_id, state, now, keeps_checking)
 
 
-async def find_merchants_to_check(tx: Connection, now: datetime, limit: int) -> list[int]:
-    return [row["merchant_id"] for row in await tx.fetch(_FIND_MERCHANTS, now, limit)]
+async def list_merchants_to_check(tx: Connection, now: datetime, limit: int) -> list[int]:
+    return [row["merchant_id"] for row in await tx.fetch(_LIST_MERCHANTS, now, limit)]
 
 
 async def lock_due_requests(
     tx: Connection, merchant_id: int, now: datetime, limit: int
 ) -> Sequence[StoredPaymentRequest]:
-    return [_read(row) for row in await tx.fetch(_LOCK_DUE, merchant_id, now, limit)]
+    return [_build_request(row) for row in await tx.fetch(_LOCK_DUE, merchant_id, now, limit)]
 
 
-async def postpone_checks(
+async def save_next_checks(
     tx: Connection, merchant_id: int, next_checks: dict[UUID, datetime]
 ) -> None:
     """Request id -> its next look; this one is counted."""
-    await tx.execute(_POSTPONE, merchant_id, list(next_checks), list(next_checks.values()))
+    await tx.execute(_SAVE_NEXT_CHECKS, merchant_id, list(next_checks), list(next_checks.values()))
 
 
-def _read(row: Row) -> StoredPaymentRequest:
-    return StoredPaymentRequest(**{**row, "state": RequestState(row["state"])})
+def _build_request(row: Row) -> StoredPaymentRequest:
+    return StoredPaymentRequest(**{**row, "state": PaymentRequestState(row["state"])})
 
 
 async def open_request_hold(work: Work, request: StoredPaymentRequest, until: datetime) -> None:

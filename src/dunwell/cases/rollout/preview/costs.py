@@ -10,7 +10,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.cases.rollout.preview.effects import SentTo
+from dunwell.cases.rollout.preview.effects import SentKey
 from dunwell.contact.sending.report import UNKNOWN_COUNTRY, Priced, Weight, price_of
 
 # A step and its channel -> an SMS's parts, a letter's sheets; none: it could not be measured.
@@ -18,12 +18,12 @@ Units = Mapping[tuple[int, Channel], int | None]
 
 
 @dataclass(frozen=True, slots=True)
-class NamedLine:
+class PricedProvider:
     name: str
     line: Priced
 
 
-class Spent(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class MessageCost(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """cents: of those that have a price."""
 
     messages: int = 0
@@ -41,8 +41,8 @@ class Spent(msgspec.Struct, frozen=True, gc=False, rename="camel"):
         """The cost as it is shown for a sum of many messages."""
         return int(self.cents.to_integral_value(ROUND_HALF_UP))
 
-    def plus(self, other: "Spent") -> "Spent":
-        return Spent(
+    def plus(self, other: "MessageCost") -> "MessageCost":
+        return MessageCost(
             self.messages + other.messages, self.unpriced + other.unpriced,
             self.cents + other.cents,
         )  # fmt: skip
@@ -54,34 +54,36 @@ class CostRow(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     line: str | None
     # None: its price does not go by the country, or that is not known.
     country: str | None
-    before: Spent
-    after: Spent
+    before: MessageCost
+    after: MessageCost
 
 
-class Costs(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class PreviewCosts(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """Of the days played forward, if each message is accepted at once and nobody pays."""
 
     rows: list[CostRow]
-    before: Spent
-    after: Spent
+    before: MessageCost
+    after: MessageCost
 
 
-def add_up(before: list["Priceable"], after: list["Priceable"]) -> Costs:
+def compute_costs(
+    before: list["PriceableMessages"], after: list["PriceableMessages"]
+) -> PreviewCosts:
     """By channel, line and country."""
     sides = [_group(before), _group(after)]
     keys = sorted({key for side in sides for key in side}, key=str)
-    nothing = Spent()
+    nothing = MessageCost()
     rows = [CostRow(*key, *(side.get(key, nothing) for side in sides)) for key in keys]
-    return Costs(rows, _sum(each.before for each in rows), _sum(each.after for each in rows))
+    return PreviewCosts(rows, _sum(each.before for each in rows), _sum(each.after for each in rows))
 
 
 @dataclass(frozen=True, slots=True)
-class Priceable:
+class PriceableMessages:
     """So many messages of a step by a channel to a country."""
 
     messages: int
     channel: Channel
-    line: NamedLine | None
+    line: PricedProvider | None
     country: str
     units: int | None
 
@@ -91,20 +93,20 @@ class Priceable:
         line = self.line.name if self.line else None
         return self.channel, line, self.country if is_told else None
 
-    def price(self) -> Spent:
+    def price(self) -> MessageCost:
         if self.line is None or self.units is None:
-            return Spent(self.messages, self.messages)
+            return MessageCost(self.messages, self.messages)
         price = price_of(self.line.line, Weight(self.units, self.country))
         if price is None:
-            return Spent(self.messages, self.messages)
-        return Spent(self.messages, 0, price * self.messages)
+            return MessageCost(self.messages, self.messages)
+        return MessageCost(self.messages, 0, price * self.messages)
 
 
 def list_priceable(
-    sent: Mapping[SentTo, int], units: Units, lines: Mapping[Channel, NamedLine]
-) -> list[Priceable]:
+    sent: Mapping[SentKey, int], units: Units, lines: Mapping[Channel, PricedProvider]
+) -> list[PriceableMessages]:
     return [
-        Priceable(
+        PriceableMessages(
             messages,
             channel,
             line=lines.get(channel),
@@ -115,15 +117,17 @@ def list_priceable(
     ]
 
 
-def _group(all_of: Iterable[Priceable]) -> Mapping[tuple[Channel, str | None, str | None], Spent]:
-    found: dict[tuple[Channel, str | None, str | None], Spent] = defaultdict(Spent)
+def _group(
+    all_of: Iterable[PriceableMessages],
+) -> Mapping[tuple[Channel, str | None, str | None], MessageCost]:
+    found: dict[tuple[Channel, str | None, str | None], MessageCost] = defaultdict(MessageCost)
     for each in all_of:
         found[each.key] = found[each.key].plus(each.price())
     return found
 
 
-def _sum(spent: Iterable[Spent]) -> Spent:
-    total = Spent()
+def _sum(spent: Iterable[MessageCost]) -> MessageCost:
+    total = MessageCost()
     for each in spent:
         total = total.plus(each)
     return total

@@ -30,7 +30,7 @@ from dunwell.platform.errors import Fault, ValidationError
 
 # A contact that is farther away is none.
 _FARTHEST = timedelta(days=3_650)
-_MOST_KNOWN = 1_000
+_MAX_CACHED = 1_000
 
 
 class ContactChangeKind(StrEnum):
@@ -46,7 +46,7 @@ class ContactChangeKind(StrEnum):
     UNSETTLED = "UNSETTLED"
 
 
-class Aspect(StrEnum):
+class ContactAspect(StrEnum):
     """What of a contact differs."""
 
     TIME = "TIME"
@@ -72,7 +72,7 @@ class ClaimContactChange(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     before: NextContact | None = None
     after: NextContact | None = None
     # Of a changed one.
-    aspects: tuple[Aspect, ...] = ()
+    aspects: tuple[ContactAspect, ...] = ()
 
 
 # Step and channel of contacts that would say or carry something else.
@@ -102,7 +102,7 @@ class NextContacts:
             facts.letter_sent_at,
         )
         if key not in self._known:
-            if len(self._known) >= _MOST_KNOWN:
+            if len(self._known) >= _MAX_CACHED:
                 self._known.clear()
             self._known[key] = self._foresee(standing, facts)
         return self._known[key]
@@ -121,7 +121,7 @@ class NextContacts:
 
 def compare_contacts(
     before: NextContact | None, after: NextContact | None, changed: ChangedContents
-) -> tuple[ContactChangeKind, tuple[Aspect, ...]]:
+) -> tuple[ContactChangeKind, tuple[ContactAspect, ...]]:
     if before is None:
         return (ContactChangeKind.UNCHANGED if after is None else ContactChangeKind.NEW), ()
     if after is None:
@@ -143,7 +143,7 @@ def find_changed_contents(before: Definition, after: Definition) -> ChangedConte
     )
 
 
-def plays_alike(before: Definition, after: Definition) -> bool:
+def has_same_course(before: Definition, after: Definition) -> bool:
     """Whether every claim has the same contacts and fees at the same instants under both."""
     return before.settings == after.settings and [*map(_course_of, before.steps)] == [
         *map(_course_of, after.steps)
@@ -158,15 +158,15 @@ def _course_of(step: object) -> object:
 
 def _find_aspects(
     before: NextContact, after: NextContact, changed: ChangedContents
-) -> Iterator[Aspect]:
+) -> Iterator[ContactAspect]:
     if before.at != after.at:
-        yield Aspect.TIME
+        yield ContactAspect.TIME
     if before.channel != after.channel:
-        yield Aspect.CHANNEL
+        yield ContactAspect.CHANNEL
     if before.step_id != after.step_id:
-        yield Aspect.STEP
+        yield ContactAspect.STEP
     elif (after.step_id, after.channel) in changed:
-        yield Aspect.CONTENT
+        yield ContactAspect.CONTENT
 
 
 def _content_of(definition: Definition, step: ContactStep, channel: Channel) -> object:
@@ -182,11 +182,11 @@ def _content_of(definition: Definition, step: ContactStep, channel: Channel) -> 
 
 
 # The examples kept: the highest fees, the first claims nobody can reach.
-EXAMPLES = 10
+MAX_EXAMPLES = 10
 
 
 # A step, the channel it contacts by, and the country that goes to.
-SentTo = tuple[int, Channel, str]
+SentKey = tuple[int, Channel, str]
 
 
 class DebtorFees(msgspec.Struct, frozen=True, gc=False, order=True, rename="camel"):
@@ -199,7 +199,7 @@ class DebtorFees(msgspec.Struct, frozen=True, gc=False, order=True, rename="came
 
 
 @dataclass(slots=True)
-class Outlook:
+class PreviewOutlook:
     """Days are the merchant's."""
 
     since: datetime
@@ -220,14 +220,14 @@ class Outlook:
     missed_contacts: int = 0
     archived: int = 0
     # Contacts by what their price goes by.
-    sent: Counter[SentTo] = field(default_factory=Counter)
+    sent: Counter[SentKey] = field(default_factory=Counter)
 
     def add_claim(self, reference_number: str, *, is_reachable: bool) -> None:
         self.claims += 1
         if is_reachable:
             return
         self.unreachable += 1
-        if len(self.unreachable_examples) < EXAMPLES:
+        if len(self.unreachable_examples) < MAX_EXAMPLES:
             self.unreachable_examples.append(reference_number)
 
     def add_foreseen(
@@ -256,7 +256,7 @@ class Outlook:
             return
         self.fee_sums[fees.cents] += 1
         self.fees += fees.fees
-        if len(self.highest_fees) < EXAMPLES:
+        if len(self.highest_fees) < MAX_EXAMPLES:
             heapq.heappush(self.highest_fees, fees)
         else:
             heapq.heappushpop(self.highest_fees, fees)
@@ -265,47 +265,47 @@ class Outlook:
         self.held_back[day, held_by] += 1
 
 
-MOST_DAYS = 365
-DEFAULT_DAYS = 30
+MAX_PREVIEW_DAYS = 365
+DEFAULT_PREVIEW_DAYS = 30
 
 # Claims done, and all.
-Progress = Callable[[int, int], None]
-Sink = Callable[[ClaimContactChange], None]
+ProgressCallback = Callable[[int, int], None]
+ContactChangeCallback = Callable[[ClaimContactChange], None]
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewScope:
     """What is wanted of a preview. 0 days: next contacts alone, nothing is played forward."""
 
-    days: int = DEFAULT_DAYS
+    days: int = DEFAULT_PREVIEW_DAYS
     # Claims kept in `listed`; those whose next contact does not differ are not among them.
     listed: int = 20
-    progress: Progress | None = None
+    progress: ProgressCallback | None = None
     # Is given every claim that is reached, in the order of persons.
-    sink: Sink | None = None
+    sink: ContactChangeCallback | None = None
     # Whether what messages cost is foreseen too: the process as it stands is played beside the
     # change.
     costs: bool = False
 
     def check(self) -> None:
         """Raises ValidationError."""
-        if not 0 <= self.days <= MOST_DAYS:
-            message = f"Give a number of days from 0 to {MOST_DAYS}."
+        if not 0 <= self.days <= MAX_PREVIEW_DAYS:
+            message = f"Give a number of days from 0 to {MAX_PREVIEW_DAYS}."
             raise ValidationError([Fault("/days", message, "OUT_OF_RANGE")])
 
 
 @dataclass(slots=True)
-class Effects:
+class PreviewEffects:
     """What a change does to the claims it reaches."""
 
     claims: int = 0
     counts: Counter[ContactChangeKind] = field(default_factory=Counter)
     # Of the changed ones; one may differ in several.
-    aspects: Counter[Aspect] = field(default_factory=Counter)
+    aspects: Counter[ContactAspect] = field(default_factory=Counter)
     listed: list[ClaimContactChange] = field(default_factory=list)
-    outlook: Outlook | None = None
+    outlook: PreviewOutlook | None = None
     # Of the process as it stands; none unless costs were asked for.
-    outlook_before: Outlook | None = None
+    outlook_before: PreviewOutlook | None = None
 
     def add(self, claim: ClaimContactChange, asked: PreviewScope) -> None:
         self.claims += 1

@@ -9,16 +9,16 @@ from datetime import date, datetime, timedelta
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.cases.rollout.preview.costs import Costs
+from dunwell.cases.rollout.preview.costs import PreviewCosts
 from dunwell.cases.rollout.preview.effects import (
-    Aspect,
     ClaimContactChange,
+    ContactAspect,
     ContactChangeKind,
     DebtorFees,
-    Effects,
-    Outlook,
+    PreviewEffects,
+    PreviewOutlook,
 )
-from dunwell.cases.rollout.uses import describe_count
+from dunwell.cases.rollout.uses import render_claim_count
 
 _KIND_WORDS = {
     ContactChangeKind.CHANGED: "changed",
@@ -45,7 +45,7 @@ class DraftEffectsView(NextContactsView, frozen=True, rename="camel"):
     days: int = 0
     outlook: "OutlookView | None" = None
     # None: nothing was played forward, or no line of the merchant has prices.
-    costs: Costs | None = None
+    costs: PreviewCosts | None = None
 
 
 class ContactsView(msgspec.Struct, frozen=True, rename="camel"):
@@ -77,37 +77,39 @@ class OutlookView(msgspec.Struct, frozen=True, rename="camel"):
     archived: int
 
 
-def view_next_contacts(effects: Effects) -> NextContactsView:
+def build_next_contacts_view(effects: PreviewEffects) -> NextContactsView:
     return NextContactsView(
         claims=effects.claims,
         kinds={kind.value: effects.counts[kind] for kind in ContactChangeKind},
-        aspects={aspect.value: effects.aspects[aspect] for aspect in Aspect},
+        aspects={aspect.value: effects.aspects[aspect] for aspect in ContactAspect},
         listed=effects.listed,
     )
 
 
-def view_draft_effects(effects: Effects, days: int, costs: Costs | None) -> DraftEffectsView:
+def build_draft_effects_view(
+    effects: PreviewEffects, days: int, costs: PreviewCosts | None
+) -> DraftEffectsView:
     """days: of the window that was played forward."""
-    contacts = view_next_contacts(effects)
+    contacts = build_next_contacts_view(effects)
     return DraftEffectsView(
         claims=contacts.claims,
         kinds=contacts.kinds,
         aspects=contacts.aspects,
         listed=contacts.listed,
         days=days,
-        outlook=None if effects.outlook is None else view_outlook(effects.outlook),
+        outlook=None if effects.outlook is None else build_outlook_view(effects.outlook),
         costs=costs,
     )
 
 
-def view_outlook(outlook: Outlook) -> OutlookView:
+def build_outlook_view(outlook: PreviewOutlook) -> OutlookView:
     days = sorted({day for day, _ in [*outlook.contacts, *outlook.held_back]})
     return OutlookView(
         since=outlook.since,
         until=outlook.until,
         claims=outlook.claims,
         persons=outlook.persons,
-        days=[_view_day(outlook, day) for day in days],
+        days=[_build_day(outlook, day) for day in days],
         fees=outlook.fees,
         fee_sums=[
             FeeSumView(cents, debtors) for cents, debtors in sorted(outlook.fee_sums.items())
@@ -120,7 +122,7 @@ def view_outlook(outlook: Outlook) -> OutlookView:
     )
 
 
-def describe_next_contacts(effects: Effects) -> str:
+def describe_next_contacts(effects: PreviewEffects) -> str:
     """`next contacts of 12 claims: 3 changed (time 2, content 1), 9 unchanged`."""
     told = []
     for kind, words in _KIND_WORDS.items():
@@ -129,15 +131,15 @@ def describe_next_contacts(effects: Effects) -> str:
             continue
         aspects = describe_aspects(effects) if kind is ContactChangeKind.CHANGED else ""
         told.append(f"{count:,} {words}{f' ({aspects})' if aspects else ''}")
-    return f"next contacts of {describe_count(effects.claims)}: {', '.join(told)}"
+    return f"next contacts of {render_claim_count(effects.claims)}: {', '.join(told)}"
 
 
-def describe_aspects(effects: Effects) -> str:
-    found = [(aspect, effects.aspects[aspect]) for aspect in Aspect]
+def describe_aspects(effects: PreviewEffects) -> str:
+    found = [(aspect, effects.aspects[aspect]) for aspect in ContactAspect]
     return ", ".join(f"{aspect.lower()} {count:,}" for aspect, count in found if count)
 
 
-def _view_day(outlook: Outlook, day: date) -> ContactsView:
+def _build_day(outlook: PreviewOutlook, day: date) -> ContactsView:
     return ContactsView(
         day,
         {channel: n for (on, channel), n in sorted(outlook.contacts.items()) if on == day},
@@ -145,16 +147,18 @@ def _view_day(outlook: Outlook, day: date) -> ContactsView:
     )
 
 
-CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
+PREVIEW_CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
 # Six weeks of single days are read at a glance; a longer window is shown by weeks.
-MOST_DAYS_SHOWN = 42
+MAX_DAYS_SHOWN = 42
 # Fees are few different sums as a rule; more than this would hide the total.
-MOST_SUMS_SHOWN = 8
+MAX_SUMS_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class DayRow:
-    """The contacts of a day, or of the week that begins with it, in the order of `CHANNELS`."""
+    """The contacts of a day, or of the week that begins with it, in the order of
+    `PREVIEW_CHANNELS`.
+    """
 
     first: date
     contacts: Sequence[int]
@@ -180,18 +184,18 @@ class FeeFigures:
     highest: DebtorFees | None
 
 
-def tabulate_days(outlook: OutlookView, days: int) -> DayTable:
+def build_day_table(outlook: OutlookView, days: int) -> DayTable:
     """days: of the window, which decides whether the rows are days or weeks."""
-    is_by_week = days > MOST_DAYS_SHOWN
+    is_by_week = days > MAX_DAYS_SHOWN
     found: dict[date, list[int]] = {}
     for each in outlook.days:
         first = each.day - timedelta(days=each.day.weekday()) if is_by_week else each.day
-        row = found.setdefault(first, [0] * (len(CHANNELS) + 1))
-        for place, channel in enumerate(CHANNELS):
+        row = found.setdefault(first, [0] * (len(PREVIEW_CHANNELS) + 1))
+        for place, channel in enumerate(PREVIEW_CHANNELS):
             row[place] += each.contacts.get(channel, 0)
         row[-1] += sum(each.held_back.values())
     rows = [DayRow(first, row[:-1], row[-1]) for first, row in sorted(found.items())]
-    contacts = [sum(row.contacts[place] for row in rows) for place in range(len(CHANNELS))]
+    contacts = [sum(row.contacts[place] for row in rows) for place in range(len(PREVIEW_CHANNELS))]
     return DayTable(is_by_week, rows, contacts, sum(row.held_back for row in rows))
 
 
@@ -204,13 +208,13 @@ def count_held_back(outlook: OutlookView) -> dict[str, int]:
     return counts
 
 
-def add_up_fees(outlook: OutlookView) -> FeeFigures:
+def compute_fee_figures(outlook: OutlookView) -> FeeFigures:
     sums = sorted(outlook.fee_sums, key=lambda each: each.cents)
     return FeeFigures(
         fees=outlook.fees,
         debtors=sum(each.debtors for each in sums),
         cents=sum(each.cents * each.debtors for each in sums),
-        sums=sums[:MOST_SUMS_SHOWN],
-        more_debtors=sum(each.debtors for each in sums[MOST_SUMS_SHOWN:]),
+        sums=sums[:MAX_SUMS_SHOWN],
+        more_debtors=sum(each.debtors for each in sums[MAX_SUMS_SHOWN:]),
         highest=max(outlook.highest_fees, default=None),
     )

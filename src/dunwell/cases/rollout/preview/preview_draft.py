@@ -10,15 +10,15 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview.costs import Costs
-from dunwell.cases.rollout.preview.effects import Effects, PreviewScope
+from dunwell.cases.rollout.preview.costs import PreviewCosts
+from dunwell.cases.rollout.preview.effects import PreviewEffects, PreviewScope
 from dunwell.cases.rollout.preview.effects_views import (
     NextContactsView,
     OutlookView,
-    view_next_contacts,
-    view_outlook,
+    build_next_contacts_view,
+    build_outlook_view,
 )
-from dunwell.cases.rollout.preview.preview_effects import MinorChange, preview_effects
+from dunwell.cases.rollout.preview.preview_effects import MinorVersionChange, preview_effects
 from dunwell.cases.rollout.publish_workflow import PublicationPlan, plan_publication
 from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.core.workflows.versions.versions import VersionVerdict
@@ -35,7 +35,7 @@ class DraftPreview:
     currency: str
     days: int
     # Empty when the draft reaches no claim: a major version, or a first one.
-    effects: Effects
+    effects: PreviewEffects
 
 
 class PreviewView(msgspec.Struct, frozen=True, rename="camel"):
@@ -55,7 +55,7 @@ class PreviewView(msgspec.Struct, frozen=True, rename="camel"):
     # None: no claim is reached, or nothing was to be played forward.
     outlook: OutlookView | None
     # None: as above, or no line has prices.
-    costs: Costs | None = None
+    costs: PreviewCosts | None = None
 
 
 async def preview_draft(
@@ -71,9 +71,9 @@ async def preview_draft(
     plan = await plan_publication(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
-    effects = Effects()
+    effects = PreviewEffects()
     if plan.verdict is VersionVerdict.MINOR and current is not None and draft is not None:
-        change = MinorChange(current, draft.definition, plan.reached)
+        change = MinorVersionChange(current, draft.definition, plan.reached)
         effects = await preview_effects(work, keys, change, asked)
     configuration = work.merchant.configuration
     currency = draft.definition.settings.currency if draft else None
@@ -88,7 +88,9 @@ async def preview_draft(
     )
 
 
-def view_preview(name: str, preview: DraftPreview, costs: Costs | None = None) -> PreviewView:
+def build_preview_view(
+    name: str, preview: DraftPreview, costs: PreviewCosts | None = None
+) -> PreviewView:
     plan, effects = preview.plan, preview.effects
     return PreviewView(
         workflow=name,
@@ -101,7 +103,7 @@ def view_preview(name: str, preview: DraftPreview, costs: Costs | None = None) -
         claims_staying=plan.staying,
         timezone=preview.timezone,
         currency=preview.currency,
-        next_contacts=view_next_contacts(effects),
-        outlook=None if effects.outlook is None else view_outlook(effects.outlook),
+        next_contacts=build_next_contacts_view(effects),
+        outlook=None if effects.outlook is None else build_outlook_view(effects.outlook),
         costs=costs,
     )

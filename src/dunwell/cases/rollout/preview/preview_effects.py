@@ -19,13 +19,13 @@ from dunwell.cases.rollout.preview.effects import (
     ClaimContactChange,
     ContactChangeKind,
     DebtorFees,
-    Effects,
     NextContacts,
-    Outlook,
+    PreviewEffects,
+    PreviewOutlook,
     PreviewScope,
     compare_contacts,
     find_changed_contents,
-    plays_alike,
+    has_same_course,
 )
 from dunwell.cases.rollout.store import iterate_persons
 from dunwell.contact.escalation.due_claim import find_position
@@ -52,18 +52,18 @@ from dunwell.platform.crypto import KeyRing
 
 
 @dataclass(frozen=True, slots=True)
-class Player:
+class ForecastClaim:
     """One claim to be played: where it stands under the process, and whom it reaches."""
 
     reference_number: str
-    standing: WorkflowPosition | UnderWay
+    position: WorkflowPosition | UnderWay
     facts: StepFacts
     identities: tuple[bytes, ...]
     # Where its contacts go; empty where nothing is priced.
     countries: Mapping[Channel, str] = field(default_factory=dict)
 
 
-def make_quiet_guard(configuration: Configuration) -> Guard:
+def build_quiet_guard(configuration: Configuration) -> Guard:
     """Holds back what falls into quiet hours, and nothing else."""
     by_channel = find_quiet_hours(configuration)
 
@@ -74,23 +74,29 @@ def make_quiet_guard(configuration: Configuration) -> Guard:
 
 
 @dataclass(slots=True)
-class Stage:
+class PersonForecast:
     """What all persons of a preview are played with."""
 
     process: Process
     configuration: Configuration
     now: datetime
     until: datetime
-    outlook: Outlook
+    outlook: PreviewOutlook
     _hours: QuietHours = field(init=False)
 
     def __post_init__(self) -> None:
         self._hours = find_quiet_hours(self.configuration)
 
-    def play_person(self, players: Sequence[Player], contacted_on: Mapping[bytes, Days]) -> None:
+    def forecast_person(
+        self, claims_of_person: Sequence[ForecastClaim], contacted_on: Mapping[bytes, Days]
+    ) -> None:
         """`contacted_on`: the days on which the persons' identities were contacted before."""
-        days = {i: list(contacted_on.get(i, ())) for each in players for i in each.identities}
-        courses = [self._begin(each, days) for each in players]
+        days = {
+            identity: list(contacted_on.get(identity, ()))
+            for each in claims_of_person
+            for identity in each.identities
+        }
+        courses = [self._start_course(each, days) for each in claims_of_person]
         zone = self._hours["LETTER"].calendar
         # The place keeps the order of claims at one instant.
         waiting = [
@@ -103,11 +109,11 @@ class Stage:
             at, place = waiting[0]
             foreseen = courses[place].advance()
             if foreseen:
-                day, countries = zone.local_date(at), players[place].countries
+                day, countries = zone.local_date(at), claims_of_person[place].countries
                 added = self.outlook.add_foreseen(foreseen, day, countries)
                 if added:
                     fees += added
-                    charged[place] = players[place].reference_number
+                    charged[place] = claims_of_person[place].reference_number
             following = courses[place].next_at
             if following is None:
                 heapq.heappop(waiting)
@@ -116,93 +122,93 @@ class Stage:
         example = min(charged.values(), default="")
         self.outlook.add_debtor(DebtorFees(sum(fees), len(fees), len(charged), example))
 
-    def _begin(self, player: Player, days: dict[bytes, list[date]]) -> Course:
+    def _start_course(self, claim: ForecastClaim, days: dict[bytes, list[date]]) -> Course:
         guard = PersonGuard(
             guards=self.configuration.guards,
             quiet=self._hours,
-            identities=player.identities,
+            identities=claim.identities,
             days=days,
             note=self.outlook.add_hold,
         )
         return Course(
             process=self.process,
-            standing=player.standing,
-            facts=player.facts,
+            standing=claim.position,
+            facts=claim.facts,
             now=self.now,
             guard=guard,
         )
 
 
 @dataclass(frozen=True, slots=True)
-class MinorChange:
+class MinorVersionChange:
     """A definition that would be the next minor of a version, and the claims that reaches."""
 
     current: Version
-    wanted: Definition
+    draft: Definition
     claims: int
 
 
 async def preview_effects(
-    work: Work, keys: KeyRing, change: MinorChange, asked: PreviewScope
-) -> Effects:
+    work: Work, keys: KeyRing, change: MinorVersionChange, scope: PreviewScope
+) -> PreviewEffects:
     """Open it in `database.snapshot`, so that all claims are seen at one instant.
 
     Raises ValidationError (days out of range).
     """
     work.need(Right.CONFIGURE)
-    asked.check()
+    scope.check()
     current = change.current
-    table = _make_table(work, current, change.wanted, asked)
+    versions = _prepare_comparison(work, current, change.draft, scope)
     process_key: tuple[UUID, int] = (current.workflow_id, current.major)
-    effects = Effects()
-    if asked.days:
-        effects.outlook = table.stage.outlook
-        effects.outlook_before = table.find_outlook_before() if asked.costs else None
+    effects = PreviewEffects()
+    if scope.days:
+        effects.outlook = versions.forecast.outlook
+        effects.outlook_before = versions.find_outlook_before() if scope.costs else None
     async for claims in iterate_persons(work.tx, keys, work.merchant, process_key):
         for claim in claims:
-            effects.add(table.compare(claim), asked)
-        if asked.days:
-            await _play(work, keys, table, claims)
-        if asked.progress is not None:
-            asked.progress(effects.claims, change.claims)
+            effects.add(versions.compare(claim), scope)
+        if scope.days:
+            await _forecast_persons(work, keys, versions, claims)
+        if scope.progress is not None:
+            scope.progress(effects.claims, change.claims)
     return effects
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class _VersionsCompared:
     """The two processes side by side."""
 
     before: Process
     after: Process
-    is_alike: bool
+    is_same_course: bool
     changed: ChangedContents
     # For each place of the steps: the channels that contacts from there on may take.
     channels_from: Sequence[frozenset[Channel]]
     contacts_before: NextContacts
     contacts_after: NextContacts
-    stage: Stage
+    forecast: PersonForecast
     # The version they run on, played too; none: the courses are alike, or nobody asked.
-    stage_before: Stage | None
+    forecast_before: PersonForecast | None
     # In the process's zone.
     today: date
     # Where letters without a country go; none: it is not asked.
-    home: str | None
+    home_country: str | None
 
-    def find_outlook_before(self) -> Outlook:
-        return (self.stage_before or self.stage).outlook
+    def find_outlook_before(self) -> PreviewOutlook:
+        return (self.forecast_before or self.forecast).outlook
 
     def compare(self, claim: RunningClaim) -> ClaimContactChange:
-        facts, now = claim.facts, self.stage.now
+        facts, now = claim.facts, self.forecast.now
         if claim.is_held_without_end or claim.is_unsettled:
             kind = (
                 ContactChangeKind.HELD if claim.is_held_without_end else ContactChangeKind.UNSETTLED
             )
             return ClaimContactChange(facts.claim_id, facts.reference_number, kind)
-        asked = facts.step_facts(self.today)
-        after = self.contacts_after.find(find_standing(self.after, claim, now), asked)
+        step_facts = facts.step_facts(self.today)
+        after = self.contacts_after.find(find_standing(self.after, claim, now), step_facts)
         before = after
-        if not self.is_alike:
-            before = self.contacts_before.find(find_standing(self.before, claim, now), asked)
+        if not self.is_same_course:
+            before = self.contacts_before.find(find_standing(self.before, claim, now), step_facts)
         kind, aspects = compare_contacts(before, after, self.changed)
         return ClaimContactChange(
             facts.claim_id, facts.reference_number, kind,
@@ -210,34 +216,36 @@ class _Table:
         )  # fmt: skip
 
 
-def _make_table(work: Work, current: Version, wanted: Definition, asked: PreviewScope) -> _Table:
+def _prepare_comparison(
+    work: Work, current: Version, draft: Definition, scope: PreviewScope
+) -> _VersionsCompared:
     configuration = work.merchant.configuration
-    before, after = (build_process(each, configuration) for each in (current.definition, wanted))
-    until = work.now + timedelta(days=asked.days)
-    quiet = make_quiet_guard(configuration)
-    is_alike = plays_alike(current.definition, wanted)
+    before, after = (build_process(each, configuration) for each in (current.definition, draft))
+    until = work.now + timedelta(days=scope.days)
+    quiet = build_quiet_guard(configuration)
+    is_same_course = has_same_course(current.definition, draft)
 
-    def make_stage(process: Process) -> Stage:
-        return Stage(
+    def build_forecast(process: Process) -> PersonForecast:
+        return PersonForecast(
             process=process,
             configuration=configuration,
             now=work.now,
             until=until,
-            outlook=Outlook(work.now, until),
+            outlook=PreviewOutlook(work.now, until),
         )
 
-    return _Table(
+    return _VersionsCompared(
         before=before,
         after=after,
-        is_alike=is_alike,
-        changed=find_changed_contents(current.definition, wanted),
+        is_same_course=is_same_course,
+        changed=find_changed_contents(current.definition, draft),
         channels_from=list(_list_channels_from(after)),
         contacts_before=NextContacts(before, work.now, quiet),
         contacts_after=NextContacts(after, work.now, quiet),
-        stage=make_stage(after),
-        stage_before=make_stage(before) if asked.costs and not is_alike else None,
+        forecast=build_forecast(after),
+        forecast_before=build_forecast(before) if scope.costs and not is_same_course else None,
         today=after.calendar.local_date(work.now),
-        home=(find_home(configuration) or UNKNOWN_COUNTRY) if asked.costs else None,
+        home_country=(find_home(configuration) or UNKNOWN_COUNTRY) if scope.costs else None,
     )
 
 
@@ -248,48 +256,55 @@ def _list_channels_from(process: Process) -> Iterator[frozenset[Channel]]:
         yield frozenset(channel for step in contacts for channel in list_channels(step))
 
 
-async def _play(work: Work, keys: KeyRing, table: _Table, claims: Sequence[RunningClaim]) -> None:
+async def _forecast_persons(
+    work: Work, keys: KeyRing, versions: _VersionsCompared, claims: Sequence[RunningClaim]
+) -> None:
     """The claims of whole persons, after those who were contacted lately are known."""
     persons = [
         [each for each in of_person if not (each.is_held_without_end or each.is_unsettled)]
         for _, of_person in groupby(claims, attrgetter("person"))
     ]
-    after = [[_make_player(work, keys, table, each) for each in playing] for playing in persons]
-    identities = {i for players in after for each in players for i in each.identities}
+    after = [
+        [_build_forecast_claim(work, keys, versions, each) for each in running]
+        for running in persons
+    ]
+    identities = {i for each_person in after for each in each_person for i in each.identities}
     contacted_on = await load_contacted(work.tx, work.merchant_id, list(identities))
-    for playing, players in zip(persons, after, strict=True):
-        if not players:
+    for running, claims_of_person in zip(persons, after, strict=True):
+        if not claims_of_person:
             continue
-        table.stage.play_person(players, contacted_on)
-        if table.stage_before is not None:
+        versions.forecast.forecast_person(claims_of_person, contacted_on)
+        if versions.forecast_before is not None:
             before = [
-                replace(player, standing=find_standing(table.before, claim, work.now))
-                for claim, player in zip(playing, players, strict=True)
+                replace(each, position=find_standing(versions.before, claim, work.now))
+                for claim, each in zip(running, claims_of_person, strict=True)
             ]
-            table.stage_before.play_person(before, contacted_on)
+            versions.forecast_before.forecast_person(before, contacted_on)
 
 
-def _make_player(work: Work, keys: KeyRing, table: _Table, claim: RunningClaim) -> Player:
-    facts = claim.facts
-    position = find_position(table.after, facts)
-    possible = table.channels_from[table.after.index_of(position.next_step_id)]
-    table.stage.outlook.add_claim(
+def _build_forecast_claim(
+    work: Work, keys: KeyRing, versions: _VersionsCompared, claim: RunningClaim
+) -> ForecastClaim:
+    facts, home_country = claim.facts, versions.home_country
+    position = find_position(versions.after, facts)
+    possible = versions.channels_from[versions.after.index_of(position.next_step_id)]
+    versions.forecast.outlook.add_claim(
         facts.reference_number,
         is_reachable=not possible or bool(possible & facts.usable_channels),
     )
-    return Player(
+    return ForecastClaim(
         facts.reference_number,
-        find_standing(table.after, claim, work.now),
-        facts=facts.step_facts(table.today),
+        find_standing(versions.after, claim, work.now),
+        facts=facts.step_facts(versions.today),
         identities=identify(keys, work.merchant_id, find_person(facts)),
-        countries=_find_countries(claim, table.home) if table.home is not None else {},
+        countries={} if home_country is None else _find_countries(claim, home_country),
     )
 
 
-def _find_countries(claim: RunningClaim, home: str) -> dict[Channel, str]:
+def _find_countries(claim: RunningClaim, home_country: str) -> dict[Channel, str]:
     """Where an SMS and a letter to the debtor go."""
     facts = claim.facts
     return {
         "SMS": find_country(facts.mobile_number or ""),
-        "LETTER": facts.address.get("country") or home,
+        "LETTER": facts.address.get("country") or home_country,
     }

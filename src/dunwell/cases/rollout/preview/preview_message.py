@@ -13,13 +13,17 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.sample_contact import (
-    NOBODYS_ID,
-    Case,
-    SampleReader,
-    make_sample,
-    read_reader,
+    SAMPLE_ID,
+    SampleCase,
+    SampleRecipient,
+    build_recipient,
+    build_sample,
 )
-from dunwell.cases.rollout.trials.writing import TrialWish, TrialWriter, open_trial
+from dunwell.cases.rollout.trials.trial_messages import (
+    TrialMessage,
+    TrialWriter,
+    prepare_trial_writer,
+)
 from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
 from dunwell.contact.escalation.due_claim import find_usable_channels
 from dunwell.contact.escalation.schedule import ContactPlanned
@@ -43,7 +47,7 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.shape import render_nearest
 
 # From today to the day to pay by, where no step tells.
-_MADE_UP = timedelta(days=13)
+_SAMPLE_PAY_BY_DELAY = timedelta(days=13)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +61,7 @@ class WantedMessage:
     # None: a made-up one.
     claim_id: int | None = None
     # Which made-up one.
-    case: Case = "USUAL"
+    case: SampleCase = "USUAL"
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,12 +85,12 @@ class PreparedMessage:
     """All that a message for a claim is written from: no transaction is needed any more."""
 
     writer: TrialWriter
-    reader: SampleReader
-    wish: TrialWish
+    recipient: SampleRecipient
+    message: TrialMessage
 
     async def write(self) -> RenderedContact:
         """Raises ValidationError: the channel could not carry it."""
-        rendered = await run_apart(self.writer.write, self.reader, self.wish)
+        rendered = await run_apart(self.writer.write, self.recipient, self.message)
         if isinstance(rendered, Permanent):
             raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
         return rendered
@@ -102,7 +106,7 @@ async def render_preview(
     html = content.body_html
     pdf = await print_letter(printer, sheet) if sheet and printer else None
     pages = await printer.count_pages(pdf) if pdf and printer else None
-    channel = prepared.wish.channel
+    channel = prepared.message.channel
     return MessagePreview(
         recipient=content.recipient,
         language=content.language,
@@ -118,19 +122,19 @@ async def render_preview(
 
 async def prepare_message(
     work: Work, resources: Resources, definition: Definition, wanted: WantedMessage,
-    *, contact_id: UUID = NOBODYS_ID,
+    *, contact_id: UUID = SAMPLE_ID,
 ) -> PreparedMessage:  # fmt: skip
     """contact_id: what its link and codes are made from. Raises NotFound (template, channel,
     claim), ValidationError (language, or the claim has no address for the channel) and
     MerchantNotConfigured."""
     work.need(Right.CONFIGURE)
     _check_wanted(definition, wanted)
-    writer = await open_trial(work, resources, definition)
+    writer = await prepare_trial_writer(work, resources, definition)
     today = writer.process.calendar.local_date(work.now)
-    reader = await find_reader(work, definition, wanted.claim_id, wanted.case, today=today)
-    _check_reachable(reader, wanted)
-    pay_by = await _find_pay_by(work, resources, writer=writer, wanted=wanted, reader=reader)
-    wish = TrialWish(
+    recipient = await get_recipient(work, definition, wanted.claim_id, wanted.case, today=today)
+    _check_reachable(recipient, wanted)
+    pay_by = await _find_pay_by(work, resources, writer=writer, wanted=wanted, recipient=recipient)
+    message = TrialMessage(
         wanted.template,
         wanted.channel,
         today=today,
@@ -138,18 +142,18 @@ async def prepare_message(
         language=wanted.language,
         contact_id=contact_id,
     )
-    return PreparedMessage(writer, reader, wish)
+    return PreparedMessage(writer, recipient, message)
 
 
-async def find_reader(
-    work: Work, definition: Definition, claim_id: int | None, case: Case, *, today: date
-) -> SampleReader:
+async def get_recipient(
+    work: Work, definition: Definition, claim_id: int | None, case: SampleCase, *, today: date
+) -> SampleRecipient:
     """A claim of the merchant's, or one that is made up. Raises NotFound."""
     work.need(Right.CONFIGURE)
     if claim_id is not None:
-        return read_reader(await read_claim(work, claim_id))
+        return build_recipient(await read_claim(work, claim_id))
     currency = definition.settings.currency or work.merchant.configuration.currency
-    return make_sample(currency, today, case)
+    return build_sample(currency, today, case)
 
 
 async def print_letter(printer: LetterPrinter, sheet: bytes) -> bytes:
@@ -168,15 +172,15 @@ async def _find_pay_by(
     resources: Resources,
     writer: TrialWriter,
     wanted: WantedMessage,
-    reader: SampleReader,
+    recipient: SampleRecipient,
 ) -> date | None:
     """As if the first step with this template ran now; of one that no step uses, made up."""
     today = writer.process.calendar.local_date(work.now)
     steps = (each for each in writer.process.steps if isinstance(each, ContactStep))
     step = next((each for each in steps if each.template == wanted.template), None)
     if step is None:
-        return today + _MADE_UP
-    facts = reader.step_facts(today)
+        return today + _SAMPLE_PAY_BY_DELAY
+    facts = recipient.step_facts(today)
     if wanted.claim_id is not None:
         [claim] = await load_claims(work.tx, resources.keys, work.merchant, [wanted.claim_id])
         facts = claim.step_facts(today)
@@ -200,10 +204,10 @@ def _check_wanted(definition: Definition, wanted: WantedMessage) -> None:
         raise ValidationError([Fault("/language", message, "UNKNOWN_LANGUAGE")])
 
 
-def _check_reachable(reader: SampleReader, wanted: WantedMessage) -> None:
+def _check_reachable(recipient: SampleRecipient, wanted: WantedMessage) -> None:
     usable = find_usable_channels(
         [wanted.channel],
-        email=reader.email, mobile_number=reader.mobile_number, address=reader.address,
+        email=recipient.email, mobile_number=recipient.mobile_number, address=recipient.address,
     )  # fmt: skip
     if not usable:
         message = f"The claim has no address for {wanted.channel}; take another claim or channel."

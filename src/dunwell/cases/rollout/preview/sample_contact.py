@@ -22,16 +22,16 @@ from dunwell.core.claims.fields import DebtorName
 from dunwell.core.claims.read_claim import ClaimView
 
 # Its link and its code lead nowhere: no contact has this id.
-NOBODYS_ID = UUID(int=0)
+SAMPLE_ID = UUID(int=0)
 # Made up: as most are; names as long as they come; as little known as a claim can do with; twelve
 # items and an amount with many digits.
-Case = Literal["USUAL", "LONGEST", "BARE", "MANY_ITEMS"]
-CASES: tuple[Case, ...] = get_args(Case)
+SampleCase = Literal["USUAL", "LONGEST", "BARE", "MANY_ITEMS"]
+SAMPLE_CASES: tuple[SampleCase, ...] = get_args(SampleCase)
 _NO_STEP, _NO_RUN = 0, 0
 
 
 @dataclass(frozen=True, slots=True)
-class SampleReader:
+class SampleRecipient:
     """Whom the message is for: a claim, its debtor, and how the debtor is reached."""
 
     claim: MessageClaim
@@ -61,7 +61,7 @@ class SampleReader:
         )
         return StepFacts(condition, has_reached=True, usable_channels=get_args(Channel))
 
-    def plan(self, channel: Channel, contact_id: UUID = NOBODYS_ID) -> PlannedContact:
+    def plan(self, channel: Channel, contact_id: UUID = SAMPLE_ID) -> PlannedContact:
         """contact_id: what its link and its codes are made from."""
         contact = LeasedContact(
             communication_id=contact_id,
@@ -71,7 +71,7 @@ class SampleReader:
             place=0,
             channel=channel,
             tries=0,
-            process_key=(NOBODYS_ID, 1),
+            process_key=(SAMPLE_ID, 1),
             reference_number=self.claim.reference_number,
             customer_number=self.claim.customer_number,
             email=self.email,
@@ -87,11 +87,11 @@ class SampleReader:
         )
 
 
-def make_sample(currency: str, today: date, case: Case = "USUAL") -> SampleReader:
-    return _CASES[case](_make_usual(currency, today))
+def build_sample(currency: str, today: date, case: SampleCase = "USUAL") -> SampleRecipient:
+    return _CASES[case](_build_usual(currency, today))
 
 
-def _make_usual(currency: str, today: date) -> SampleReader:
+def _build_usual(currency: str, today: date) -> SampleRecipient:
     due = today - timedelta(days=28)
     items = (
         MessageItem(
@@ -122,7 +122,7 @@ def _make_usual(currency: str, today: date) -> SampleReader:
         "country": "DE",
     }
     debtor = DebtorName(first_name="Erika", last_name="Mustermann")
-    return SampleReader(
+    return SampleRecipient(
         claim=claim,
         debtor=debtor,
         email="erika@example.org",
@@ -131,7 +131,7 @@ def _make_usual(currency: str, today: date) -> SampleReader:
     )
 
 
-def _make_longest(usual: SampleReader) -> SampleReader:
+def _build_longest(usual: SampleRecipient) -> SampleRecipient:
     """A person at a company, both with names that fill lines, and a reference that does."""
     debtor = DebtorName(
         first_name="Maximiliane Friederike Wilhelmine",
@@ -156,7 +156,7 @@ def _make_longest(usual: SampleReader) -> SampleReader:
     return replace(usual, claim=claim, debtor=debtor, email=email, address=address)
 
 
-def _make_bare(usual: SampleReader) -> SampleReader:
+def _build_bare(usual: SampleRecipient) -> SampleRecipient:
     """A last name and an invoice: no company, no first name, no number, no due date, no fee."""
     item = MessageItem("PRIMARY", 10240)
     claim = replace(
@@ -168,7 +168,7 @@ def _make_bare(usual: SampleReader) -> SampleReader:
     return replace(usual, claim=claim, debtor=DebtorName(last_name="Ng"), address=address)
 
 
-def _make_many_items(usual: SampleReader) -> SampleReader:
+def _build_many_items(usual: SampleRecipient) -> SampleRecipient:
     day = usual.claim.items[0].due_date
     items = tuple(
         MessageItem(
@@ -189,15 +189,15 @@ def _make_many_items(usual: SampleReader) -> SampleReader:
     return replace(usual, claim=claim)
 
 
-_CASES: Mapping[Case, Callable[[SampleReader], SampleReader]] = {
+_CASES: Mapping[SampleCase, Callable[[SampleRecipient], SampleRecipient]] = {
     "USUAL": lambda usual: usual,
-    "LONGEST": _make_longest,
-    "BARE": _make_bare,
-    "MANY_ITEMS": _make_many_items,
+    "LONGEST": _build_longest,
+    "BARE": _build_bare,
+    "MANY_ITEMS": _build_many_items,
 }
 
 
-def read_reader(view: ClaimView) -> SampleReader:
+def build_recipient(view: ClaimView) -> SampleRecipient:
     """A claim as it stands."""
     debtor = view.debtor
     items = tuple(
@@ -212,7 +212,7 @@ def read_reader(view: ClaimView) -> SampleReader:
     )
     due_on = next((item.due_on for item in view.items if item.type == PRIMARY), None)
     fees_cents = sum(item.value_cents for item in view.items if item.type != PRIMARY)
-    return SampleReader(
+    return SampleRecipient(
         claim=MessageClaim(
             claim_id=view.claim_id,
             reference_number=view.reference_number,

@@ -14,11 +14,11 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import raise_revision
 from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
-from dunwell.cases.rollout.publish_workflow import find_standing_faults
-from dunwell.cases.rollout.scenarios.scenario_edit import ScenarioEdit, decide_edit, is_same_course
+from dunwell.cases.rollout.publish_workflow import find_content_faults
+from dunwell.cases.rollout.scenarios.scenario_edit import ScenarioEdit, decide_edit, has_same_steps
 from dunwell.cases.rollout.scenarios.store import (
-    Moving,
-    count_standing,
+    ScenarioMoves,
+    count_claims_by_step,
     lock_scenario_claims,
     move_claims,
 )
@@ -74,7 +74,7 @@ async def list_scenarios(work: Work) -> list[ScenarioView]:
     ]
 
 
-async def show_scenario(work: Work, name: str) -> ScenarioView:
+async def get_scenario(work: Work, name: str) -> ScenarioView:
     """Raises NotFound, which names the nearest."""
     work.need(Right.READ_CLAIMS)
     scenarios = {each.name: each for each in await list_scenarios(work)}
@@ -108,14 +108,14 @@ async def save_scenario(
     work.need(Right.PUBLISH)
     check_workflow_name(name)
     await open_scenarios(work)
-    faults = await run_apart(find_standing_faults, definition, work.merchant.configuration)
+    faults = await run_apart(find_content_faults, definition, work.merchant.configuration)
     if faults:
         raise ValidationError(list(dict.fromkeys(faults)))
-    standing = {each.name: each for each in await load_scenarios(work.tx, work.merchant_id)}
-    if name not in standing:
+    existing = {each.name: each for each in await load_scenarios(work.tx, work.merchant_id)}
+    if name not in existing:
         saved = await _create(work, name, definition, description or "")
     else:
-        saved = await _edit(work, standing[name], definition, description)
+        saved = await _edit(work, existing[name], definition, description)
     warnings = [str(each.message) for each in find_contact_warnings(definition)]
     return msgspec.structs.replace(saved, warnings=warnings)
 
@@ -143,16 +143,18 @@ async def _edit(
     """1. Keep new claims away, and where steps come or go hold its claims still.
     2. Decide where they go on. 3. Store the definition under a new version id; move them.
     """
-    said = SavedScenario(scenario.scenario_id, scenario.workflow_id, is_new=False, is_changed=False)
+    saved = SavedScenario(
+        scenario.scenario_id, scenario.workflow_id, is_new=False, is_changed=False
+    )
     if description is not None and description != scenario.description:
         await save_scenario_description(
             work.tx, work.merchant_id, scenario.workflow_id, description
         )
-        said = msgspec.structs.replace(said, is_changed=True)
+        saved = msgspec.structs.replace(saved, is_changed=True)
     if definition != scenario.definition:
         edit = await _change_definition(work, scenario, definition)
-        said = msgspec.structs.replace(said, is_changed=True, words=list(edit.words))
-    if said.is_changed:
+        saved = msgspec.structs.replace(saved, is_changed=True, words=list(edit.words))
+    if saved.is_changed:
         await raise_revision(work.tx, work.merchant_id)
         after = scenario.description if description is None else description
         was, now = select_changed_fields(
@@ -161,7 +163,7 @@ async def _edit(
         await save_audit(
             work, "scenario.edit", f"scenario:{scenario.scenario_id}", before=was, after=now
         )
-    return said
+    return saved
 
 
 def _list_values(definition: Definition, description: str) -> dict[str, Any]:
@@ -173,12 +175,12 @@ async def _change_definition(
 ) -> ScenarioEdit:
     workflow_id = scenario.workflow_id
     await lock_for_deletion(work.tx, work.merchant_id, workflow_id)
-    is_same = is_same_course(scenario.definition, definition)
-    standing: dict[int | None, int] = {}
+    is_same = has_same_steps(scenario.definition, definition)
+    claims_by_step: dict[int | None, int] = {}
     if not is_same:
         await lock_scenario_claims(work.tx, work.merchant_id, workflow_id)
-        standing = await count_standing(work.tx, work.merchant_id, workflow_id)
-    edit = decide_edit(scenario.definition, definition, scenario.retired, standing)
+        claims_by_step = await count_claims_by_step(work.tx, work.merchant_id, workflow_id)
+    edit = decide_edit(scenario.definition, definition, scenario.retired, claims_by_step)
     if edit.faults:
         raise ValidationError(list(edit.faults))
     version_id = work.ids.new(work.now)
@@ -189,7 +191,7 @@ async def _change_definition(
     await save_scenario_definition(work.tx, work.merchant_id, edited, work.now)
     if not is_same:
         first, removed = definition.steps[0].id, list(edit.removed)
-        moving = Moving(
+        moving = ScenarioMoves(
             workflow_id=workflow_id,
             version_id=version_id,
             first_step_id=first,

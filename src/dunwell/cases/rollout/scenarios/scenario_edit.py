@@ -16,19 +16,19 @@ asked about: it begins at the step that is first then. Pure.
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from dunwell.cases.rollout.uses import describe_count
+from dunwell.cases.rollout.uses import render_claim_count
 from dunwell.core.workflows.definition import Definition, Step
 from dunwell.core.workflows.versions.versions import KnownStep, find_reused_ids, kind_of
 from dunwell.platform.errors import Fault
 
 # Where a claim stands: a step's id, or behind the last.
-Place = int | None
+StepPosition = int | None
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioEdit:
     # Where claims stand -> where they go on, for those that move.
-    moves: Mapping[Place, Place] = field(default_factory=dict)
+    moves: Mapping[StepPosition, StepPosition] = field(default_factory=dict)
     # Steps that are there no more.
     removed: Mapping[int, KnownStep] = field(default_factory=dict)
     # What it means for claims under way, for whoever edits.
@@ -37,19 +37,19 @@ class ScenarioEdit:
 
 
 @dataclass(frozen=True, slots=True)
-class _Change:
+class _StepChange:
     """Both orders, as step id -> place."""
 
     old: Mapping[int, int]
     new: Mapping[int, int]
-    names: Mapping[Place, str]
+    names: Mapping[StepPosition, str]
 
-    def kept_before(self, place: Place) -> list[int]:
+    def kept_before(self, place: StepPosition) -> list[int]:
         """The steps a claim at `place` has done that are still there."""
         limit = len(self.old) if place is None else self.old[place]
         return [each for each, index in self.old.items() if index < limit and each in self.new]
 
-    def find_index(self, place: Place) -> int:
+    def find_index(self, place: StepPosition) -> int:
         """Where in the new order a claim goes on that stood at `place` in the old one."""
         if place is not None and place in self.new:
             return self.new[place]
@@ -58,11 +58,11 @@ class _Change:
 
 def decide_edit(
     old: Definition, new: Definition, retired: Mapping[int, KnownStep],
-    standing: Mapping[Place, int],
+    standing: Mapping[StepPosition, int],
 ) -> ScenarioEdit:  # fmt: skip
     """`retired`: steps taken out before; `standing`: how many claims stand where, of those that
     have begun and may go on."""
-    change = _Change(_number(old.steps), _number(new.steps), _name_all(old, new))
+    change = _StepChange(_number(old.steps), _number(new.steps), _name_all(old, new))
     removed = {
         step.id: KnownStep(kind_of(step), step.name, "taken out")
         for step in old.steps
@@ -71,7 +71,7 @@ def decide_edit(
     faults = [*find_id_faults(old, new, retired), *_find_order_faults(change, standing)]
     if faults:
         return ScenarioEdit(removed=removed, faults=list(dict.fromkeys(faults)))
-    ids: list[Place] = [*change.new, None]
+    ids: list[StepPosition] = [*change.new, None]
     places = {place: ids[change.find_index(place)] for place in standing}
     moves = {place: after for place, after in places.items() if place != after}
     words = [*_describe_moves(change, moves, standing), *_describe_passed(change, standing)]
@@ -99,7 +99,7 @@ def find_id_faults(
     return faults
 
 
-def is_same_course(old: Definition, new: Definition) -> bool:
+def has_same_steps(old: Definition, new: Definition) -> bool:
     """Whether the steps stand as they stood: no claim has to be looked at."""
     return [step.id for step in old.steps] == [step.id for step in new.steps]
 
@@ -108,48 +108,54 @@ def _number(steps: Sequence[Step]) -> dict[int, int]:
     return {step.id: index for index, step in enumerate(steps)}
 
 
-def _name_all(old: Definition, new: Definition) -> dict[Place, str]:
-    names: dict[Place, str] = {None: "the end"}
+def _name_all(old: Definition, new: Definition) -> dict[StepPosition, str]:
+    names: dict[StepPosition, str] = {None: "the end"}
     for step in (*old.steps, *new.steps):
         names[step.id] = f'step {step.id} "{step.name}"'
     return names
 
 
-def _find_order_faults(change: _Change, standing: Mapping[Place, int]) -> Iterator[Fault]:
+def _find_order_faults(
+    change: _StepChange, standing: Mapping[StepPosition, int]
+) -> Iterator[Fault]:
     for place, claims in standing.items():
         index, done = change.find_index(place), change.kept_before(place)
         for step_id, at in change.new.items():
             if step_id not in change.old or step_id == place:
                 continue
             if step_id in done and at >= index:
-                yield _order_fault(change, (step_id, place), claims, "would run again")
+                yield _build_order_fault(change, (step_id, place), claims, "would run again")
             elif step_id not in done and at < index:
-                yield _order_fault(change, (step_id, place), claims, "would never run")
+                yield _build_order_fault(change, (step_id, place), claims, "would never run")
 
 
-def _order_fault(change: _Change, pair: tuple[int, Place], claims: int, what: str) -> Fault:
+def _build_order_fault(
+    change: _StepChange, pair: tuple[int, StepPosition], claims: int, what: str
+) -> Fault:
     step_id, place = pair
     stand = "stands" if claims == 1 else "stand"
     message = (
-        f"{_capital(change.names[step_id])} {what} for {describe_count(claims)} that {stand} at "
-        f"{change.names[place]}. Leave it where it was, give it a new id to run it as another "
-        "step, or save the new order as another scenario."
+        f"{_capital(change.names[step_id])} {what} for {render_claim_count(claims)} "
+        f"that {stand} at {change.names[place]}. Leave it where it was, give it a new id to run "
+        "it as another step, or save the new order as another scenario."
     )
     code = "WOULD_REPEAT" if what == "would run again" else "WOULD_SKIP"
     return Fault(f"/steps/{change.new[step_id]}", message, code)
 
 
 def _describe_moves(
-    change: _Change, moves: Mapping[Place, Place], standing: Mapping[Place, int]
+    change: _StepChange,
+    moves: Mapping[StepPosition, StepPosition],
+    standing: Mapping[StepPosition, int],
 ) -> Iterator[str]:
     for place, after in moves.items():
         claims = standing[place]
         goes = "goes" if claims == 1 else "go"
         why = "had done all steps" if place is None else f"stood at {change.names[place]}"
-        yield f"{describe_count(claims)} that {why} {goes} on at {change.names[after]}"
+        yield f"{render_claim_count(claims)} that {why} {goes} on at {change.names[after]}"
 
 
-def _describe_passed(change: _Change, standing: Mapping[Place, int]) -> Iterator[str]:
+def _describe_passed(change: _StepChange, standing: Mapping[StepPosition, int]) -> Iterator[str]:
     """New steps, and how many claims are past them: nothing is left out in silence."""
     for step_id, at in change.new.items():
         if step_id in change.old:
@@ -157,7 +163,7 @@ def _describe_passed(change: _Change, standing: Mapping[Place, int]) -> Iterator
         past = sum(n for place, n in standing.items() if change.find_index(place) > at)
         if past:
             run = "is past it and does not" if past == 1 else "are past it and do not"
-            yield f"{change.names[step_id]} added: {describe_count(past)} {run} run it"
+            yield f"{change.names[step_id]} added: {render_claim_count(past)} {run} run it"
 
 
 def _capital(text: str) -> str:

@@ -45,7 +45,7 @@ _END = 0
 
 
 @dataclass(frozen=True, slots=True)
-class Moving:
+class ScenarioMoves:
     workflow_id: UUID
     # The version that takes the steps out.
     version_id: UUID
@@ -61,7 +61,7 @@ async def lock_scenario_claims(tx: Connection, merchant_id: int, workflow_id: UU
     return locked
 
 
-async def count_standing(
+async def count_claims_by_step(
     tx: Connection, merchant_id: int, workflow_id: UUID
 ) -> dict[int | None, int]:
     """How many claims stand at which step, of those that have begun."""
@@ -69,7 +69,9 @@ async def count_standing(
     return {row["next_step_id"]: row["claims"] for row in rows}
 
 
-async def move_claims(tx: Connection, merchant_id: int, moving: Moving, now: datetime) -> None:
+async def move_claims(
+    tx: Connection, merchant_id: int, moving: ScenarioMoves, now: datetime
+) -> None:
     """The claims must be locked."""
     await tx.execute(
         _MOVE, merchant_id, moving.workflow_id, moving.version_id, now, moving.first_step_id,

@@ -11,7 +11,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.read_workflows import DRAFT, choose_version
+from dunwell.cases.rollout.workflow_views import DRAFT, choose_version
 from dunwell.contact.messages.templates.merchant_rules import (
     find_forbidden_words,
     find_value_faults,
@@ -37,7 +37,7 @@ from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound
 from dunwell.platform.text.differences import compute_revision
 
 # A sentence of more words is told; plain language keeps below it.
-MOST_WORDS = 20
+MAX_SENTENCE_WORDS = 20
 
 
 def list_sentences(text: str) -> Iterator[str]:
@@ -67,7 +67,7 @@ def review_text(
     definition: Definition, place: TextPlace, configuration: Configuration
 ) -> TextReview:
     """Of what stands at the place, its snippets put in. configuration: the merchant's."""
-    alone = _leave_alone(definition, place)
+    alone = _isolate_text(definition, place)
     found = [
         *find_text_faults(alone.templates, alone.snippets, alone.settings.languages),
         *find_template_faults(alone),
@@ -78,12 +78,12 @@ def review_text(
     counted = [(each, count_words(each)) for each in list_sentences(written.body)]
     return TextReview(
         faults=[each for each in dict.fromkeys(found) if each.path in place.pointers],
-        long_sentences=[(each, words) for each, words in counted if words > MOST_WORDS],
+        long_sentences=[(each, words) for each, words in counted if words > MAX_SENTENCE_WORDS],
         most_words=max((words for _, words in counted), default=0),
     )
 
 
-def _leave_alone(definition: Definition, place: TextPlace) -> Definition:
+def _isolate_text(definition: Definition, place: TextPlace) -> Definition:
     """The place's text with the snippets of its language."""
     written = read_text(definition, place)
     snippets = {
@@ -97,7 +97,7 @@ def _leave_alone(definition: Definition, place: TextPlace) -> Definition:
 
 
 @dataclass(frozen=True, slots=True)
-class OpenedTexts:
+class WorkflowTexts:
     """A definition by its workflow and version, and which others there are, oldest first."""
 
     workflow_id: UUID
@@ -112,7 +112,9 @@ class OpenedTexts:
         return self.version == self.versions[-1]
 
 
-async def open_texts(work: Work, workflow_id: UUID, version: str | None = None) -> OpenedTexts:
+async def get_workflow_texts(
+    work: Work, workflow_id: UUID, version: str | None = None
+) -> WorkflowTexts:
     """version: v1.2, draft or latest; None: the draft, or the latest version where there is none.
     Raises NotFound, and InvalidState: the merchant has scenarios."""
     work.need(Right.CONFIGURE)
@@ -126,7 +128,7 @@ async def open_texts(work: Work, workflow_id: UUID, version: str | None = None) 
     definition = await load_definition(work.tx, work.merchant_id, workflow_id, chosen.version_id)
     if definition is None:
         raise NotFound("The draft was discarded just now. Look at the workflow again.")
-    return OpenedTexts(
+    return WorkflowTexts(
         workflow_id, known[0], version=chosen, versions=versions, definition=definition
     )
 

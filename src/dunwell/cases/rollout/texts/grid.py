@@ -26,7 +26,7 @@ from dunwell.platform.errors import Fault
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class TextCell:
     """`written`: None: a gap."""
 
     place: TextPlace
@@ -43,29 +43,29 @@ class Cell:
 
 
 @dataclass(frozen=True, slots=True)
-class GridLine:
+class TextGridRow:
     """A template's texts for a channel, or a snippet's, by language. `steps`: the names of those
     that send it."""
 
     channel: Channel | None
-    cells: Sequence[Cell]
+    cells: Sequence[TextCell]
     steps: Sequence[str] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class Block:
+class TextGridBlock:
     """A template or a snippet. `others`: channels that have no text, and need none."""
 
     name: str
-    lines: Sequence[GridLine]
+    lines: Sequence[TextGridRow]
     others: Sequence[Channel] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class TextGrid:
     languages: Sequence[str]
-    templates: Sequence[Block]
-    snippets: Sequence[Block]
+    templates: Sequence[TextGridBlock]
+    snippets: Sequence[TextGridBlock]
 
     @property
     def gaps(self) -> int:
@@ -77,13 +77,13 @@ class TextGrid:
         cells = self._list_cells()
         return sum(bool(each.written and not each.is_half and each.faults) for each in cells)
 
-    def _list_cells(self) -> Iterator[Cell]:
+    def _list_cells(self) -> Iterator[TextCell]:
         for block in (*self.templates, *self.snippets):
             for line in block.lines:
                 yield from line.cells
 
 
-def lay_out_texts(definition: Definition, configuration: Configuration) -> TextGrid:
+def build_text_grid(definition: Definition, configuration: Configuration) -> TextGrid:
     """configuration: the merchant's. A template that a step names and that is not there has gaps
     alone."""
     by_pointer = _find_faults(definition, configuration)
@@ -91,16 +91,16 @@ def lay_out_texts(definition: Definition, configuration: Configuration) -> TextG
     names = dict.fromkeys([*definition.templates, *(name for name, _ in sending)])
     languages = list(dict.fromkeys(definition.settings.languages))
 
-    def lay_line(name: str, channel: Channel | None) -> GridLine:
+    def lay_line(name: str, channel: Channel | None) -> TextGridRow:
         group: Group = "snippets" if channel is None else "templates"
         places = [TextPlace(group, name, language, channel) for language in languages]
         cells = [
-            Cell(place, read_text(definition, place), _list_faults(by_pointer, place))
+            TextCell(place, read_text(definition, place), _list_faults(by_pointer, place))
             for place in places
         ]
-        return GridLine(channel, cells, sending.get((name, channel), ()) if channel else ())
+        return TextGridRow(channel, cells, sending.get((name, channel), ()) if channel else ())
 
-    def lay_template(name: str) -> Block:
+    def lay_template(name: str) -> TextGridBlock:
         template = definition.templates.get(name)
         wanted = [
             channel
@@ -109,12 +109,12 @@ def lay_out_texts(definition: Definition, configuration: Configuration) -> TextG
             or (template is not None and find_channel_texts(template, channel))
         ]
         others = [channel for channel in CHANNELS if channel not in wanted]
-        return Block(name, [lay_line(name, channel) for channel in wanted], others)
+        return TextGridBlock(name, [lay_line(name, channel) for channel in wanted], others)
 
     return TextGrid(
         languages=languages,
         templates=[lay_template(name) for name in names],
-        snippets=[Block(name, [lay_line(name, None)]) for name in definition.snippets],
+        snippets=[TextGridBlock(name, [lay_line(name, None)]) for name in definition.snippets],
     )
 
 

@@ -26,9 +26,9 @@ from dunwell.platform.errors import Fault, InvalidState, RateLimited, Validation
 from dunwell.platform.resources import Resources
 
 # In an hour, to one person.
-MOST_TRIALS = 20
+MAX_TRIALS = 20
 _WINDOW = timedelta(hours=1)
-_COUNTED = "trial-messages"
+_ATTEMPT_KIND = "trial-messages"
 _MARK = "[Test] "
 # What comes back of it belongs to no claim.
 _NO_CLAIM = 0
@@ -55,17 +55,17 @@ async def prepare_trial(
     if "EMAIL" not in work.merchant.configuration.channels:
         no_line = "The merchant has no channel for e-mail; name one in its file."
         raise InvalidState(no_line, state="NO_CHANNEL")
-    recipient = await _find_own_address(work)
+    recipient = await _get_own_address(work)
     trial_id = work.ids.new(work.real_now)
     message = await prepare_message(work, resources, definition, wanted, contact_id=trial_id)
     return PreparedTrial(trial_id, wanted, message, recipient=recipient, created_at=work.now)
 
 
-async def begin_trial(work: Work, resources: Resources, trial: PreparedTrial, about: str) -> None:
+async def record_trial(work: Work, resources: Resources, trial: PreparedTrial, about: str) -> None:
     """The transaction before it is sent (`Adapters.call`). about: what the audit log names. Raises
     RateLimited."""
     work.need(Right.CONFIGURE)
-    await _count(work, resources.keys)
+    await _count_trial(work, resources.keys)
     await save_audit(
         work, "text.send_trial", about,
         template=trial.wanted.template, channel=trial.wanted.channel,
@@ -86,7 +86,7 @@ async def write_trial(trial: PreparedTrial) -> Message:
     )
 
 
-async def _find_own_address(work: Work) -> str:
+async def _get_own_address(work: Work) -> str:
     """Of the user who acts. Raises InvalidState for whoever is none."""
     actor = work.actor
     user = None
@@ -98,15 +98,15 @@ async def _find_own_address(work: Work) -> str:
     return user.email
 
 
-async def _count(work: Work, keys: KeyRing) -> None:
+async def _count_trial(work: Work, keys: KeyRing) -> None:
     """Raises RateLimited. Those at once take turns, so that they are no more either."""
     assert work.actor.actor_id is not None
-    subject = keys.digest(_COUNTED, UUID(work.actor.actor_id).bytes, min(keys.versions))
+    subject = keys.digest(_ATTEMPT_KIND, UUID(work.actor.actor_id).bytes, min(keys.versions))
     known = await load_attempts(work.tx, subject)
     if known is not None and known.first_at + _WINDOW <= work.real_now:
         known = None
-    if known is not None and known.count >= MOST_TRIALS:
+    if known is not None and known.count >= MAX_TRIALS:
         wait = known.first_at + _WINDOW - work.real_now
-        words = f"You have sent {MOST_TRIALS} tests within an hour. Try again later."
+        words = f"You have sent {MAX_TRIALS} tests within an hour. Try again later."
         raise RateLimited(words, retry_after=int(wait.total_seconds()) + 1)
     await count_attempt(work.tx, subject, known, work.real_now)

@@ -15,15 +15,19 @@ from typing import Any
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview.preview_message import find_reader
-from dunwell.cases.rollout.preview.sample_contact import Case, SampleReader
-from dunwell.cases.rollout.trials.simulating import (
+from dunwell.cases.rollout.preview.preview_message import get_recipient
+from dunwell.cases.rollout.preview.sample_contact import SampleCase, SampleRecipient
+from dunwell.cases.rollout.trials.simulated_events import (
     DayReason,
     SimulatedClaim,
     SimulatedEvent,
-    play_through,
+    simulate_events,
 )
-from dunwell.cases.rollout.trials.writing import TrialWish, TrialWriter, open_trial
+from dunwell.cases.rollout.trials.trial_messages import (
+    TrialMessage,
+    TrialWriter,
+    prepare_trial_writer,
+)
 from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
 from dunwell.contact.escalation.due_claim import find_usable_channels
 from dunwell.contact.escalation.forecast.running_claim import find_person
@@ -43,19 +47,19 @@ from dunwell.platform.resources import Resources
 # Of a template without a text for the channel.
 NO_TEXT = "NO_TEXT"
 # Letters are printed to know their pages; of more the price is not told.
-_MOST_PRINTED = 20
+_MAX_PRINTED = 20
 # Messages that are written, and their characters in all, which is what the page can show at once; a
 # workflow with more is shown without the texts of the rest.
-_MOST_WRITTEN = 200
-_MOST_CHARACTERS = 400_000
+_MAX_WRITTEN = 200
+_MAX_CHARACTERS = 400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Played:
+class SimulationScope:
     """Which claim, and when it begins. `claim_id`: None: a made-up one. `start_on`: None: today."""
 
     claim_id: int | None = None
-    case: Case = "USUAL"
+    case: SampleCase = "USUAL"
     start_on: date | None = None
 
 
@@ -75,25 +79,25 @@ class SimulatedText:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedStep:
-    happening: SimulatedEvent
+    event: SimulatedEvent
     text: SimulatedText | None
 
     @property
     def kind(self) -> str:
         """What happens, by the name of its outcome."""
-        return type(self.happening.foreseen.outcome).__name__
+        return type(self.event.foreseen.outcome).__name__
 
     @property
     def channel(self) -> Channel | None:
-        return self.happening.foreseen.channel
+        return self.event.foreseen.channel
 
     @property
     def outcome(self) -> Any:
-        return self.happening.foreseen.outcome
+        return self.event.foreseen.outcome
 
     @property
     def reasons(self) -> Sequence[DayReason]:
-        return self.happening.reasons
+        return self.event.reasons
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +105,7 @@ class Simulation:
     """`cost`: of the messages whose price is known; `unpriced`: of the others, by channel. Money in
     cents; fees in `currency`, costs in the merchant's."""
 
-    reader: SampleReader
+    recipient: SampleRecipient
     start: datetime
     timezone: str
     currency: str
@@ -113,7 +117,7 @@ class Simulation:
 
     @property
     def ends_at(self) -> datetime:
-        return self.steps[-1].happening.at if self.steps else self.start
+        return self.steps[-1].event.at if self.steps else self.start
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +125,13 @@ class PreparedSimulation:
     """All that is known of what is played: no transaction is needed any more."""
 
     writer: TrialWriter
-    reader: SampleReader
-    part: SimulatedClaim
+    recipient: SampleRecipient
+    simulated: SimulatedClaim
     start: datetime
 
 
 @dataclass(slots=True)
-class _Stage:
+class _SimulationRun:
     prepared: PreparedSimulation
     printer: LetterPrinter | None
     written: int = 0
@@ -140,49 +144,51 @@ class _Stage:
 
 
 async def prepare_simulation(
-    work: Work, resources: Resources, definition: Definition, played: Played
+    work: Work, resources: Resources, definition: Definition, played: SimulationScope
 ) -> PreparedSimulation:
     """Raises NotFound (claim) and MerchantNotConfigured."""
     work.need(Right.CONFIGURE)
-    writer = await open_trial(work, resources, definition)
+    writer = await prepare_trial_writer(work, resources, definition)
     start = _find_start(work, writer, played)
     today = writer.process.calendar.local_date(start)
-    reader = await find_reader(work, definition, played.claim_id, played.case, today=today)
-    part = await _cast(work, resources, reader=reader, played=played, today=today)
-    return PreparedSimulation(writer, reader, part, start)
+    recipient = await get_recipient(work, definition, played.claim_id, played.case, today=today)
+    simulated = await _load_simulated_claim(
+        work, resources, recipient=recipient, played=played, today=today
+    )
+    return PreparedSimulation(writer, recipient, simulated, start)
 
 
 async def simulate(prepared: PreparedSimulation, *, printer: LetterPrinter | None) -> Simulation:
     """Outside any transaction. printer: None: letters have no price."""
-    reader = prepared.reader
-    happenings = await run_apart(_play, prepared)
-    stage = _Stage(prepared, printer)
-    steps = [SimulatedStep(each, await _write(stage, each)) for each in happenings]
+    recipient = prepared.recipient
+    events = await run_apart(_list_events, prepared)
+    run = _SimulationRun(prepared, printer)
+    steps = [SimulatedStep(each, await _write(run, each)) for each in events]
     return Simulation(
-        reader=reader,
+        recipient=recipient,
         start=prepared.start,
         timezone=str(prepared.writer.process.calendar.zone),
-        currency=reader.claim.currency,
+        currency=recipient.claim.currency,
         steps=steps,
         contacts=Counter(each.channel for each in steps if each.channel),
-        fees_cents=(happenings[-1].claim.fees_cents if happenings else reader.claim.fees_cents)
-        - reader.claim.fees_cents,
+        fees_cents=(events[-1].claim.fees_cents if events else recipient.claim.fees_cents)
+        - recipient.claim.fees_cents,
         cost=sum((each.text.cost for each in steps if each.text and each.text.cost), Decimal(0)),
         unpriced=Counter(each.channel for each in steps if each.channel and not _is_priced(each)),
     )
 
 
-def _play(prepared: PreparedSimulation) -> list[SimulatedEvent]:
+def _list_events(prepared: PreparedSimulation) -> list[SimulatedEvent]:
     writer = prepared.writer
     configuration = writer.merchant.configuration
-    return list(play_through(writer.process, configuration, prepared.part, prepared.start))
+    return list(simulate_events(writer.process, configuration, prepared.simulated, prepared.start))
 
 
 def _is_priced(step: SimulatedStep) -> bool:
     return step.text is not None and step.text.cost is not None
 
 
-def _find_start(work: Work, writer: TrialWriter, played: Played) -> datetime:
+def _find_start(work: Work, writer: TrialWriter, played: SimulationScope) -> datetime:
     """At this time of day."""
     if played.start_on is None:
         return work.now
@@ -191,17 +197,21 @@ def _find_start(work: Work, writer: TrialWriter, played: Played) -> datetime:
     return calendar.to_instant(datetime.combine(played.start_on, time))
 
 
-async def _cast(
-    work: Work, resources: Resources, reader: SampleReader, played: Played, today: date
+async def _load_simulated_claim(
+    work: Work,
+    resources: Resources,
+    recipient: SampleRecipient,
+    played: SimulationScope,
+    today: date,
 ) -> SimulatedClaim:
     """Of a claim of the merchant's, who was contacted lately and is not written to counts."""
     if played.claim_id is None:
         usable = find_usable_channels(
             work.merchant.configuration.channels,
-            email=reader.email, mobile_number=reader.mobile_number, address=reader.address,
+            email=recipient.email, mobile_number=recipient.mobile_number, address=recipient.address,
         )  # fmt: skip
         return SimulatedClaim(
-            reader.claim, replace(reader.step_facts(today), usable_channels=usable)
+            recipient.claim, replace(recipient.step_facts(today), usable_channels=usable)
         )
     claims = await load_claims(work.tx, resources.keys, work.merchant, [played.claim_id])
     if not claims:
@@ -209,46 +219,44 @@ async def _cast(
     person = identify(resources.keys, work.merchant_id, find_person(claims[0]))
     contacted_on = await load_contacted(work.tx, work.merchant_id, person)
     facts = replace(claims[0].step_facts(today), tried=NOTHING_TRIED)
-    return SimulatedClaim(reader.claim, facts, person, contacted_on)
+    return SimulatedClaim(recipient.claim, facts, person, contacted_on)
 
 
-async def _write(stage: _Stage, happening: SimulatedEvent) -> SimulatedText | None:
+async def _write(run: _SimulationRun, event: SimulatedEvent) -> SimulatedText | None:
     """None: nothing is written then, or enough is written already."""
-    planned = happening.foreseen.outcome
-    if happening.foreseen.channel is None or not isinstance(planned, ContactPlanned):
+    planned = event.foreseen.outcome
+    if event.foreseen.channel is None or not isinstance(planned, ContactPlanned):
         return None
-    if stage.written >= _MOST_WRITTEN or stage.characters >= _MOST_CHARACTERS:
+    if run.written >= _MAX_WRITTEN or run.characters >= _MAX_CHARACTERS:
         return None
-    stage.written += 1
+    run.written += 1
     template, channel = planned.step.template, planned.channel
-    today = stage.writer.process.calendar.local_date(happening.at)
-    pay_by = foresee_pay_by(
-        stage.writer.process, planned, _find_facts(stage, happening, today), happening.at
-    )
-    reader = replace(stage.prepared.reader, claim=happening.claim)
-    wish = TrialWish(template, channel, today, pay_by)
+    today = run.writer.process.calendar.local_date(event.at)
+    pay_by = foresee_pay_by(run.writer.process, planned, _find_facts(run, event, today), event.at)
+    recipient = replace(run.prepared.recipient, claim=event.claim)
+    message = TrialMessage(template, channel, today, pay_by)
     try:
-        rendered = await run_apart(stage.writer.write, reader, wish)
+        rendered = await run_apart(run.writer.write, recipient, message)
     except LookupError:
         return SimulatedText(template, refused=NO_TEXT)
     if isinstance(rendered, Permanent):
         return SimulatedText(template, refused=rendered.reason)
-    pages = await _count_pages(stage, rendered) if channel == "LETTER" else None
+    pages = await _count_pages(run, rendered) if channel == "LETTER" else None
     content = rendered.content
-    stage.characters += len(content.body_text)
+    run.characters += len(content.body_text)
     return SimulatedText(
         template=template,
         language=content.language,
         subject=content.subject,
         text=content.body_text,
         units=count_parts(content.body_text).count if channel == "SMS" else pages or 1,
-        cost=stage.writer.price(rendered, pages),
+        cost=run.writer.price(rendered, pages),
     )
 
 
-def _find_facts(stage: _Stage, happening: SimulatedEvent, today: date) -> StepFacts:
+def _find_facts(run: _SimulationRun, event: SimulatedEvent, today: date) -> StepFacts:
     """The claim's as they are then, somebody being reached by this contact."""
-    claim, facts = happening.claim, stage.prepared.part.facts
+    claim, facts = event.claim, run.prepared.simulated.facts
     condition = replace(
         facts.condition,
         today=today,
@@ -257,16 +265,16 @@ def _find_facts(stage: _Stage, happening: SimulatedEvent, today: date) -> StepFa
         item_types=facts.condition.item_types | {item.type for item in claim.items},
     )
     return replace(
-        facts, condition=condition, has_reached=True, letter_sent_at=happening.letter_sent_at
+        facts, condition=condition, has_reached=True, letter_sent_at=event.letter_sent_at
     )
 
 
-async def _count_pages(stage: _Stage, rendered: RenderedContact) -> int | None:
+async def _count_pages(run: _SimulationRun, rendered: RenderedContact) -> int | None:
     """None: it cannot be printed, or enough were."""
-    printer, sheet = stage.printer, rendered.sheet
-    if printer is None or sheet is None or stage.printed >= _MOST_PRINTED:
+    printer, sheet = run.printer, rendered.sheet
+    if printer is None or sheet is None or run.printed >= _MAX_PRINTED:
         return None
-    stage.printed += 1
+    run.printed += 1
     try:
         return await printer.count_pages(await printer.print_sheet(sheet))
     except Unprintable:

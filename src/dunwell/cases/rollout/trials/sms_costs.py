@@ -11,9 +11,13 @@ from decimal import Decimal
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.preview_message import WantedMessage
-from dunwell.cases.rollout.preview.sample_contact import SampleReader, make_sample
-from dunwell.cases.rollout.store import NamedClaim, load_named_claims
-from dunwell.cases.rollout.trials.writing import TrialWish, TrialWriter, open_trial
+from dunwell.cases.rollout.preview.sample_contact import SampleRecipient, build_sample
+from dunwell.cases.rollout.store import RecentClaim, list_recent_claims
+from dunwell.cases.rollout.trials.trial_messages import (
+    TrialMessage,
+    TrialWriter,
+    prepare_trial_writer,
+)
 from dunwell.contact.messages.templates.facts import MessageItem
 from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
@@ -22,9 +26,9 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.resources import Resources
 
-MOST_CLAIMS = 1_000
+MAX_CLAIMS = 1_000
 # Claims whose texts are written without a pause, in which the page can be cancelled.
-_AT_ONCE = 50
+_CLAIMS_PER_BATCH = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +52,7 @@ class SmsCosts:
     too_long: int
     by_parts: Mapping[int, int]
     countries: Sequence[CountryCosts]
-    longest: NamedClaim | None
+    longest: RecentClaim | None
 
     @property
     def messages(self) -> int:
@@ -65,9 +69,9 @@ class SmsCosts:
 @dataclass(frozen=True, slots=True)
 class PreparedSmsCosts:
     writer: TrialWriter
-    wish: TrialWish
-    sample: SampleReader
-    claims: Sequence[NamedClaim]
+    message: TrialMessage
+    sample: SampleRecipient
+    claims: Sequence[RecentClaim]
 
 
 async def prepare_sms_costs(
@@ -76,19 +80,23 @@ async def prepare_sms_costs(
     """Of the template's SMS in the language wanted, or in each claim's own where none is. Raises
     MerchantNotConfigured."""
     work.need(Right.CONFIGURE)
-    writer = await open_trial(work, resources, definition)
+    writer = await prepare_trial_writer(work, resources, definition)
     today = writer.process.calendar.local_date(work.now)
-    sample = make_sample(work.merchant.configuration.currency, today)
-    claims = await load_named_claims(work.tx, work.merchant_id, MOST_CLAIMS)
-    wish = TrialWish(wanted.template, "SMS", today=today, pay_by=today, language=wanted.language)
-    return PreparedSmsCosts(writer, wish, sample, claims)
+    sample = build_sample(work.merchant.configuration.currency, today)
+    claims = await list_recent_claims(work.tx, work.merchant_id, MAX_CLAIMS)
+    message = TrialMessage(
+        wanted.template, "SMS", today=today, pay_by=today, language=wanted.language
+    )
+    return PreparedSmsCosts(writer, message, sample, claims)
 
 
-async def find_sms_costs(prepared: PreparedSmsCosts) -> SmsCosts:
+async def compute_sms_costs(prepared: PreparedSmsCosts) -> SmsCosts:
     """Outside any transaction."""
-    claims, counts = prepared.claims, _Counts()
-    for start in range(0, len(claims), _AT_ONCE):
-        await run_apart(_add_up, prepared, counts, claims[start : start + _AT_ONCE])
+    claims, counts = prepared.claims, _SmsCounts()
+    for start in range(0, len(claims), _CLAIMS_PER_BATCH):
+        await run_apart(
+            _count_messages, prepared, counts, claims[start : start + _CLAIMS_PER_BATCH]
+        )
     longest = counts.longest
     return SmsCosts(
         claims=len(claims),
@@ -101,23 +109,25 @@ async def find_sms_costs(prepared: PreparedSmsCosts) -> SmsCosts:
 
 
 @dataclass(slots=True)
-class _Counts:
+class _SmsCounts:
     by_parts: Counter[int] = field(default_factory=Counter)
     by_country: dict[str, list[tuple[int, Decimal | None]]] = field(
         default_factory=lambda: defaultdict(list)
     )
-    longest: dict[int, NamedClaim] = field(default_factory=dict)
+    longest: dict[int, RecentClaim] = field(default_factory=dict)
     without_number: int = 0
     too_long: int = 0
 
 
-def _add_up(prepared: PreparedSmsCosts, counts: _Counts, claims: Sequence[NamedClaim]) -> None:
+def _count_messages(
+    prepared: PreparedSmsCosts, counts: _SmsCounts, claims: Sequence[RecentClaim]
+) -> None:
     writer = prepared.writer
     for claim in claims:
         if not claim.mobile_number:
             counts.without_number += 1
             continue
-        rendered = writer.write(_make_reader(prepared.sample, claim), prepared.wish)
+        rendered = writer.write(_build_recipient(prepared.sample, claim), prepared.message)
         if isinstance(rendered, Permanent):
             counts.too_long += 1
             continue
@@ -141,7 +151,7 @@ def _list_countries(
     return sorted(found, key=lambda each: (-each.messages, each.country))
 
 
-def _make_reader(sample: SampleReader, claim: NamedClaim) -> SampleReader:
+def _build_recipient(sample: SampleRecipient, claim: RecentClaim) -> SampleRecipient:
     facts = replace(
         sample.claim,
         claim_id=claim.claim_id,

@@ -5,7 +5,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.intake.check_claims import read_claims
+from dunwell.cases.intake.check_claims import parse_claims
 from dunwell.cases.intake.create_claims import CreationResult, create_claims
 from dunwell.cases.intake.submission import MAX_CLAIMS, ClaimSubmission
 from dunwell.interfaces.api.answer import describe
@@ -111,7 +111,7 @@ async def _create(call: ApiCall) -> list[claims.ClaimCreationResult]:
     call.query.check()
     submissions, turns = [], Turns()
     try:
-        for submission in read_claims(call.body):
+        for submission in parse_claims(call.body):
             submissions.append(submission)
             await turns.give_way()
     except RecursionError:

@@ -12,9 +12,9 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.answer_dispute import (
-    Outcome,
-    Resolution,
-    find_faulty_outcome,
+    DisputeResolution,
+    ResolutionOutcome,
+    find_outcome_faults,
     resolve_dispute,
 )
 from dunwell.cases.disputes.dispute import ClaimDispute as StoredDispute
@@ -33,7 +33,7 @@ from dunwell.cases.disputes.list_disputes import (
 )
 from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.cases.disputes.reasons import list_reasons
-from dunwell.cases.disputes.store import load_evidence
+from dunwell.cases.disputes.store import list_evidence_files
 from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.interfaces.api.address import read_claim_id, read_dispute_id, read_file_id
 from dunwell.interfaces.api.answer import answer_file
@@ -63,7 +63,7 @@ from dunwell.interfaces.api.schemas.disputes import (
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
 from dunwell.platform.text.wire import write_instant
 
-_OUTCOMES: dict[str, Outcome] = {
+_OUTCOMES: dict[str, ResolutionOutcome] = {
     "ACCEPTED": DisputeState.ACCEPTED,
     "REJECTED": DisputeState.REJECTED,
 }
@@ -235,11 +235,11 @@ async def _resolve(call: ApiCall) -> Dispute:
     given = read_shape(
         call.body,
         ResolutionRequest,
-        lambda given: find_faulty_outcome(given.outcome, ends_claim=given.end_claim),
+        lambda given: find_outcome_faults(given.outcome, ends_claim=given.end_claim),
     )
-    resolution = Resolution(_OUTCOMES[given.outcome], given.end_claim, given.message)
+    resolution = DisputeResolution(_OUTCOMES[given.outcome], given.end_claim, given.message)
     resolved = await resolve_dispute(call.work, claim_id, dispute_id, resolution)
-    files = await load_evidence(call.work.tx, call.work.merchant_id, [dispute_id])
+    files = await list_evidence_files(call.work.tx, call.work.merchant_id, [dispute_id])
     return show_dispute(resolved, files.get(dispute_id, ()))
 
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from dunwell.cases.payments.list_payments import (
     PaymentFilter,
-    RequestFilter,
+    PaymentRequestFilter,
     get_payment,
     get_payment_request,
     list_claim_payment_requests,
@@ -12,8 +12,8 @@ from dunwell.cases.payments.list_payments import (
     list_payment_requests,
     list_payments,
 )
-from dunwell.cases.payments.requests.request_states import RequestState
-from dunwell.cases.payments.store import ListedPayment, ListedRequest
+from dunwell.cases.payments.requests.request_states import PaymentRequestState
+from dunwell.cases.payments.store import ListedPayment, ListedPaymentRequest
 from dunwell.interfaces.api.address import read_claim_id, read_payment_id, read_payment_request_id
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, Parameter, Span
@@ -117,7 +117,9 @@ FIND_PAYMENT_REQUESTS = Operation(
     ),
     parameters=(
         MERCHANT_ID,
-        choose_parameter("state", sorted(RequestState, reverse=True), "Only those in this state."),
+        choose_parameter(
+            "state", sorted(PaymentRequestState, reverse=True), "Only those in this state."
+        ),
         _PROVIDER,
         SINCE,
         UNTIL,
@@ -149,11 +151,13 @@ async def _find_payments(call: ApiCall) -> FoundPaymentList:
 async def _find_requests(call: ApiCall) -> FoundPaymentRequestList:
     query = call.query
     limit, cursor = read_page(query)
-    state = query.choice("state", tuple(RequestState))
+    state = query.choice("state", tuple(PaymentRequestState))
     provider = query.text("provider")
     since, until = query.instant("since"), query.instant("until")
     query.check()
-    wanted = RequestFilter(RequestState(state) if state else None, provider, since, until)
+    wanted = PaymentRequestFilter(
+        PaymentRequestState(state) if state else None, provider, since, until
+    )
     found = await list_payment_requests(call.work, limit=limit, cursor=cursor, wanted=wanted)
     items = [show_request(each) for each in found.items]
     return FoundPaymentRequestList(items, found.next_cursor)
@@ -179,7 +183,7 @@ def show_payment(listed: ListedPayment) -> FoundPayment:
     )
 
 
-def show_request(listed: ListedRequest) -> FoundPaymentRequest:
+def show_request(listed: ListedPaymentRequest) -> FoundPaymentRequest:
     """As every list and answer has it."""
     request = listed.request
     return FoundPaymentRequest(

@@ -14,17 +14,17 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.configuration import Modalities
 from dunwell.cases.modalities.answer_modality import request_modality
 from dunwell.cases.modalities.limits import (
-    DefermentTerms,
-    ModalityClaim,
+    DeferralTerms,
+    ModalityFacts,
     PlanTerms,
     Terms,
-    check_may_ask,
+    check_may_request,
     find_terms_faults,
 )
 from dunwell.cases.modalities.modality import Modality
-from dunwell.cases.modalities.offers import find_plan, find_plan_by_rate, list_plans
+from dunwell.cases.modalities.offers import find_plan, find_plan_by_instalment, list_plans
 from dunwell.cases.modalities.progress import local_date
-from dunwell.cases.modalities.store import load_modalities
+from dunwell.cases.modalities.store import list_recent_modalities
 from dunwell.interfaces.landing.render.dates import is_given, read_carried_day, read_day
 from dunwell.interfaces.landing.render.pages import DebtorPageContext
 from dunwell.interfaces.landing.session.states import PageState, decide_state
@@ -62,7 +62,7 @@ class Ground:
     """What a request stands on. `today` is the merchant's, earlier modalities are the claim's."""
 
     modalities: Modalities
-    facts: ModalityClaim
+    facts: ModalityFacts
     today: date
     earlier: Sequence[Modality] = ()
 
@@ -78,7 +78,7 @@ def find_live(earlier: Sequence[Modality]) -> Modality | None:
 
 def may_ask(earlier: Sequence[Modality], now: datetime) -> bool:
     try:
-        check_may_ask(earlier, ActorKind.DEBTOR, now)
+        check_may_request(earlier, ActorKind.DEBTOR, now)
     except InvalidState:
         return False
     return True
@@ -118,7 +118,7 @@ def read_carried_plan(fields: Fields) -> PlanTerms | None:
     return PlanTerms(int(count), first_on) if is_number and first_on else None
 
 
-def read_deferment(fields: Fields, ground: Ground) -> DefermentTerms | RefusedRequest:
+def read_deferment(fields: Fields, ground: Ground) -> DeferralTerms | RefusedRequest:
     """What the form says, or an address that carries a deferment."""
     given = fields.get("until", "")
     if not given:
@@ -129,13 +129,13 @@ def read_deferment(fields: Fields, ground: Ground) -> DefermentTerms | RefusedRe
     return terms if is_to_be_had(terms, ground) else RefusedRequest.DAY_OUT_OF_RANGE
 
 
-def read_carried_deferment(fields: Fields) -> DefermentTerms | None:
+def read_carried_deferment(fields: Fields) -> DeferralTerms | None:
     """As it stands, whether it can be had or not."""
     until = read_carried_day(fields.get("until", ""))
-    return None if until is None else DefermentTerms(until)
+    return None if until is None else DeferralTerms(until)
 
 
-def render_deferment(terms: DefermentTerms) -> str:
+def render_deferment(terms: DeferralTerms) -> str:
     """As an address carries it."""
     return f"until={terms.until}"
 
@@ -170,7 +170,7 @@ def _choose_by_rate(
         return RefusedRequest.RATE_TOO_GREAT
     if not plans:
         return RefusedRequest.ENDS_TOO_LATE
-    return find_plan_by_rate(plans, ground.facts, cents) or RefusedRequest.RATE_TOO_SMALL
+    return find_plan_by_instalment(plans, ground.facts, cents) or RefusedRequest.RATE_TOO_SMALL
 
 
 def _find_day_refused(first_on: date | None, ground: Ground) -> RefusedRequest | None:
@@ -183,9 +183,9 @@ def _find_day_refused(first_on: date | None, ground: Ground) -> RefusedRequest |
     return None if is_within else RefusedRequest.DAY_OUT_OF_RANGE
 
 
-def _read_own_deferment(fields: Fields) -> DefermentTerms | None:
+def _read_own_deferment(fields: Fields) -> DeferralTerms | None:
     until = read_day(fields, "on")
-    return None if until is None else DefermentTerms(until)
+    return None if until is None else DeferralTerms(until)
 
 
 # Of a claim's modalities, more than a debtor can have asked for in the time that counts.
@@ -204,7 +204,7 @@ async def load_ground(site: DebtorSite, opened: OpenedClaim) -> Ground:
     earlier = await _load_earlier(site, opened) if facts.has_modalities else []
     return Ground(
         merchant.configuration.modalities,
-        ModalityClaim(facts.outstanding_cents, facts.max_deferral_on),
+        ModalityFacts(facts.outstanding_cents, facts.max_deferral_on),
         local_date(merchant.now(site.resources.clock), merchant.configuration.timezone),
         earlier,
     )
@@ -251,7 +251,7 @@ async def ask_for(
 
 async def _load_earlier(site: DebtorSite, opened: OpenedClaim) -> Sequence[Modality]:
     async with site.resources.database.connection() as connection:
-        return await load_modalities(
+        return await list_recent_modalities(
             connection, opened.merchant.merchant_id, opened.facts.claim_id, limit=_EARLIER
         )
 

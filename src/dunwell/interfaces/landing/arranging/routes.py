@@ -7,8 +7,8 @@ from datetime import date, datetime, timedelta
 
 from starlette.responses import Response
 
-from dunwell.cases.modalities.limits import DefermentTerms, PlanTerms, find_deferment_range
-from dunwell.cases.modalities.offers import list_offered_deferments
+from dunwell.cases.modalities.limits import DeferralTerms, PlanTerms, compute_deferral_range
+from dunwell.cases.modalities.offers import list_offered_deferrals
 from dunwell.cases.modalities.progress import start_of_day
 from dunwell.contact.notices.occasions.facts import PauseFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
@@ -240,7 +240,7 @@ async def show_days(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim)
 async def check_day(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> Response:
     ground = await load_ground(site, opened)
     chosen = read_deferment(read_fields(visit), ground)
-    if isinstance(chosen, DefermentTerms):
+    if isinstance(chosen, DeferralTerms):
         return _answer_later_check(site, visit, opened, ground=ground, terms=chosen)
     return _answer_later_form(site, visit, opened, ground=ground, refused=chosen)
 
@@ -271,14 +271,14 @@ def _answer_later_form(
     refused: RefusedRequest | None = None,
 ) -> Response:
     frame = site.frame_opened(visit, opened)
-    offers = list_offered_deferments(ground.modalities, ground.facts, ground.today)
+    offers = list_offered_deferrals(ground.modalities, ground.facts, ground.today)
     elsewhere = redirect_elsewhere(site, frame, opened, ground)
     if elsewhere is not None:
         return elsewhere
     if not offers:
         return site.redirect(frame, "options")
     assert ground.modalities.deferment is not None
-    first, last = find_deferment_range(ground.modalities.deferment, ground.facts, ground.today)
+    first, last = compute_deferral_range(ground.modalities.deferment, ground.facts, ground.today)
     fields = read_fields(visit)
     page = LaterPage(
         currency=opened.facts.currency,
@@ -298,7 +298,7 @@ def _answer_later_check(
     visit: DebtorRequest,
     opened: OpenedClaim,
     ground: Ground,
-    terms: DefermentTerms,
+    terms: DeferralTerms,
     *,
     is_changed: bool = False,
 ) -> Response:

@@ -7,10 +7,10 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.installation.installation_file import Operator
-from dunwell.cases.modalities.answer_modality import is_agreed, notify_of_answer, withdraw_modality
+from dunwell.cases.modalities.answer_modality import build_answer_facts, is_kept, withdraw_modality
 from dunwell.cases.modalities.modality import Modality, ModalityType
 from dunwell.cases.modalities.progress import GRACE
-from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow, read_modality
+from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow, build_modality
 from dunwell.contact.messages.letters.sheet import (
     Paper,
     PaperBody,
@@ -152,7 +152,7 @@ async def send_copy(
     if email is None:
         raise NotFound("There is no address to send it to.")
     addressee = Addressee(facts.claim_id, "EMAIL", email, frame.language)
-    told = notify_of_answer(modality, facts.reference_number)
+    told = build_answer_facts(modality, facts.reference_number)
     notice = site.notices.write(opened.merchant, addressee, told)
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
@@ -208,7 +208,7 @@ async def redirect_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedCl
 def _read_agreed(visit: DebtorRequest, opened: OpenedClaim) -> Modality:
     """Raises NotFound where there is nothing to confirm."""
     modality = _read(visit, opened)
-    if not is_agreed(modality):
+    if not is_kept(modality):
         raise NotFound("There is nothing to confirm.")
     return modality
 
@@ -217,7 +217,7 @@ def _read(visit: DebtorRequest, opened: OpenedClaim) -> Modality:
     """The one in the path. Raises NotFound, also when it is another claim's."""
     if opened.modality is not None and opened.modality.modality_id == _read_id(visit):
         return opened.modality
-    return read_modality(ENDED_MODALITY.read(opened.detail))
+    return build_modality(ENDED_MODALITY.read(opened.detail))
 
 
 def _read_id(visit: DebtorRequest) -> UUID:

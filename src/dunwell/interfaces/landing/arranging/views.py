@@ -7,23 +7,28 @@ from typing import ClassVar
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Configuration
-from dunwell.cases.modalities.answer_modality import is_agreed
-from dunwell.cases.modalities.instalments import Instalment, Shares, add_months, share_out
-from dunwell.cases.modalities.limits import DefermentTerms, PlanTerms, is_approved_at_once
+from dunwell.cases.modalities.answer_modality import is_kept
+from dunwell.cases.modalities.instalments import (
+    Instalment,
+    InstalmentShares,
+    add_months,
+    compute_shares,
+)
+from dunwell.cases.modalities.limits import DeferralTerms, PlanTerms, is_approved_automatically
 from dunwell.cases.modalities.modality import (
-    EndReason,
     Modality,
+    ModalityEndReason,
     ModalityState,
     ModalityType,
-    find_open_rate,
+    find_open_instalment,
 )
 from dunwell.cases.modalities.offers import (
-    count_rate,
-    list_offered_deferments,
+    compute_instalment_cents,
+    list_offered_deferrals,
     list_offered_plans,
-    pick_offered,
+    select_offered_plans,
 )
-from dunwell.cases.modalities.progress import GRACE, find_request_answer_day, local_date
+from dunwell.cases.modalities.progress import GRACE, compute_response_day, local_date
 from dunwell.contact.messages.identities import mask_address
 from dunwell.interfaces.landing.arranging.requesting import (
     OWN,
@@ -56,7 +61,7 @@ class ShownPlan(msgspec.Struct, frozen=True, gc=False):
     """A plan to choose."""
 
     count: int
-    shares: Shares
+    shares: InstalmentShares
     due_days: Sequence[date]
 
 
@@ -135,7 +140,7 @@ class DebtorModalityPage(Page, frozen=True):
 
     modality: Modality
     is_plan: bool
-    reason: EndReason | None
+    reason: ModalityEndReason | None
     timezone: str
     currency: str
     outstanding_cents: int
@@ -167,14 +172,14 @@ class ModalityWithdrawPage(Page, frozen=True):
 def describe_options(opened: OpenedClaim, ground: Ground, now: datetime) -> OptionsPage:
     """now: the merchant's."""
     terms = (ground.modalities, ground.facts, ground.today)
-    plans, deferments = list_offered_plans(*terms), list_offered_deferments(*terms)
+    plans, deferments = list_offered_plans(*terms), list_offered_deferrals(*terms)
     return OptionsPage(
         currency=opened.facts.currency,
         outstanding_cents=opened.facts.outstanding_cents,
         live=find_live(ground.earlier),
         may_ask=may_ask(ground.earlier, now),
         most_rates=plans[-1].count if plans else None,
-        least_rate_cents=count_rate(plans[-1], ground.facts) if plans else None,
+        least_rate_cents=compute_instalment_cents(plans[-1], ground.facts) if plans else None,
         latest=deferments[-1].until if deferments else None,
     )
 
@@ -185,7 +190,7 @@ def describe_plans(
 ) -> ChoosePlanPage:  # fmt: skip
     """last_day: on which a plan can begin. typed: the form's fields, `offer` among them."""
     plans, outstanding_cents = ground.plans, ground.facts.outstanding_cents
-    offered = pick_offered(plans, ground.modalities)
+    offered = select_offered_plans(plans, ground.modalities)
     offer = typed.get("offer", "")
     is_known = offer == OWN or any(str(each.count) == offer for each in offered)
     return ChoosePlanPage(
@@ -195,7 +200,7 @@ def describe_plans(
         offer=offer if is_known else "",
         own=OWN,
         has_more=len(plans) > len(offered) or offer == OWN,
-        least_cents=count_rate(plans[-1], ground.facts),
+        least_cents=compute_instalment_cents(plans[-1], ground.facts),
         first_day=ground.today,
         last_day=last_day,
         typed=typed,
@@ -212,19 +217,19 @@ def describe_plan_check(
         schedule=terms.schedule(total_cents),
         total_cents=total_cents,
         grace_days=GRACE.days,
-        is_at_once=is_approved_at_once(terms, ground.modalities, ground.earlier),
+        is_at_once=is_approved_automatically(terms, ground.modalities, ground.earlier),
         is_changed=is_changed,
     )
 
 
 def describe_later_check(
-    opened: OpenedClaim, ground: Ground, terms: DefermentTerms, *, is_changed: bool
+    opened: OpenedClaim, ground: Ground, terms: DeferralTerms, *, is_changed: bool
 ) -> LaterCheckPage:
     return LaterCheckPage(
         currency=opened.facts.currency,
         outstanding_cents=opened.facts.outstanding_cents,
         until=terms.until,
-        is_at_once=is_approved_at_once(terms, ground.modalities, ground.earlier),
+        is_at_once=is_approved_automatically(terms, ground.modalities, ground.earlier),
         is_changed=is_changed,
     )
 
@@ -235,9 +240,9 @@ def describe_modality(
     """now: the merchant's."""
     configuration = opened.merchant.configuration
     answer_on = _find_answer_day(modality, configuration)
-    outstanding_cents, has_confirmation = opened.facts.outstanding_cents, is_agreed(modality)
+    outstanding_cents, has_confirmation = opened.facts.outstanding_cents, is_kept(modality)
     email = opened.facts.on_file.email if has_confirmation else None
-    rate = find_open_rate(modality)
+    rate = find_open_instalment(modality)
     is_part = rate is not None and rate.left_cents < outstanding_cents
     return DebtorModalityPage(
         modality=modality,
@@ -263,9 +268,9 @@ def _find_answer_day(modality: Modality, configuration: Configuration) -> date |
     if modality.state is not ModalityState.REQUESTED or modality.ended_at is not None:
         return None
     within = configuration.modalities.answer_within_days
-    return find_request_answer_day(modality, within, configuration.timezone)
+    return compute_response_day(modality, within, configuration.timezone)
 
 
 def _describe_plan(terms: PlanTerms, total_cents: int) -> ShownPlan:
     days = [add_months(terms.first_on, place) for place in range(terms.count)]
-    return ShownPlan(terms.count, share_out(total_cents, terms.count), days)
+    return ShownPlan(terms.count, compute_shares(total_cents, terms.count), days)

@@ -8,11 +8,11 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.modalities.limits import ModalityClaim
-from dunwell.cases.modalities.modality import EndReason, Modality, ModalityType
-from dunwell.cases.modalities.offers import Offer, find_nearest_offer, get_terms
+from dunwell.cases.modalities.limits import ModalityFacts
+from dunwell.cases.modalities.modality import Modality, ModalityEndReason, ModalityType
+from dunwell.cases.modalities.offers import ModalityOffer, build_terms, find_nearest_offer
 from dunwell.cases.modalities.progress import local_date
-from dunwell.cases.modalities.store import load_modalities
+from dunwell.cases.modalities.store import list_recent_modalities
 from dunwell.core.claims.states import HoldKind
 from dunwell.interfaces.landing.arranging.requesting import may_ask
 from dunwell.interfaces.landing.session.session import Level
@@ -72,7 +72,7 @@ def find_answer(opened: OpenedClaim, now: datetime) -> DisputeNews | None:
 def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> EndedPlan | None:
     """Unless something else was agreed or asked for since, or nothing is left to pay."""
     plan, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
-    if plan is None or plan.ended_at is None or plan.ended_reason is not EndReason.BROKEN:
+    if plan is None or plan.ended_at is None or plan.ended_reason is not ModalityEndReason.BROKEN:
         return None
     hold = find_hold(opened.facts, HoldKind.MODALITY_ACTIVE, now)
     if hold is None and now >= plan.ended_at + _NEWS:
@@ -92,7 +92,7 @@ def find_ended_plan(opened: OpenedClaim, state: PageState, now: datetime) -> End
 def find_refusal(opened: OpenedClaim, state: PageState, now: datetime) -> ModalityRefusal | None:
     """Unless something else was asked for since, or nothing is left to pay."""
     refused, timezone = opened.unsuccessful, opened.merchant.configuration.timezone
-    if refused is None or refused.ended_reason is not EndReason.REJECTED or opened.modality:
+    if refused is None or refused.ended_reason is not ModalityEndReason.REJECTED or opened.modality:
         return None
     if not is_recent_refusal(refused, now) or state in (PageState.PAID, PageState.CLOSED):
         return None
@@ -108,7 +108,7 @@ def find_refusal(opened: OpenedClaim, state: PageState, now: datetime) -> Modali
 
 def is_recent_refusal(modality: Modality, now: datetime) -> bool:
     answered_at = modality.answered_at
-    is_refused = modality.ended_reason is EndReason.REJECTED and answered_at is not None
+    is_refused = modality.ended_reason is ModalityEndReason.REJECTED and answered_at is not None
     return is_refused and answered_at is not None and now < answered_at + _NEWS
 
 
@@ -119,7 +119,7 @@ _EARLIER = 50
 
 async def find_alternative(
     resources: Resources, opened: OpenedClaim, now: datetime, tx: Connection | None = None
-) -> Offer | None:
+) -> ModalityOffer | None:
     """Return the nearest offer where the page shows a refusal and the debtor may ask again.
 
     One statement, or none where the page shows no refusal. now: the merchant's. tx: the caller's
@@ -130,15 +130,15 @@ async def find_alternative(
     if not is_shown or not opened.session.level.reaches(Level.FACT):
         return None
     async with resources.database.connection() if tx is None else nullcontext(tx) as connection:
-        earlier = await load_modalities(
+        earlier = await list_recent_modalities(
             connection, merchant.merchant_id, facts.claim_id, limit=_EARLIER
         )
-    refused = [get_terms(each) for each in earlier if is_recent_refusal(each, now)]
+    refused = [build_terms(each) for each in earlier if is_recent_refusal(each, now)]
     if not refused or not may_ask(earlier, now):
         return None
     return find_nearest_offer(
         refused,
         merchant.configuration.modalities,
-        ModalityClaim(facts.outstanding_cents, facts.max_deferral_on),
+        ModalityFacts(facts.outstanding_cents, facts.max_deferral_on),
         local_date(now, merchant.configuration.timezone),
     )

@@ -23,7 +23,7 @@ import msgspec
 
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.cases.modalities.instalments import Instalment
-from dunwell.cases.modalities.progress import GRACE, find_request_answer_day
+from dunwell.cases.modalities.progress import GRACE, compute_response_day
 from dunwell.contact.escalation.forecast.forecast import Announced
 from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.interfaces.landing.session.facts import PageClaim
@@ -126,7 +126,7 @@ def describe_next(opened: OpenedClaim, now: datetime, announced: Sequence[Announ
         return NextSteps(kind, answer_on=answer_on, is_late=is_late)
     if kind is NextKind.REQUEST:
         assert opened.modality is not None, "what was asked for"
-        answer_on = find_request_answer_day(
+        answer_on = compute_response_day(
             opened.modality, configuration.modalities.answer_within_days, zone
         )
         return NextSteps(kind, answer_on=answer_on, is_late=answer_on < today)

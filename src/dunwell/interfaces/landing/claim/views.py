@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.configuration import Feature
 from dunwell.cases.disputes.dispute import DisputeState, render_case_number
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import Modality
-from dunwell.cases.modalities.offers import Offer
+from dunwell.cases.modalities.offers import ModalityOffer
 from dunwell.contact.escalation.forecast.forecast import Announced
 from dunwell.core.claims.states import HoldKind
 from dunwell.core.files.upload import AttachedFile, name_for_reader
@@ -107,7 +107,7 @@ class ClaimPage(Page, frozen=True):
     ended_plan: EndedPlan | None
     refusal: ModalityRefusal | None
     # What can be asked for instead; none: nothing, or the session may not see it.
-    alternative: Offer | None
+    alternative: ModalityOffer | None
     # Until when nothing is done after it; none: not known yet, or it is over.
     rests_until: datetime | None
     # What happens, and when.
@@ -188,7 +188,7 @@ class DocumentsPage(Page, frozen=True):
 
 def describe_claim(
     opened: OpenedClaim, now: datetime, announced: Sequence[Announced] = (),
-    *, can_pay: bool, other_count: int, alternative: Offer | None = None,
+    *, can_pay: bool, other_count: int, alternative: ModalityOffer | None = None,
 ) -> ClaimPage:  # fmt: skip
     """now: the merchant's. announced: what is foreseen. can_pay: whether there is any way to."""
     facts, configuration = opened.facts, opened.merchant.configuration

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from dunwell.cases.disputes.dispute import MOST_AT_ONCE
+from dunwell.cases.disputes.dispute import MAX_FILES_AT_ONCE
 from dunwell.core.files.upload import (
     MAX_FILE_BYTES,
     NewUpload,
@@ -44,7 +44,7 @@ _MOST_TEXT_BYTES = 64 * 1024
 _MOST_PARTS = 30
 # Of a form that nobody takes: the texts of our forms come before their files and are far shorter.
 _MOST_UNTAKEN_BYTES = 256 * 1024
-_MOST_BODY_BYTES = MOST_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
+_MOST_BODY_BYTES = MAX_FILES_AT_ONCE * MAX_FILE_BYTES + 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,10 +163,10 @@ async def _take_file(
     name = tidy_name(part.file_name or "")
     code = (
         await _prepare(site, opened, received, name=name, part=part)
-        if count <= MOST_AT_ONCE
+        if count <= MAX_FILES_AT_ONCE
         else None
     )
-    if count == MOST_AT_ONCE + 1:
+    if count == MAX_FILES_AT_ONCE + 1:
         received.refusals.append(FileRefusal("TOO_MANY"))
     elif code is not None:
         received.refusals.append(FileRefusal(code, name))

@@ -7,9 +7,15 @@ longer session.
 import msgspec
 from starlette.responses import Response
 
-from dunwell.cases.disputes.dispute import RECENT, ClaimDispute, NewDispute, find_standing, has_room
+from dunwell.cases.disputes.dispute import (
+    RECENT_PERIOD,
+    ClaimDispute,
+    NewDispute,
+    find_open_dispute,
+    may_open_dispute,
+)
 from dunwell.cases.disputes.reasons import OfferedReason
-from dunwell.cases.disputes.store import load_recent_disputes
+from dunwell.cases.disputes.store import list_recent_disputes
 from dunwell.interfaces.landing.entering.browser_sessions import (
     extend_opened,
     find_opened_by,
@@ -71,7 +77,7 @@ async def choose_reason(site: DebtorSite, visit: DebtorRequest, opened: OpenedCl
         describe_reason(each, frame.language, opened) for each in list_reasons_for(disputes, level)
     ]
     has_more = not level.reaches(Level.FACT)
-    is_full = not has_room(
+    is_full = not may_open_dispute(
         await _load_recent(site, opened), opened.merchant.now(site.resources.clock)
     )
     return site.answer(frame, ReasonsPage(reasons, has_more, is_full))
@@ -238,11 +244,11 @@ async def _find_reason(
     if not can_dispute(opened.facts):
         return site.redirect(site.frame_opened(visit, opened), "claim")
     recent = await _load_recent(site, opened)
-    standing = find_standing(reason.name, recent)
+    standing = find_open_dispute(reason.name, recent)
     if standing is not None:
         frame = site.frame_opened(visit, opened)
         return site.redirect(frame, "dispute", dispute_id=standing.dispute_id)
-    if not has_room(recent, opened.merchant.now(site.resources.clock)):
+    if not may_open_dispute(recent, opened.merchant.now(site.resources.clock)):
         return site.redirect(site.frame_opened(visit, opened), "reasons")
     return reason
 
@@ -250,10 +256,10 @@ async def _find_reason(
 async def _load_recent(site: DebtorSite, opened: OpenedClaim) -> list[ClaimDispute]:
     if not opened.facts.has_disputes:
         return []
-    since = opened.merchant.now(site.resources.clock) - RECENT
+    since = opened.merchant.now(site.resources.clock) - RECENT_PERIOD
     key = (opened.merchant.merchant_id, opened.facts.claim_id)
     async with site.resources.database.connection() as connection:
-        return await load_recent_disputes(connection, *key, since)
+        return await list_recent_disputes(connection, *key, since)
 
 
 def _read(

@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from dunwell.cases.disputes.answer_dispute import add_evidence, withdraw_dispute
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, render_case_number
-from dunwell.cases.disputes.store import load_evidence_digests
+from dunwell.cases.disputes.store import list_evidence_digests
 from dunwell.core.claims.store import lock_claim
 from dunwell.core.files.upload import PreparedUpload
 from dunwell.core.files.uploads import throw_away
@@ -156,7 +156,7 @@ async def _add(
             work = site.work(tx, opened.merchant, opened.session.session_id)
             # Two forms at once take turns.
             await lock_claim(tx, work.merchant_id, opened.facts.claim_id)
-            known = await load_evidence_digests(tx, work.merchant_id, dispute.dispute_id)
+            known = await list_evidence_digests(tx, work.merchant_id, dispute.dispute_id)
             fresh = {each.sha256: each for each in uploads if each.sha256 not in known}
             new = list(fresh.values())
             if new:

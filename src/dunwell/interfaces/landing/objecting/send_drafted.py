@@ -10,16 +10,16 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Configuration, Disputes
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.answer_dispute import add_evidence
-from dunwell.cases.disputes.dispute import MOST_AT_ONCE, ClaimDispute, NewDispute
+from dunwell.cases.disputes.dispute import MAX_FILES_AT_ONCE, ClaimDispute, NewDispute
 from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.cases.disputes.reasons import (
     PERSON_DIED,
     WRONG_PERSON,
     DisputeType,
     OfferedReason,
-    list_offered,
+    list_offered_reasons,
 )
-from dunwell.cases.disputes.store import load_evidence_digests
+from dunwell.cases.disputes.store import list_evidence_digests
 from dunwell.cases.disputes.wrong_person import ReachedAddress
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import lock_claim
@@ -71,7 +71,7 @@ def can_dispute(facts: PageClaim) -> bool:
 
 def list_reasons_for(disputes: Disputes, level: Level) -> list[OfferedReason]:
     """Those offered at this level; at LINK whoever is not meant comes first."""
-    offered = list_offered(disputes)
+    offered = list_offered_reasons(disputes)
     if level.reaches(Level.FACT):
         return offered
     by_name = {each.name: each for each in offered}
@@ -90,7 +90,7 @@ def list_unsent(subjects: Sequence[str], disputes: Disputes, level: Level) -> li
 
 
 def find_reason(disputes: Disputes, name: str) -> OfferedReason | None:
-    return next((each for each in list_offered(disputes) if each.name == name), None)
+    return next((each for each in list_offered_reasons(disputes) if each.name == name), None)
 
 
 def find_undisputed_cents(
@@ -103,7 +103,7 @@ def find_undisputed_cents(
     options = find_options(facts, configuration.payment.partial, shows_items=False)
     if options.bounds is None:
         return None
-    is_payable = options.bounds.least_cents <= int(agreed) < facts.outstanding_cents
+    is_payable = options.bounds.min_cents <= int(agreed) < facts.outstanding_cents
     return int(agreed) if is_payable else None
 
 
@@ -135,7 +135,7 @@ async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> Ke
     made_id = before.find_made(typed.form_id)
     if made_id is not None:
         return KeptDraft(before, [], made_id=made_id)
-    taken, is_full = choose_new(before, typed.uploads, MOST_AT_ONCE)
+    taken, is_full = choose_new(before, typed.uploads, MAX_FILES_AT_ONCE)
     if taken:
         unsent = await count_unsent(work.tx, work.merchant_id, claim_id)
         space = max(0, MOST_UNSENT - unsent)
@@ -211,7 +211,7 @@ async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
     await lock_claim(work.tx, work.merchant_id, dispute.claim_id)
     key = name_draft(work, dispute)
     draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LASTS)
-    known = await load_evidence_digests(work.tx, work.merchant_id, dispute.dispute_id)
+    known = await list_evidence_digests(work.tx, work.merchant_id, dispute.dispute_id)
     new = [each.ticket_id for each in draft.files if each.sha256 not in known]
     if new:
         await add_evidence(work, dispute.claim_id, dispute.dispute_id, new)

@@ -15,10 +15,10 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.disputes.dispute import ClaimDispute, render_case_number
 from dunwell.cases.disputes.store import (
-    find_merchants,
-    find_overdue,
-    load_dispute,
-    save_overdue_told,
+    find_dispute,
+    list_merchants_with_unreported_disputes,
+    list_overdue_disputes,
+    mark_overdue_reported,
 )
 from dunwell.cases.modalities.progress import local_date
 from dunwell.contact.messages.templates.creditors import find_creditor
@@ -46,7 +46,7 @@ async def notify_of_overdue_disputes(resources: Resources, writer: NoticeWriter)
     """Objections told of; 0 when nothing was left."""
     told = 0
     async with resources.database.connection() as connection:
-        merchant_ids = await find_merchants(connection)
+        merchant_ids = await list_merchants_with_unreported_disputes(connection)
     for merchant_id in merchant_ids:
         async with resources.database.connection() as connection:
             merchant = await load_merchant(connection, merchant_id)
@@ -76,7 +76,7 @@ async def _find(
         configuration.disputes.answer_within_days,
         configuration.timezone,
     )
-    return await find_overdue(connection, merchant.merchant_id, before, _SET_SIZE)
+    return await list_overdue_disputes(connection, merchant.merchant_id, before, _SET_SIZE)
 
 
 async def _tell(
@@ -90,9 +90,9 @@ async def _tell(
         if claim is None or merchant is None:
             return False
         work = Work.open(resources, tx, merchant, SYSTEM)
-        if not await save_overdue_told(tx, merchant_id, dispute_id, work.real_now):
+        if not await mark_overdue_reported(tx, merchant_id, dispute_id, work.real_now):
             return False
-        dispute = await load_dispute(tx, merchant_id, claim_id, dispute_id)
+        dispute = await find_dispute(tx, merchant_id, claim_id, dispute_id)
         assert dispute is not None, "locked with its claim"
         language = merchant.configuration.language
         addressee = Addressee(claim_id, "EMAIL", find_creditor(merchant).email, language)

@@ -9,10 +9,10 @@ from datetime import date
 from uuid import UUID
 
 from dunwell.cases.disputes.reasons import (
-    MESSAGE,
-    AnswerKind,
+    MESSAGE_FIELD,
+    DisputeQuestion,
     OfferedReason,
-    Question,
+    QuestionKind,
     find_answer_faults,
     list_questions,
 )
@@ -49,7 +49,7 @@ def list_fields(reason: OfferedReason) -> list[str]:
     fields: list[str] = []
     for question in list_questions(reason):
         fields += _list_parts(question)
-    return [*fields, MESSAGE]
+    return [*fields, MESSAGE_FIELD]
 
 
 def pick_fields(reason: OfferedReason, form: Mapping[str, str]) -> dict[str, str]:
@@ -67,21 +67,21 @@ def read_answers(
         typed = [fields.get(name, "").strip() for name in _list_parts(question)]
         if any(typed):
             answers[question.name] = _read(question, typed, currency, language)
-    message = fields.get(MESSAGE, "").strip() or None
+    message = fields.get(MESSAGE_FIELD, "").strip() or None
     faults = list(find_answer_faults(reason, answers, message, today))
     return Answered(answers, message, faults)
 
 
-def _list_parts(question: Question) -> list[str]:
-    if question.kind is AnswerKind.DAY:
+def _list_parts(question: DisputeQuestion) -> list[str]:
+    if question.kind is QuestionKind.DAY:
         return [f"{question.name}_{part}" for part in _DATE_PARTS]
     return [question.name]
 
 
-def _read(question: Question, typed: list[str], currency: str, language: str) -> str:
-    if question.kind is AnswerKind.DAY:
+def _read(question: DisputeQuestion, typed: list[str], currency: str, language: str) -> str:
+    if question.kind is QuestionKind.DAY:
         return _read_day(typed)
-    if question.kind is AnswerKind.AMOUNT:
+    if question.kind is QuestionKind.AMOUNT:
         cents = read_amount(typed[0], currency, language)
         return _UNREADABLE if cents is None else str(cents)
     return typed[0]

@@ -10,16 +10,16 @@ import msgspec
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.cases.disputes.dispute import (
-    MOST_AT_ONCE,
+    MAX_FILES_AT_ONCE,
     ClaimDispute,
     DisputeState,
     render_case_number,
 )
 from dunwell.cases.disputes.reasons import (
-    BUILT_IN,
+    BUILT_IN_REASONS,
+    DisputeQuestion,
     DisputeType,
     OfferedReason,
-    Question,
     list_questions,
     needs_message,
 )
@@ -73,7 +73,7 @@ class QuestionsPage(Page, frozen=True):
     template: ClassVar[str] = "dispute_questions.html"
 
     reason: ShownReason
-    questions: Sequence[Question]
+    questions: Sequence[DisputeQuestion]
     needs_message: bool
     most_files: int
     # What marks one showing of the form.
@@ -148,7 +148,7 @@ def describe_questions(
         reason=describe_reason(reason, language, opened),
         questions=list_questions(reason),
         needs_message=needs_message(reason),
-        most_files=MOST_AT_ONCE,
+        most_files=MAX_FILES_AT_ONCE,
         form_id=showing.form_id,
         typed=draft.fields,
         files=draft.files,
@@ -171,7 +171,7 @@ def describe_dispute(
     shows_content = opened.session.level.reaches(Level.FACT)
     days, timezone = configuration.disputes.answer_within_days, configuration.timezone
     # A reason that is built in has words on the page, in the debtor's language.
-    label = None if dispute.reason in BUILT_IN else dispute.label
+    label = None if dispute.reason in BUILT_IN_REASONS else dispute.label
     reason = ShownReason(dispute.reason or dispute.type, dispute.type, label)
     return SentDisputePage(
         dispute_id=dispute.dispute_id,
@@ -194,7 +194,7 @@ def describe_dispute(
         undisputed_cents=undisputed_cents if shows_content else None,
         is_theirs=is_theirs(dispute, opened.session),
         can_withdraw=can_withdraw(dispute),
-        most_files=MOST_AT_ONCE,
+        most_files=MAX_FILES_AT_ONCE,
         refusals=refusals,
     )
 

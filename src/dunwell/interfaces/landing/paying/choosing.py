@@ -9,18 +9,18 @@ import msgspec
 from dunwell.accounts.merchants.configuration import PartialPayments
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.payments.choice import (
-    ChoiceKind,
-    Group,
     PartBounds,
+    PayableGroup,
     PaymentChoice,
-    allow_rate,
+    PaymentChoiceKind,
+    allow_instalment,
     choose_items,
-    find_bounds,
-    list_groups,
+    compute_part_bounds,
+    list_payable_groups,
     sum_outstanding,
 )
-from dunwell.cases.payments.provider import Providers
-from dunwell.cases.payments.record_payment import label_provider
+from dunwell.cases.payments.provider import PaymentProviders
+from dunwell.cases.payments.record_payment import render_provider_name
 from dunwell.core.claims.balance import OwedItem
 from dunwell.interfaces.landing.session.facts import PageClaim
 from dunwell.interfaces.landing.session.session import Level
@@ -54,11 +54,11 @@ class Options:
     # None: no part of one's own choice.
     bounds: PartBounds | None
     # Empty: no items to choose among.
-    groups: Sequence[Group]
+    groups: Sequence[PayableGroup]
 
     @property
     def whole(self) -> PaymentChoice:
-        return PaymentChoice(ChoiceKind.WHOLE, self.outstanding_cents)
+        return PaymentChoice(PaymentChoiceKind.WHOLE, self.outstanding_cents)
 
     @property
     def has_any(self) -> bool:
@@ -84,8 +84,8 @@ def find_options(
         )
         for position, each in enumerate(facts.items)
     ]
-    groups = list_groups(partial, items) if shows_items else []
-    return Options(sum_outstanding(items), find_bounds(partial, items), groups)
+    groups = list_payable_groups(partial, items) if shows_items else []
+    return Options(sum_outstanding(items), compute_part_bounds(partial, items), groups)
 
 
 def read_choice(
@@ -121,9 +121,9 @@ def read_carried_choice(
 
 def render_choice(choice: PaymentChoice) -> str:
     """As an address carries it."""
-    if choice.kind is ChoiceKind.PART:
+    if choice.kind is PaymentChoiceKind.PART:
         return f"cents={choice.cents}"
-    if choice.kind is ChoiceKind.ITEMS:
+    if choice.kind is PaymentChoiceKind.ITEMS:
         return f"items={','.join(map(str, choice.item_ids))}"
     return "want=whole"
 
@@ -134,9 +134,9 @@ def _check_part(options: Options, cents: int) -> PaymentChoice | RefusedChoice:
     bounds = options.bounds
     if cents > options.outstanding_cents:
         return RefusedChoice.TOO_GREAT
-    if bounds is None or cents < bounds.least_cents:
+    if bounds is None or cents < bounds.min_cents:
         return RefusedChoice.TOO_SMALL
-    return PaymentChoice(ChoiceKind.PART, cents)
+    return PaymentChoice(PaymentChoiceKind.PART, cents)
 
 
 def _choose(options: Options, ids: Sequence[int]) -> PaymentChoice | None:
@@ -161,11 +161,11 @@ class Method(msgspec.Struct, frozen=True, gc=False):
     label: str
 
 
-def list_methods(providers: Providers, merchant: Merchant) -> list[Method]:
+def list_methods(providers: PaymentProviders, merchant: Merchant) -> list[Method]:
     """The providers that the merchant chose and that are installed here, in the merchant's
     order."""
     return [
-        Method(each.provider, label_provider(each.provider))
+        Method(each.provider, render_provider_name(each.provider))
         for each in merchant.configuration.payment.methods
         if each.provider in providers
     ]
@@ -175,7 +175,7 @@ def takes_transfers(merchant: Merchant) -> bool:
     return merchant.configuration.payment.bank_account is not None
 
 
-def has_method(providers: Providers, merchant: Merchant) -> bool:
+def has_method(providers: PaymentProviders, merchant: Merchant) -> bool:
     """Whether there is any way to pay from the page."""
     return takes_transfers(merchant) or bool(list_methods(providers, merchant))
 
@@ -189,5 +189,5 @@ def list_options(opened: OpenedClaim) -> Options:
     partial = opened.merchant.configuration.payment.partial
     shows_items = opened.session.level.reaches(Level.FACT)
     rate = find_next_rate(opened.modality) if shows_items else None
-    partial = allow_rate(partial, None if rate is None else rate.left_cents)
+    partial = allow_instalment(partial, None if rate is None else rate.left_cents)
     return find_options(opened.facts, partial, shows_items=shows_items)

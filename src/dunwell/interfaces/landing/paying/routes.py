@@ -11,10 +11,10 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.cases.payments.choice import PaymentChoice
-from dunwell.cases.payments.provider import PaymentProviderAway
+from dunwell.cases.payments.provider import PaymentProviderUnavailable
 from dunwell.cases.payments.requests.start_payment import (
-    REQUEST_ID_MARK,
-    StartPayment,
+    REQUEST_ID_PLACEHOLDER,
+    PaymentIntent,
     start_payment,
 )
 from dunwell.interfaces.landing.paying.choosing import (
@@ -75,8 +75,8 @@ async def hand_off(
     choice = read_carried_choice(form, list_options(opened), opened.facts.currency)
     if choice is None:
         return _answer_changed(site, visit, opened)
-    return_path = frame.address("return", request_id=REQUEST_ID_MARK)
-    wanted = StartPayment(
+    return_path = frame.address("return", request_id=REQUEST_ID_PLACEHOLDER)
+    wanted = PaymentIntent(
         provider=form.get("provider", ""),
         amount_cents=choice.cents,
         return_url=site.resources.settings.public_url + return_path,
@@ -164,7 +164,7 @@ class NotHandedOff(StrEnum):
 
 
 async def start_hand_off(
-    site: DebtorSite, opened: OpenedClaim, wanted: StartPayment
+    site: DebtorSite, opened: OpenedClaim, wanted: PaymentIntent
 ) -> str | NotHandedOff:
     """The provider's page to go to. Raises ValidationError for a provider there is not."""
     actor = debtor_actor(str(opened.session.session_id))
@@ -175,9 +175,9 @@ async def start_hand_off(
             opened.merchant,
             actor=actor,
             claim_id=opened.facts.claim_id,
-            wanted=wanted,
+            intent=wanted,
         )
-    except PaymentProviderAway:
+    except PaymentProviderUnavailable:
         return NotHandedOff.AWAY
     except InvalidState:
         return NotHandedOff.NOT_PAYABLE

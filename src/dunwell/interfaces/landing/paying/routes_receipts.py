@@ -6,13 +6,13 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.installation.installation_file import Operator
-from dunwell.cases.payments.provider import PaymentProviderAway
+from dunwell.cases.payments.provider import PaymentProviderUnavailable
 from dunwell.cases.payments.requests.request_states import (
     BANK_TRANSFER,
     LOAD_RECEIPT,
-    Paid,
-    Receipt,
-    RequestState,
+    PaymentReceipt,
+    PaymentRequestState,
+    ReceiptPayment,
 )
 from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.contact.messages.letters.sheet import Paper, PaperBody, compose_paper, write_paper
@@ -44,7 +44,7 @@ from dunwell.platform.text.translation import Language
 
 
 def compose_receipt(
-    language: Language, opened: OpenedClaim, payment: Paid, method: str,
+    language: Language, opened: OpenedClaim, payment: ReceiptPayment, method: str,
     operator: Operator | None = None,
 ) -> Paper:  # fmt: skip
     """Raises MerchantNotConfigured."""
@@ -89,8 +89,8 @@ def _tell_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
 
 # What the page can say of a copy that was asked for.
 _COPIES = ("sent", "refused")
-RECEIPT: Detail[Receipt] = Detail(
-    nest_row(LOAD_RECEIPT, *KEY, "$2"), Receipt, "request_id",
+RECEIPT: Detail[PaymentReceipt] = Detail(
+    nest_row(LOAD_RECEIPT, *KEY, "$2"), PaymentReceipt, "request_id",
     "There is no such payment of this claim.",
 )  # fmt: skip
 
@@ -100,7 +100,7 @@ async def come_back(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim)
     receipt = RECEIPT.read(opened.detail)
     if receipt.provider == BANK_TRANSFER:
         return site.redirect(site.frame_opened(visit, opened), "transfer_sent")
-    if receipt.state is not RequestState.COMPLETED:
+    if receipt.state is not PaymentRequestState.COMPLETED:
         await _settle(site, opened, receipt.request_id)
         opened = await site.find_opened(visit, RECEIPT) or opened
         receipt = RECEIPT.read(opened.detail)
@@ -157,7 +157,7 @@ async def send_copy(
     return site.redirect(frame, "receipt", request_id=receipt.request_id, copy=outcome)
 
 
-def _read_paid(opened: OpenedClaim) -> tuple[Receipt, Paid]:
+def _read_paid(opened: OpenedClaim) -> tuple[PaymentReceipt, ReceiptPayment]:
     receipt = RECEIPT.read(opened.detail)
     if receipt.payment is None:
         raise NotFound("Nothing was paid by this request.")
@@ -170,7 +170,7 @@ async def _settle(site: DebtorSite, opened: OpenedClaim, request_id: UUID) -> No
         await settle_payment(
             site.resources, site.providers, opened.merchant.merchant_id, request_id
         )
-    except PaymentProviderAway:
+    except PaymentProviderUnavailable:
         return
 
 

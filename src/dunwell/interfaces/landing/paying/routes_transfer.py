@@ -7,7 +7,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import BankAccount
 from dunwell.cases.payments.choice import PaymentChoice
-from dunwell.cases.payments.requests.announce_transfer import SentTransfer, announce_transfer
+from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.contact.messages.letters.qr_code import draw_png
 from dunwell.contact.messages.letters.rendering import render_payment_code
 from dunwell.core.claims.states import HoldKind
@@ -110,13 +110,13 @@ async def announce(
     sent_on = _read_day(form)
     if sent_on is None:
         return _answer_form(site, visit, opened, choice=choice, form=form, fault="UNREADABLE")
-    fault = await _announce(site, opened, SentTransfer(choice, sent_on))
+    fault = await _announce(site, opened, AnnouncedTransfer(choice, sent_on))
     if fault in _PLACES:
         return site.redirect(frame, _PLACES[fault])
     return _answer_form(site, visit, opened, choice=choice, form=form, fault=fault)
 
 
-async def _announce(site: DebtorSite, opened: OpenedClaim, sent: SentTransfer) -> str | None:
+async def _announce(site: DebtorSite, opened: OpenedClaim, sent: AnnouncedTransfer) -> str | None:
     """None: it is taken down; else why not."""
     try:
         async with site.resources.database.transaction() as tx:

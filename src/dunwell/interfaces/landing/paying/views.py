@@ -7,9 +7,9 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.cases.payments.choice import Group, PartBounds, PaymentChoice
-from dunwell.cases.payments.record_payment import label_provider
-from dunwell.cases.payments.requests.request_states import Paid, Receipt
+from dunwell.cases.payments.choice import PartBounds, PayableGroup, PaymentChoice
+from dunwell.cases.payments.record_payment import render_provider_name
+from dunwell.cases.payments.requests.request_states import PaymentReceipt, ReceiptPayment
 from dunwell.contact.messages.identities import mask_address
 from dunwell.interfaces.landing.paying.choosing import Method, Options, RefusedChoice, render_choice
 from dunwell.interfaces.landing.session.facts import PageItem
@@ -27,7 +27,7 @@ class AmountPage(Page, frozen=True):
     # None: no part of one's own choice.
     bounds: PartBounds | None
     # Empty: no items to choose among.
-    groups: Sequence[Group]
+    groups: Sequence[PayableGroup]
     typed: str
     # The ids of items that were ticked; none: nobody has chosen yet, and all are.
     ticked: Collection[str] | None
@@ -115,7 +115,7 @@ class ReceiptPage(Page, frozen=True):
     template: ClassVar[str] = "receipt.html"
 
     request_id: UUID
-    payment: Paid
+    payment: ReceiptPayment
     method: str
     reference: str
     currency: str
@@ -156,11 +156,11 @@ def describe_choice(opened: OpenedClaim, choice: PaymentChoice) -> ShownChoice:
     )
 
 
-def describe_back(opened: OpenedClaim, receipt: Receipt, *, can_pay: bool) -> BackPage:
+def describe_back(opened: OpenedClaim, receipt: PaymentReceipt, *, can_pay: bool) -> BackPage:
     return BackPage(
         request_id=receipt.request_id,
         outcome=decide_outcome(receipt.state),
-        provider=label_provider(receipt.provider),
+        provider=render_provider_name(receipt.provider),
         currency=opened.facts.currency,
         amount_cents=receipt.amount_cents,
         outstanding_cents=opened.facts.outstanding_cents,
@@ -170,7 +170,7 @@ def describe_back(opened: OpenedClaim, receipt: Receipt, *, can_pay: bool) -> Ba
 
 
 def describe_receipt(
-    opened: OpenedClaim, receipt: Receipt, payment: Paid, copy: str | None
+    opened: OpenedClaim, receipt: PaymentReceipt, payment: ReceiptPayment, copy: str | None
 ) -> ReceiptPage:
     facts, email = opened.facts, find_copy_address(opened)
     return ReceiptPage(
@@ -193,7 +193,7 @@ def find_copy_address(opened: OpenedClaim) -> str | None:
     return opened.facts.on_file.email if opened.session.level.reaches(Level.FACT) else None
 
 
-def describe_method(opened: OpenedClaim, receipt: Receipt, payment: Paid) -> str:
+def describe_method(opened: OpenedClaim, receipt: PaymentReceipt, payment: ReceiptPayment) -> str:
     """What it was paid with is not for a link alone."""
     method = payment.method if opened.session.level.reaches(Level.FACT) else None
-    return ", ".join(filter(None, (label_provider(receipt.provider), method)))
+    return ", ".join(filter(None, (render_provider_name(receipt.provider), method)))

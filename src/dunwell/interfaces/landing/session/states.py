@@ -6,13 +6,13 @@ from zoneinfo import ZoneInfo
 
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import (
-    HOLDS,
+    HOLD_KINDS,
     Modality,
     ModalityState,
     ModalityType,
-    find_open_rate,
+    find_open_instalment,
 )
-from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, RequestState
+from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, PaymentRequestState
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.interfaces.landing.session.facts import HoldFacts, PageClaim
 
@@ -65,10 +65,10 @@ _TOPICS = {
 _BY_HOLD = {HoldKind.DISPUTE: Topic.DISPUTED, HoldKind.PAUSE: Topic.PAUSED}
 _CLOSED = (Status.ARCHIVED, Status.WITHDRAWN)
 _OUTCOMES = {
-    RequestState.COMPLETED: PaymentOutcome.RECEIVED,
-    RequestState.PENDING: PaymentOutcome.PENDING,
-    RequestState.CREATED: PaymentOutcome.LEFT,
-    RequestState.OPEN: PaymentOutcome.LEFT,
+    PaymentRequestState.COMPLETED: PaymentOutcome.RECEIVED,
+    PaymentRequestState.PENDING: PaymentOutcome.PENDING,
+    PaymentRequestState.CREATED: PaymentOutcome.LEFT,
+    PaymentRequestState.OPEN: PaymentOutcome.LEFT,
 }
 
 
@@ -96,7 +96,7 @@ def list_topics(
         return []
     kinds = {hold.kind for hold in list_standing(facts, now)}
     found = [Topic.PAYMENT_PENDING] if state is PageState.PENDING else []
-    if modality is not None and kinds.intersection(HOLDS):
+    if modality is not None and kinds.intersection(HOLD_KINDS):
         found.append(_TOPICS[modality.type, modality.state])
     elif modality is None and HoldKind.MODALITY_ACTIVE in kinds:
         found.append(Topic.PLAN_ENDED)
@@ -120,7 +120,7 @@ def find_hold(facts: PageClaim, kind: HoldKind, now: datetime) -> HoldFacts | No
 
 def find_next_rate(modality: Modality | None) -> Instalment | None:
     """The first rate of a plan in force that is not paid in full."""
-    return None if modality is None else find_open_rate(modality)
+    return None if modality is None else find_open_instalment(modality)
 
 
 def is_closed(facts: PageClaim) -> bool:
@@ -137,7 +137,7 @@ def is_awaited(facts: PageClaim) -> bool:
     request = facts.request
     return (
         request is not None
-        and request.state == RequestState.PENDING
+        and request.state == PaymentRequestState.PENDING
         and request.provider != BANK_TRANSFER
     )
 
@@ -146,7 +146,7 @@ def find_announced(facts: PageClaim, now: datetime) -> date | None:
     """When a bank transfer was sent that is waited for; None: there is none."""
     is_waited_for = any(hold.kind is HoldKind.PAYMENT_PENDING for hold in list_standing(facts, now))
     request = facts.request
-    if request is None or request.state != RequestState.PENDING or not is_waited_for:
+    if request is None or request.state != PaymentRequestState.PENDING or not is_waited_for:
         return None
     return request.sent_on
 
@@ -155,7 +155,7 @@ def list_standing(facts: PageClaim, now: datetime) -> list[HoldFacts]:
     return [hold for hold in facts.holds if hold.until is None or now < hold.until]
 
 
-def decide_outcome(state: RequestState) -> PaymentOutcome:
+def decide_outcome(state: PaymentRequestState) -> PaymentOutcome:
     return _OUTCOMES.get(state, PaymentOutcome.ENDED)
 
 

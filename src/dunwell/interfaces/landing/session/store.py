@@ -12,7 +12,7 @@ import msgspec
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import find_cached, load_merchant
 from dunwell.cases.modalities.modality import Modality
-from dunwell.cases.modalities.store import ModalityRow, read_modality
+from dunwell.cases.modalities.store import ModalityRow, build_modality
 from dunwell.core.files.upload import PreparedUpload
 from dunwell.interfaces.landing.session.details import NOTHING, PREVIEW, Detail
 from dunwell.interfaces.landing.session.drafts import DraftFile, DraftKey, Fields, FormDraft
@@ -392,8 +392,8 @@ async def _read_opened(tx: Connection, document: str) -> OpenedClaim:
         session=opened.session,
         merchant=await find_merchant(tx, opened.merchant),
         facts=opened.facts,
-        modality=None if opened.modality is None else read_modality(opened.modality),
-        unsuccessful=None if opened.unsuccessful is None else read_modality(opened.unsuccessful),
+        modality=None if opened.modality is None else build_modality(opened.modality),
+        unsuccessful=None if opened.unsuccessful is None else build_modality(opened.unsuccessful),
         drafts=opened.drafts,
         detail=opened.detail,
     )

@@ -15,10 +15,10 @@ import structlog
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.cases.disputes.answer_dispute import rest_after_answer
+from dunwell.cases.disputes.answer_dispute import set_hold_after_response
 from dunwell.cases.modalities.progress import local_date
-from dunwell.cases.modalities.store import load_claim_facts
-from dunwell.cases.modalities.sweep_modalities import is_still_true, rest_after_break
+from dunwell.cases.modalities.store import load_modality_facts
+from dunwell.cases.modalities.sweep_modalities import is_notice_still_true, set_hold_after_break
 from dunwell.contact.escalation.due_claim import has_postal_address
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.letters.address import render_address
@@ -55,8 +55,8 @@ TELL_SECONDS = 1.0
 _SET_SIZE = 100
 # What else happens once something was told, and while it is being told: by the occasion's name.
 _FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, ToldOccasion], Awaitable[None]]] = {
-    DisputeAnswerFacts.template: rest_after_answer,
-    PlanBrokenFacts.template: rest_after_break,
+    DisputeAnswerFacts.template: set_hold_after_response,
+    PlanBrokenFacts.template: set_hold_after_break,
 }
 
 log = structlog.get_logger(__name__)
@@ -94,7 +94,7 @@ async def _look(
         work = Work.open(resources, tx, merchant, SYSTEM)
         sent = standing.sent
         is_to_send = sent is None or sent.state == "FAILED"
-        is_to_send &= await is_still_true(work, claim, occasion.subject, standing.facts)
+        is_to_send &= await is_notice_still_true(work, claim, occasion.subject, standing.facts)
         if (
             is_to_send
             and writer
@@ -158,7 +158,7 @@ async def _write_letter(
     )
     assert isinstance(facts, LetterFacts), "is_worth_letter says so"
     claim = await access_claim(work, addressee.claim_id)
-    owed = await load_claim_facts(work.tx, work.merchant_id, addressee.claim_id)
+    owed = await load_modality_facts(work.tx, work.merchant_id, addressee.claim_id)
     post = NoticeLetterPost(
         window,
         debtor.name,

@@ -13,7 +13,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.cases.payments.provider import Providers
+from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
@@ -49,7 +49,7 @@ _POLICY = (
 class DebtorSite(WebSite):
     """The shared services of the debtor's pages; one per process."""
 
-    providers: Providers
+    providers: PaymentProviders
     pages: DebtorPages
     # The origins of providers' pages that are not ours, by the provider's name: a form's answer may
     # redirect there (Content-Security-Policy, form-action).

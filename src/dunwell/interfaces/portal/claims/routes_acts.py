@@ -16,7 +16,7 @@ from dunwell.cases.disputes.open_dispute import open_dispute
 from dunwell.cases.disputes.reasons import list_reasons
 from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.payments.record_payment import NewPayment, record_payment
-from dunwell.cases.replies.receive_reply import see_replies
+from dunwell.cases.replies.receive_reply import mark_replies_read
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
 from dunwell.core.claims.access import check_unchanged, find_last_seen, load_seen
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
@@ -203,7 +203,7 @@ async def _note(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]
 
 
 async def _see_answers(work: Work, typed: ClaimForm) -> Callable[[], Awaitable[object]]:
-    return lambda: see_replies(work, typed.claim.claim_id)
+    return lambda: mark_replies_read(work, typed.claim.claim_id)
 
 
 ACTS: Mapping[str, ClaimAct] = {

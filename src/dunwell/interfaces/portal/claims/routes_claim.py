@@ -3,7 +3,7 @@ stands, its account as of a day, its documents."""
 
 from starlette.responses import Response
 
-from dunwell.cases.payments.statement_of_account import read_account
+from dunwell.cases.payments.statement_of_account import get_statement_of_account
 from dunwell.contact.messages.communications.list_communications import get_communication
 from dunwell.core.files.read_attachments import list_all_attachments, read_attachment
 from dunwell.core.files.upload import name_for_reader
@@ -105,7 +105,7 @@ async def show_account(site: PortalSite, visit: PortalRequest, access: MerchantA
     on = read_day(visit.ask("on")) or frame.today
     async with site.work(access) as work:
         view = await open_claim(work, access, claim_id)
-        account = await read_account(work, claim_id, on)
+        account = await get_statement_of_account(work, claim_id, on)
     return site.answer(frame, StatementPage(describe_head(view), on, account))
 
 

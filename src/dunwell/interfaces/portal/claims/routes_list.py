@@ -4,7 +4,7 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.rollout.read_workflows import name_workflows
+from dunwell.cases.rollout.workflow_views import list_workflow_names
 from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey, count_claims, list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.claims.list_views import (
@@ -48,7 +48,7 @@ async def show_claims(site: PortalSite, visit: PortalRequest, access: MerchantAc
     after, asked = visit.ask("after"), read_columns(filters.columns)
     async with site.work(access) as work:
         views = await list_views(work, access.person.user_id)
-        workflows = [(str(each), name) for each, name in await name_workflows(work)]
+        workflows = [(str(each), name) for each, name in await list_workflow_names(work)]
         rows, cursor, count, is_more = list[Row](), None, None, False
         if filters.q:
             rows, cursor = await search_rows(work, filters.q, wanted, after)

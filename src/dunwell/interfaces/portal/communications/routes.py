@@ -7,8 +7,8 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.replies.receive_reply import MOST_LISTED, list_unseen
-from dunwell.cases.replies.store import UnseenReply
+from dunwell.cases.replies.receive_reply import MAX_LISTED_REPLIES, list_unread_replies
+from dunwell.cases.replies.store import UnreadReply
 from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve_unknown_contact
 from dunwell.contact.messages.communications.communication import (
     CommunicationState,
@@ -48,7 +48,7 @@ class RepliesPage(Page, frozen=True):
     template: ClassVar[str] = "replies.html"
     area: ClassVar[str] = "messages"
 
-    replies: Sequence[UnseenReply]
+    replies: Sequence[UnreadReply]
     most: int
 
 
@@ -91,8 +91,8 @@ async def show_messages(site: PortalSite, visit: PortalRequest, access: Merchant
 @at_merchant
 async def show_replies(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     async with site.work(access) as work:
-        replies = await list_unseen(work)
-    return site.answer_at(visit, access, RepliesPage(replies, MOST_LISTED))
+        replies = await list_unread_replies(work)
+    return site.answer_at(visit, access, RepliesPage(replies, MAX_LISTED_REPLIES))
 
 
 @at_merchant

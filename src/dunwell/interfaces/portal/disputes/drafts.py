@@ -9,7 +9,12 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.disputes.answer_dispute import Outcome, Resolution, lock_dispute, resolve_dispute
+from dunwell.cases.disputes.answer_dispute import (
+    DisputeResolution,
+    ResolutionOutcome,
+    lock_dispute,
+    resolve_dispute,
+)
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState
 from dunwell.interfaces.portal.disputes.store import load_draft_row, save_draft_row
 from dunwell.operations.explanation.store import load_user_names
@@ -118,9 +123,9 @@ def _list_values(draft: ResponseDraft) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def decide_resolution(answer: DraftedResponse) -> Resolution:
+def decide_resolution(answer: DraftedResponse) -> DisputeResolution:
     """Raises ValidationError while it is not decided."""
-    outcomes: dict[str, Outcome] = {
+    outcomes: dict[str, ResolutionOutcome] = {
         "ACCEPTED": DisputeState.ACCEPTED,
         "REJECTED": DisputeState.REJECTED,
     }
@@ -128,7 +133,7 @@ def decide_resolution(answer: DraftedResponse) -> Resolution:
         raise ValidationError([Fault("/outcome", "Accept or reject it.", "REQUIRED")])
     outcome = outcomes[answer.outcome]
     ends_claim = answer.ends_claim if outcome is DisputeState.ACCEPTED else None
-    return Resolution(outcome, ends_claim, answer.message or None)
+    return DisputeResolution(outcome, ends_claim, answer.message or None)
 
 
 async def _lock_open(work: Work, claim_id: int, dispute_id: UUID) -> None:

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.assignee import Assignee, Whose
-from dunwell.cases.disputes.answer_dispute import read_assignee
+from dunwell.cases.disputes.answer_dispute import find_assignee
 from dunwell.cases.disputes.dispute import (
     ClaimDispute,
     DisputeState,
@@ -19,14 +19,14 @@ from dunwell.cases.disputes.dispute import (
     render_case_number,
 )
 from dunwell.cases.disputes.list_disputes import (
-    count_waiting_disputes,
+    count_unresolved_disputes,
     get_evidence,
     list_claim_disputes,
     list_disputes,
-    list_waiting_disputes,
+    list_unresolved_disputes,
 )
-from dunwell.cases.disputes.response_templates import list_answer_texts
-from dunwell.cases.disputes.store import ListedDispute, WaitingDispute
+from dunwell.cases.disputes.response_templates import list_response_templates
+from dunwell.cases.disputes.store import ListedDispute, UnresolvedDispute
 from dunwell.contact.messages.templates.formatting import render_name
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.disputes.drafts import (
@@ -78,7 +78,7 @@ async def show_inbox(site: PortalSite, visit: PortalRequest, access: MerchantAcc
     state = DisputeState(given) if given in list(DisputeState) else DisputeState.OPEN
     asked, whose = read_whose(visit, access)
     async with site.work(access) as work:
-        count = await count_waiting_disputes(work)
+        count = await count_unresolved_disputes(work)
         waiting, ended, cursor = await _list(work, state, after, whose)
     shown = DisputesPage(
         state=str(state),
@@ -96,10 +96,10 @@ async def show_inbox(site: PortalSite, visit: PortalRequest, access: MerchantAcc
 
 async def _list(
     work: Work, state: DisputeState, after: str, whose: Whose
-) -> tuple[Sequence[WaitingDispute], Sequence[ListedDispute], str | None]:
+) -> tuple[Sequence[UnresolvedDispute], Sequence[ListedDispute], str | None]:
     if state is DisputeState.OPEN:
         found = await find_page(
-            lambda cursor: list_waiting_disputes(work, limit=PAGE, cursor=cursor, whose=whose),
+            lambda cursor: list_unresolved_disputes(work, limit=PAGE, cursor=cursor, whose=whose),
             after,
         )
         return found.items, (), found.next_cursor
@@ -210,7 +210,7 @@ async def _load(work: Work, access: MerchantAccess, visit: PortalRequest) -> _Ca
         raise NotFound("There is no such dispute.")
     dispute, files = found.dispute, [*found.files]
     others = [each.dispute for each in listed if each is not found]
-    draft, assignee = await load_draft(work, dispute_id), await read_assignee(work, dispute_id)
+    draft, assignee = await load_draft(work, dispute_id), await find_assignee(work, dispute_id)
     return _Case(claim, dispute, files=files, others=others, draft=draft, assignee=assignee)
 
 
@@ -222,7 +222,7 @@ async def _answer(  # noqa: PLR0913 - what the page shows, by name
 ) -> Response:  # fmt: skip
     async with site.work(access) as work:
         case = await _load(work, access, visit)
-        texts = await list_answer_texts(work)
+        texts = await list_response_templates(work)
         colleagues = await list_choices(work, access)
     dispute = case.dispute
     page = DisputePage(
@@ -258,7 +258,7 @@ async def _insert(
 ) -> DraftedResponse:
     """With one of the merchant's texts behind what is there."""
     async with site.work(access) as work:
-        texts = await list_answer_texts(work)
+        texts = await list_response_templates(work)
     text = next((each.text for each in texts if str(each.template_id) == wanted), "")
     message = "\n\n".join(part for part in (typed.message, text) if part)
     return DraftedResponse(typed.outcome, typed.ends_claim, message)

@@ -24,7 +24,7 @@ async def submit_assignee(
     done = "assigned"
     try:
         async with site.work(access) as work:
-            await assign_dispute(work, claim_id, dispute_id, wanted, known=known)
+            await assign_dispute(work, claim_id, dispute_id, wanted, expected_id=known)
     except EditConflict:
         done = "assigned_before"
     except (InvalidState, ValidationError):

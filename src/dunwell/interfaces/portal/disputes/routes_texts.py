@@ -4,9 +4,9 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.response_templates import (
-    add_answer_text,
-    end_answer_text,
-    list_answer_texts,
+    add_response_template,
+    list_response_templates,
+    remove_response_template,
 )
 from dunwell.interfaces.portal.disputes.views import ResponseTemplatesPage
 from dunwell.interfaces.portal.web.access import MerchantAccess
@@ -30,7 +30,7 @@ async def submit_template(
     name, text = fields.text("name"), fields.text("text")
     try:
         async with site.work(access) as work:
-            await add_answer_text(work, name, text)
+            await add_response_template(work, name, text)
     except ValidationError as refusal:
         faults = [(each.path.rpartition("/")[2], each.code) for each in refusal.faults]
         return await _answer(site, visit, access=access, name=name, text=text, faults=faults)
@@ -42,7 +42,7 @@ async def drop_text(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, _fields: FormFields
 ) -> Response:
     async with site.work(access) as work:
-        await end_answer_text(work, read_id(visit, "template_id"))
+        await remove_response_template(work, read_id(visit, "template_id"))
     return site.redirect(visit, access, "answer_texts", done="removed")
 
 
@@ -61,7 +61,7 @@ async def _answer(
     if not access.may(Right.ANSWER):
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
-        texts = await list_answer_texts(work)
+        texts = await list_response_templates(work)
     page = ResponseTemplatesPage(texts, name, text, faults or ())
     return site.answer_at(visit, access, page, 422 if faults else 200)
 

@@ -9,8 +9,8 @@ from uuid import UUID
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.users.assignee import Assignee
 from dunwell.cases.disputes.dispute import ClaimDispute, EvidenceFile, render_case_number
-from dunwell.cases.disputes.response_templates import AnswerText
-from dunwell.cases.disputes.store import ListedDispute, WaitingDispute
+from dunwell.cases.disputes.response_templates import ResponseTemplate
+from dunwell.cases.disputes.store import ListedDispute, UnresolvedDispute
 from dunwell.contact.messages.claim_links import TOKEN_MASK
 from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.notice import Addressee, DebtorNotice
@@ -100,7 +100,7 @@ class DisputesPage(Page, frozen=True):
     # mine, nobodys or "": of everybody; and who looks.
     whose: str
     me: UUID
-    waiting: Sequence[WaitingDispute]
+    waiting: Sequence[UnresolvedDispute]
     ended: Sequence[ListedDispute]
     # By the id of each that waits.
     answer_days: Mapping[UUID, date]
@@ -124,7 +124,7 @@ class DisputePage(Page, frozen=True):
     draft: ResponseDraft
     # What stands in the form: the draft's, or what was typed.
     typed: DraftedResponse
-    texts: Sequence[AnswerText]
+    texts: Sequence[ResponseTemplate]
     faults: Sequence[tuple[str, str]]
     # Who answers it; who can be given it; who looks.
     assignee: Assignee | None
@@ -151,7 +151,7 @@ class ResponseTemplatesPage(Page, frozen=True):
     template: ClassVar[str] = "answer_texts.html"
     area: ClassVar[str] = "disputes"
 
-    texts: Sequence[AnswerText]
+    texts: Sequence[ResponseTemplate]
     name: str
     text: str
     faults: Sequence[tuple[str, str]]

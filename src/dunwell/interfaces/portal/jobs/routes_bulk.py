@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.read_workflows import name_workflows
+from dunwell.cases.rollout.workflow_views import list_workflow_names
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.interfaces.portal.jobs.routes import BulkPage
@@ -131,7 +131,7 @@ async def submit_bulk(
             job = await start_job(work, asked.action, selected)
             return site.redirect(visit, access, "job", job_id=job.job_id, done="job")
         dry_run = await _try(work, asked, selected)
-        workflows = [(str(each), name) for each, name in await name_workflows(work)]
+        workflows = [(str(each), name) for each, name in await list_workflow_names(work)]
     is_shown = fields["do"] in ("start", "try")
     page = BulkPage(
         action=asked.name,

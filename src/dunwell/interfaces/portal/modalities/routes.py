@@ -12,7 +12,7 @@ from dunwell.accounts.users.assignee import EVERYBODYS, Assignee
 from dunwell.cases.modalities.answer_modality import (
     approve_modality,
     assign_modality,
-    read_assignees,
+    list_assignees,
     reject_modality,
 )
 from dunwell.cases.modalities.list_modalities import (
@@ -21,7 +21,7 @@ from dunwell.cases.modalities.list_modalities import (
     list_modalities,
 )
 from dunwell.cases.modalities.modality import Modality, ModalityState
-from dunwell.cases.modalities.progress import find_request_answer_day
+from dunwell.cases.modalities.progress import compute_response_day
 from dunwell.cases.modalities.store import ListedModality
 from dunwell.contact.messages.templates.formatting import render_name
 from dunwell.core.claims.access import check_claim
@@ -109,7 +109,7 @@ async def show_plans(site: PortalSite, visit: PortalRequest, access: MerchantAcc
             after,
         )
         ids = [each.modality.modality_id for each in found.items]
-        assignees = await read_assignees(work, ids)
+        assignees = await list_assignees(work, ids)
     page = PlansPage(
         show=show,
         whose=asked,
@@ -162,7 +162,7 @@ async def submit_assignee(
     done = "assigned"
     try:
         async with site.work(access) as work:
-            await assign_modality(work, claim_id, plan_id, wanted, known=known)
+            await assign_modality(work, claim_id, plan_id, wanted, expected_id=known)
     except EditConflict:
         done = "assigned_before"
     except (InvalidState, ValidationError):
@@ -194,7 +194,7 @@ async def _answer(
     async with site.work(access) as work:
         claim = await open_claim(work, access, claim_id)
         listed = await list_claim_modalities(work, claim_id, limit=100)
-        assignees = await read_assignees(work, [plan_id])
+        assignees = await list_assignees(work, [plan_id])
         colleagues = await list_choices(work, access)
     plans = (each.modality for each in listed.items)
     plan = next((each for each in plans if each.modality_id == plan_id), None)
@@ -221,7 +221,7 @@ def _find_answer_days(access: MerchantAccess, plans: Sequence[Modality]) -> Mapp
     configuration = access.merchant.configuration
     within, zone = configuration.modalities.answer_within_days, configuration.timezone
     return {
-        each.modality_id: find_request_answer_day(each, within, zone)
+        each.modality_id: compute_response_day(each, within, zone)
         for each in plans
         if each.state is ModalityState.REQUESTED and each.ended_at is None
     }

@@ -9,22 +9,26 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.list_payments import (
     PaymentFilter,
-    RequestFilter,
+    PaymentRequestFilter,
     get_payment,
     get_payment_request,
     list_payment_requests,
     list_payments,
 )
-from dunwell.cases.payments.provider import PaymentProviderAway
+from dunwell.cases.payments.provider import PaymentProviderUnavailable
 from dunwell.cases.payments.requests.live_requests import cancel_request, is_cancellable
-from dunwell.cases.payments.requests.request_states import BANK_TRANSFER, LIVE, RequestState
+from dunwell.cases.payments.requests.request_states import (
+    BANK_TRANSFER,
+    LIVE_STATES,
+    PaymentRequestState,
+)
 from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.reverse_payment import (
-    ForeseenReversal,
-    foresee_reversal,
+    ReversalPreview,
+    preview_reversal,
     reverse_payment,
 )
-from dunwell.cases.payments.store import ListedPayment, ListedRequest
+from dunwell.cases.payments.store import ListedPayment, ListedPaymentRequest
 from dunwell.core.claims.access import check_unchanged, load_seen
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import MerchantAccess
@@ -48,7 +52,7 @@ class PaymentsPage(Page, frozen=True):
     kind: str
     on: date | None
     payments: Sequence[ListedPayment]
-    requests: Sequence[ListedRequest]
+    requests: Sequence[ListedPaymentRequest]
     sorting: Sorting
     after: str
     next_cursor: str | None
@@ -63,7 +67,7 @@ class PaymentPage(Page, frozen=True):
     area: ClassVar[str] = "payments"
 
     listed: ListedPayment
-    foreseen: ForeseenReversal
+    foreseen: ReversalPreview
     seen: str
     reason: str
     error: str
@@ -75,7 +79,7 @@ class PaymentRequestPage(Page, frozen=True):
     template: ClassVar[str] = "payment_request.html"
     area: ClassVar[str] = "payments"
 
-    listed: ListedRequest
+    listed: ListedPaymentRequest
     is_cancellable: bool
     # Its provider can be asked what became of it.
     is_askable: bool
@@ -122,8 +126,8 @@ async def _show_requests(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess
 ) -> Response:
     after, asked = visit.ask("after"), visit.ask("state")
-    state = next((each for each in RequestState if each == asked), None)
-    wanted = RequestFilter(state=state)
+    state = next((each for each in PaymentRequestState if each == asked), None)
+    wanted = PaymentRequestFilter(state=state)
     sorting = read_sorting(visit.ask("sort"), {"time"}, "-time")
     oldest = not sorting.is_descending
     async with site.work(access) as work:
@@ -201,7 +205,7 @@ async def _answer_payment(
         claim_id = (await get_payment(work, payment_id)).payment.claim_id
         seen = await load_seen(work, claim_id)
         listed = await get_payment(work, payment_id)
-        foreseen = await foresee_reversal(work, claim_id, payment_id)
+        foreseen = await preview_reversal(work, claim_id, payment_id)
     page = PaymentPage(
         listed=listed,
         foreseen=foreseen,
@@ -223,7 +227,7 @@ async def show_request(site: PortalSite, visit: PortalRequest, access: MerchantA
     page = PaymentRequestPage(
         listed=listed,
         is_cancellable=is_cancellable(request),
-        is_askable=request.provider != BANK_TRANSFER and request.state in LIVE,
+        is_askable=request.provider != BANK_TRANSFER and request.state in LIVE_STATES,
         done_here=visit.ask("done"),
     )
     return site.answer_at(visit, access, page)
@@ -258,7 +262,7 @@ async def _ask_provider(site: PortalSite, visit: PortalRequest, access: Merchant
     try:
         providers = site.debtors.providers
         await settle_payment(site.resources, providers, access.merchant_id, request_id)
-    except PaymentProviderAway:
+    except PaymentProviderUnavailable:
         return "away"
     return "asked"
 

@@ -13,16 +13,16 @@ from dunwell.cases.assignment.edit_rules import (
     SetDefault,
     edit_rules_draft,
 )
-from dunwell.cases.assignment.read_rules import RulesView, read_rules
 from dunwell.cases.assignment.rules import (
     RulesDocument,
-    check_rules,
+    build_document,
     compare_rules,
     find_unknown_names,
+    parse_rules,
     render_document,
-    write_rules,
 )
 from dunwell.cases.assignment.rules_draft import save_rules_draft
+from dunwell.cases.assignment.rules_views import RulesView, get_rules
 from dunwell.interfaces.portal.rules.views import (
     OpenedRules,
     RulesFilePage,
@@ -63,7 +63,7 @@ async def change_list(
         edit = RemoveRule(name)
     try:
         async with site.work(access) as work:
-            await edit_rules_draft(work, edit, known=fields["revision"])
+            await edit_rules_draft(work, edit, expected_revision=fields["revision"])
     except EditConflict:
         return site.redirect(visit, access, "rules", done="conflict")
     except ValidationError:
@@ -108,7 +108,7 @@ def _make_page(
     visit: PortalRequest, access: MerchantAccess, looked: OpenedRules, default_typed: str | None
 ) -> RulesPage:
     view = looked.view
-    published = view.published if view.drafted else None
+    published = view.published if view.draft_rules else None
     obstacles = {each.name: each.obstacle for each in looked.choices}
     default = looked.document.default
     return RulesPage(
@@ -118,7 +118,7 @@ def _make_page(
         default_id=str(view.edited.default or ""),
         default_obstacle=obstacles.get(default, "SKIPPED_DELETED") if default else "",
         choices=looked.choices,
-        differences=[*compare_rules(view.published, looked.document)] if view.drafted else (),
+        differences=[*compare_rules(view.published, looked.document)] if view.draft_rules else (),
         writers=looked.writers,
         currency=access.merchant.configuration.currency,
         done_here=visit.ask("done"),
@@ -148,7 +148,7 @@ async def show_file(site: PortalSite, visit: PortalRequest, access: MerchantAcce
 async def send_file(site: PortalSite, _visit: PortalRequest, access: MerchantAccess) -> Response:
     check_may(access)
     async with site.work(access) as work:
-        view = await read_rules(work)
+        view = await get_rules(work)
     name = f"{access.merchant.key}-assignment-rules.yaml"
     return answer_file(_render(view).encode(), "application/yaml; charset=utf-8", name)
 
@@ -161,12 +161,12 @@ async def submit_file(
     check_may(access)
     text = fields["text"].replace("\r\n", "\n")
     try:
-        document = await site.around.documents.read(text, access.person.user_id, check_rules)
+        document = await site.around.documents.read(text, access.person.user_id, parse_rules)
         async with site.work(access) as work:
             if fields["do"] != "check":
-                await save_rules_draft(work, document, known=fields["revision"])
+                await save_rules_draft(work, document, expected_revision=fields["revision"])
                 return site.redirect(visit, access, "rules", done="file")
-            view = await read_rules(work)
+            view = await get_rules(work)
         _check_names(view, document)
     except DocumentFaulty as error:
         return await _answer_faults(
@@ -195,7 +195,7 @@ async def _answer_file(
 ) -> Response:  # fmt: skip
     check_may(access)
     async with site.work(access) as work:
-        view = await read_rules(work)
+        view = await get_rules(work)
     page = _make_file_page(access, view, text)
     if is_conflict:
         page = msgspec.structs.replace(page, others=_render(view))
@@ -211,7 +211,7 @@ async def _answer_faults(
 ) -> Response:
     """faults: where in the text, by the line, and what is wrong there."""
     async with site.work(access) as work:
-        view = await read_rules(work)
+        view = await get_rules(work)
     page = _make_file_page(access, view, fields["text"], seen=fields["revision"], faults=faults)
     return site.answer_at(visit, access, page, 422)
 
@@ -223,7 +223,7 @@ def _make_file_page(
     """seen: the revision that the text was written against; none: it is read now."""
     return RulesFilePage(
         revision=seen or view.revision,
-        is_draft=view.drafted is not None,
+        is_draft=view.draft_rules is not None,
         text=_render(view) if text is None else text,
         faults=faults,
         differences=[*compare_rules(view.published, document)] if document else (),
@@ -234,7 +234,7 @@ def _make_file_page(
 
 
 def _render(view: RulesView) -> str:
-    return render_yaml(render_document(write_rules(view.edited, view.names)))
+    return render_yaml(render_document(build_document(view.edited, view.names)))
 
 
 async def _place(

@@ -5,15 +5,15 @@ from collections.abc import Sequence
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.read_rules import list_versions, read_rules, read_version
 from dunwell.cases.assignment.rules import compare_rules
 from dunwell.cases.assignment.rules_draft import (
     RulesConfirmation,
+    describe_author,
     discard_rules_draft,
-    name_author,
     publish_rules_draft,
     save_rules_draft,
 )
+from dunwell.cases.assignment.rules_views import get_rules, get_rules_version, list_rules_versions
 from dunwell.cases.assignment.store import RulesDraftChange
 from dunwell.interfaces.portal.rules.views import (
     PublishRulesPage,
@@ -67,7 +67,7 @@ async def discard(
     check_may(access)
     try:
         async with site.work(access) as work:
-            await discard_rules_draft(work, known=fields["revision"])
+            await discard_rules_draft(work, expected_revision=fields["revision"])
     except EditConflict:
         return await _answer_publishing(site, visit, access, fields, is_conflict=True)
     except InvalidState:
@@ -81,8 +81,8 @@ async def _answer_publishing(
 ) -> Response:  # fmt: skip
     check_may(access)
     async with site.work(access) as work:
-        looked, own = await open_rules(work), name_author(work)
-    if looked.view.drafted is None:
+        looked, own = await open_rules(work), describe_author(work)
+    if looked.view.draft_rules is None:
         return site.redirect(visit, access, "rules", done="nothing")
     by_author: dict[str, list[RulesDraftChange]] = {}
     for change in looked.view.changes:
@@ -114,8 +114,8 @@ async def show_versions(site: PortalSite, visit: PortalRequest, access: Merchant
     check_may(access)
     up_to = _read_number(visit.ask("from"))
     async with site.work(access) as work:
-        ruling = (await read_rules(work)).version or 0
-        found = await list_versions(work, up_to=up_to or None, limit=_PAGE + 1)
+        ruling = (await get_rules(work)).version or 0
+        found = await list_rules_versions(work, up_to=up_to or None, limit=_PAGE + 1)
         writers = await name_writers(work, (), [each.actor_id for each in found])
     following = found[_PAGE].version if len(found) > _PAGE else 0
     page = VersionsPage(
@@ -138,8 +138,8 @@ async def restore(
     number = _read_version_number(visit)
     try:
         async with site.work(access) as work:
-            seen = await read_version(work, number)
-            await save_rules_draft(work, seen.document, known=fields["revision"])
+            seen = await get_rules_version(work, number)
+            await save_rules_draft(work, seen.document, expected_revision=fields["revision"])
     except EditConflict:
         return await _answer_version(site, visit, access, is_conflict=True, status=409)
     except ValidationError as refusal:
@@ -155,13 +155,13 @@ async def _answer_version(
     check_may(access)
     number = _read_version_number(visit)
     async with site.work(access) as work:
-        seen = await read_version(work, number)
-        view = await read_rules(work)
+        seen = await get_rules_version(work, number)
+        view = await get_rules(work)
         writers = await name_writers(work, (), [seen.version.actor_id])
     page = RulesVersionPage(
         seen=seen,
         revision=view.revision,
-        has_draft=view.drafted is not None,
+        has_draft=view.draft_rules is not None,
         differences=[*compare_rules(view.published, seen.document)],
         writers=writers,
         currency=access.merchant.configuration.currency,

@@ -15,9 +15,9 @@ from dunwell.cases.assignment.edit_rules import (
     edit_rules_draft,
     find_rule,
 )
-from dunwell.cases.assignment.read_rules import RulesView, read_rules
-from dunwell.cases.assignment.rulebook import make_rulebook
-from dunwell.cases.assignment.rules import RuleDocument, write_rules
+from dunwell.cases.assignment.rulebook import load_rulebook_of_rules
+from dunwell.cases.assignment.rules import RuleDocument, build_document
+from dunwell.cases.assignment.rules_views import RulesView, get_rules
 from dunwell.interfaces.portal.rules.views import (
     Marks,
     RulePage,
@@ -119,7 +119,7 @@ async def show_rule(site: PortalSite, visit: PortalRequest, access: MerchantAcce
     check_may(access)
     name = visit.ask("name")
     async with site.work(access) as work:
-        view = await read_rules(work)
+        view = await get_rules(work)
     rule = _find_written(view, name)
     if name and rule is None:
         raise NotFound("There is no such rule.")
@@ -134,7 +134,7 @@ async def submit_rule(
     check_may(access)
     name, wish, seen = fields["known_name"], fields["do"], fields["revision"]
     async with site.work(access) as work:
-        view = await read_rules(work)
+        view = await get_rules(work)
         stored = _find_written(view, name)
         form = open_rule(stored, _find_amount_format(site, visit, access)).fill(fields)
         content = form.read()
@@ -170,7 +170,7 @@ async def _answer_conflict(
 ) -> Response:
     """Both are shown; saving once more means it. A rule that is gone is made anew by it."""
     async with site.work(access) as work:
-        view = await read_rules(work)
+        view = await get_rules(work)
         writers = await name_writers(work, view.changes)
     page = _make_page(view, current.name if current else "", form)
     page = msgspec.structs.replace(
@@ -210,7 +210,7 @@ def _make_page(
 
 
 def _find_written(view: RulesView, name: str) -> RuleDocument | None:
-    document = write_rules(view.edited, view.names)
+    document = build_document(view.edited, view.names)
     return next((rule for rule in document.rules if rule.name == name), None)
 
 
@@ -219,7 +219,7 @@ async def _find_marks(work: Work, checked: CheckedRule) -> Marks:
     work.need(Right.READ_CLAIMS)
     if checked.rule is None or checked.beside is None:
         return Marks()
-    rulebook = await make_rulebook(work.tx, work.merchant, checked.beside, None)
+    rulebook = await load_rulebook_of_rules(work.tx, work.merchant, checked.beside, None)
     return find_marks(rulebook, checked.rule, checked.overlaps)
 
 

@@ -10,14 +10,14 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.known_facts import list_trials
 from dunwell.cases.assignment.matching import MatchedClaim
-from dunwell.cases.assignment.preview_rules import begin_preview, count_on
-from dunwell.cases.assignment.read_rules import RulesView, read_rules
-from dunwell.cases.assignment.rulebook import Rulebook, make_rulebook
-from dunwell.cases.assignment.rules import RuleSet, write_rules
+from dunwell.cases.assignment.preview_rules import continue_rules_preview, start_rules_preview
+from dunwell.cases.assignment.rulebook import Rulebook, load_rulebook_of_rules
+from dunwell.cases.assignment.rules import RuleSet, build_document
+from dunwell.cases.assignment.rules_views import RulesView, get_rules
 from dunwell.cases.assignment.try_claim import (
-    check_hypothetical,
-    find_claim_facts,
-    list_possibilities,
+    get_claim_facts,
+    list_possible_matches,
+    parse_hypothetical_claim,
 )
 from dunwell.core.claims.conditions import PROPERTIES, PropertyKind
 from dunwell.core.claims.lists.list_claims import list_claims
@@ -62,12 +62,12 @@ async def show_trial(site: PortalSite, visit: PortalRequest, access: MerchantAcc
     check_may(access)
     reference = visit.ask("reference")[:100]
     async with site.work(access) as work:
-        view = await read_rules(work)
+        view = await get_rules(work)
         rulebook, is_draft = await _choose(work, view, visit.ask("rules"))
         facts, claim_id = None, await _find_claim(work, reference) if reference else None
         if claim_id is not None:
             await open_claim(work, access, claim_id)
-            facts = await find_claim_facts(work, claim_id)
+            facts = await get_claim_facts(work, claim_id)
     page = _make_page(access, view, rulebook, is_draft=is_draft, facts=facts)
     page = msgspec.structs.replace(page, reference=reference, claim_id=claim_id)
     return site.answer_at(visit, access, page)
@@ -87,12 +87,12 @@ async def try_facts(
     claim = {**content.parts, "customFields": custom}
     faults: PlacedFaults = content.faults
     async with site.work(access) as work:
-        view = await read_rules(work)
+        view = await get_rules(work)
         rulebook, is_draft = await _choose(work, view, fields["rules"])
         facts = None
         try:
-            checked = check_hypothetical(claim)
-            facts = None if faults else await find_claim_facts(work, checked)
+            checked = parse_hypothetical_claim(claim)
+            facts = None if faults else await get_claim_facts(work, checked)
         except ValidationError as refusal:
             faults = content.add(form.place(refusal.faults, whole="outstanding"))
     page = _make_page(access, view, rulebook, is_draft=is_draft, facts=facts)
@@ -106,13 +106,13 @@ async def show_effect(site: PortalSite, visit: PortalRequest, access: MerchantAc
     check_may(access)
     from_id = _read_number(visit.ask("from"))
     async with site.work(access) as work:
-        view = await read_rules(work)
-        if view.drafted is None:
+        view = await get_rules(work)
+        if view.draft_rules is None:
             return site.redirect(visit, access, "rules", done="nothing")
-        ruling = view.ruling.rules if view.ruling else RuleSet()
-        preview = await begin_preview(work, ruling, view.drafted.rules)
+        ruling = view.published_rules.rules if view.published_rules else RuleSet()
+        preview = await start_rules_preview(work, ruling, view.draft_rules.rules)
         preview.next_id = from_id or preview.next_id
-        await count_on(work, preview, MOST_COUNTED)
+        await continue_rules_preview(work, preview, MOST_COUNTED)
     names = {**preview.before.names, **preview.after.names}
     page = EffectPage(
         effect=preview.effect,
@@ -128,10 +128,10 @@ async def show_effect(site: PortalSite, visit: PortalRequest, access: MerchantAc
 async def _choose(work: Work, view: RulesView, wanted: str) -> tuple[Rulebook, bool]:
     """The draft if there is one, but for who asks for the published rules."""
     work.need(Right.READ_CLAIMS)
-    is_draft = view.drafted is not None and wanted != "published"
-    ruling = view.ruling.rules if view.ruling else RuleSet()
-    rules = view.drafted.rules if view.drafted and is_draft else ruling
-    return await make_rulebook(work.tx, work.merchant, rules, None), is_draft
+    is_draft = view.draft_rules is not None and wanted != "published"
+    ruling = view.published_rules.rules if view.published_rules else RuleSet()
+    rules = view.draft_rules.rules if view.draft_rules and is_draft else ruling
+    return await load_rulebook_of_rules(work.tx, work.merchant, rules, None), is_draft
 
 
 async def _find_claim(work: Work, reference: str) -> int | None:
@@ -142,7 +142,7 @@ async def _find_claim(work: Work, reference: str) -> int | None:
         return found.items[0].claim_id
     claim_id = _read_number(reference)
     try:
-        await find_claim_facts(work, claim_id)
+        await get_claim_facts(work, claim_id)
     except NotFound:
         return None
     return claim_id
@@ -161,7 +161,7 @@ def _make_page(
     is_draft: bool,
     facts: MatchedClaim | None,
 ) -> TryPage:
-    document = write_rules(rulebook.rules, view.names)
+    document = build_document(rulebook.rules, view.names)
     own_currency = access.merchant.configuration.currency
     possibilities: Sequence[ShownPossibility] = ()
     if facts is not None:
@@ -173,10 +173,10 @@ def _make_page(
                 default=each.match.default,
                 trials=list_trials(document.rules, each.match, facts.conditions),
             )
-            for each in list_possibilities(rulebook, facts)
+            for each in list_possible_matches(rulebook, facts)
         ]
     return TryPage(
-        has_draft=view.drafted is not None,
+        has_draft=view.draft_rules is not None,
         is_draft=is_draft,
         version=view.version or 0,
         possibilities=possibilities,

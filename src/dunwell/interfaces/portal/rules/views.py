@@ -13,21 +13,21 @@ import msgspec
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.assignment.known_facts import KnownFact, Trial, find_shared
+from dunwell.cases.assignment.known_facts import KnownFact, RuleTrial, list_tested_facts
 from dunwell.cases.assignment.matching import RuleOutcome
-from dunwell.cases.assignment.overlaps import Extent, Overlap, find_overlaps, find_witness
-from dunwell.cases.assignment.preview_rules import Effect
-from dunwell.cases.assignment.read_rules import RulesVersionView, RulesView, read_rules
-from dunwell.cases.assignment.rulebook import Rulebook, make_rulebook
+from dunwell.cases.assignment.overlaps import Overlap, OverlapExtent, find_witness, list_overlaps
+from dunwell.cases.assignment.preview_rules import AssignmentEffect
+from dunwell.cases.assignment.rulebook import Rulebook, load_rulebook_of_rules
 from dunwell.cases.assignment.rules import (
     Rule,
     RuleDifference,
     RuleDocument,
     RulesDocument,
+    build_document,
     list_shares,
-    write_rules,
 )
-from dunwell.cases.assignment.store import PublishedVersion, RulesDraftChange, TargetRow
+from dunwell.cases.assignment.rules_views import RulesVersionView, RulesView, get_rules
+from dunwell.cases.assignment.store import RulesDraftChange, RulesVersionSummary, TargetRow
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
@@ -84,8 +84,10 @@ def list_shown(
 
 def find_marks(rulebook: Rulebook, rule: Rule, overlaps: Sequence[Overlap]) -> Marks:
     """overlaps: this rule's may be among them."""
-    all_of = [each for each in overlaps if each.extent is Extent.ALL]
-    some = [each for each in overlaps if each.extent is Extent.SOME and each.later == rule.name]
+    all_of = [each for each in overlaps if each.extent is OverlapExtent.ALL]
+    some = [
+        each for each in overlaps if each.extent is OverlapExtent.SOME and each.later == rule.name
+    ]
     return Marks(
         obstacles=list(find_obstacles(rulebook, rule).items()),
         hidden_by=next((each.earlier for each in all_of if each.later == rule.name), ""),
@@ -115,7 +117,7 @@ def _make_shared(rulebook: Rulebook, rule: Rule, other: str) -> Shared:
     earlier = next(each for each in rulebook.rules.rules if each.name == other)
     conditions = (earlier.when, rule.when)
     facts = find_witness(*conditions)
-    return Shared(other, () if facts is None else find_shared(conditions, facts))
+    return Shared(other, () if facts is None else list_tested_facts(conditions, facts))
 
 
 class WorkflowChoice(msgspec.Struct, frozen=True, gc=False):
@@ -196,7 +198,7 @@ class VersionsPage(Page, frozen=True):
     template: ClassVar[str] = "rules_versions.html"
     area: ClassVar[str] = "rules"
 
-    versions: Sequence[PublishedVersion]
+    versions: Sequence[RulesVersionSummary]
     ruling: int
     writers: Mapping[str, str]
     from_version: int
@@ -243,7 +245,7 @@ class ShownPossibility(msgspec.Struct, frozen=True, gc=False):
     workflow: str | None
     rule: str | None
     default: str | None
-    trials: Sequence[Trial]
+    trials: Sequence[RuleTrial]
 
 
 class TryPage(Page, frozen=True):
@@ -274,7 +276,7 @@ class EffectPage(Page, frozen=True):
     template: ClassVar[str] = "rules_effect.html"
     area: ClassVar[str] = "rules"
 
-    effect: Effect
+    effect: AssignmentEffect
     since: datetime
     from_id: int
     next_id: int | None
@@ -302,15 +304,15 @@ def check_may(access: MerchantAccess, right: Right = Right.CONFIGURE) -> None:
 
 async def open_rules(work: Work) -> OpenedRules:
     work.need(Right.READ_CLAIMS)
-    view = await read_rules(work)
-    rulebook = await make_rulebook(work.tx, work.merchant, view.edited, None)
+    view = await get_rules(work)
+    rulebook = await load_rulebook_of_rules(work.tx, work.merchant, view.edited, None)
     # With many rules these are some ten thousand pairs.
-    overlaps = await asyncio.to_thread(find_overlaps, rulebook.rules, rulebook.targets)
-    publishers = [view.ruling.actor_id] if view.ruling else []
+    overlaps = await asyncio.to_thread(list_overlaps, rulebook.rules, rulebook.targets)
+    publishers = [view.published_rules.actor_id] if view.published_rules else []
     return OpenedRules(
         view=view,
         rulebook=rulebook,
-        document=write_rules(view.edited, view.names),
+        document=build_document(view.edited, view.names),
         overlaps=overlaps,
         choices=list_choices(view),
         writers=await name_writers(work, view.changes, publishers),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES
-from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, KNOWN_NAMES
+from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
 from dunwell.interfaces.web.forms import Typed
 
 _EMPTY_ROWS = 2
@@ -34,7 +34,7 @@ def list_rows(typed: Typed) -> list[ReasonRow]:
     """As the form has them: what was typed into it says how many there are of one's own."""
     rows = [
         ReasonRow(f"{_PLACE}.{kind}", str(kind), is_own=False, can_hide=kind not in ALWAYS_OFFERED)
-        for kind in KNOWN_NAMES
+        for kind in RESERVED_NAMES
     ]
     for number in range(_MOST_OWN):
         name = f"{_PLACE}.own{number}"
@@ -46,9 +46,9 @@ def list_rows(typed: Typed) -> list[ReasonRow]:
 def show_reasons(document: Mapping[str, Any]) -> Typed:
     given, shown = _list_reasons(document), dict[str, str]()
     by_type = {each["type"]: each for each in given}
-    own = [each for each in given if each["type"] not in KNOWN_NAMES]
+    own = [each for each in given if each["type"] not in RESERVED_NAMES]
     languages = list_languages(document)
-    for kind in KNOWN_NAMES:
+    for kind in RESERVED_NAMES:
         shown |= _show(f"{_PLACE}.{kind}", by_type.get(kind, {}), languages)
     for number, each in enumerate([*own, *({} for _ in range(_EMPTY_ROWS))][:_MOST_OWN]):
         name = f"{_PLACE}.own{number}"

@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.user import SignedIn
-from dunwell.cases.assignment.read_rules import has_rules
+from dunwell.cases.assignment.rules_views import has_rules
 from dunwell.cases.rollout.workflow_overviews import has_published_workflow
 from dunwell.core.events.webhooks.endpoints import list_endpoints
 from dunwell.core.files.uploads import read_storage_use

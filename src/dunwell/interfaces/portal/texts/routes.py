@@ -15,17 +15,21 @@ from dunwell.cases.rollout.preview.preview_message import (
     prepare_message,
     render_preview,
 )
-from dunwell.cases.rollout.preview.sample_contact import CASES
-from dunwell.cases.rollout.texts.edit_text import MOST_WORDS, edit_text, review_text
-from dunwell.cases.rollout.texts.grid import lay_out_texts
+from dunwell.cases.rollout.preview.sample_contact import SAMPLE_CASES
+from dunwell.cases.rollout.texts.edit_text import MAX_SENTENCE_WORDS, edit_text, review_text
+from dunwell.cases.rollout.texts.grid import build_text_grid
 from dunwell.cases.rollout.trials.simulate import (
-    Played,
     PreparedSimulation,
     Simulation,
+    SimulationScope,
     prepare_simulation,
     simulate,
 )
-from dunwell.cases.rollout.trials.writing import ShownPlaceholder, open_trial, show_placeholders
+from dunwell.cases.rollout.trials.trial_messages import (
+    PlaceholderExample,
+    list_placeholders,
+    prepare_trial_writer,
+)
 from dunwell.contact.escalation.calendars import name_holiday
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.texts import TextPlace, Written, read_text, replace_text
@@ -72,7 +76,7 @@ async def show_texts(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
         opened = await open_asked(work, visit)
-    grid = await run_apart(lay_out_texts, opened.definition, access.merchant.configuration)
+    grid = await run_apart(build_text_grid, opened.definition, access.merchant.configuration)
     return site.answer_at(visit, access, TemplatesPage(opened, grid, CHANNELS))
 
 
@@ -167,7 +171,7 @@ async def _describe(
         typed=typed.written,
         known=typed.known or compute_revision(standing),
         review=await run_apart(review_text, wanted, place, configuration),
-        most_words=MOST_WORDS,
+        most_words=MAX_SENTENCE_WORDS,
         placeholders=placeholders,
         sample=sample,
         problem=problem,
@@ -179,12 +183,12 @@ async def _describe(
 
 async def _prepare_sample(
     site: PortalSite, work: Work, wanted: Definition, place: TextPlace
-) -> tuple[list[ShownPlaceholder], PreparedMessage | None, str]:
+) -> tuple[list[PlaceholderExample], PreparedMessage | None, str]:
     """What placeholders become, and the text for a made-up debtor; else why not."""
-    placeholders: list[ShownPlaceholder] = []
+    placeholders: list[PlaceholderExample] = []
     try:
-        writer = await open_trial(work, site.resources, wanted)
-        placeholders = show_placeholders(work, writer, place)
+        writer = await prepare_trial_writer(work, site.resources, wanted)
+        placeholders = list_placeholders(work, writer, place)
         if place.channel is None or read_text(wanted, place) is None:
             return placeholders, None, ""
         asked = WantedMessage(place.name, place.channel, place.language)
@@ -236,7 +240,7 @@ async def show_simulation(
     async with site.work(access) as work:
         opened = await open_asked(work, visit)
         subject = await find_subject(work, visit, access)
-        played = Played(subject.claim_id, subject.case, start_on)
+        played = SimulationScope(subject.claim_id, subject.case, start_on)
         try:
             prepared = await prepare_simulation(work, site.resources, opened.definition, played)
         except MerchantNotConfigured:
@@ -247,7 +251,7 @@ async def show_simulation(
         opened=opened,
         version="" if opened.is_newest else opened.version.name,
         subject=subject,
-        cases=CASES,
+        cases=SAMPLE_CASES,
         start_typed=typed,
         start_error=bool(typed) and start_on is None,
         simulation=simulation,

@@ -19,13 +19,13 @@ from dunwell.cases.rollout.preview.preview_message import (
     prepare_message,
     render_preview,
 )
-from dunwell.cases.rollout.preview.sample_contact import CASES
-from dunwell.cases.rollout.texts.edit_text import OpenedTexts
-from dunwell.cases.rollout.trials.send_trial import begin_trial, prepare_trial, write_trial
+from dunwell.cases.rollout.preview.sample_contact import SAMPLE_CASES
+from dunwell.cases.rollout.texts.edit_text import WorkflowTexts
+from dunwell.cases.rollout.trials.send_trial import prepare_trial, record_trial, write_trial
 from dunwell.cases.rollout.trials.sms_costs import (
     PreparedSmsCosts,
     SmsCosts,
-    find_sms_costs,
+    compute_sms_costs,
     prepare_sms_costs,
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
@@ -112,7 +112,7 @@ _SENT = ("ACCEPTED", "LATER", "REFUSED", "UNKNOWN", "NO_CHANNEL", "RATE", "NO_TE
 class _Asked:
     """What the transaction has found."""
 
-    opened: OpenedTexts
+    opened: WorkflowTexts
     subject: Subject
     message: PreparedMessage | None
     costs: PreparedSmsCosts | None
@@ -121,7 +121,7 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    opened: OpenedTexts
+    opened: WorkflowTexts
     subject: Subject
     preview: MessagePreview | None
     problems: list[str]
@@ -143,7 +143,7 @@ async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantA
         where=where,
         shown={**where, "case": subject.case, "claim": subject.typed},
         subject=subject,
-        cases=CASES,
+        cases=SAMPLE_CASES,
         channels=[each for each in CHANNELS if template and find_channel_texts(template, each)],
         preview=look.preview,
         problems=look.problems,
@@ -240,7 +240,7 @@ async def _write_trial(
     visit: PortalRequest,
     access: MerchantAccess,
     *,
-    opened: OpenedTexts,
+    opened: WorkflowTexts,
     wanted: WantedMessage,
 ) -> Message:
     """Ready to be sent, and counted. Raises what each of its steps raises."""
@@ -249,7 +249,7 @@ async def _write_trial(
     user_id = access.person.user_id
     message = await site.previews.run(visit, user_id, lambda: write_trial(trial))
     async with site.work(access) as work:
-        await begin_trial(work, site.resources, trial, name_workflow(opened.workflow_id))
+        await record_trial(work, site.resources, trial, name_workflow(opened.workflow_id))
     return message
 
 
@@ -266,7 +266,7 @@ async def _look(
         if asked.message is not None:
             preview = await render_preview(asked.message, printer=printer)
         if asked.costs is not None:
-            costs = await find_sms_costs(asked.costs)
+            costs = await compute_sms_costs(asked.costs)
     except MerchantNotConfigured:
         problems.append("NOT_CONFIGURED")
     except ValidationError as refusal:

@@ -10,12 +10,12 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.preview_message import MessagePreview, WantedMessage
-from dunwell.cases.rollout.preview.sample_contact import CASES, Case
-from dunwell.cases.rollout.texts.edit_text import OpenedTexts, TextReview, open_texts
+from dunwell.cases.rollout.preview.sample_contact import SAMPLE_CASES, SampleCase
+from dunwell.cases.rollout.texts.edit_text import TextReview, WorkflowTexts, get_workflow_texts
 from dunwell.cases.rollout.texts.grid import TextGrid
 from dunwell.cases.rollout.trials.simulate import Simulation
 from dunwell.cases.rollout.trials.sms_costs import SmsCosts
-from dunwell.cases.rollout.trials.writing import ShownPlaceholder
+from dunwell.cases.rollout.trials.trial_messages import PlaceholderExample
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.texts import Group, TextPlace, Written
 from dunwell.interfaces.portal.web.access import MerchantAccess
@@ -33,16 +33,18 @@ class Subject:
     """Whose claim a text is shown for. `claim_id`: None: one that is made up, by its `case`.
     `is_unknown`: what was typed is no claim, or several: the made-up one stands in its place."""
 
-    case: Case = "USUAL"
+    case: SampleCase = "USUAL"
     typed: str = ""
     claim_id: int | None = None
     is_unknown: bool = False
 
 
-async def open_asked(work: Work, visit: PortalRequest) -> OpenedTexts:
+async def open_asked(work: Work, visit: PortalRequest) -> WorkflowTexts:
     """The version that the address names, else the draft, else the latest. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
-    return await open_texts(work, read_id(visit, "workflow_id"), visit.ask("version") or None)
+    return await get_workflow_texts(
+        work, read_id(visit, "workflow_id"), visit.ask("version") or None
+    )
 
 
 def read_place(visit: PortalRequest, definition: Definition) -> TextPlace:
@@ -78,7 +80,7 @@ def read_wanted(visit: PortalRequest, definition: Definition, subject: Subject) 
 async def find_subject(work: Work, visit: PortalRequest, access: MerchantAccess) -> Subject:
     """A look at a claim is kept, where a merchant's own staff looks."""
     work.need(Right.READ_CLAIMS)
-    case = next((each for each in CASES if each == visit.ask("case")), CASES[0])
+    case = next((each for each in SAMPLE_CASES if each == visit.ask("case")), SAMPLE_CASES[0])
     typed = visit.ask("claim")[:_MOST_TYPED]
     if not typed:
         return Subject(case)
@@ -111,7 +113,7 @@ class TemplatesPage(Page, frozen=True):
     template: ClassVar[str] = "texts.html"
     area: ClassVar[str] = "workflows"
 
-    opened: OpenedTexts
+    opened: WorkflowTexts
     grid: TextGrid
     channels: Sequence[Channel]
 
@@ -124,7 +126,7 @@ class TextPage(Page, frozen=True):
     template: ClassVar[str] = "text.html"
     area: ClassVar[str] = "workflows"
 
-    opened: OpenedTexts
+    opened: WorkflowTexts
     place: TextPlace
     where: Mapping[str, str | None]
     is_there: bool
@@ -132,7 +134,7 @@ class TextPage(Page, frozen=True):
     known: str
     review: TextReview
     most_words: int
-    placeholders: Sequence[ShownPlaceholder]
+    placeholders: Sequence[PlaceholderExample]
     sample: MessagePreview | None
     problem: str
     # Of what a message costs.
@@ -148,13 +150,13 @@ class TextPreviewPage(Page, frozen=True):
     template: ClassVar[str] = "text_preview.html"
     area: ClassVar[str] = "workflows"
 
-    opened: OpenedTexts
+    opened: WorkflowTexts
     place: TextPlace
     where: Mapping[str, str | None]
     # The same, with the claim.
     shown: Mapping[str, str | None]
     subject: Subject
-    cases: Sequence[Case]
+    cases: Sequence[SampleCase]
     channels: Sequence[Channel]
     preview: MessagePreview | None
     problems: Sequence[str]
@@ -171,10 +173,10 @@ class SimulationPage(Page, frozen=True):
     template: ClassVar[str] = "simulation.html"
     area: ClassVar[str] = "workflows"
 
-    opened: OpenedTexts
+    opened: WorkflowTexts
     version: str
     subject: Subject
-    cases: Sequence[Case]
+    cases: Sequence[SampleCase]
     start_typed: str
     start_error: bool
     simulation: Simulation | None

@@ -7,7 +7,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.workflow_overviews import LookedAtDraft, load_draft_for_editor
+from dunwell.cases.rollout.workflow_overviews import DraftOverview, get_draft_overview
 from dunwell.core.workflows.drafts.edit_draft import Edit, edit_draft
 from dunwell.core.workflows.versions.differences import compare_part
 from dunwell.core.workflows.versions.parts import STEP_ORDER, find_step_id
@@ -29,7 +29,7 @@ class PartOutcome:
     seen: str = ""
 
 
-def find_amount_format(access: MerchantAccess, look: LookedAtDraft, language: str) -> AmountFormat:
+def find_amount_format(access: MerchantAccess, look: DraftOverview, language: str) -> AmountFormat:
     currency = look.definition.settings.currency or access.merchant.configuration.currency
     return AmountFormat(currency, language)
 
@@ -59,7 +59,7 @@ async def check_part(
 ) -> PartOutcome:
     """What is wrong with what the form says. Nothing is saved."""
     work.need(Right.CONFIGURE)
-    look = await load_draft_for_editor(work, workflow_id, {edit.part: edit.value})
+    look = await get_draft_overview(work, workflow_id, {edit.part: edit.value})
     problems = content.add(find_problems(look, edit.part, form))
     return PartOutcome(is_saved=False, problems=problems, seen=edit.seen)
 
@@ -73,14 +73,14 @@ def build_part_conflict(conflict: EditConflict, typed: Any) -> PartConflict:
     return PartConflict(conflict.change, differences, theirs is None)
 
 
-def find_problems(look: LookedAtDraft, part: str, form: Form) -> PlacedFaults:
+def find_problems(look: DraftOverview, part: str, form: Form) -> PlacedFaults:
     """What is wrong with a part, beside which field. What is wrong with a wait as a whole is shown
     beside its days."""
     names = [each.name for each in form.fields]
     return form.place(look.faults, find_root(look, part), "days" if "days" in names else "")
 
 
-def find_root(look: LookedAtDraft, part: str) -> str:
+def find_root(look: DraftOverview, part: str) -> str:
     """Where a part stands in the document."""
     step_id = find_step_id(part)
     if step_id is None:

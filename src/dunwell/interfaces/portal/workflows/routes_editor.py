@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.workflow_overviews import load_draft_for_editor
+from dunwell.cases.rollout.workflow_overviews import get_draft_overview
 from dunwell.core.workflows.drafts.edit_draft import (
     Edit,
     double_step,
@@ -87,7 +87,7 @@ async def _answer(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, told: _Told, status: int = 200
 ) -> Response:
     async with site.work(access) as work:
-        look = await load_draft_for_editor(work, read_id(visit, "workflow_id"))
+        look = await get_draft_overview(work, read_id(visit, "workflow_id"))
     page = EditorPage(
         look=look,
         cards=list_cards(look, access.merchant.configuration.letters.postal_days),

@@ -12,17 +12,17 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.read_workflows import (
-    LookedAtVersion,
-    compare_two,
-    list_versions,
-    load_version_for_reader,
-)
 from dunwell.cases.rollout.workflow_overviews import (
-    MOST_COUNTED,
-    LookedAtWorkflow,
-    load_draft_for_editor,
-    load_workflow_overview,
+    MAX_COUNTED_CLAIMS,
+    WorkflowOverview,
+    get_draft_overview,
+    get_workflow_overview,
+)
+from dunwell.cases.rollout.workflow_views import (
+    VersionDetails,
+    compare_version_details,
+    get_version_details,
+    list_workflow_versions,
 )
 from dunwell.core.files.upload import render_disposition
 from dunwell.core.workflows.checking import read_definition
@@ -61,7 +61,7 @@ _HEAD = {
 
 
 def render_file(
-    workflow: LookedAtWorkflow, version: LookedAtVersion, form: str, content_type: str
+    workflow: WorkflowOverview, version: VersionDetails, form: str, content_type: str
 ) -> Response:
     text = render_text(version.definition, form)
     name = _NO_NAME.sub("-", f"{workflow.name}-{version.row.name}").strip("-")
@@ -86,7 +86,7 @@ class HistoryPage(Page, frozen=True):
     template: ClassVar[str] = "workflow_history.html"
     area: ClassVar[str] = "workflows"
 
-    workflow: LookedAtWorkflow
+    workflow: WorkflowOverview
     versions: Sequence[VersionRow]
     most: int
     done_here: str
@@ -98,8 +98,8 @@ class WorkflowVersionPage(Page, frozen=True):
     template: ClassVar[str] = "workflow_version.html"
     area: ClassVar[str] = "workflows"
 
-    workflow: LookedAtWorkflow
-    version: LookedAtVersion
+    workflow: WorkflowOverview
+    version: VersionDetails
     authors: Sequence[AuthorChanges]
     currency: str
     newest: UUID | None
@@ -110,7 +110,7 @@ class ComparePage(Page, frozen=True):
     template: ClassVar[str] = "workflow_compare.html"
     area: ClassVar[str] = "workflows"
 
-    workflow: LookedAtWorkflow
+    workflow: WorkflowOverview
     names: Sequence[str]
     before: str
     after: str
@@ -127,7 +127,7 @@ class WorkflowFilePage(Page, frozen=True):
     template: ClassVar[str] = "workflow_file.html"
     area: ClassVar[str] = "workflows"
 
-    workflow: LookedAtWorkflow
+    workflow: WorkflowOverview
     text: str
     newest: UUID | None
     is_looked: bool
@@ -145,9 +145,9 @@ _TYPES: Mapping[str, str] = {"yaml": "application/yaml", "json": "application/js
 async def show_history(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        workflow = await load_workflow_overview(work, workflow_id)
-        versions = await list_versions(work, workflow_id)
-    page = HistoryPage(workflow, versions[::-1], MOST_COUNTED, visit.ask("done"))
+        workflow = await get_workflow_overview(work, workflow_id)
+        versions = await list_workflow_versions(work, workflow_id)
+    page = HistoryPage(workflow, versions[::-1], MAX_COUNTED_CLAIMS, visit.ask("done"))
     return site.answer_at(visit, access, page)
 
 
@@ -166,7 +166,7 @@ async def restore(
     try:
         async with site.work(access) as work:
             work.need(Right.CONFIGURE)
-            version = await load_version_for_reader(work, workflow_id, visit.path_params["version"])
+            version = await get_version_details(work, workflow_id, visit.path_params["version"])
             known_id = read_known_id(fields, "known_newest")
             await replace_draft(work, workflow_id, version.definition, expected_id=known_id)
     except InvalidState:
@@ -179,8 +179,8 @@ async def _answer_version(
 ) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        workflow = await load_workflow_overview(work, workflow_id)
-        version = await load_version_for_reader(work, workflow_id, visit.path_params["version"])
+        workflow = await get_workflow_overview(work, workflow_id)
+        version = await get_version_details(work, workflow_id, visit.path_params["version"])
     page = WorkflowVersionPage(
         workflow=workflow,
         version=version,
@@ -199,14 +199,14 @@ async def show_comparison(
     """Of the two that the address names; the latest and the draft, or the two latest."""
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        workflow = await load_workflow_overview(work, workflow_id)
-        names = [each.name for each in await list_versions(work, workflow_id)]
+        workflow = await get_workflow_overview(work, workflow_id)
+        names = [each.name for each in await list_workflow_versions(work, workflow_id)]
         asked = [each if each in names else "" for each in map(visit.ask, ("before", "after"))]
         before = asked[0] or names[max(0, len(names) - 2)]
         after = asked[1] or names[-1]
-        one = await load_version_for_reader(work, workflow_id, before)
-        other = await load_version_for_reader(work, workflow_id, after)
-    found = compare_two(one, other)
+        one = await get_version_details(work, workflow_id, before)
+        other = await get_version_details(work, workflow_id, after)
+    found = compare_version_details(one, other)
     page = ComparePage(
         workflow=workflow, names=names, before=before, after=after, verdict=found.verdict,
         differences=found.differences, currency=find_currency(access, other),
@@ -221,17 +221,17 @@ async def download(site: PortalSite, visit: PortalRequest, access: MerchantAcces
     if form not in _TYPES:
         raise NotFound("There is no such form of a file.")
     async with site.work(access) as work:
-        workflow = await load_workflow_overview(work, workflow_id)
-        version = await load_version_for_reader(work, workflow_id, visit.path_params["version"])
+        workflow = await get_workflow_overview(work, workflow_id)
+        version = await get_version_details(work, workflow_id, visit.path_params["version"])
     return render_file(workflow, version, form, _TYPES[form])
 
 
-def get_newest_revision(workflow: LookedAtWorkflow) -> UUID | None:
+def get_newest_revision(workflow: WorkflowOverview) -> UUID | None:
     """The id of the draft, or without one of the current version."""
     return workflow.draft_id or workflow.version_id
 
 
-def find_currency(access: MerchantAccess, version: LookedAtVersion) -> str:
+def find_currency(access: MerchantAccess, version: VersionDetails) -> str:
     return version.definition.settings.currency or access.merchant.configuration.currency
 
 
@@ -274,8 +274,8 @@ async def _answer(
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        look = await load_draft_for_editor(work, workflow_id)
-        workflow = await load_workflow_overview(work, workflow_id)
+        look = await get_draft_overview(work, workflow_id)
+        workflow = await get_workflow_overview(work, workflow_id)
     given = read.definition if read else None
     page = WorkflowFilePage(
         workflow=workflow,

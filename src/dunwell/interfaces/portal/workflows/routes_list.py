@@ -19,10 +19,10 @@ from dunwell.cases.rollout.scenarios.switch_to_workflows import (
     switch_to_workflows,
 )
 from dunwell.cases.rollout.workflow_overviews import (
-    MOST_COUNTED,
-    LookedAtWorkflow,
-    load_workflow_overview,
-    load_workflow_overviews,
+    MAX_COUNTED_CLAIMS,
+    WorkflowOverview,
+    get_workflow_overview,
+    list_workflow_overviews,
 )
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
@@ -93,7 +93,7 @@ class WorkflowsPage(Page, frozen=True):
     template: ClassVar[str] = "workflows.html"
     area: ClassVar[str] = "workflows"
 
-    workflows: Sequence[LookedAtWorkflow]
+    workflows: Sequence[WorkflowOverview]
     scenarios: Sequence[ScenarioView]
     is_switched: bool
     # Beyond it claims are not counted.
@@ -110,7 +110,7 @@ class ManagePage(Page, frozen=True):
     template: ClassVar[str] = "workflow_manage.html"
     area: ClassVar[str] = "workflows"
 
-    workflow: LookedAtWorkflow
+    workflow: WorkflowOverview
     most: int
     name: str
     faults: Sequence[str]
@@ -161,10 +161,10 @@ async def _answer_list(
 ) -> Response:  # fmt: skip
     is_switched = access.merchant.switched_to_workflows
     async with site.work(access) as work:
-        workflows = await load_workflow_overviews(work) if is_switched else []
+        workflows = await list_workflow_overviews(work) if is_switched else []
         scenarios = [] if is_switched else await list_scenarios(work)
     page = WorkflowsPage(
-        workflows=workflows, scenarios=scenarios, is_switched=is_switched, most=MOST_COUNTED,
+        workflows=workflows, scenarios=scenarios, is_switched=is_switched, most=MAX_COUNTED_CLAIMS,
         done_here=visit.ask("done"), name=name, like=like, faults=faults or (),
     )  # fmt: skip
     return site.answer_at(visit, access, page, 422 if faults else 200)
@@ -207,7 +207,7 @@ async def _do(work: Work, workflow_id: UUID, wish: str, fields: FormFields) -> N
     else:
         # Nothing of ours; whoever may not change it is not told so.
         work.need(Right.CONFIGURE)
-        await load_workflow_overview(work, workflow_id)
+        await get_workflow_overview(work, workflow_id)
 
 
 async def _answer_manage(
@@ -215,9 +215,9 @@ async def _answer_manage(
     faults: list[str] | None = None, refusal: str = "",
 ) -> Response:  # fmt: skip
     async with site.work(access) as work:
-        workflow = await load_workflow_overview(work, read_id(visit, "workflow_id"))
+        workflow = await get_workflow_overview(work, read_id(visit, "workflow_id"))
     page = ManagePage(
-        workflow=workflow, most=MOST_COUNTED, name=name or workflow.name, faults=faults or (),
+        workflow=workflow, most=MAX_COUNTED_CLAIMS, name=name or workflow.name, faults=faults or (),
         refusal=refusal, done_here=visit.ask("done"),
     )  # fmt: skip
     return site.answer_at(visit, access, page, 422 if faults else 409 if refusal else 200)

@@ -6,17 +6,17 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.delete_workflow import drop_draft
+from dunwell.cases.rollout.delete_workflow import discard_draft_or_workflow
 from dunwell.cases.rollout.preview.effects import PreviewScope
-from dunwell.cases.rollout.preview.effects_views import NextContactsView, view_next_contacts
-from dunwell.cases.rollout.preview.preview_effects import MinorChange, preview_effects
+from dunwell.cases.rollout.preview.effects_views import NextContactsView, build_next_contacts_view
+from dunwell.cases.rollout.preview.preview_effects import MinorVersionChange, preview_effects
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.cases.rollout.workflow_overviews import (
-    MOST_COUNTED,
-    LookedAtDraft,
-    LookedAtWorkflow,
-    load_draft_for_editor,
-    load_workflow_overview,
+    MAX_COUNTED_CLAIMS,
+    DraftOverview,
+    WorkflowOverview,
+    get_draft_overview,
+    get_workflow_overview,
 )
 from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
 from dunwell.core.workflows.drafts.publish_draft import ChangesUnseen
@@ -62,7 +62,7 @@ async def publish(
     try:
         async with site.work(access) as work:
             work.need(Right.PUBLISH)
-            look = await load_draft_for_editor(work, workflow_id)
+            look = await get_draft_overview(work, workflow_id)
             ticks = _read_ticks(fields, look.changes)
             await publish_workflow(
                 work, workflow_id, comment or None,
@@ -102,7 +102,7 @@ async def count_claims(
 async def redirect_back(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        await load_draft_for_editor(work, workflow_id)
+        await get_draft_overview(work, workflow_id)
     return site.redirect(visit, access, "workflow_publish", workflow_id=workflow_id)
 
 
@@ -113,8 +113,8 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
     async with site.work(access) as work:
-        look = await load_draft_for_editor(work, workflow_id)
-        workflow = await load_workflow_overview(work, workflow_id)
+        look = await get_draft_overview(work, workflow_id)
+        workflow = await get_workflow_overview(work, workflow_id)
         reached = workflow.on_current if look.verdict is VersionVerdict.MINOR else 0
         preview = await read_preview(work, look.draft_id) if look.draft_id else None
         moves = None
@@ -128,7 +128,7 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
         authors=group_changes(look.changes, access.actor, new=came, unticked=unticked),
         reached=reached,
         staying=_count_all(workflow) - reached,
-        most=MOST_COUNTED,
+        most=MAX_COUNTED_CLAIMS,
         moves=moves,
         preview=preview,
         foreseen=show_outlook(preview.found) if preview else None,
@@ -142,16 +142,16 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
 
 
 async def _find_moves(
-    site: PortalSite, work: Work, look: LookedAtDraft, reached: int
+    site: PortalSite, work: Work, look: DraftOverview, reached: int
 ) -> NextContactsView | None:
     if look.current is None:
         return None
-    change = MinorChange(look.current, look.definition, reached)
+    change = MinorVersionChange(look.current, look.definition, reached)
     asked = PreviewScope(0, _LISTED)
-    return view_next_contacts(await preview_effects(work, site.resources.keys, change, asked))
+    return build_next_contacts_view(await preview_effects(work, site.resources.keys, change, asked))
 
 
-def _count_all(workflow: LookedAtWorkflow) -> int:
+def _count_all(workflow: WorkflowOverview) -> int:
     return sum(each.claims for each in workflow.running)
 
 
@@ -175,7 +175,7 @@ async def discard(
     workflow_id, known_id = read_id(visit, "workflow_id"), read_known_id(fields, "known_draft")
     try:
         async with site.work(access) as work:
-            is_gone = await drop_draft(work, workflow_id, expected_id=known_id)
+            is_gone = await discard_draft_or_workflow(work, workflow_id, expected_id=known_id)
     except InvalidState as refusal:
         return await _answer_discard(site, visit, access, refusal=refusal)
     if is_gone:
@@ -191,7 +191,7 @@ async def _answer_discard(
     refusal: InvalidState | None = None,
 ) -> Response:
     async with site.work(access) as work:
-        look = await load_draft_for_editor(work, read_id(visit, "workflow_id"))
+        look = await get_draft_overview(work, read_id(visit, "workflow_id"))
     is_in_use = refusal is not None and refusal.details.get("state") == "IN_USE"
     page = DiscardPage(
         look=look,

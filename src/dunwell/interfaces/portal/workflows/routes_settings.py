@@ -2,7 +2,7 @@
 
 from starlette.responses import Response
 
-from dunwell.cases.rollout.workflow_overviews import LookedAtDraft, load_draft_for_editor
+from dunwell.cases.rollout.workflow_overviews import DraftOverview, get_draft_overview
 from dunwell.core.workflows.drafts.edit_draft import Edit
 from dunwell.core.workflows.versions.parts import SETTINGS
 from dunwell.interfaces.portal.web.access import MerchantAccess
@@ -31,7 +31,7 @@ async def show_settings_form(
 ) -> Response:
     """With an ETag, as the editor."""
     async with site.work(access) as work:
-        look = await load_draft_for_editor(work, read_id(visit, "workflow_id"))
+        look = await get_draft_overview(work, read_id(visit, "workflow_id"))
     form = _open(site, visit, access, look)
     outcome = PartOutcome(is_saved=True, problems=find_problems(look, SETTINGS, form))
     page = _compose(visit, look, form, outcome)
@@ -45,7 +45,7 @@ async def submit_settings(
     """Saves what is typed, or only checks it."""
     workflow_id, is_save = read_id(visit, "workflow_id"), fields["do"] != "check"
     async with site.work(access) as work:
-        look = await load_draft_for_editor(work, workflow_id)
+        look = await get_draft_overview(work, workflow_id)
         form = _open(site, visit, access, look).fill(fields)
         content = form.read()
         edit = Edit(SETTINGS, fields["revision"], build_settings(content))
@@ -53,7 +53,7 @@ async def submit_settings(
             outcome = await save_part(work, workflow_id, edit, form=form, content=content)
         else:
             outcome = await check_part(work, workflow_id, edit, form=form, content=content)
-            look = await load_draft_for_editor(work, workflow_id, {SETTINGS: edit.value})
+            look = await get_draft_overview(work, workflow_id, {SETTINGS: edit.value})
     if outcome.is_saved:
         return site.redirect(
             visit, access, "workflow_settings", workflow_id=workflow_id, done="saved"
@@ -63,14 +63,14 @@ async def submit_settings(
 
 
 def _open(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, look: LookedAtDraft
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, look: DraftOverview
 ) -> Form:
     amounts = find_amount_format(access, look, site.frame(visit, access).language)
     return open_settings(look.parts[SETTINGS], amounts)
 
 
 def _compose(
-    visit: PortalRequest, look: LookedAtDraft, form: Form, outcome: PartOutcome
+    visit: PortalRequest, look: DraftOverview, form: Form, outcome: PartOutcome
 ) -> WorkflowSettingsPage:
     return WorkflowSettingsPage(
         look=look,

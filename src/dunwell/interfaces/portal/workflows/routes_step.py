@@ -8,7 +8,7 @@ import msgspec
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.cases.rollout.workflow_overviews import LookedAtDraft, load_draft_for_editor
+from dunwell.cases.rollout.workflow_overviews import DraftOverview, get_draft_overview
 from dunwell.core.workflows.drafts.edit_draft import Edit, add_step
 from dunwell.core.workflows.versions.parts import name_step
 from dunwell.interfaces.portal.web.access import MerchantAccess
@@ -46,7 +46,7 @@ async def show_step_form(
     """With an ETag, as the editor."""
     step_id = read_number(visit.path_params["step_id"])
     async with site.work(access) as work:
-        look = await load_draft_for_editor(work, read_id(visit, "workflow_id"))
+        look = await get_draft_overview(work, read_id(visit, "workflow_id"))
     step = look.parts.get(name_step(step_id))
     if step is None:
         raise NotFound("There is no such step.")
@@ -67,7 +67,7 @@ async def submit_step(
     workflow_id, part = read_id(visit, "workflow_id"), name_step(step_id)
     is_save = fields["do"] not in _NOT_SAVED
     async with site.work(access) as work:
-        look = await load_draft_for_editor(work, workflow_id)
+        look = await get_draft_overview(work, workflow_id)
         stored = look.parts.get(part)
         form = _open(site, visit, access, look=look, kind=kind, step=stored).fill(fields)
         content = form.read()
@@ -77,7 +77,7 @@ async def submit_step(
             outcome = await save_part(work, workflow_id, edit, form=form, content=content)
         else:
             outcome = await check_part(work, workflow_id, edit, form=form, content=content)
-            look = await load_draft_for_editor(work, workflow_id, {part: step})
+            look = await get_draft_overview(work, workflow_id, {part: step})
     if outcome.is_saved:
         to = {"workflow_id": workflow_id, "step_id": step_id}
         return site.redirect(visit, access, "workflow_step", **to, done="saved")
@@ -91,7 +91,7 @@ async def submit_step(
 async def show_new(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     kind = visit.ask("kind") if visit.ask("kind") in KINDS else KINDS[0]
     async with site.work(access) as work:
-        look = await load_draft_for_editor(work, read_id(visit, "workflow_id"))
+        look = await get_draft_overview(work, read_id(visit, "workflow_id"))
     form = _open(site, visit, access, look=look, kind=kind)
     page = _compose(visit, look, form, kind=kind, step_id=None, outcome=PartOutcome(is_saved=False))
     return site.answer_at(visit, access, page)
@@ -104,7 +104,7 @@ async def submit_new_step(
     workflow_id, after = read_id(visit, "workflow_id"), visit.ask("after")
     kind, is_save, part = _read_kind(fields), fields["do"] not in _NOT_SAVED, name_step(_NEW_ID)
     async with site.work(access) as work:
-        look = await load_draft_for_editor(work, workflow_id)
+        look = await get_draft_overview(work, workflow_id)
         form = _open(site, visit, access, look=look, kind=kind).fill(fields)
         content = form.read()
         step = build_step(kind, content)
@@ -115,7 +115,7 @@ async def submit_new_step(
                 return site.redirect(visit, access, "workflow_step", **to, done="added")
         edit = Edit(part, "", {**step, "id": _NEW_ID})
         outcome = await check_part(work, workflow_id, edit, form=form, content=content)
-        look = await load_draft_for_editor(work, workflow_id, {part: edit.value})
+        look = await get_draft_overview(work, workflow_id, {part: edit.value})
     page = _compose(visit, look, form, kind=kind, step_id=None, outcome=outcome)
     page = msgspec.structs.replace(page, extra_rows=count_extra_rows(fields["do"]))
     return site.answer_at(visit, access, page, 422 if is_save else 200)
@@ -138,7 +138,7 @@ def _read_kind(fields: FormFields) -> str:
 
 
 def _open(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, look: LookedAtDraft,
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, look: DraftOverview,
     kind: str,
     step: Mapping[str, Any] | None = None,
 ) -> Form:  # fmt: skip
@@ -147,7 +147,7 @@ def _open(
 
 
 def _compose(
-    visit: PortalRequest, look: LookedAtDraft, form: Form, *, kind: str, step_id: int | None,
+    visit: PortalRequest, look: DraftOverview, form: Form, *, kind: str, step_id: int | None,
     outcome: PartOutcome,
 ) -> StepPage:  # fmt: skip
     stored = look.parts.get(name_step(step_id)) if step_id else None

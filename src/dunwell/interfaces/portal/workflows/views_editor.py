@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import msgspec
 
-from dunwell.cases.rollout.workflow_overviews import LookedAtDraft
+from dunwell.cases.rollout.workflow_overviews import DraftOverview
 from dunwell.core.workflows.definition import ContactStep, Step, WaitStep
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.versions.differences import PartDifference
@@ -38,7 +38,7 @@ class EditorPage(Page, frozen=True):
     template: ClassVar[str] = "workflow.html"
     area: ClassVar[str] = "workflows"
 
-    look: LookedAtDraft
+    look: DraftOverview
     cards: Sequence[StepCard]
     # Those that are of no step.
     faults: Sequence[ToldFault]
@@ -64,7 +64,7 @@ class PartPage(Page, frozen=True):
 
     area: ClassVar[str] = "workflows"
 
-    look: LookedAtDraft
+    look: DraftOverview
     form: Form
     problems: PlacedFaults
     seen: str
@@ -90,7 +90,7 @@ class WorkflowSettingsPage(PartPage, frozen=True):
     template: ClassVar[str] = "workflow_settings.html"
 
 
-def list_cards(look: LookedAtDraft, postal_days: int) -> list[StepCard]:
+def list_cards(look: DraftOverview, postal_days: int) -> list[StepCard]:
     steps = look.definition.steps
     changed = {each.step_id for each in look.differences}
     return [
@@ -110,7 +110,7 @@ def list_cards(look: LookedAtDraft, postal_days: int) -> list[StepCard]:
     ]
 
 
-def find_other_faults(look: LookedAtDraft) -> list[Fault]:
+def find_other_faults(look: DraftOverview) -> list[Fault]:
     """Those that are of no step."""
     return [each for each in look.faults if not each.path.startswith("/steps/")]
 

@@ -9,18 +9,18 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import Actor
-from dunwell.cases.rollout.preview.costs import Costs
+from dunwell.cases.rollout.preview.costs import PreviewCosts
 from dunwell.cases.rollout.preview.effects_views import (
     DayTable,
     DraftEffectsView,
     FeeFigures,
     NextContactsView,
     OutlookView,
-    add_up_fees,
+    build_day_table,
+    compute_fee_figures,
     count_held_back,
-    tabulate_days,
 )
-from dunwell.cases.rollout.workflow_overviews import LookedAtDraft
+from dunwell.cases.rollout.workflow_overviews import DraftOverview
 from dunwell.core.workflows.definition import Definition, Step
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.texts import TextPlace, find_place
@@ -81,7 +81,7 @@ class ShownOutlook(msgspec.Struct, frozen=True, gc=False):
     table: DayTable
     held_back: Mapping[str, int]
     fees: FeeFigures
-    costs: Costs | None
+    costs: PreviewCosts | None
 
 
 def show_outlook(found: DraftEffectsView | None) -> ShownOutlook | None:
@@ -92,9 +92,9 @@ def show_outlook(found: DraftEffectsView | None) -> ShownOutlook | None:
     return ShownOutlook(
         outlook=outlook,
         days=found.days,
-        table=tabulate_days(outlook, found.days),
+        table=build_day_table(outlook, found.days),
         held_back=count_held_back(outlook),
-        fees=add_up_fees(outlook),
+        fees=compute_fee_figures(outlook),
         costs=found.costs,
     )
 
@@ -107,7 +107,7 @@ class PublishWorkflowPage(Page, frozen=True):
     template: ClassVar[str] = "workflow_publish.html"
     area: ClassVar[str] = "workflows"
 
-    look: LookedAtDraft
+    look: DraftOverview
     faults: Sequence[ToldFault]
     authors: Sequence[AuthorChanges]
     reached: int
@@ -128,7 +128,7 @@ class DiscardPage(Page, frozen=True):
     template: ClassVar[str] = "workflow_discard.html"
     area: ClassVar[str] = "workflows"
 
-    look: LookedAtDraft
+    look: DraftOverview
     authors: Sequence[AuthorChanges]
     currency: str
     is_conflict: bool

@@ -6,9 +6,12 @@ because nothing is changed.
 
 import msgspec
 
-from dunwell.cases.rollout.preview.effects import DEFAULT_DAYS, PreviewScope
-from dunwell.cases.rollout.preview.effects_views import DraftEffectsView, view_draft_effects
-from dunwell.cases.rollout.preview.foresee_costs import foresee_costs_alone, prepare_costs
+from dunwell.cases.rollout.preview.effects import DEFAULT_PREVIEW_DAYS, PreviewScope
+from dunwell.cases.rollout.preview.effects_views import DraftEffectsView, build_draft_effects_view
+from dunwell.cases.rollout.preview.preview_costs import (
+    compute_preview_costs_with_own_printer,
+    prepare_costs,
+)
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.operations.jobs.job import JobKind, PreviewDraft
 from dunwell.operations.jobs.previews.store import save_result
@@ -56,10 +59,10 @@ async def _compute(running: RunningJob) -> DraftEffectsView:
         job = await running.load(connection)
         work = await running.open_work(connection, job)
         assert isinstance(job.deed, PreviewDraft)
-        asked = PreviewScope(DEFAULT_DAYS, _LISTED, note, costs=True)
+        asked = PreviewScope(DEFAULT_PREVIEW_DAYS, _LISTED, note, costs=True)
         preview = await preview_draft(work, resources.keys, job.deed.workflow_id, asked)
         prepared = await prepare_costs(work, resources, preview)
     costs = None
     if prepared is not None:
-        costs = await foresee_costs_alone(prepared, resources.settings.fonts)
-    return view_draft_effects(preview.effects, preview.days, costs)
+        costs = await compute_preview_costs_with_own_printer(prepared, resources.settings.fonts)
+    return build_draft_effects_view(preview.effects, preview.days, costs)

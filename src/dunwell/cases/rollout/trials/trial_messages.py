@@ -14,7 +14,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview.sample_contact import NOBODYS_ID, SampleReader, make_sample
+from dunwell.cases.rollout.preview.sample_contact import SAMPLE_ID, SampleRecipient, build_sample
 from dunwell.contact.escalation.contacts.compose_contact import (
     Letterhead,
     StepOccasion,
@@ -45,7 +45,7 @@ from dunwell.platform.text.codes import find_home
 
 
 @dataclass(frozen=True, slots=True)
-class TrialWish:
+class TrialMessage:
     """One message: its text, and on which day in the process's zone it would be sent. `pay_by`:
     None: there is no such day. `contact_id`: what its link and codes are made from."""
 
@@ -54,7 +54,7 @@ class TrialWish:
     today: date
     pay_by: date | None
     language: str | None = None
-    contact_id: UUID = NOBODYS_ID
+    contact_id: UUID = SAMPLE_ID
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,18 +70,20 @@ class TrialWriter:
     def merchant(self) -> Merchant:
         return self.head.merchant
 
-    def write(self, reader: SampleReader, wish: TrialWish) -> RenderedContact | Permanent:
+    def write(
+        self, recipient: SampleRecipient, message: TrialMessage
+    ) -> RenderedContact | Permanent:
         """Permanent: the channel could not carry it. Raises LookupError (there is no such text, or
         no address for it) and MerchantNotConfigured."""
         version = Version(
-            workflow_id=NOBODYS_ID, version_id=NOBODYS_ID, major=1, minor=0,
+            workflow_id=SAMPLE_ID, version_id=SAMPLE_ID, major=1, minor=0,
             definition=self.definition,
         )  # fmt: skip
-        step = ContactStep(1, "Trial", channel=wish.channel, template=wish.template)
-        reader = replace(reader, language=wish.language or reader.language)
-        planned = reader.plan(wish.channel, wish.contact_id)
+        step = ContactStep(1, "Trial", channel=message.channel, template=message.template)
+        recipient = replace(recipient, language=message.language or recipient.language)
+        planned = recipient.plan(message.channel, message.contact_id)
         return render_contact(
-            self.head, planned, StepOccasion(version, step, wish.today, wish.pay_by)
+            self.head, planned, StepOccasion(version, step, message.today, message.pay_by)
         )
 
     def price(self, rendered: RenderedContact, pages: int | None = None) -> Decimal | None:
@@ -104,7 +106,9 @@ class TrialWriter:
         return price_of(line, Weight(pages, *filter(None, [country or home])))
 
 
-async def open_trial(work: Work, resources: Resources, definition: Definition) -> TrialWriter:
+async def prepare_trial_writer(
+    work: Work, resources: Resources, definition: Definition
+) -> TrialWriter:
     work.need(Right.CONFIGURE)
     installation = (await load_installation(work.tx)).installation
     lines = installation.delivery_providers or {}
@@ -119,12 +123,12 @@ async def open_trial(work: Work, resources: Resources, definition: Definition) -
     return TrialWriter(head, definition, process, lines)
 
 
-_TO_PAY = timedelta(days=13)
+_SAMPLE_PAY_BY_DELAY = timedelta(days=13)
 _HIDDEN = "…"
 
 
 @dataclass(frozen=True, slots=True)
-class ShownPlaceholder:
+class PlaceholderExample:
     """`name`: as it stands between the braces. `becomes`: of a snippet, its own text."""
 
     name: str
@@ -135,23 +139,29 @@ class ShownPlaceholder:
         return self.name.startswith(SNIPPET_PREFIX)
 
 
-def show_placeholders(work: Work, writer: TrialWriter, place: TextPlace) -> list[ShownPlaceholder]:
+def list_placeholders(
+    work: Work, writer: TrialWriter, place: TextPlace
+) -> list[PlaceholderExample]:
     """Those that may stand there, snippets last. Raises MerchantNotConfigured."""
     work.need(Right.CONFIGURE)
     today = writer.process.calendar.local_date(work.now)
-    sample = make_sample(work.merchant.configuration.currency, today)
+    sample = build_sample(work.merchant.configuration.currency, today)
     planned = sample.plan(place.channel or CHANNELS[0])
-    values = Values(gather_facts(writer.head, planned, today, today + _TO_PAY), place.language)
-    shown = [ShownPlaceholder(name, _hide(values.text(name))) for name in _list_names(place)]
+    values = Values(
+        gather_facts(writer.head, planned, today, today + _SAMPLE_PAY_BY_DELAY), place.language
+    )
+    shown = [
+        PlaceholderExample(name, _mask_secrets(values.text(name))) for name in _list_names(place)
+    ]
     if place.group == "snippets":
         return shown
     snippets = writer.definition.snippets
     shown += [
-        ShownPlaceholder(f"{SNIPPET_PREFIX}{name}", texts.get(place.language, ""))
+        PlaceholderExample(f"{SNIPPET_PREFIX}{name}", texts.get(place.language, ""))
         for name, texts in snippets.items()
     ]
     if GREETING not in snippets:
-        shown.append(ShownPlaceholder(GREETING_USED, values.text(GREETING_USED)))
+        shown.append(PlaceholderExample(GREETING_USED, values.text(GREETING_USED)))
     return shown
 
 
@@ -163,6 +173,6 @@ def _list_names(place: TextPlace) -> Iterator[str]:
     yield from (name for name in NAMES if place.channel in kept_out.get(name, (place.channel,)))
 
 
-def _hide(text: str) -> str:
+def _mask_secrets(text: str) -> str:
     """Without what leads nowhere."""
     return text.replace(TOKEN_MASK, _HIDDEN).replace(CODE_MASK, _HIDDEN)

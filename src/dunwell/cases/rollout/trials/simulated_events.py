@@ -26,7 +26,7 @@ from dunwell.core.workflows.definition import ContactStep, WaitStep
 # HOLIDAY, NO_WEEKDAY: a day is passed over. BEFORE_HOURS, AFTER_HOURS: the hours of contact of a
 # day have not begun, or are over. LETTER_ON_ITS_WAY: a wait begins on the day on which a letter can
 # have arrived. The others: what guards of the person or of the merchant do.
-Code = Literal[
+DayReasonCode = Literal[
     "HOLIDAY", "NO_WEEKDAY", "BEFORE_HOURS", "AFTER_HOURS",
     "QUIET_HOURS", "GUARD_DAY", "GUARD_WEEK", "CONTACT_HOURS", "LETTER_ON_ITS_WAY",
     # No forecast has it: it is known only when a contact is about to be sent.
@@ -34,14 +34,14 @@ Code = Literal[
 ]  # fmt: skip
 _ONE_DAY = timedelta(days=1)
 # A guard of a week passes over no more days; of more, what is told would be no reason any more.
-_MOST_DAYS = 31
+_MAX_DAYS = 31
 
 
 @dataclass(frozen=True, slots=True)
 class DayReason:
     """`day`: the one it is about."""
 
-    code: Code
+    code: DayReasonCode
     day: date
 
 
@@ -74,7 +74,7 @@ def explain_guard(held_by: HeldBy, day: date) -> DayReason:
 
 def _list_passed(calendar: Calendar, day: date, last: date) -> Iterator[DayReason]:
     """Days before the last one on which nobody is contacted, each with why."""
-    for _ in range(_MOST_DAYS):
+    for _ in range(_MAX_DAYS):
         if day >= last:
             return
         if day.weekday() not in calendar.weekdays:
@@ -85,9 +85,9 @@ def _list_passed(calendar: Calendar, day: date, last: date) -> Iterator[DayReaso
 
 
 # A process that has not ended by then is shown as far.
-_FARTHEST = timedelta(days=3_650)
+_MAX_DURATION = timedelta(days=3_650)
 # Whom a made-up claim is about: known by nothing else.
-_NOBODY = (b"nobody",)
+_SAMPLE_IDENTITIES = (b"nobody",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +97,7 @@ class SimulatedClaim:
 
     claim: MessageClaim
     facts: StepFacts
-    identities: tuple[bytes, ...] = _NOBODY
+    identities: tuple[bytes, ...] = _SAMPLE_IDENTITIES
     contacted_on: Mapping[bytes, Days] | None = None
 
 
@@ -116,8 +116,8 @@ class SimulatedEvent:
         return self.foreseen.at
 
 
-def play_through(
-    process: Process, configuration: Configuration, part: SimulatedClaim, start: datetime
+def simulate_events(
+    process: Process, configuration: Configuration, simulated: SimulatedClaim, start: datetime
 ) -> Iterator[SimulatedEvent]:
     """From `start` to the archiving: nobody pays, and each contact is accepted at once."""
     held: list[DayReason] = []
@@ -125,18 +125,18 @@ def play_through(
     def note(day: date, held_by: HeldBy) -> None:
         held.append(explain_guard(held_by, day))
 
-    known = part.contacted_on or {}
+    known = simulated.contacted_on or {}
     guard = PersonGuard(
         guards=configuration.guards, quiet=find_quiet_hours(configuration),
-        identities=part.identities,
-        days={each: list(known.get(each, ())) for each in part.identities}, note=note,
+        identities=simulated.identities,
+        days={each: list(known.get(each, ())) for each in simulated.identities}, note=note,
     )  # fmt: skip
-    facts = replace(part.facts, has_reached=False, letter_sent_at=None)
+    facts = replace(simulated.facts, has_reached=False, letter_sent_at=None)
     course = Course(
         process, WorkflowPosition(process.id_at(0), start), facts=facts, now=start, guard=guard
     )
-    claim, due_at = part.claim, start
-    while (at := course.next_at) is not None and at <= start + _FARTHEST:
+    claim, due_at = simulated.claim, start
+    while (at := course.next_at) is not None and at <= start + _MAX_DURATION:
         for foreseen in course.advance():
             claim = _add_fee(claim, foreseen, process.calendar.local_date(at))
             reasons = [*_explain(process, foreseen, facts=facts, due_at=due_at), *held]

@@ -73,7 +73,7 @@ class DefinitionView(msgspec.Struct, frozen=True, rename="camel"):
     versions: list[WorkflowVersionView]
 
 
-class Comparison(msgspec.Struct, frozen=True, rename="camel"):
+class VersionComparisonView(msgspec.Struct, frozen=True, rename="camel"):
     """What `after` changes about `before`."""
 
     before: str
@@ -107,7 +107,7 @@ async def list_workflows(work: Work) -> list[WorkflowView]:
     ]
 
 
-async def name_workflows(work: Work) -> list[tuple[UUID, str]]:
+async def list_workflow_names(work: Work) -> list[tuple[UUID, str]]:
     """Each with its name, in order of creation; the workflows of scenarios too. Reads no claims."""
     work.need(Right.READ_CLAIMS)
     return [
@@ -115,7 +115,7 @@ async def name_workflows(work: Work) -> list[tuple[UUID, str]]:
     ]
 
 
-async def show_version(work: Work, name: str, version: str | None = None) -> DefinitionView:
+async def get_definition_view(work: Work, name: str, version: str | None = None) -> DefinitionView:
     """`version`: v1.2, draft or latest; none: the latest, or the draft where nothing is published.
 
     Raises NotFound, and InvalidState: the merchant has scenarios.
@@ -132,20 +132,23 @@ async def show_version(work: Work, name: str, version: str | None = None) -> Def
         assignment_enabled=workflow.assignment_enabled,
         version=chosen.name,
         version_id=chosen.version_id,
-        definition=render_document(await _load(work, workflow, chosen)),
+        definition=render_document(await _get_definition(work, workflow, chosen)),
         versions=_describe_versions(versions, active.get(workflow.workflow_id, {})),
     )
 
 
-async def compare_versions(work: Work, name: str, before: str, after: str) -> Comparison:
-    """Any two versions of a workflow. Raises what `show_version` raises."""
+async def compare_versions(work: Work, name: str, before: str, after: str) -> VersionComparisonView:
+    """Any two versions of a workflow. Raises what `get_definition_view` raises."""
     work.need(Right.READ_CLAIMS)
     check_switched(work.merchant)
     workflow = await find_workflow(work.tx, work.merchant_id, name)
     versions = await load_versions(work.tx, work.merchant_id, workflow.workflow_id)
     old, new = choose_version(versions, before), choose_version(versions, after)
-    one, other = await _load(work, workflow, old), await _load(work, workflow, new)
-    return Comparison(
+    one, other = (
+        await _get_definition(work, workflow, old),
+        await _get_definition(work, workflow, new),
+    )
+    return VersionComparisonView(
         before=old.name,
         after=new.name,
         verdict=find_verdict(one, other),
@@ -167,7 +170,7 @@ def choose_version(versions: Sequence[VersionRow], name: str | None) -> VersionR
     return by_name[name]
 
 
-async def _load(work: Work, workflow: Workflow, version: VersionRow) -> Definition:
+async def _get_definition(work: Work, workflow: Workflow, version: VersionRow) -> Definition:
     definition = await load_definition(
         work.tx, work.merchant_id, workflow.workflow_id, version.version_id
     )
@@ -205,7 +208,7 @@ def _describe_versions(
 
 
 @dataclass(frozen=True, slots=True)
-class LookedAtVersion:
+class VersionDetails:
     """changes: what was published with it, oldest first; of the draft, what is in it."""
 
     row: VersionRow
@@ -215,22 +218,22 @@ class LookedAtVersion:
 
 
 @dataclass(frozen=True, slots=True)
-class TwoVersions:
+class VersionDifferences:
     verdict: VersionVerdict
     differences: list[PartDifference]
 
 
-async def list_versions(work: Work, workflow_id: UUID) -> list[VersionRow]:
+async def list_workflow_versions(work: Work, workflow_id: UUID) -> list[VersionRow]:
     """Oldest first, the draft last. Raises InvalidState: the merchant has scenarios."""
     work.need(Right.READ_CLAIMS)
     check_switched(work.merchant)
     return await load_versions(work.tx, work.merchant_id, workflow_id)
 
 
-async def load_version_for_reader(work: Work, workflow_id: UUID, name: str) -> LookedAtVersion:
-    """name: v1.2, draft or latest. Raises NotFound, and what `list_versions` raises."""
+async def get_version_details(work: Work, workflow_id: UUID, name: str) -> VersionDetails:
+    """name: v1.2, draft or latest. Raises NotFound, and what `list_workflow_versions` raises."""
     work.need(Right.READ_CLAIMS)
-    row = choose_version(await list_versions(work, workflow_id), name)
+    row = choose_version(await list_workflow_versions(work, workflow_id), name)
     tx, merchant_id = work.tx, work.merchant_id
     definition = await load_definition(tx, merchant_id, workflow_id, row.version_id)
     if definition is None:
@@ -239,10 +242,10 @@ async def load_version_for_reader(work: Work, workflow_id: UUID, name: str) -> L
         changes = await load_open_changes(tx, merchant_id, workflow_id)
     else:
         changes = await load_published_changes(tx, merchant_id, row.version_id)
-    return LookedAtVersion(row, definition, list_parts(definition), changes)
+    return VersionDetails(row, definition, list_parts(definition), changes)
 
 
-def compare_two(before: LookedAtVersion, after: LookedAtVersion) -> TwoVersions:
-    return TwoVersions(
+def compare_version_details(before: VersionDetails, after: VersionDetails) -> VersionDifferences:
+    return VersionDifferences(
         find_verdict(before.definition, after.definition), compare_parts(before.parts, after.parts)
     )

@@ -15,8 +15,14 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.cases.rollout.preview.costs import Costs, NamedLine, Units, add_up, list_priceable
-from dunwell.cases.rollout.preview.effects import Outlook, SentTo
+from dunwell.cases.rollout.preview.costs import (
+    PreviewCosts,
+    PricedProvider,
+    Units,
+    compute_costs,
+    list_priceable,
+)
+from dunwell.cases.rollout.preview.effects import PreviewOutlook, SentKey
 from dunwell.cases.rollout.preview.preview_draft import DraftPreview
 from dunwell.cases.rollout.preview.preview_message import (
     PreparedMessage,
@@ -36,7 +42,7 @@ class _PreparedSide:
     """What a definition sends, and its message of each step and channel; None: it cannot be
     written, which the draft's own checks tell."""
 
-    sent: Mapping[SentTo, int]
+    sent: Mapping[SentKey, int]
     messages: Mapping[tuple[int, Channel], PreparedMessage | None]
 
 
@@ -44,7 +50,7 @@ class _PreparedSide:
 class PreparedCosts:
     before: _PreparedSide
     after: _PreparedSide
-    lines: Mapping[Channel, NamedLine]
+    lines: Mapping[Channel, PricedProvider]
 
 
 async def prepare_costs(
@@ -57,7 +63,7 @@ async def prepare_costs(
     workflow_id = preview.workflow_id
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
-    lines = await _load_lines(work)
+    lines = await _load_providers(work)
     if before is None or after is None or current is None or draft is None:
         return None
     if not any(each.line.prices for each in lines.values()):
@@ -69,36 +75,38 @@ async def prepare_costs(
     )
 
 
-async def foresee_costs(prepared: PreparedCosts, *, printer: LetterPrinter) -> Costs:
+async def compute_preview_costs(prepared: PreparedCosts, *, printer: LetterPrinter) -> PreviewCosts:
     """Outside any transaction."""
     sides = [
         list_priceable(each.sent, await _measure(each, printer), prepared.lines)
         for each in (prepared.before, prepared.after)
     ]
-    return add_up(*sides)
+    return compute_costs(*sides)
 
 
-async def foresee_costs_alone(prepared: PreparedCosts, fonts: Sequence[Path]) -> Costs:
+async def compute_preview_costs_with_own_printer(
+    prepared: PreparedCosts, fonts: Sequence[Path]
+) -> PreviewCosts:
     """With a printer that is opened for this one preview. Outside any transaction."""
     printer = LetterPrinter(1, fonts=fonts)
     try:
-        return await foresee_costs(prepared, printer=printer)
+        return await compute_preview_costs(prepared, printer=printer)
     finally:
         await printer.close()
 
 
-async def _load_lines(work: Work) -> dict[Channel, NamedLine]:
+async def _load_providers(work: Work) -> dict[Channel, PricedProvider]:
     lines = (await load_installation(work.tx)).installation.delivery_providers or {}
     setups = work.merchant.configuration.channels
     return {
-        channel: NamedLine(setup.provider, lines[setup.provider])
+        channel: PricedProvider(setup.provider, lines[setup.provider])
         for channel, setup in setups.items()
         if setup.provider in lines
     }
 
 
 async def _prepare_side(
-    work: Work, resources: Resources, definition: Definition, outlook: Outlook
+    work: Work, resources: Resources, definition: Definition, outlook: PreviewOutlook
 ) -> _PreparedSide:
     """Of the steps that contact anybody."""
     used = {(step_id, channel) for step_id, channel, _ in outlook.sent}
