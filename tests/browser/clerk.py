@@ -246,7 +246,7 @@ async def sign_in(clerk: AtWork) -> None:
     code = clerk.person.code(clerk.site.clock.now())
     await clerk.fill("The six digits that your authenticator app shows", code)
     await clerk.press("Sign in")
-    await clerk.fill("Name, short name or number", str(clerk.world.house.merchant.merchant_id))
+    await clerk.fill("Name, key or number", str(clerk.world.house.merchant.merchant_id))
     await clerk.press("Search")
     await clerk.press_at(page.locator("main table a").first)
     await clerk.sees("What waits for a person")

@@ -118,13 +118,13 @@ async def test_the_readmes_steps_lead_to_the_answer_and_its_webhook(
 
         assert "Read what the debtor says" in steps[2]
         await expect(page.locator("main")).to_contain_text("Two of the five teapots arrived broken")
-        await page.get_by_label("Yes: accept the objection").check()
+        await page.get_by_label("Accept dispute").check()
         await page.get_by_label("Message to the debtor").fill("You are right. We are sorry.")
-        await page.get_by_role("button", name="Look at it before it is sent").click()
+        await page.get_by_role("button", name="Preview").click()
         await expect(page.locator(".sheet")).to_contain_text("You are right. We are sorry.")
         assert await list_violations(page) == []
-        await page.get_by_role("button", name="Send the answer").click()
-        await expect(page.get_by_role("status").first).to_contain_text("The answer is sent.")
+        await page.get_by_role("button", name="Send response").click()
+        await expect(page.get_by_role("status").first).to_contain_text("Response sent.")
 
         assert "Open Webhooks and then the endpoint." in steps[3]
         await page.get_by_role("link", name="Webhooks", exact=True).click()

@@ -129,19 +129,19 @@ async def test_the_disputed_claim_is_found_and_answered_by_keyboard(
         await page.get_by_role("link", name="Erika Mustermann").focus()
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
-        await page.get_by_label("No: the claim stands").focus()
+        await page.get_by_label("Reject dispute").focus()
         await page.keyboard.press("Space")
         await page.get_by_label("Message to the debtor").focus()
         await page.keyboard.type("The parcel never came back to us.")
-        await page.get_by_role("button", name="Look at it before it is sent").focus()
+        await page.get_by_role("button", name="Preview").focus()
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
         await expect(page.locator(".sheet")).to_contain_text("The parcel never came back to us.")
         await keep_screenshot(page, f"portal-preview-en-{width}")
-        await page.get_by_role("button", name="Send the answer").focus()
+        await page.get_by_role("button", name="Send response").focus()
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
-        await expect(page.get_by_role("status").first).to_contain_text("The answer is sent.")
+        await expect(page.get_by_role("status").first).to_contain_text("Response sent.")
         await expect(page.locator("main")).to_contain_text("Rejected")
         assert seat.complaints == []
 
@@ -181,7 +181,7 @@ async def test_evidence_is_looked_at_page_by_page_by_keyboard(
         page, claim = seat.page, seat.world.claim_id
         await seat.go(f"/claims/{claim}/disputes/{seat.world.disputed.dispute_id}")
         assert await _is_drawn(page, ".files img")
-        await page.get_by_role("link", name="Look at it Sendungsnachweis").focus()
+        await page.get_by_role("link", name="View Sendungsnachweis").focus()
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
         await expect(page.locator("main")).to_contain_text("Page 1 of 15")
@@ -201,8 +201,8 @@ async def test_evidence_is_looked_at_and_saved_by_mouse(
     async with _sit_down(tabs, site, scripts=scripts) as seat:
         page, claim = seat.page, seat.world.claim_id
         await seat.go(f"/claims/{claim}/disputes/{seat.world.disputed.dispute_id}")
-        await page.get_by_role("link", name="Look at it Sendungsnachweis").click()
-        await page.get_by_role("link", name="Page after").click()
+        await page.get_by_role("link", name="View Sendungsnachweis").click()
+        await page.get_by_role("link", name="Next page").click()
         await expect(page.locator(".turn")).to_contain_text("Page 2 of 15")
         await page.get_by_role("link", name="Page 5", exact=True).click()
         await page.get_by_role("link", name="Full size").click()
@@ -220,10 +220,10 @@ async def test_a_dispute_is_taken_on_by_keyboard_and_found_among_mine(
     async with _sit_down(tabs, site) as seat:
         page = seat.page
         await seat.go(f"/claims/{seat.world.claim_id}/disputes/{seat.world.disputed.dispute_id}")
-        await page.get_by_role("button", name="I take it").focus()
+        await page.get_by_role("button", name="Assign to me").focus()
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
-        await expect(page.get_by_role("status").first).to_contain_text("It is assigned.")
+        await expect(page.get_by_role("status").first).to_contain_text("Assigned.")
         await page.keyboard.press("g")
         async with page.expect_navigation():
             await page.keyboard.press("d")
@@ -231,7 +231,7 @@ async def test_a_dispute_is_taken_on_by_keyboard_and_found_among_mine(
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
         await expect(page.locator("main tbody")).to_contain_text("Erika Mustermann")
-        await page.get_by_role("link", name="Nobody’s").click()  # noqa: RUF001 - as it is written
+        await page.get_by_role("link", name="Unassigned").click()
         await expect(page.locator("main")).not_to_contain_text("Erika Mustermann")
         assert seat.complaints == []
 
@@ -241,12 +241,12 @@ async def test_a_plan_is_given_away_by_mouse(tabs: Tabs, site: Site, *, scripts:
     async with _sit_down(tabs, site, width=390, scripts=scripts) as seat:
         page, world = seat.page, seat.world
         await seat.go(f"/claims/{world.plan_claim_id}/plans/{world.plan_id}")
-        await page.get_by_label("Who answers it").select_option(label="me")
+        await page.get_by_label("Assignee").select_option(label="Me")
         await page.get_by_role("button", name="Assign").click()
-        await expect(page.get_by_role("status").first).to_contain_text("It is assigned.")
-        await page.get_by_label("Who answers it").select_option(label="nobody")
+        await expect(page.get_by_role("status").first).to_contain_text("Assigned.")
+        await page.get_by_label("Assignee").select_option(label="Unassigned")
         await page.get_by_role("button", name="Assign").click()
-        await expect(page.locator("aside")).to_contain_text("nobody")
+        await expect(page.locator("aside")).to_contain_text("Unassigned")
         assert seat.complaints == []
 
 
@@ -263,11 +263,11 @@ async def test_the_audit_log_is_filtered_and_checked_by_keyboard(tabs: Tabs, sit
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
         await expect(page.locator("main tbody tr")).not_to_have_count(0)
-        await page.get_by_role("button", name="Check seals").focus()
+        await page.get_by_role("button", name="Verify seals").focus()
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
-        await expect(page.get_by_role("status").first).to_contain_text("The chain holds")
+        await expect(page.get_by_role("status").first).to_contain_text("Verified: seals")
         await keep_screenshot(page, "portal-audit-verdict-en-1280")
-        await page.get_by_role("button", name="Write out as CSV").click()
+        await page.get_by_role("button", name="Export CSV").click()
         await expect(page).to_have_url(re.compile(r"/jobs/"))
         assert seat.complaints == []

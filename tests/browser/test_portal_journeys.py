@@ -36,17 +36,17 @@ Judge = Callable[[AtWork], Awaitable[None]]
 async def answer_an_objection(clerk: AtWork, judge: Judge) -> None:
     await clerk.press("Objections to answer")
     await clerk.open_named("Erika Mustermann")
-    await clerk.choose("No: the claim stands")
+    await clerk.choose("Reject dispute")
     await clerk.fill("Message to the debtor", _ANSWER)
-    await clerk.press("Look at it before it is sent")
+    await clerk.press("Preview")
     await clerk.reads(_ANSWER)
-    await clerk.sees("What becomes of the claim")
+    await clerk.sees("Effect on the claim")
     await judge(clerk)
-    await clerk.press("Send the answer")
-    await clerk.sees("The answer is sent.")
+    await clerk.press("Send response")
+    await clerk.sees("Response sent.")
     await clerk.reads(_ANSWER)
     await clerk.turn_to("Disputes")
-    await clerk.sees("No objection waits for an answer.")
+    await clerk.sees("No open disputes.")
 
 
 async def find_and_keep(clerk: AtWork, judge: Judge) -> None:
@@ -59,19 +59,19 @@ async def find_and_keep(clerk: AtWork, judge: Judge) -> None:
     assert await reference.get_attribute("aria-sort") == "ascending"
     await clerk.press("Reference")
     assert await reference.get_attribute("aria-sort") == "descending"
-    await clerk.unfold("Order and columns")
+    await clerk.unfold("Columns & sorting")
     await clerk.choose("Company")
-    await clerk.press("Show it like this")
+    await clerk.press("Apply")
     await judge(clerk)
     address = clerk.page.url
     assert "status=IN_PROCESS" in address
     assert "sort=-reference" in address
     await clerk.page.reload()
     assert await reference.get_attribute("aria-sort") == "descending"
-    await clerk.unfold("Save these filters as a view")
+    await clerk.unfold("Save view")
     await clerk.fill("Name", "Mine")
-    await clerk.press("Save the view")
-    await clerk.sees("The view is saved.")
+    await clerk.press("Save view")
+    await clerk.sees("View saved.")
     await clerk.turn_to("Claims")
     await clerk.open_named("Mine")
     assert clerk.page.url == address
@@ -83,33 +83,33 @@ async def find_and_keep(clerk: AtWork, judge: Judge) -> None:
 
 async def write_the_list_out(clerk: AtWork, judge: Judge) -> None:
     await clerk.turn_to("Claims")
-    await clerk.press("Write the list out as CSV")
+    await clerk.press("Export CSV")
     resources = clerk.site.till.resources
     while await run_exports(resources, SealedFiles.open(resources)):
         pass
     await clerk.page.reload()
     await judge(clerk)
-    assert b"RE-2026-1009" in await clerk.save("Download the file (%(size)s)")
+    assert b"RE-2026-1009" in await clerk.save("Download file (%(size)s)")
     await clerk.turn_to("Background jobs")
-    await clerk.sees("Write out a list")
+    await clerk.sees("CSV export")
 
 
 async def pause_many(clerk: AtWork, judge: Judge) -> None:
     """Tried, begun, broken off, begun again, and what failed is tried once more."""
     resources = clerk.site.till.resources
     await _begin_pause(clerk, judge)
-    await clerk.press("Cancel the rest")
+    await clerk.press("Cancel job")
     await clerk.sees("Cancelled")
     await _begin_pause(clerk)
     await run_jobs(resources)
     await clerk.world.house.rows(_FAIL + " RETURNING 1")
     await clerk.world.house.rows(_COUNT_FAILED + " AND state = 'DONE' RETURNING 1")
     await clerk.page.reload()
-    await clerk.sees("What was not done")
+    await clerk.sees("Claims not processed")
     await judge(clerk)
-    rows = await clerk.save("What became of each claim, as CSV")
+    rows = await clerk.save("Results (CSV)")
     assert ("Nr.,Forderung" if clerk.way.language == "de" else "No.,Claim") in rows.decode("utf-8")
-    await clerk.press("Try the failed again")
+    await clerk.press("Retry failed")
     await run_jobs(resources)
     await clerk.page.reload()
     await clerk.sees("Done")
@@ -118,15 +118,15 @@ async def pause_many(clerk: AtWork, judge: Judge) -> None:
 async def _begin_pause(clerk: AtWork, judge: Judge | None = None) -> None:
     await clerk.turn_to("Claims")
     for reference in ("RE-2026-1007", "RE-2026-1008"):
-        await clerk.choose("Tick %(reference)s", reference=reference)
+        await clerk.choose("Select %(reference)s", reference=reference)
     await clerk.press("Pause")
-    await clerk.press("Try it without any effect")
-    await clerk.sees("What would become of it")
+    await clerk.press("Dry run")
+    await clerk.sees("Preview")
     if judge is not None:
         await judge(clerk)
-    await clerk.fill("To confirm, type how many claims are chosen", "2")
+    await clerk.fill("To confirm, enter the number of selected claims", "2")
     await clerk.press("Pause claims")
-    await clerk.sees("The job has begun. It goes on when you close this page.")
+    await clerk.sees("Background job started. You can close this page.")
 
 
 async def look_at_a_claim(clerk: AtWork, judge: Judge) -> None:
@@ -137,61 +137,61 @@ async def look_at_a_claim(clerk: AtWork, judge: Judge) -> None:
     await clerk.sees("Original message")
     await judge(clerk)
     await clerk.open_named("RE-2026-1005")
-    await clerk.press("Why?")
-    await clerk.sees("What comes next, and why")
+    await clerk.press("Why this step?")
+    await clerk.sees("Next step")
     await judge(clerk)
     await clerk.open_named("RE-2026-1005")
-    await clerk.press("Account")
-    await clerk.fill("As of the end of", "2026-03-01")
-    await clerk.press("Show")
-    await clerk.sees("Account at the end of %(day)s")
+    await clerk.press("Statement of account")
+    await clerk.fill("As of", "2026-03-01")
+    await clerk.press("Apply")
+    await clerk.sees("Statement of account as of %(day)s")
     await clerk.open_named("RE-2026-1005")
     async with clerk.page.expect_navigation():
-        await clerk.find("As the debtor sees it").click()
+        await clerk.find("View as debtor").click()
     await clerk.page.go_back()
     await clerk.arrive()
 
 
 async def work_on_a_claim(clerk: AtWork, judge: Judge) -> None:
     await clerk.go(f"/claims/{clerk.world.claim_ids[6]}")
-    await clerk.press("Write a note")
+    await clerk.press("Add note")
     await clerk.fill("Note", "Rings back on Friday.")
-    await clerk.press("Save the note")
+    await clerk.press("Add note")
     await clerk.reads("Rings back on Friday.")
-    await clerk.press("Payment received")
+    await clerk.press("Record payment")
     await clerk.fill("Amount", "nothing")
-    await clerk.press("Record the payment")
-    await clerk.sees("Please check what you entered")
+    await clerk.press("Record payment")
+    await clerk.sees("Please check your entries")
     await judge(clerk)
     await clerk.fill("Amount", "1,50" if clerk.way.language == "de" else "1.50")
-    await clerk.press("Record the payment")
-    await clerk.sees("The payment is recorded.")
+    await clerk.press("Record payment")
+    await clerk.sees("Payment recorded.")
     await clerk.press("Pause")
-    await clerk.fill("Why", "Until the lawyer has written")
+    await clerk.fill("Reason", "Until the lawyer has written")
     await clerk.press("Pause")
-    await clerk.sees("The claim is paused.")
+    await clerk.sees("Claim paused.")
     await clerk.press("Resume")
     await clerk.press("Resume")
-    await clerk.sees("The claim goes on.")
-    await clerk.press("Change")
+    await clerk.sees("Claim resumed.")
+    await clerk.press("Edit")
     await clerk.fill("City", "Bremen")
     await clerk.press("Save")
     await clerk.reads("Bremen")
-    await clerk.press("Archive or withdraw")
-    await clerk.choose("Withdraw: you do not ask for the money any more")
-    await clerk.press("End the process")
-    await clerk.sees("The process has ended.")
+    await clerk.press("Close claim")
+    await clerk.choose("Withdraw: the claim is dropped and nothing is to be paid")
+    await clerk.press("Close claim")
+    await clerk.sees("Claim closed.")
 
 
 async def answer_a_plan(clerk: AtWork, judge: Judge) -> None:
     await clerk.press("Instalments or more time, asked for")
     await clerk.open_named("RE-2026-1004")
-    await clerk.press("Send the answer")
-    await clerk.sees("Choose whether you agree or not.")
+    await clerk.press("Send response")
+    await clerk.sees("Choose a decision.")
     await judge(clerk)
-    await clerk.choose("Yes: the process rests as long as it is kept")
-    await clerk.press("Send the answer")
-    await clerk.sees("The answer is sent.")
+    await clerk.choose("Approve: the workflow stays on hold while the debtor pays as agreed")
+    await clerk.press("Send response")
+    await clerk.sees("Response sent.")
 
 
 async def settle_what_is_unknown(clerk: AtWork, judge: Judge) -> None:
@@ -199,17 +199,17 @@ async def settle_what_is_unknown(clerk: AtWork, judge: Judge) -> None:
     await clerk.world.house.rows(_UNKNOWN + " RETURNING 1", clerk.world.claim_ids[7])
     await clerk.turn_to("Payments")
     await clerk.press("Recorded")
-    await clerk.press("Begun by debtors")
+    await clerk.press("Payments started by debtors")
     await clerk.turn_to("Messages")
-    await clerk.press("Addresses not written to")
+    await clerk.press("Suppression list")
     await clerk.press("Messages")
-    await clerk.pick("State", "UNKNOWN")
+    await clerk.pick("Status", "UNKNOWN")
     await clerk.press("Apply")
-    await clerk.press("Settle")
+    await clerk.press("Resolve")
     await judge(clerk)
-    await clerk.choose("It was not sent: it is sent again")
-    await clerk.press("Settle it")
-    await clerk.sees("Settled.")
+    await clerk.choose("Not sent: send the message again")
+    await clerk.press("Save")
+    await clerk.sees("Resolved.")
 
 
 async def let_somebody_in(clerk: AtWork, judge: Judge) -> None:

@@ -104,7 +104,7 @@ async def test_letters_are_settled_by_keyboard(
     async with a_page(tabs, site, with_scripts=with_scripts) as page:
         await page.goto(f"{site.origin}/portal/{_ASKED}")
         boxes = page.locator("input[name=letter]")
-        every = page.get_by_label("Tick all of this page")
+        every = page.get_by_label("Select all on this page")
         await expect(boxes).to_have_count(3)
         if with_scripts:
             await every.focus()
@@ -119,7 +119,7 @@ async def test_letters_are_settled_by_keyboard(
         await page.get_by_role("button", name="Settle the ticked ones").focus()
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
-        await expect(page.get_by_role("status")).to_contain_text("Settled.")
+        await expect(page.get_by_role("status")).to_contain_text("Resolved.")
         await expect(boxes).to_have_count(0 if with_scripts else 2)
     left = [row["doubt"] is None for row in await post.house.rows(_LEFT)]
     assert sorted(left) == ([True] * 3 if with_scripts else [False, False, True])

@@ -118,7 +118,7 @@ async def test_a_merchant_comes_from_nothing_to_configured_in_ten_minutes(
         await paper.fill("Short name", f"teekontor-{way.name}")
         await _judge(clerk, html_checker)
         await clerk.press("Create the merchant")
-        await clerk.sees("The merchant is there. What it still needs is below.")
+        await clerk.sees("Merchant created. The remaining setup steps are listed below.")
         await _set_up(paper, html_checker)
         seconds = (clerk.steps - begun) * _PAGE + paper.typed * _FIELD
         assert seconds < _TEN_MINUTES, (clerk.steps - begun, paper.typed)

@@ -31,7 +31,7 @@ async def test_the_second_save_of_contact_data_shows_what_has_changed(
         await clerk.sees(
             "Someone else changed this while you were editing. Your changes are not saved yet."
         )
-        await clerk.sees("Stored now: %(text)s", text="Kiel")
+        await clerk.sees("Currently saved: %(text)s", text="Kiel")
         assert await clerk.page.locator("#city").input_value() == "Bremen"
         if way.scripts:
             await clerk.judge(html_checker)
@@ -51,13 +51,13 @@ async def test_two_who_answer_one_objection_keep_both_texts(
     ):
         await clerk.go(answer)
         await other.go(answer)
-        await other.choose("No: the claim stands")
+        await other.choose("Reject dispute")
         await other.fill("Message to the debtor", _FIRST)
-        await other.press("Save the draft")
+        await other.press("Save draft")
 
-        await clerk.choose("No: the claim stands")
+        await clerk.choose("Reject dispute")
         await clerk.fill("Message to the debtor", _SECOND)
-        await clerk.press("Look at it before it is sent")
+        await clerk.press("Preview")
 
         await clerk.sees(
             "Someone else changed this while you were editing. Your changes are not saved yet."
@@ -66,14 +66,14 @@ async def test_two_who_answer_one_objection_keep_both_texts(
         assert await clerk.page.locator("#message").input_value() == _SECOND
         if way.scripts:
             await clerk.judge(html_checker)
-        await clerk.press("Look at it before it is sent")
-        await other.press("Look at it before it is sent")
+        await clerk.press("Preview")
+        await other.press("Preview")
         await other.sees(
             "Someone else changed this while you were editing. Your changes are not saved yet."
         )
-        await clerk.press("Send the answer")
-        await clerk.sees("The answer is sent.")
+        await clerk.press("Send response")
+        await clerk.sees("Response sent.")
 
-        await other.press("Look at it before it is sent")
-        await other.sees("Somebody has answered already")
+        await other.press("Preview")
+        await other.sees("Someone else has already responded")
         await other.reads(_FIRST)

@@ -41,7 +41,7 @@ async def _open_merchant(clerk: AtWork) -> int:
     await clerk.fill("Name", "Teekontor Hansen")
     await clerk.fill("Short name", f"whole-{clerk.way.name}")
     await clerk.press("Create the merchant")
-    await clerk.sees("The merchant is there. What it still needs is below.")
+    await clerk.sees("Merchant created. The remaining setup steps are listed below.")
     return int(clerk.page.url.split("/m/")[1].split("/")[0])
 
 

@@ -36,11 +36,11 @@ async def test_an_answer_is_previewed_before_it_is_sent(
     shown = await clerk.follow(await clerk.post(_path(opened), {**fields, "do": "preview"}))
 
     assert "It &lt;i&gt;never&lt;/i&gt; came." in shown.text
-    assert "The process rests until" in shown.text
+    assert "The workflow stays on hold until" in shown.text
     assert (await house.rows(_STATE))[0]["state"] == "OPEN"
 
     sent = await clerk.follow(await clerk.send(f"{_path(opened)}/preview"))
-    assert "The answer is sent." in sent.text
+    assert "Response sent." in sent.text
     [row] = await house.rows(_STATE)
     assert (row["state"], row["resolution"]) == ("REJECTED", "It <i>never</i> came.")
     assert await house.rows("SELECT 1 FROM answer_drafts WHERE merchant_id = $1") == []
@@ -70,7 +70,7 @@ async def test_what_is_not_decided_is_not_previewed(
     )
 
     assert answer.status_code == 422
-    assert "Choose whether you accept or reject it." in answer.text
+    assert "Choose a decision." in answer.text
     assert "Kept all the same." in answer.text
 
 
@@ -127,7 +127,7 @@ async def test_the_second_answer_is_told_the_first(
     )
 
     assert answer.status_code == 409
-    assert "Somebody has answered already" in answer.text
+    assert "Someone else has already responded" in answer.text
     assert "My own words." in answer.text
     [row] = await house.rows(_STATE)
     assert (row["state"], row["ended_claim"]) == ("ACCEPTED", True)

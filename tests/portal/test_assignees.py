@@ -54,7 +54,7 @@ async def test_a_dispute_is_taken_on_given_to_a_colleague_and_to_nobody(
     opened = await dispute(house, claim_id)
     me, colleague = await _find_user(house, clerk), await _find_user(house, staff)
 
-    assert "It is assigned." in await _give(clerk, _path(opened), me)
+    assert "Assigned." in await _give(clerk, _path(opened), me)
     assert await _whose(house) == me
     await _give(clerk, _path(opened), colleague, me)
     assert await _whose(house) == colleague
@@ -79,7 +79,7 @@ async def test_of_two_who_give_it_away_at_once_the_second_is_told(
 
     page = await _give(clerk, _path(opened), me)
 
-    assert "somebody else has assigned it meanwhile" in page
+    assert "someone else has assigned the case" in page
     assert await _whose(house) == colleague
 
 
@@ -121,8 +121,8 @@ async def test_what_somebody_had_who_is_gone_counts_as_nobodys(
 
     assert "INV-1001" in (await clerk.get("/disputes?whose=nobodys")).text
     page = (await clerk.get(_path(opened))).text
-    assert "This person cannot answer here any more." in page
-    assert ">ended</span>" in page
+    assert "This user can no longer respond here." in page
+    assert ">deactivated</span>" in page
     me = await _find_user(house, clerk)
     await _give(clerk, _path(opened), me, gone)
     assert await _whose(house) == me
@@ -146,8 +146,8 @@ async def test_only_who_may_answer_here_is_given_it(
     for person in (stranger, reader):
         user_id = await _find_user(house, person)
         assert str(user_id) not in page
-        assert "this person cannot answer here" in await _give(clerk, _path(opened), user_id)
-    assert "this person cannot answer here" in await _give(clerk, _path(opened), UUID(int=5))
+        assert "this user cannot respond here" in await _give(clerk, _path(opened), user_id)
+    assert "this user cannot respond here" in await _give(clerk, _path(opened), UUID(int=5))
     assert await _whose(house) is None
     # Who reads alone sees whose it is, and has no form.
     assert "/assignee" not in (await reader.get(_path(opened))).text
@@ -188,11 +188,11 @@ async def test_a_plan_is_given_away_and_found_as_a_dispute_is(
     me, colleague = await _find_user(house, clerk), await _find_user(house, staff)
     reference = "RE-2026-1004"
 
-    assert "It is assigned." in await _give(clerk, path, me)
+    assert "Assigned." in await _give(clerk, path, me)
     assert reference in (await clerk.get("/plans?whose=mine")).text
     assert reference not in (await clerk.get("/plans?whose=nobodys")).text
     assert reference not in (await staff.get("/plans?whose=mine")).text
-    assert "somebody else has assigned it meanwhile" in await _give(staff, path, colleague)
+    assert "someone else has assigned the case" in await _give(staff, path, colleague)
     [row] = await house.rows("SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1")
     assert row["assignee_id"] == me
     [told] = await house.rows(
@@ -235,7 +235,7 @@ async def test_a_reason_with_control_characters_is_not_sent_to_the_debtor(
     fields = {**read_fields((await clerk.get(path)).text), "outcome": "reject"}
     refused = await clerk.post(path, {**fields, "reason": "Three rates\x85 at most"})
     assert refused.status_code == 422
-    assert "It has a sign that cannot be printed." in refused.text
+    assert "This text contains a character that cannot be printed." in refused.text
     assert "Three rates" in refused.text
     [row] = await world.house.rows("SELECT state FROM payment_modalities WHERE merchant_id = $1")
     assert row["state"] == "REQUESTED"

@@ -36,7 +36,7 @@ async def test_each_row_tells_who_what_and_from_where(
 
     assert _list_actions(page) == ["note.add"]
     assert re.search(r"<bdi>Clerk \d+</bdi>", page)
-    assert "portal, 203.0.113.0/24" in page
+    assert "Portal, 203.0.113.0/24" in page
     assert f"Claim {claim_id}" in page
     assert "not sealed yet" in page
 
@@ -64,8 +64,8 @@ async def test_filters_narrow_it(
     assert await show(f"claim=INV-2&since={today}&until={today}") == ["hold.open"]
     assert await show("action=claim.look") == []
     odd = await clerk.get("/audit?claim=nowhere&since=x")
-    assert "There is no such claim." in odd.text
-    assert "Enter the day as in the calendar." in odd.text
+    assert "Claim not found." in odd.text
+    assert "Enter a valid date (2026-03-31)." in odd.text
     assert _list_actions(odd.text) == []
 
 
@@ -134,7 +134,7 @@ async def test_what_is_personal_or_secret_is_shown_to_nobody(
 
     for word in ("example.org", "whsec_1", "Erika", "Liebe Frau"):
         assert word not in page.partition("<main")[2], word
-    assert "(personal, not shown)" in page
+    assert "(masked)" in page
     assert "(secret)" in page
     assert ">OPEN<" in page
 
@@ -159,9 +159,9 @@ async def test_the_seals_of_what_is_shown_are_checked(
     await seal_ledger(resources)
 
     sound = (await clerk.get("/audit?check=yes")).text
-    assert "The chain holds from seal 1 to seal 2" in sound
+    assert "Verified: seals 1 to 2" in sound
     part = (await clerk.get("/audit?check=yes&action=hold.open")).text
-    assert "The chain holds from seal 2 to seal 2" in part
+    assert "Verified: seals 2 to 2" in part
 
 
 @pytest.mark.parametrize(
@@ -190,7 +190,7 @@ async def test_a_broken_chain_is_told_in_words(
     action = "x" if "action = 'x'" in change else "try.two"
     page = (await clerk.get(f"/audit?check=yes&action={action}")).text
 
-    assert "The chain is broken" in page
+    assert "Verification failed" in page
     assert words in page
 
 

@@ -45,8 +45,8 @@ async def test_a_page_is_shown_as_a_picture_with_the_way_to_the_others(
     assert f'rel="next" href="{clerk.at(at)}/pages?page=14"' in page
     # The small pictures of its dozen, and the ways to the others.
     assert page.count('loading="lazy"') == 12
-    assert "Earlier pages" in page
-    assert "Later pages" in page
+    assert "Previous pages" in page
+    assert "Next pages" in page
     for answer in (picture, small):
         assert answer.status_code == 200
         assert answer.content.startswith(_PNG)
@@ -83,8 +83,8 @@ async def test_what_is_broken_says_so_in_words(
     clerk: Clerk, resources: Resources, house: House, claim_id: int
 ) -> None:
     for content, words in (
-        (UNDRAWABLE["page tree without end"](), "cannot be shown here"),
-        (None, "is gone from the file storage"),
+        (UNDRAWABLE["page tree without end"](), "cannot be displayed"),
+        (None, "is missing from the file storage"),
         (b"\x01dunwell sealed\nnot by us", "was changed in the file storage"),
     ):
         at = await _give(house, claim_id)

@@ -85,7 +85,7 @@ async def test_a_batch_is_shown_with_what_became_of_it(post: LetterHouse, langua
     whole = (await clerk.get(page)).text
     for reference in ("A-1", "A-2", "A-3"):
         assert f">{reference}</bdi>" in whole
-    assert {"en": "came back", "de": "kam zurück"}[language] in whole
+    assert {"en": "returned", "de": "zurückgekommen"}[language] in whole
     failed = (await clerk.get(f"{page}?show=failed")).text
     assert failed.count(".pdf</td>") == 1
 
@@ -124,7 +124,7 @@ async def test_lists_go_on_where_a_page_ends(
         (True, False), (False, True),
     }  # fmt: skip
     assert (await clerk.get(f"{_LIST}?after=x")).text.count(newest) > 0
-    assert "There are none" in (await clerk.get(f"{_LIST}?line=other")).text
+    assert "No entries" in (await clerk.get(f"{_LIST}?line=other")).text
 
 
 async def test_what_waits_is_told(post: LetterHouse) -> None:
@@ -143,10 +143,10 @@ async def test_a_person_settles_what_nothing_tells(post: LetterHouse) -> None:
     token = _find_token(page)
     done = await clerk.post(_ASKED, {"token": token, "letter": first, "outcome": "released"})
     assert done.status_code == 303
-    assert "Settled." in (await clerk.follow(done)).text
+    assert "Resolved." in (await clerk.follow(done)).text
     assert _find_boxes((await clerk.get(_ASKED)).text) == [second]
     again = await clerk.post(_ASKED, {"token": token, "letter": first, "outcome": "not_released"})
-    assert "Somebody has settled it already." in (await clerk.follow(again)).text
+    assert "Someone else has already resolved this." in (await clerk.follow(again)).text
     await clerk.post(_ASKED, {"token": token, "letter": second, "outcome": "not_released"})
     states = sorted((row["state"], row["doubt"]) for row in await post.house.rows(_ITEMS))
     assert states == [("RELEASED", None), ("WAITING", None)]

@@ -46,14 +46,14 @@ async def test_a_payment_is_taken_back_with_a_reason_and_stays(
 ) -> None:
     payment_id = await pay(house, claim_id, 10240)
     page = await clerk.get(f"/payments/{payment_id}")
-    assert "The claim is paid now." in page.text
+    assert "The claim is currently paid." in page.text
     assert page.text.count("102.40") >= 2
 
     done = await clerk.submit(f"/payments/{payment_id}", reason="Charged <b>back</b>")
 
-    assert "The payment is taken back. Open is now: €102.40." in done.text
+    assert "Payment reversed. Outstanding now: €102.40." in done.text
     assert "Charged &lt;b&gt;back&lt;/b&gt;" in done.text
-    assert "Take the payment back" not in done.text
+    assert "Reverse payment" not in done.text
     view = await house.read(claim_id)
     assert (view.status, view.balance.outstanding_cents) == (Status.IN_PROCESS, 10240)
     [row] = await house.rows("SELECT * FROM payments WHERE merchant_id = $1")
@@ -71,7 +71,7 @@ async def test_of_two_who_take_back_the_second_is_told(
     second = await clerk.post(f"/payments/{payment_id}", {**form, "reason": "Other"})
 
     assert (first.status_code, second.status_code) == (303, 409)
-    assert "The payment has been taken back already." in second.text
+    assert "The payment has already been reversed." in second.text
     assert len(await list_audited(house, "payment.reverse")) == 1
     [row] = await house.rows("SELECT reversal_reason FROM payments WHERE merchant_id = $1")
     assert row["reversal_reason"] == "Twice"
@@ -117,8 +117,8 @@ async def test_what_pays_nothing_that_is_owed_is_listed_as_unmatched(
     page = await clerk.get("/payments?show=unmatched")
 
     assert [word in page.text for word in ("fits", "too-much", "nobodys")] == [False, True, True]
-    assert page.text.count("too much") == 1
-    assert page.text.count(">unmatched<") == 1
+    assert page.text.count("overpaid") == 1
+    assert page.text.count(">unallocated<") == 1
     await clerk.submit(f"/payments/{surplus}", reason="Sent back")
     assert "too-much" not in (await clerk.get("/payments?show=unmatched")).text
 
@@ -130,7 +130,7 @@ async def test_a_payment_is_recorded_from_the_list_by_the_claims_reference(
         found = await clerk.get(f"/payments/record?q={typed}")
         assert found.headers["Location"] == clerk.at(f"/claims/{claim_id}/payment")
     none = await clerk.follow(await clerk.get("/payments/record?q=NOBODYS<b>"))
-    assert "No claim begins like this." in none.text
+    assert "No claim found." in none.text
     assert "NOBODYS&lt;b&gt;" in none.text
 
 
@@ -145,14 +145,14 @@ async def test_an_announced_transfer_is_ended_once_and_its_hold_falls(
     first = await clerk.follow(await clerk.post(path, form))
     second = await clerk.follow(await clerk.post(path, form))
 
-    assert "Nobody waits for it any more." in first.text
-    assert "Nothing was done" in second.text
+    assert "Payment cancelled." in first.text
+    assert "Nothing was changed" in second.text
     assert (await house.read(claim_id)).holds == []
     [row] = await list_audited(house, "paymentRequest.cancel")
     assert (row["before"], row["after"]) == ({"state": "PENDING"}, {"state": "CANCELLED"})
     listed = await clerk.get("/payments?show=requests&state=CANCELLED")
     assert "Bank transfer" in listed.text
-    assert "There are none." in (await clerk.get("/payments?show=requests&state=OPEN")).text
+    assert "No entries." in (await clerk.get("/payments?show=requests&state=OPEN")).text
 
 
 async def test_money_under_way_at_a_provider_is_not_called_back(
@@ -162,12 +162,12 @@ async def test_money_under_way_at_a_provider_is_not_called_back(
     await house.rows("UPDATE payment_requests SET provider = 'sandbox' WHERE merchant_id = $1")
     path = f"/payments/requests/{request_id}"
     page = await clerk.get(path)
-    assert "cannot be called back" in page.text
-    assert "End it" not in page.text
+    assert "cannot be cancelled" in page.text
+    assert "Cancel payment" not in page.text
 
     answer = await clerk.follow(await clerk.send(path, do="end"))
 
-    assert "Nothing was done" in answer.text
+    assert "Nothing was changed" in answer.text
     [row] = await house.rows("SELECT state FROM payment_requests WHERE merchant_id = $1")
     assert row["state"] == "PENDING"
 

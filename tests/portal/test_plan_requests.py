@@ -31,7 +31,7 @@ async def test_a_request_is_listed_with_the_day_to_answer_by_and_then_as_overdue
 
     for path in ("/plans", f"/claims/{claim_id}/plans/{asked.modality_id}"):
         page = read_text((await clerk.get(path)).text)
-        assert "Answer by" in page
+        assert "Respond by" in page
         assert "5 Mar 2026" in page
         assert (" overdue" in page) is is_overdue
         assert (" today" in page) is is_today
@@ -50,5 +50,5 @@ async def test_what_is_answered_has_no_day_and_is_not_overdue(
     clerk: Clerk = await sign_in(resources, an_application(resources).app, house)
 
     page = read_text((await clerk.get(f"/claims/{claim_id}/plans/{approved.modality_id}")).text)
-    assert "Answer by" not in page
+    assert "Respond by" not in page
     assert "overdue" not in page + read_text((await clerk.get("")).text)

@@ -86,7 +86,7 @@ async def test_a_comment_with_control_characters_is_refused_and_shown_again(
     fields = read_publication((await clerk.get(f"{at}/publish")).text)
     refused = await clerk.post(f"{at}/publish", {**fields, "comment": f"Postage{control} rose"})
     assert refused.status_code == 422
-    assert "It has a sign that cannot be printed." in refused.text
+    assert "This text contains a character that cannot be printed." in refused.text
     assert "rose" in refused.text
     assert await version_of(house, at) == "v1.0"
 

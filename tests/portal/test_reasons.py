@@ -102,7 +102,7 @@ async def test_a_plan_answered_by_a_colleague_is_told_in_german(
     fields = {**read_fields(form.text), "outcome": "reject", "reason": "Zu lang."}
     answer = await german.post(path, fields)
 
-    assert "Die Antwort ist schon gegeben (Vereinbart) und gilt." in answer.text
+    assert "Die Antwort ist schon gegeben (Genehmigt) und gilt." in answer.text
     assert "Zu lang." in answer.text
 
 

@@ -26,14 +26,14 @@ async def test_a_button_at_the_dispute_undoes_what_it_stopped(
         await resolve(house, opened, ACCEPTED, end_claim=False)
     path = f"/claims/{claim_id}/disputes/{opened.dispute_id}"
     page = await clerk.get(path)
-    assert "The claim is not shown on its page" in page.text
+    assert "The debtor page does not show the claim" in page.text
     assert len(await house.rows(_SUPPRESSED)) == 1
 
     fields = {"token": read_fields(page.text)["token"]}
     shown = await clerk.follow(await clerk.post(f"{path}/right-person", fields))
 
-    assert "The page shows the claim again" in shown.text
-    assert "This is the right person" not in shown.text
+    assert "The debtor page shows the claim again" in shown.text
+    assert "Confirm that this is the right person" not in shown.text
     assert await house.rows(_SUPPRESSED) == []
     [row] = await house.rows(_STATE)
     assert tuple(row) == ("ACCEPTED" if is_accepted else "REJECTED", False)
@@ -44,7 +44,7 @@ async def test_a_death_says_that_all_contact_has_stopped(
 ) -> None:
     opened = await dispute(house, claim_id, "PERSON_DIED")
     page = await clerk.get(f"/claims/{claim_id}/disputes/{opened.dispute_id}")
-    assert "All contact with this person has stopped" in page.text
+    assert "All contact with this person is suspended" in page.text
 
 
 async def test_an_ordinary_dispute_has_no_such_button_and_takes_no_such_form(
@@ -53,7 +53,7 @@ async def test_an_ordinary_dispute_has_no_such_button_and_takes_no_such_form(
     opened = await dispute(house, claim_id, "NOT_MY_DEBT")
     path = f"/claims/{claim_id}/disputes/{opened.dispute_id}"
     page = await clerk.get(path)
-    assert "This is the right person" not in page.text
+    assert "Confirm that this is the right person" not in page.text
     fields = {"token": read_fields(page.text)["token"]}
     await clerk.post(f"{path}/right-person", fields)
     assert [row["state"] for row in await house.rows(_STATE)] == ["OPEN"]

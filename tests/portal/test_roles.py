@@ -106,7 +106,7 @@ async def test_each_page_is_for_these_roles(
                 assert answer.status_code in (200, 303, 409, 422), (name, method)
             else:
                 assert answer.status_code == 404, (name, method)
-                assert "There is no such page" in answer.text
+                assert "Page not found" in answer.text
                 assert await house.rows(_STATE) == before, (name, method)
 
 

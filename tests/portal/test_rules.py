@@ -59,8 +59,8 @@ async def test_the_list_says_in_words_what_decides(clerk: Clerk) -> None:
     page = await clerk.get("/rules")
     words = plain(page.text)
     assert "Version 5 decides about new claims since" in words
-    assert "Open amount: at least €500.00 → Letters first" in words
-    assert "Country: AT or CH Known of the debtor: e-mail address → Friendly" in words
+    assert "Outstanding amount: at least €500.00 → Letters first" in words
+    assert "Country: AT or CH Known debtor data: e-mail address → Friendly" in words
     assert "Postal code: begins with “20” → 30 % Letters first , 70 % Friendly" in words
     assert "“Large” comes first for some of these claims" in plain(
         row_of(page.text, "Trial of letters")
@@ -197,14 +197,14 @@ async def test_a_rule_is_made_by_a_form_and_lands_in_the_draft_alone(
     [
         ({"name": ""}, "name", "fill this in"),
         ({"name": "Large"}, "name", "another rule has this name"),
-        ({"when.outstanding.min": "much"}, "when.outstanding.min", "no amount"),
+        ({"when.outstanding.min": "much"}, "when.outstanding.min", "Enter an amount"),
         (
             {"when.outstanding.min": "5", "when.outstanding.max": "4"},
             "when.outstanding.max", "No claim can meet",
         ),
-        ({"when.age.min": "eighteen"}, "when.age.min", "whole numbers"),
-        ({"when.country": "XX"}, "when.country", "no country"),
-        ({"when.language": "deutsch"}, "when.language", "no language"),
+        ({"when.age.min": "eighteen"}, "when.age.min", "whole number"),
+        ({"when.country": "XX"}, "when.country", "country code"),
+        ({"when.language": "deutsch"}, "when.language", "language code"),
         (
             {"when.city.equals": "Ulm", "when.city.startsWith": "Ham"},
             "when.city.equals", "No claim can meet",
@@ -259,7 +259,7 @@ async def test_of_two_who_change_one_rule_the_second_sees_both_and_loses_nothing
     assert second.status_code == 409
     words = plain(second.text)
     assert "Someone else changed this while you were editing" in words
-    assert "Open amount: at least €500.00 → Letters first Switched off" in words
+    assert "Outstanding amount: at least €500.00 → Letters first Switched off" in words
     assert 'value="700"' in second.text
     assert [rule.active for rule in (await read(house)).edited.rules] == [False, True, True]
     meant = await clerk.post("/rules/rule", {**read_all(second.text), "do": "save"})
@@ -287,7 +287,7 @@ async def test_two_who_change_other_rules_both_have_their_way(clerk: Clerk, hous
     mine = await fill(clerk, "Large", {"when.outstanding.min": "700"})
     await draft(house, LARGE, {**ABROAD, "active": False}, TRIAL, by=COLLEAGUE)
     answer = await clerk.follow(await clerk.post("/rules/rule", {**mine, "do": "save"}))
-    assert "Open amount: at least €700.00" in plain(answer.text)
+    assert "Outstanding amount: at least €700.00" in plain(answer.text)
     assert [rule.active for rule in (await read(house)).edited.rules] == [True, False, True]
 
 

@@ -34,7 +34,7 @@ async def test_a_claim_is_tried_by_its_reference_and_near_misses_are_named(
     assert "It gets “Friendly”" in words
     assert "“Austria and Switzerland” takes it." in words
     assert (
-        "Large : only this was missing: Open amount: at least €500.00 (the claim: €430.00 )"
+        "Large : only this was missing: Outstanding amount: at least €500.00 (the claim: €430.00 )"
         in words
     )
     by_number = await clerk.get(f"/rules/try?reference={claim_id}")
@@ -67,7 +67,7 @@ async def test_a_made_up_claim_of_a_split_gets_each_outcome_with_its_share(clerk
     assert "70 of 100 such claims: It gets “Friendly”" in words
     assert "30 of 100 such claims: It gets “Letters first”" in words
     assert (
-        "only this was missing: Known of the debtor: e-mail address (the claim: none of these )"
+        "only this was missing: Known debtor data: e-mail address (the claim: none of these )"
         in words
     )
     assert 'value="20459"' in page.text
@@ -77,12 +77,12 @@ async def test_a_made_up_claim_of_a_split_gets_each_outcome_with_its_share(clerk
 @pytest.mark.parametrize(
     ("name", "text", "words"),
     [
-        ("outstanding", "much", "no amount"),
+        ("outstanding", "much", "Enter an amount"),
         ("outstanding", "", "fill this in"),
         ("age", "old", "whole number"),
         ("age", "999", "too much or too little"),
-        ("country", "XX", "no country"),
-        ("language", "deutsch", "no language"),
+        ("country", "XX", "country code"),
+        ("language", "deutsch", "language code"),
         ("currency", "XXY", "no currency"),
         ("total", "1", "at least the open one"),
     ],

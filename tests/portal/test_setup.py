@@ -144,10 +144,10 @@ async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
     ("section", "typed", "field", "said"),
     [
         ("creditor", {"legal__name": ""}, "legal.name", "Please fill this in."),
-        ("creditor", {"legal__country": "XX"}, "legal.country", "This is no country."),
-        ("contact", {"contact__email": "nobody"}, "contact.email", "This is no e-mail address."),
+        ("creditor", {"legal__country": "XX"}, "legal.country", "country code"),
+        ("contact", {"contact__email": "nobody"}, "contact.email", "Enter a valid e-mail address."),
         ("payment", {"payment__bankAccount__iban": "DE00"}, "payment.bankAccount.iban", "no IBAN"),
-        ("payment", {"payment__partial__min": "12,3x"}, "payment.partial.min", "no amount"),
+        ("payment", {"payment__partial__min": "12,3x"}, "payment.partial.min", "Enter an amount"),
         ("letters", {"letters__postalDays": "0"}, "letters.postalDays", "too little"),
         ("letters", {"letters__postalDays": "11"}, "letters.postalDays", "too much"),
         ("guards", {"guards__maxContactsPerDay": "0"}, "guards.maxContactsPerDay", "too little"),
@@ -165,7 +165,7 @@ async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
         ("offers", {"modalities__plan__counts": "1"}, "modalities.plan.counts", "too little"),
         ("offers", {"modalities__plan__counts": "3, 3"}, "modalities.plan.counts", "twice"),
         ("account", {"timezone": "Europe/Atlantis"}, "timezone", "no time zone"),
-        ("brand", {"brand__color": "red"}, "brand.color", "does not have the form"),
+        ("brand", {"brand__color": "red"}, "brand.color", "format is not valid"),
         ("disputes", {"disputes__reasons__own1__type": "SMALL"},
         "disputes.reasons.own1.label.de",
          "fill this in"),
@@ -257,7 +257,7 @@ async def test_the_second_who_saves_sees_both_texts_and_loses_none(
     assert second.status_code == 409
     assert "Someone else changed this while you were editing" in second.text
     assert 'value="9"' in second.text
-    assert "Stored now: 7" in second.text
+    assert "Currently saved: 7" in second.text
     assert await load(whole, resources) == between
     again = await send(whole, f"/settings/{section}", read_form(second.text, "revision"))
     if again.status_code == 200:
@@ -276,7 +276,7 @@ async def test_a_conflict_is_still_shown_after_a_value_was_corrected(whole: Cler
     assert (unreadable.status_code, 'value="many"' in unreadable.text) == (422, True)
     corrected = {**read_form(unreadable.text, "revision"), field: "9"}
     second = await send(whole, "/settings/guards", corrected)
-    assert (second.status_code, "Stored now: 7" in second.text) == (409, True)
+    assert (second.status_code, "Currently saved: 7" in second.text) == (409, True)
 
 
 async def test_who_changes_another_part_is_not_in_the_way(

@@ -38,7 +38,7 @@ async def test_another_merchants_pages_answer_as_absent(
     for method in ROUTES[PATHS[name]]:
         answer = await (staff.get(path) if method == "GET" else staff.post(path, fields))
         assert answer.status_code == 404, (method, path)
-        assert "There is no such page" in answer.text
+        assert "Page not found" in answer.text
 
 
 @pytest.mark.parametrize("name", [each for each in _AT_MERCHANT if "{claim_id}" in PATHS[each]])
@@ -124,8 +124,8 @@ async def test_an_auditor_sees_no_form_and_none_is_taken(
         resources, an_application(resources).app, house, UserRoles(Role.AUDITOR)
     )
     page = await auditor.get(f"/claims/{claim_id}")
-    assert "Payment received" not in page.text
-    assert "Write a note" not in page.text
+    assert "Record payment" not in page.text
+    assert "Add note" not in page.text
 
     for act in ("payment", "pause", "note", "contact", "end", "dispute"):
         assert (await auditor.get(f"/claims/{claim_id}/{act}")).status_code == 404
@@ -142,7 +142,7 @@ async def test_an_ended_session_shows_what_was_typed(
 
     assert answer.status_code == 403
     assert "Half an hour of typing." in answer.text
-    assert "Your session has ended" in answer.text
+    assert "Your session has expired" in answer.text
 
 
 async def test_the_language_that_was_chosen_stays(clerk: Clerk) -> None:

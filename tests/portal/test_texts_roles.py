@@ -78,7 +78,7 @@ async def test_each_page_is_for_who_configures(house: House, workflow_id: str, r
                 assert answer.status_code in (200, 303, 409), (name, method)
             else:
                 assert answer.status_code == 404, (name, method)
-                assert "There is no such page" in answer.text
+                assert "Page not found" in answer.text
                 assert await house.rows(_STATE) == before, (name, method)
 
 

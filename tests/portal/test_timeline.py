@@ -99,8 +99,8 @@ async def test_a_wait_in_progress_is_started_and_says_when_it_ends(
 
 
 @pytest.mark.parametrize(("language", "words"), [
-    ("en", ["secret part of the debtor", "code that opens", "code that shows"]),
-    ("de", ["geheimer Teil des Schuldner-Links", "Code, der die Ford", "Code, der die Echtheit"]),
+    ("en", ["secret part of the debtor", "access code", "code that proves"]),
+    ("de", ["geheimer Teil des Schuldner-Links", "Zugangscode der Ford", "Code, der die Echtheit"]),
 ])  # fmt: skip
 async def test_the_original_message_describes_its_secrets_in_words(
     clerk: Clerk, house: House, claim_id: int, language: str, words: list[str]

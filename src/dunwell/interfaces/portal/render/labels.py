@@ -17,17 +17,17 @@ ColoredLabels = Mapping[str, tuple[LazyText, str]]
 
 STATUSES: ColoredLabels = {
     "CREATED": (LazyText("New"), "info"),
-    "IN_PROCESS": (LazyText("In process"), "info"),
+    "IN_PROCESS": (LazyText("In progress"), "info"),
     "COLLECTED": (LazyText("Paid"), "good"),
-    "ARCHIVED": (LazyText("Archived, unpaid"), ""),
+    "ARCHIVED": (LazyText("Archived (unpaid)"), ""),
     "WITHDRAWN": (LazyText("Withdrawn"), ""),
 }
 HOLDS: ColoredLabels = {
     "DISPUTE": (LazyText("Disputed"), "bad"),
     "PAUSE": (LazyText("Paused"), "warn"),
-    "MODALITY_REQUESTED": (LazyText("Plan asked for"), "warn"),
-    "MODALITY_ACTIVE": (LazyText("Plan agreed"), "good"),
-    "PAYMENT_PENDING": (LazyText("Payment on its way"), "good"),
+    "MODALITY_REQUESTED": (LazyText("Plan or deferral requested"), "warn"),
+    "MODALITY_ACTIVE": (LazyText("Plan or deferral active"), "good"),
+    "PAYMENT_PENDING": (LazyText("Payment pending"), "good"),
 }
 CHANNELS: Labels = {
     "EMAIL": LazyText("E-mail"),
@@ -36,122 +36,122 @@ CHANNELS: Labels = {
 }
 MESSAGES: ColoredLabels = {
     "PLANNED": (LazyText("Planned"), ""),
-    "ATTACHMENT_MISSING": (LazyText("Waits for an attachment"), "warn"),
-    "HANDED_OVER": (LazyText("On its way"), "info"),
+    "ATTACHMENT_MISSING": (LazyText("Waiting for attachment"), "warn"),
+    "HANDED_OVER": (LazyText("Sending"), "info"),
     "ACCEPTED": (LazyText("Sent"), "good"),
     "FAILED": (LazyText("Not delivered"), "bad"),
     "CANCELLED": (LazyText("Not sent"), ""),
-    "UNKNOWN": (LazyText("Sent or not: unknown"), "bad"),
+    "UNKNOWN": (LazyText("Unknown"), "bad"),
 }
 DISPUTES: ColoredLabels = {
     "OPEN": (LazyText("Open"), "bad"),
     "ACCEPTED": (LazyText("Accepted"), "good"),
     "REJECTED": (LazyText("Rejected"), ""),
-    "WITHDRAWN": (LazyText("Taken back"), ""),
+    "WITHDRAWN": (LazyText("Withdrawn"), ""),
 }
 MODALITIES: ColoredLabels = {
-    "REQUESTED": (LazyText("Asked for"), "warn"),
-    "APPROVED": (LazyText("Agreed"), "good"),
+    "REQUESTED": (LazyText("Requested"), "warn"),
+    "APPROVED": (LazyText("Approved"), "good"),
     "REJECTED": (LazyText("Rejected"), ""),
 }
 MODALITY_TYPES: Labels = {
-    "PAYMENT_PLAN": LazyText("Instalments"),
-    "PAYMENT_DEFEREMENT": LazyText("Deferment"),
+    "PAYMENT_PLAN": LazyText("Payment plan"),
+    "PAYMENT_DEFEREMENT": LazyText("Deferral"),
 }
 ENDS: Labels = {
-    "WITHDRAWN": LazyText("taken back by the debtor"),
-    "BROKEN": LazyText("an instalment was missed"),
+    "WITHDRAWN": LazyText("withdrawn by the debtor"),
+    "BROKEN": LazyText("instalment missed"),
     "FULFILLED": LazyText("paid in full"),
-    "PASSED": LazyText("the day is over"),
+    "PASSED": LazyText("period over"),
     "REJECTED": LazyText("rejected"),
-    "CLAIM_ENDED": LazyText("the claim has ended"),
+    "CLAIM_ENDED": LazyText("claim closed"),
 }
 REASONS: Labels = {
-    "DEBTOR_ALREADY_PAID": LazyText("Has paid already"),
-    "AMOUNT_WRONG": LazyText("The amount is wrong"),
+    "DEBTOR_ALREADY_PAID": LazyText("Already paid"),
+    "AMOUNT_WRONG": LazyText("Wrong amount"),
     "GOODS_NOT_RECEIVED": LazyText("Goods not received"),
     "GOODS_RETURNED": LazyText("Goods returned"),
     "DEFECTIVE": LazyText("Defective, or not as agreed"),
     "CONTRACT_CANCELLED": LazyText("Contract cancelled"),
-    "WRONG_PERSON": LazyText("Not the person meant"),
-    "NOT_MY_DEBT": LazyText("Does not owe it"),
-    "PERSON_DIED": LazyText("The person has died"),
+    "WRONG_PERSON": LazyText("Wrong person"),
+    "NOT_MY_DEBT": LazyText("Does not owe the amount"),
+    "PERSON_DIED": LazyText("Deceased"),
     "IDENTITY_THEFT": LazyText("Identity theft"),
-    "ALREADY_IN_PLAN": LazyText("Pays in instalments already"),
+    "ALREADY_IN_PLAN": LazyText("Already in a payment plan"),
     "INSOLVENCY": LazyText("Insolvent"),
     "STATUTE_BARRED": LazyText("Statute-barred"),
-    "DOCUMENTS_MISSING": LazyText("Documents are missing"),
-    "OTHER": LazyText("Another reason"),
+    "DOCUMENTS_MISSING": LazyText("Documents missing"),
+    "OTHER": LazyText("Other reason"),
 }
 ITEMS: Labels = {
     "PRIMARY": LazyText("Item"),
     "DUNNING_FEE": LazyText("Dunning fee"),
     "COLLECTION_FEE": LazyText("Collection fee"),
     "PAYMENT": LazyText("Payment"),
-    "REVERSAL": LazyText("Payment taken back"),
+    "REVERSAL": LazyText("Payment reversed"),
 }
 ACTORS: Labels = {
     "SYSTEM": LazyText("Dunwell"),
-    "OPERATOR": LazyText("Operator's command line"),
-    "CREDENTIAL": LazyText("Merchant's system"),
-    "USER": LazyText("Somebody in the portal"),
+    "OPERATOR": LazyText("Operator (command line)"),
+    "CREDENTIAL": LazyText("Merchant system"),
+    "USER": LazyText("Portal user"),
     "DEBTOR": LazyText("Debtor"),
 }
 PAYMENT_REQUESTS: ColoredLabels = {
-    "CREATED": (LazyText("begun"), ""),
-    "OPEN": (LazyText("at the provider"), "info"),
-    "PENDING": (LazyText("money on its way"), "warn"),
+    "CREATED": (LazyText("started"), ""),
+    "OPEN": (LazyText("at payment provider"), "info"),
+    "PENDING": (LazyText("pending"), "warn"),
     "COMPLETED": (LazyText("received"), "good"),
     "FAILED": (LazyText("failed"), "bad"),
-    "CANCELLED": (LazyText("broken off"), ""),
+    "CANCELLED": (LazyText("cancelled"), ""),
     "EXPIRED": (LazyText("expired"), ""),
 }
 PAYMENT_PROVIDERS: Labels = {
     "BANK_TRANSFER": LazyText("Bank transfer"),
 }
 SUPPRESSION_REASONS: Labels = {
-    "BOUNCE": LazyText("it came back"),
-    "DEBTOR": LazyText("the debtor asked for it"),
-    "MERCHANT": LazyText("the merchant asked for it"),
-    "OPERATOR": LazyText("by hand"),
-    "WRONG_PERSON": LazyText("it reached the wrong person"),
+    "BOUNCE": LazyText("Bounced"),
+    "DEBTOR": LazyText("Requested by debtor"),
+    "MERCHANT": LazyText("Requested by merchant"),
+    "OPERATOR": LazyText("Added manually"),
+    "WRONG_PERSON": LazyText("Wrong person"),
 }
 LETTER_BATCHES: ColoredLabels = {
-    "DECIDED": (LazyText("being made up"), "info"),
+    "DECIDED": (LazyText("being prepared"), "info"),
     "WRITTEN": (LazyText("being released"), "info"),
     "RELEASED": (LazyText("released"), "good"),
 }
 LETTER_STATES: ColoredLabels = {
-    "ACCEPTED": (LazyText("taken by the print service"), "info"),
+    "ACCEPTED": (LazyText("accepted by the print service"), "info"),
     "PRINTED": (LazyText("printed"), "info"),
     "POSTED": (LazyText("posted"), "good"),
-    "RETURNED": (LazyText("came back"), "bad"),
+    "RETURNED": (LazyText("returned"), "bad"),
     "FAILED": (LazyText("not printed"), "bad"),
 }
 # What is wrong with a field, by the code of the fault.
 FAULT_TEXTS: Labels = {
     "REQUIRED": LazyText("Please fill this in."),
-    "WRONG_FORMAT": LazyText("This does not have the form it needs. Please check it."),
-    "WRONG_EMAIL": LazyText("This is no e-mail address. Please check it."),
-    "TOO_LONG": LazyText("This is too long. Please shorten it."),
-    "WRONG_LENGTH": LazyText("This is too long or too short. Please check it."),
-    "WRONG_ORDER": LazyText("The end must come after the beginning."),
+    "WRONG_FORMAT": LazyText("The format is not valid."),
+    "WRONG_EMAIL": LazyText("Enter a valid e-mail address."),
+    "TOO_LONG": LazyText("This is too long. Shorten it."),
+    "WRONG_LENGTH": LazyText("This is too long or too short."),
+    "WRONG_ORDER": LazyText("The end must be after the start."),
     "OUT_OF_RANGE": LazyText("This is too much or too little. Please check it."),
-    "UNKNOWN_COUNTRY": LazyText("This is no country. Use two letters, such as DE."),
-    "UNKNOWN_LANGUAGE": LazyText("This is no language. Use two letters, such as de."),
-    "CONTROL_CHARACTER": LazyText("It has a sign that cannot be printed. Please take it out."),
-    "NOT_ALLOWED": LazyText("This is not offered here."),
-    "IN_FUTURE": LazyText("This day is still to come."),
+    "UNKNOWN_COUNTRY": LazyText("Enter a two-letter country code, e.g. DE."),
+    "UNKNOWN_LANGUAGE": LazyText("Enter a two-letter language code, e.g. de."),
+    "CONTROL_CHARACTER": LazyText("This text contains a character that cannot be printed."),
+    "NOT_ALLOWED": LazyText("This option is not available."),
+    "IN_FUTURE": LazyText("The date must not be in the future."),
 }
 # What is wrong with the text of a message, where the check itself does not say it.
 TEXT_FAULTS: Labels = {
     "REQUIRED": LazyText("Please fill this in."),
     "TOO_LONG": LazyText("The text is too long. Shorten it to 20,000 characters."),
     "UNKNOWN_FIELD": LazyText(
-        "A snippet's name has letters without accents, digits, - and _; a template's is a line of "
-        "up to 255 characters."
+        "A snippet name may contain letters without accents, digits, - and _. A "
+        "template name is one line of at most 255 characters."
     ),
-    "CONTROL_CHARACTER": LazyText("It has a sign that cannot be printed. Please take it out."),
+    "CONTROL_CHARACTER": LazyText("This text contains a character that cannot be printed."),
 }
 # The label of a fact of a `LazyText`, by the name of the fact.
 _FACT_LABELS: Mapping[str, Labels | ColoredLabels] = {
