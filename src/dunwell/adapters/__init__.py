@@ -1,1 +1,2 @@
-"""One folder per outside system, with its callback routes; they see ports and pure values only."""
+"""The adapters of outside systems, one folder for each, with their callback routes. They know only
+the ports and pure values of the domain."""

@@ -1,4 +1,4 @@
-"""Which adapters this installation has: the only place that picks implementations."""
+"""The adapters of this installation. Only this module chooses implementations."""
 
 from collections.abc import Collection, Mapping, Sequence
 
@@ -13,16 +13,16 @@ from dunwell.platform.resources import Resources
 
 
 def choose_channels(settings: Settings) -> Sequence[ChannelAdapter]:
-    """The channel adapters a merchant's configuration can name."""
+    """Return the channel adapters that a merchant's configuration can name."""
     kinds = (OutboxEmail, OutboxSms, OutboxLetter)
-    # While developing, the messages are there to be looked at.
+    # During development, files are not encrypted so that they can be viewed.
     is_open = settings.is_development
     keys = None if is_open else KeyRing(settings.secret_key)
     return [kind(settings.data_dir, keys=keys, is_development=is_open) for kind in kinds]
 
 
 def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
-    """The names of this installation's adapters for each channel."""
+    """Return the names of the adapters for each channel."""
     names: dict[str, set[str]] = {}
     for adapter in choose_channels(settings):
         names.setdefault(adapter.channel, set()).add(adapter.name)
@@ -30,10 +30,10 @@ def list_adapters(settings: Settings) -> Mapping[str, Collection[str]]:
 
 
 def choose_providers(_settings: Settings, resources: Resources) -> PaymentProviders:
-    """The payment providers a merchant's configuration can name, by name."""
+    """Return the payment providers that a merchant's configuration can name, by name."""
     return {SANDBOX_PROVIDER: SandboxProvider(resources)}
 
 
 def list_providers(_settings: Settings) -> Collection[str]:
-    """Their names, for those who only check one."""
+    """Return the names of the payment providers without creating them."""
     return {SANDBOX_PROVIDER}

@@ -1,4 +1,5 @@
-"""The adapters of the installation file's lines, built anew when the file has changed."""
+"""The adapters of the delivery providers in the installation file. They are rebuilt when the file
+changes."""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -25,7 +26,7 @@ from dunwell.contact.sending.channel import LineAdapter, LineUnusable
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
-# Who is calling an adapter that was replaced is done by then.
+# Calls of a replaced adapter end within this time.
 _LONGEST_CALL_SECONDS = 90
 
 log = structlog.get_logger(__name__)
@@ -34,7 +35,7 @@ log = structlog.get_logger(__name__)
 def build_line(
     name: str, line: Line, secrets: Mapping[str, bytes], resources: Resources
 ) -> LineAdapter:
-    """Build the adapter without connecting. `secrets`: those of the installation file by name,
+    """Build the adapter without connecting. `secrets` are those of the installation file by name,
     such as "deliveryProviders/post/credentials/passwordFile". Raises LineUnusable."""
     settings = resources.settings
     match line:
@@ -57,7 +58,7 @@ def build_line(
 
 
 class Lines:
-    """Those of a running process. Close it at the end."""
+    """The adapters of a running process. They must be closed at the end."""
 
     def __init__(self, resources: Resources, installation: StandingInstallation) -> None:
         self._resources = resources
@@ -67,8 +68,8 @@ class Lines:
         self._closing: set[asyncio.Task[None]] = set()
 
     def find(self, name: str) -> LineAdapter | None:
-        """None: there is no such line, or it cannot be used. Raises Unavailable while it is not
-        known which there are."""
+        """Return the adapter, or None if there is none with this name or it cannot be used. Raises
+        Unavailable as long as the installation file is not known."""
         if self._installation.revision < 0:
             raise Unavailable("The installation file was not read yet.")
         if self._installation.revision != self._revision:
@@ -76,7 +77,7 @@ class Lines:
         return self._adapters.get(name)
 
     def list_letter_lines(self) -> Mapping[str, LetterLine]:
-        """Those whose letters are released in batches. Raises Unavailable as `find` does."""
+        """Return those whose letters are released in batches. Raises Unavailable like `find`."""
         self.find("")
         return {
             name: adapter.letter_line

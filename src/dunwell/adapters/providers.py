@@ -1,6 +1,5 @@
-"""The providers of single sign-on of a running web process, made anew when the installation file
-has changed.
-"""
+"""The identity providers of a running web process. They are rebuilt when the installation file
+changes."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -22,12 +21,12 @@ log = structlog.get_logger(__name__)
 
 
 class ProviderUnusable(Exception):  # noqa: N818 - reads as what happened
-    """Says what to do."""
+    """The identity provider cannot be used. The message says what to do."""
 
 
 def build_provider(provider: Provider, secrets: Mapping[str, bytes]) -> "OidcProvider":
-    """Nothing is connected to. secrets: of the installation file, by their names. Raises
-    ProviderUnusable."""
+    """Build the provider without connecting. `secrets` are those of the installation file, by name.
+    Raises ProviderUnusable."""
     if any(find_spec(each) is None for each in _NEEDS):
         raise ProviderUnusable('Single sign-on needs the extra: install "dunwell[oidc]".')
     from dunwell.adapters.oidc.provider import OidcProvider  # noqa: PLC0415 - an extra
@@ -42,13 +41,13 @@ def build_provider(provider: Provider, secrets: Mapping[str, bytes]) -> "OidcPro
 
 
 class StandingProviders:
-    """Those of the installation file, as it is known."""
+    """The identity providers of the current installation file."""
 
     def __init__(self, installation: StandingInstallation) -> None:
         self._installation = installation
         self._revision = -1
         self._known: dict[str, tuple[Provider, bytes | None, OidcProvider]] = {}
-        # Somebody may be on the way through them; they hold no connections.
+        # Users may be signing in through a replaced provider. It holds no connections.
         self._replaced: list[OidcProvider] = []
 
     @property
@@ -65,7 +64,7 @@ class StandingProviders:
         return None if known is None else known[2]
 
     def _build(self) -> None:
-        """Those that did not change go on, with what they remember."""
+        """Build the changed providers. Unchanged ones are kept with their caches."""
         standing, before = self._installation, self._known
         self._revision, self._known = standing.revision, {}
         for provider in standing.sign_in.oidc:

@@ -1,6 +1,6 @@
-"""The only place that mounts routes and lists loops.
+"""Mount the routes and list the loops. Only this module does so.
 
-Processes open what they need here: the web process its app, the worker its loops.
+Each process opens what it needs here: the web process its application, the worker its loops.
 """
 
 import asyncio
@@ -96,7 +96,7 @@ from dunwell.platform.watched_clock import DatabaseTime
 
 @dataclass(frozen=True, slots=True)
 class Web:
-    """What one web process serves, and what bounds its connections."""
+    """What one web process serves, and the limits on its connections."""
 
     app: Starlette
     bounds: ConnectionBounds
@@ -106,14 +106,16 @@ class Web:
 
 @dataclass(frozen=True, slots=True)
 class Operators:
-    """What a process shows operators at an address of its own, and what bounds its connections."""
+    """What a process serves to operators at a separate address, and the limits on its
+    connections."""
 
     app: Starlette
     bounds: ConnectionBounds
 
 
 def choose_operators(resources: Resources, figures: RequestMetrics | None = None) -> Operators:
-    """figures: of the API, where this process serves it."""
+    """Build what operators can see. `figures` are the API's metrics if this process serves the
+    API."""
     show_build(resources.settings.commit)
     app = build_operators_app(resources, figures or RequestMetrics())
     return Operators(app, ConnectionBounds(build_outside_answer(resources), lambda _host: False))
@@ -121,7 +123,7 @@ def choose_operators(resources: Resources, figures: RequestMetrics | None = None
 
 @asynccontextmanager
 async def open_web(resources: Resources) -> AsyncIterator[Web]:
-    """The application, and with it the child processes it hands files to."""
+    """Open the application with its child processes for files."""
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
     inspector, painter, documents = Inspector(), PagePainter(), DocumentReader()
@@ -165,7 +167,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
 
 @asynccontextmanager
 async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator[Sequence[Loop]]:
-    """The loops one worker runs until `stop`."""
+    """Open the loops that one worker runs until `stop`."""
     settings = resources.settings
     async with AsyncExitStack() as closing:
         await closing.enter_async_context(raising_clock_alerts(resources, socket.gethostname()))
@@ -214,13 +216,13 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
 def open_mail_loops(
     resources: Resources, reader: MailReader, installation: StandingInstallation
 ) -> Sequence[Loop]:
-    """The loops of the process that takes what comes back to e-mails."""
+    """Return the loops of the process that receives e-mails."""
     mailboxes = Mailboxes(resources, reader, installation)
     return [Loop("mailboxes", mailboxes.run_once, idle_seconds=MAILBOX_SECONDS)]
 
 
 def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loop]:
-    """What is heard of messages after their channels took them."""
+    """Return the loops for what is reported about messages after they were sent."""
     return [
         Loop("late failures", lambda: report_late_failures(resources), idle_seconds=1.0),
         Loop("reports", lambda: join_reports(resources), idle_seconds=REPORTS_SECONDS),
@@ -235,7 +237,7 @@ def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loo
 
 
 def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
-    """What print services are told and tell."""
+    """Return the loops that send letters to print services and read their status files."""
     releaser = BatchReleaser(resources, lines.list_letter_lines)
     reader = StatusReader(resources, lines.list_letter_lines)
     return [
@@ -247,7 +249,8 @@ def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
 
 
 def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
-    """What tells operators that a person is needed, by the database's time: of wrong clocks too."""
+    """Return the loops that alert operators. They use the database's time, because they also report
+    wrong clocks."""
     url = find_database_url(resources.settings)
     resources = replace(resources, clock=DatabaseTime(resources.clock))
     return [
@@ -269,7 +272,7 @@ def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
 
 
 def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[Loop]:
-    """What tells debtors what they are to know, and sends the links they asked for."""
+    """Return the loops that notify debtors and send them the links that they requested."""
     return [
         Loop(
             "overdue answers",
@@ -284,8 +287,8 @@ def _list_telling_loops(resources: Resources, writer: NoticeWriter) -> Sequence[
 
 
 def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop]:
-    """What serves people who look at many claims. Exports run beside other jobs: a long list keeps
-    no claim waiting."""
+    """Return the loops for jobs over many claims. Exports run separately, so that a long list
+    delays no other job."""
     return [
         Loop("jobs", lambda: run_jobs(resources), idle_seconds=JOB_SECONDS),
         Loop("exports", lambda: run_exports(resources, storage), idle_seconds=JOB_SECONDS),
@@ -307,11 +310,13 @@ def _list_sweeping_loops(resources: Resources, storage: SealedFiles) -> Sequence
 
 
 def _webhook_loop(resources: Resources, sender: WebhookSender, stop: asyncio.Event) -> Loop:
-    """Deliveries keep queues of their own going: one round lasts until the end, or a failure."""
+    """Return the loop of webhook deliveries. They have their own queues, so one round lasts until
+    the worker stops or the round fails."""
     name = "webhooks"
 
     async def deliver() -> int:
-        # A new dispatcher each time: what a failed one had under way is found again by its lease.
+        # Use a new dispatcher each time. The deliveries of a failed one are found again by their
+        # leases.
         await WebhookDispatcher(resources, sender).run(stop, lambda: note_success(name))
         return 0
 

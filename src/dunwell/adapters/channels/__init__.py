@@ -1,1 +1,1 @@
-"""Adapters of the channel port: how messages leave the house."""
+"""Adapters of the channels by which messages are sent."""

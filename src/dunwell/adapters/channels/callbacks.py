@@ -1,6 +1,5 @@
-"""`/callbacks/channels/<provider>/...`: where gateways report what became of messages and bring
-received ones, in the words of each kind of gateway.
-"""
+"""The callback addresses of SMS gateways, `/callbacks/channels/<provider>/...`, for delivery
+reports and received messages."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -34,35 +33,37 @@ _MOST_VALUES = 60
 
 
 class Call(ABC):
-    """Its methods raise Forged where it proves nothing."""
+    """A request from a gateway in its own format. Its methods raise Forged if the request is not
+    authenticated."""
 
     @abstractmethod
     def read_report(self, reference: Reference | None, written: str) -> Report | None:
-        """reference: the one in the address, if it is ours. None: it says nothing final."""
+        """Return the delivery report, or None if it is not a final one. `reference` is the one in
+        the address, None if it is not valid."""
 
     @abstractmethod
     def read_incoming(self) -> Incoming: ...
 
     @abstractmethod
     def write_answer(self, *, is_suppressed: bool) -> tuple[bytes, str]:
-        """What goes back to whoever wrote, and its media type."""
+        """Return the body of the response to an incoming message, and its media type."""
 
 
 @dataclass(frozen=True, slots=True)
 class Received:
-    """A request as it came. address: the public one, without what stands behind `?`."""
+    """A request as it was received. `address` is the public address without the query."""
 
     address: str
     query: bytes
     body: bytes
-    # Twilio's; empty: none came.
+    # The header X-Twilio-Signature, "" if there is none.
     signature: str
 
 
 def make_call(
     name: str, line: KannelLine | TwilioLine, secrets: Mapping[str, bytes], received: Received
 ) -> Call:
-    """Raises Forged."""
+    """Return the request in the format of its delivery provider. Raises Forged."""
     if isinstance(line, TwilioLine):
         token = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         pairs = _split(received.body, "utf-8")
@@ -94,7 +95,7 @@ class _KannelCall(Call):
     secret: bytes | None
 
     def read_report(self, reference: Reference | None, written: str) -> Report | None:
-        """Nothing but the reference proves it."""
+        """The reference in the address is the only authentication."""
         if reference is None:
             raise Forged("The address is none that we gave to a gateway.")
         return reading.read_report(
@@ -111,7 +112,7 @@ class _KannelCall(Call):
 
 @dataclass(frozen=True, slots=True)
 class _TwilioCall(Call):
-    """Its signature was right."""
+    """A request whose signature was verified."""
 
     name: str
     line: TwilioLine
@@ -135,9 +136,9 @@ class _TwilioCall(Call):
 
 
 _MAX_BYTES = 16 * 1024
-# Of one message: parts, states and repetitions of them.
+# For one message, which has several parts and states, some of them repeated.
 _MOST_REPORTS = 40
-# By one statement.
+# Reports that are saved by one statement.
 _KEPT_AT_ONCE = 200
 _FORGED_A_MINUTE = 30
 _MINUTE = 60.0
@@ -145,7 +146,7 @@ _MOST_VISITORS = 10_000
 
 
 class KnownLines(Protocol):
-    """The installation file as it stands."""
+    """The delivery providers of the current installation file, and their secrets."""
 
     @property
     def lines(self) -> Mapping[str, Line]: ...
@@ -154,15 +155,16 @@ class KnownLines(Protocol):
 
 
 class _Forgeries:
-    """How many calls without a proof came from where, in this minute and process."""
+    """Counts requests without authentication by their origin, within one minute and one process."""
 
     def __init__(self) -> None:
         self._since = monotonic()
         self._counts: dict[bytes, int] = {}
 
     def count(self, visitor: bytes) -> None:
-        """Raises RateLimited for one too many: it is not told any more. Good calls are never
-        refused for bad ones: a gateway may come from where others do, behind one proxy."""
+        """Raises RateLimited if there were too many; further ones are not logged. Authenticated
+        requests are never refused because of forged ones: a gateway may share its address with
+        others behind a proxy."""
         if monotonic() - self._since > _MINUTE or len(self._counts) > _MOST_VISITORS:
             self._since, self._counts = monotonic(), {}
         if self._counts.get(visitor, 0) >= _FORGED_A_MINUTE:
@@ -172,7 +174,7 @@ class _Forgeries:
 
 
 def channel_callback_routes(resources: Resources, installation: KnownLines) -> list[Route]:
-    """The routes to mount; what they refuse the application answers in its envelope."""
+    """Return the routes to mount. The application renders the errors that they raise."""
     forgeries, inbox = _Forgeries(), _Inbox(resources)
 
     def guard(
@@ -223,7 +225,7 @@ async def _take_incoming(resources: Resources, call: Call, _request: Request) ->
 
 
 class _Inbox:
-    """Reports that arrive together are kept together."""
+    """Collects delivery reports that arrive at the same time, and saves them together."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -235,11 +237,11 @@ class _Inbox:
         report = call.read_report(reference, written.lower())
         if report is not None:
             await self._arriving.ask(None, report)
-        # Kannel tells again what is answered with anything but 200 or 202.
+        # Kannel repeats a report unless the response is 200 or 202.
         return Response(b"", 200, media_type="text/plain")
 
     async def _keep(self, reports: Sequence[Report]) -> Sequence[None]:
-        """More of one message than any gateway tells are let go."""
+        """Save the reports. Drop those beyond the number that any gateway sends for one message."""
         resources = self._resources
         named = {each.reference for each in reports if each.reference is not None}
         async with resources.database.transaction() as tx:

@@ -1,4 +1,8 @@
-"""What the adapters of SMS gateways share."""
+"""What the adapters of SMS gateways share: posting a message, and telling whether a message that
+failed may have been sent anyway.
+
+A message must not be sent twice. Each is therefore posted once, over a new connection.
+"""
 
 import asyncio
 import re
@@ -15,43 +19,43 @@ from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, ope
 
 
 class Forged(InvalidRequest):
-    """Not from the gateway of this line, as far as can be told."""
+    """The request is not authenticated as one of the delivery provider's gateway."""
 
 
 def read_text(text: str, most: int) -> str:
-    """What can be kept of it, without control characters."""
+    """Return the text without control characters, cut to `most` characters."""
     kept = "".join(letter for letter in text if letter.isprintable() or letter in "\n\t")
     return kept[:most]
 
 
 USER_AGENT = "Dunwell-Channels/1"
-# Less than the caller allows.
+# Shorter than the timeout of the caller.
 _SECONDS = 45.0
-# How long a message waits for a connection: with the call less than the caller allows.
+# How long a message waits for a connection. Together with the request this is shorter than the
+# timeout of the caller.
 _TURN_SECONDS = 10.0
-# The gateway does not listen, for the moment.
+# The gateway cannot be reached at the moment.
 AWAY = Temporary(reason="The gateway was not reached.")
-# It is there and does not want us: an operator has to look.
+# The gateway responds but refuses. An operator has to resolve this.
 REFUSED = Temporary(300, "The gateway refuses the line's credentials or configuration.")
 _NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")
-# A number, short or long, or a name of what fits beside a message. What is longer, gateways drop
-# behind their acceptance.
+# A number, short or long, or a name. Gateways accept a longer name and then drop the message.
 _SENDER = re.compile(r"\+?[0-9]{3,15}|[ -~]{1,11}")
 
 log = structlog.get_logger(__name__)
 
 
-# What is wrong with a line, for its operator.
+# What is wrong with a delivery provider, for its operator.
 Trouble = Literal["NOT_REACHED", "REFUSED", "OTHER_ANSWER"]
 
 
 class UnclearAnswer(Exception):  # noqa: N818 - reads as what happened
-    """The gateway may have taken the message."""
+    """The gateway may have accepted the message."""
 
 
 class Gateway:
-    """One line's. networks: the only ones it may lie in; none: anywhere public. connections: that
-    it is given at a time."""
+    """The gateway of one delivery provider. `networks` are the only networks in which it may be;
+    without any, it may have any public address. `connections` is how many it is given at a time."""
 
     def __init__(
         self, line: str, networks: Sequence[str], *, connections: int,
@@ -68,7 +72,7 @@ class Gateway:
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str]
     ) -> HttpResponse | Temporary:
-        """Temporary: it was not reached. Raises UnclearAnswer."""
+        """Post a request. Return Temporary if the gateway was not reached. Raises UnclearAnswer."""
         client = await self._find_client()
         try:
             await asyncio.wait_for(self._slots.acquire(), self._turn_seconds)
@@ -85,7 +89,8 @@ class Gateway:
     async def probe(
         self, url: str, body: bytes, headers: Mapping[str, str], *, welcome: int
     ) -> Trouble | None:
-        """Post what cannot become a message. welcome: how it answers those who may send."""
+        """Test the gateway with a request that cannot become a message. `welcome` is the status
+        with which it responds to an authorised client."""
         try:
             answer = await self.post(url, body, headers)
         except UnclearAnswer:
@@ -103,7 +108,8 @@ class Gateway:
         return AWAY
 
     def tell_refusal(self, status: int) -> Temporary:
-        """Our credentials or our configuration are wrong: nobody else is to blame."""
+        """Log and return that the gateway refuses our credentials or configuration, which is not
+        the recipient's fault."""
         log.error("gateway refuses us", line=self._line, status=status)
         return REFUSED
 
@@ -123,10 +129,10 @@ class Gateway:
 
 
 def is_number(text: str) -> bool:
-    """Whether it is one in international format."""
+    """Return whether this is a phone number in international format."""
     return _NUMBER.fullmatch(text) is not None
 
 
 def is_sender(text: str) -> bool:
-    """Whether an SMS can come from it."""
+    """Return whether this can be the sender of an SMS."""
     return _SENDER.fullmatch(text) is not None

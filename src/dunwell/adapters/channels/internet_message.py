@@ -1,8 +1,8 @@
-"""A message as the bytes of an e-mail (RFC 5322, 2045-2047, 2231). No I/O.
+"""Render a message as the bytes of an e-mail (RFC 5322, 2045-2047, 2231), without any I/O.
 
-Written by hand because the standard library's generator takes some twenty times as long
-(measured). The same message gives the same bytes. No value can add a header: control characters
-never reach one, and what is not plain ASCII is encoded.
+The code does not use the standard library's generator, which takes about twenty times as long
+(measured). The same message always gives the same bytes. No value can add a header: control
+characters are removed, and everything outside ASCII is encoded.
 """
 
 import base64
@@ -16,7 +16,7 @@ from dunwell.contact.sending.channel import Message, MessageFile, MessageImage
 _CRLF = "\r\n"
 _LINE_LENGTH = 76
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]+")
-# One address: no blanks, no characters that end or split one in a header.
+# One address: no white space, and no characters that end or separate addresses in a header.
 _ADDRESS = re.compile(
     r"([^\s\x00-\x1f\x7f@<>()\[\]:;,\\\"]+)@([^\s\x00-\x1f\x7f@<>()\[\]:;,\\\"]+)"
 )
@@ -24,11 +24,11 @@ _ENCODED_WORD = "=?utf-8?b?{}?="
 
 
 class AddressUnusable(Exception):  # noqa: N818 - reads as what is wrong
-    """It cannot be written into a header as one address."""
+    """The address cannot be written into a header."""
 
 
 def build_internet_message(message: Message) -> bytes:
-    """The whole e-mail, lines ended by CRLF. Raises AddressUnusable."""
+    """Return the whole e-mail with CRLF line ends. Raises AddressUnusable."""
     sender, recipient = check_address(message.sender), check_address(message.recipient)
     headers = [
         f"Date: {format_datetime(message.created_at)}",
@@ -43,7 +43,7 @@ def build_internet_message(message: Message) -> bytes:
     if message.reply_to:
         headers.insert(4, f"Reply-To: {check_address(message.reply_to)}")
     if message.unsubscribe_url:
-        # One click, without a page (RFC 8058).
+        # One-click unsubscription, without a page (RFC 8058).
         headers.append(f"List-Unsubscribe: <{_CONTROLS.sub('', message.unsubscribe_url)}>")
         headers.append("List-Unsubscribe-Post: List-Unsubscribe=One-Click")
     head = _CRLF.join(headers).encode() + b"\r\n"
@@ -51,7 +51,7 @@ def build_internet_message(message: Message) -> bytes:
 
 
 def check_address(address: str) -> str:
-    """The address with its domain in ASCII; a local part in UTF-8 stays (RFC 6532)."""
+    """Return the address with its domain in ASCII. A local part in UTF-8 is kept (RFC 6532)."""
     match = _ADDRESS.fullmatch(address)
     if match is None:
         raise AddressUnusable
@@ -82,7 +82,8 @@ def _render_text(name: str, text: str) -> str:
 
 
 def _encode_words(name: str, text: str) -> str:
-    """The header with its text as encoded words, one a line, never cut within a character."""
+    """Return the header with its text as encoded words, one on each line, none of them ending
+    within a character."""
     words: list[str] = []
     room = _room_for_bytes(_LINE_LENGTH - len(f"{name}: "))
     chunk = b""
@@ -97,7 +98,7 @@ def _encode_words(name: str, text: str) -> str:
 
 
 def _room_for_bytes(columns: int) -> int:
-    """How many bytes one encoded word holds; each four characters of base64 hold three."""
+    """Return how many bytes one encoded word holds: four characters of base64 hold three bytes."""
     return (columns - len(_ENCODED_WORD.format(""))) // 4 * 3
 
 
@@ -106,10 +107,10 @@ def _encode_word(chunk: bytes) -> str:
 
 
 def _build_content(message: Message) -> bytes:
-    """The body, the plainest form first, its picture beside the form that shows it (RFC 2387);
-    around it the attachments, when there are any."""
+    """Build the body: the plain text first, the HTML with its picture (RFC 2387), and the
+    attachments."""
     parts = [_build_text("plain", message.body_text)]
-    # "=_" occurs in no quoted-printable and no base64 text, so no part can hold a boundary.
+    # No quoted-printable or base64 text contains "=_", so no part can contain a boundary.
     mark = message.communication_id.hex
     if message.body_html is not None:
         html = _build_text("html", message.body_html)

@@ -1,1 +1,1 @@
-"""What comes back to our e-mails: reports of mail servers, and answers of people."""
+"""E-mails that come back: bounces from mail servers, and replies from debtors."""

@@ -1,6 +1,5 @@
-"""Reads bounces: delivery status notifications (RFC 3464), what older servers write, and what a
-status means for an address (RFC 3463). Pure.
-"""
+"""Read bounces: delivery status notifications (RFC 3464) and the formats of older servers, and what
+a status says about an address (RFC 3463). Pure."""
 
 import re
 from collections.abc import Iterator
@@ -11,13 +10,13 @@ from flufl.bounce import all_failures
 
 from dunwell.contact.sending.report import Cause, ReportState
 
-# Neither a part of an IP address nor of a version.
+# Not a part of an IP address or of a version number.
 _ENHANCED = re.compile(r"(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d]|\.\d)")
 _BASIC = re.compile(r"(?<![\d.-])([45]\d\d)(?=[ \-:#]|$)(?!\.\d)")
-# Of sender addresses: ours.
+# Codes about the sender's address, which is ours.
 _OUR_ADDRESS = ((1, 7), (1, 8))
-# What is said where a code says nothing; the first that fits. What we are blamed for comes first:
-# "mailbox unavailable (blocked)" is no word about the person.
+# Patterns for a text without a code; the first that matches is used. Texts that blame the sender
+# come first: "mailbox unavailable (blocked)" says nothing about the recipient.
 _WORDS: tuple[tuple[Cause, str, re.Pattern[str]], ...] = (
     (
         "ABOUT_US",
@@ -50,14 +49,16 @@ _LONGEST_SEARCHED = 16_384
 
 @dataclass(frozen=True, slots=True)
 class MailFailure:
-    """reason: a code or words of ours, never the server's, which may name the person."""
+    """Why a mail failed. `reason` is a code or a fixed text, never the server's text, which may
+    name the recipient."""
 
     cause: Cause
     reason: str
 
 
 def read_status(text: str) -> MailFailure | None:
-    """Of a status such as "5.1.1". None: it is none, or says nothing ("5.0.0")."""
+    """Interpret a status such as "5.1.1". Return None if it is not a status or says nothing
+    ("5.0.0")."""
     found = _ENHANCED.search(text)
     if found is None or found[2] == "0":
         return None
@@ -65,8 +66,8 @@ def read_status(text: str) -> MailFailure | None:
 
 
 def read_diagnostic(text: str) -> MailFailure | None:
-    """Of what a server said: by its enhanced code, else by its words and its code of three digits.
-    None: there is no code in it, and no words that are known."""
+    """Interpret a server's text by its enhanced code or, without one, by its words and its
+    three-digit code. Return None if it has no code and no known words."""
     text = text[:_LONGEST_SEARCHED]
     for found in _ENHANCED.finditer(text):
         failure = read_status(found[0])
@@ -97,11 +98,11 @@ _STATES: dict[str, ReportState] = {
     "failed": "FAILED",
     "delayed": "DELAYED",
     "delivered": "DELIVERED",
-    # Handed on to where nothing is reported: as it was.
+    # Passed on to a server that reports nothing, so the state stays as it was.
     "relayed": "DELAYED",
     "expanded": "DELAYED",
 }
-# The worst of several recipients counts; we write to one.
+# The worst state of several recipients counts. Our messages have only one.
 _WORST: tuple[ReportState, ...] = ("FAILED", "DELAYED", "DELIVERED")
 _MOST_TEXT = 32_768
 
@@ -114,11 +115,11 @@ class Bounce:
 
 
 def read_bounce(message: Message, beginning: Message | None = None) -> Bounce | None:
-    """Return None for what is no report that can be read.
+    """Return the bounce, or None if this is not a readable report.
 
-    beginning: the message parsed from its first part alone, where it is large. The library looks
-    at each line many times, which takes seconds for an attachment of 10 MiB, and a report that it
-    knows says at its beginning what failed.
+    `beginning` is the message parsed from its first part only, if it is large. The library examines
+    each line many times, which takes seconds for an attachment of 10 MiB, and every report that it
+    knows says at the beginning what failed.
     """
     return _read_status_part(message) or _read_by_shape(message if beginning is None else beginning)
 
@@ -131,7 +132,7 @@ def _read_status_part(message: Message) -> Bounce | None:
 
 
 def _list_blocks(message: Message) -> Iterator[Message]:
-    """The parts of a report that are about one recipient each."""
+    """Yield the parts of a report, each of which is about one recipient."""
     for part in message.walk():
         if part.get_content_type() in (
             "message/delivery-status",
@@ -171,7 +172,7 @@ def _read_by_shape(message: Message) -> Bounce | None:
 
 
 def _read_text(message: Message) -> str:
-    """What a person would read of it, without our own message in it."""
+    """Return the text that a person would read, without our own message in it."""
     for part in message.walk():
         if part.get_content_type() == "text/plain":
             payload = part.get_payload(decode=True)

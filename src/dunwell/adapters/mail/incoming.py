@@ -1,6 +1,5 @@
-"""What a message that came back is: a report of a mail server, an answer of a person or of a
-program, or nothing of ours. Pure but for reading bytes that strangers wrote, which never raises.
-"""
+"""Classify an e-mail that came back: a bounce, a reply of a person or a program, or unrelated. The
+functions do no I/O, and reading untrusted content never raises."""
 
 import re
 from dataclasses import dataclass
@@ -24,21 +23,21 @@ from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Cause, Report, ReportState
 from dunwell.platform.crypto import KeyRing, sha256
 
-# Of a report, for whoever has to look; our own message stands behind it.
+# How much of a report is stored for clerks. Our own message follows after that.
 _MOST_RAW = 131_072
-# Of one that names nothing of ours, which anybody can write.
+# How much of a message that names none of ours is stored. Anybody can send one.
 _MOST_OF_STRANGE = 16_384
-# Where our own message can name itself.
+# Where our own message can be named.
 _MOST_SEARCHED = 262_144
-# What readers take. 10 MiB of an attachment in lines of 76 characters are 138,000 lines; the
+# The limits of what is parsed. An attachment of 10 MiB has 138,000 lines of 76 characters. The
 # library takes some microseconds for each line, and much more for each part and header.
 MAX_LINES = 200_000
-# Lines that begin with two hyphens, as each part of a message does.
+# The number of lines that begin with two hyphens, as each part of a message does.
 MAX_PART_LINES = 1_000
 MAX_HEADER_BYTES = 256 * 1024
-# Of the head, where our own mail server writes first.
+# How much of the head is searched. Our own mail server writes its header first.
 _MOST_HEAD = 64 * 1024
-# Longer ones are none that a mail program wrote.
+# No mail program writes a longer id.
 _MOST_ID = 2_000
 _YEARS = range(2000, 2100)
 _BULK = ("bulk", "junk", "list", "auto_reply", "auto-reply")
@@ -48,28 +47,28 @@ _DAEMON = re.compile(r"mailer-daemon|postmaster", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Envelope:
-    """As a mail server hands it over. sender: empty for reports."""
+    """A message with its SMTP envelope. `sender` is empty for reports."""
 
     line: str
     sender: str
     recipient: str
     content: bytes
-    # Whether our own mail server brought it, which says in its first line where it had it from.
+    # Whether our own mail server delivered it, whose first header says from where it came.
     is_by_our_server: bool = False
-    # Whether the content is only the beginning of a message that is too large to be fetched.
+    # Whether the content is only the beginning of a message that is too large to fetch.
     is_cut: bool = False
 
 
 class WantedMail(msgspec.Struct, frozen=True, array_like=True):
-    """What the child is given of an envelope."""
+    """What the child process gets."""
 
     content: bytes
     sender: str
 
 
 class ReadMail(msgspec.Struct, frozen=True, array_like=True):
-    """What is read in a message. is_read: False where a reader failed. state: empty where it is no
-    report."""
+    """What the child process read. `is_read` is False if parsing failed. `state` is empty if the
+    message is not a bounce."""
 
     is_read: bool = False
     state: str = ""
@@ -86,13 +85,13 @@ class ReadMail(msgspec.Struct, frozen=True, array_like=True):
 
 
 def find_return_address(keys: KeyRing, envelope: Envelope) -> ReturnAddress | None:
-    """The address of ours that the message was sent to, or that it names."""
+    """Return our return address to which the message was sent, or which it contains."""
     searched = envelope.content[:_MOST_SEARCHED].decode("latin-1")
     return read_address(keys, envelope.recipient) or find_address(keys, searched)
 
 
 def is_readable(content: bytes) -> bool:
-    """Return whether a message is within what readers take in reasonable time."""
+    """Return whether the message can be parsed in reasonable time."""
     head, _, _ = content[: MAX_HEADER_BYTES + 4].partition(b"\r\n\r\n")
     if len(head) > MAX_HEADER_BYTES:
         return False
@@ -100,7 +99,8 @@ def is_readable(content: bytes) -> bool:
 
 
 def wrap_unreadable_mail(envelope: Envelope, address: ReturnAddress | None) -> Report | NewReply:
-    """What no reader gets through: as it came, for a person to look at."""
+    """Return the report or reply for a message that cannot be parsed. Its content is stored for a
+    clerk to look at."""
     provider_id = _find_id(envelope, "")
     if address is not None and envelope.sender:
         return NewReply(
@@ -121,7 +121,7 @@ def wrap_unreadable_mail(envelope: Envelope, address: ReturnAddress | None) -> R
 
 
 def read_message(wanted: WantedMail) -> ReadMail:
-    """Read a message; called in a confined child. Never raises."""
+    """Parse a message in a confined child process. Never raises."""
     try:
         return _read(wanted)
     except Exception:  # noqa: BLE001 - whatever strangers' bytes do to readers of theirs
@@ -131,16 +131,16 @@ def read_message(wanted: WantedMail) -> ReadMail:
 def make_mail(
     envelope: Envelope, address: ReturnAddress | None, read: ReadMail
 ) -> Report | NewReply:
-    """Decide what a message is. The child may be taken over by the message; it can then say
-    nothing that the message's sender could not have written."""
+    """Decide what a message is. Its content may have taken over the child process, but even then
+    the result can contain nothing that the sender could not have written anyway."""
     is_report = not envelope.sender or read.is_from_daemon
     is_bounce = read.state in get_args(ReportState)
     if not is_bounce and address is not None and not is_report:
         return _make_reply(envelope, read, address, is_automatic=read.is_automatic)
     if not is_bounce and address is not None and address.purpose == "reply":
-        # A program's notice to whom people answer, such as "I am away".
+        # An automatic reply to the reply address, such as an out-of-office notice.
         return _make_reply(envelope, read, address, is_automatic=True)
-    # What nobody can read changes nothing, and is shown.
+    # An unreadable report changes no state, but is shown to clerks.
     bounce = (
         Bounce(cast(ReportState, read.state), cast(Cause, read.cause), read.reason)
         if is_bounce and read.cause in get_args(Cause)
@@ -196,7 +196,7 @@ def _make_reply(
 
 
 def _is_automatic(message: Message, sender: str) -> bool:
-    """Whether no person wrote it (RFC 3834)."""
+    """Return whether a program wrote the message (RFC 3834)."""
     submitted = str(message["Auto-Submitted"] or "no").partition(";")[0].strip().lower()
     precedence = str(message["Precedence"] or "").strip().lower()
     marks = ("X-Autoreply", "X-Autorespond", "List-Id", "Feedback-ID")
@@ -209,8 +209,9 @@ def _is_automatic(message: Message, sender: str) -> bool:
 
 
 def _was_made_here(content: bytes) -> bool:
-    """Whether our mail server wrote it itself: it says "by" itself, and on top of what it was
-    brought "from" whom. Read here and not in the child, which a message may have taken over."""
+    """Return whether our own mail server created the message: its first Received header then begins
+    with "by" and not with "from". This is checked here and not in the child process, which the
+    message may have taken over."""
     head, _, _ = content[:_MOST_HEAD].partition(b"\r\n\r\n")
     lines = BytesHeaderParser().parsebytes(head + b"\r\n\r\n").get_all("Received") or [""]
     return str(lines[0]).lstrip().lower().startswith("by ")
@@ -221,7 +222,8 @@ def _cut(envelope: Envelope, address: ReturnAddress | None) -> bytes:
 
 
 def _find_id(envelope: Envelope, message_id: str) -> str:
-    """The same for a message that comes twice: who hands it on adds lines of their own above it."""
+    """Return the same id for a message that arrives twice. Servers on the way add headers, so
+    without a message id only the recipient and the body count."""
     recipient = envelope.recipient.lower()
     if message_id:
         return sha256(f"{recipient} {message_id}".encode(errors="replace")).hex()
@@ -240,7 +242,7 @@ def _read_date(message: Message) -> datetime | None:
 
 
 def _find_destination(message: Message) -> str | None:
-    """The domain that it was to go to."""
+    """Return the domain of the recipient for whom the message failed."""
     for part in message.walk():
         for name in ("Final-Recipient", "Original-Recipient", "X-Failed-Recipients"):
             found = _DOMAIN.search(str(part[name] or ""))

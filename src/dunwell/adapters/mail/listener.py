@@ -1,8 +1,8 @@
-"""Takes what comes back to the lines' return domains, by SMTP or LMTP. It relays nothing, knows no
-other domain, and is bounded in size, connections and time.
+"""Receive e-mail at the delivery providers' return domains by SMTP or LMTP. The server relays
+nothing, accepts no other domain, and limits sizes, connections and durations.
 
-A message is confirmed once it is kept; while the database is away, who brings it is asked to come
-again.
+A message is confirmed once it is stored. While the database is unavailable, the client is asked to
+try again later.
 """
 
 import asyncio
@@ -26,17 +26,17 @@ from dunwell.platform.resources import Resources
 
 Protocol = Literal["SMTP", "LMTP"]
 MOST_BYTES = 10 * 1024 * 1024
-# In one message, with its commands: more than any reader takes (`incoming.MAX_LINES`).
+# In one message, including the commands. This is more than is parsed (`incoming.MAX_LINES`).
 MOST_LINES = 250_000
-# By SMTP, and as many by LMTP.
+# For each protocol.
 MOST_CONNECTIONS = 20
-# Of one address; a mail server of one's own before this one brings all.
+# From one address. A mail server in front of this one may use all connections.
 _MOST_OF_ONE = 5
-# From one command to the next, the content included.
+# From one command to the next, including the content.
 _COMMAND_SECONDS = 60
-# Of one connection, however busy.
+# For one connection, however busy it is.
 _CONNECTION_SECONDS = 600
-# Of each protocol.
+# For each protocol.
 _READ_AT_ONCE = 2
 _ANSWERS = {
     ReplyOutcome.NEW: "250 2.0.0 Taken",
@@ -49,18 +49,18 @@ log = structlog.get_logger(__name__)
 
 
 class Doorkeeper:
-    """An aiosmtpd handler: who comes in, and what is taken."""
+    """An aiosmtpd handler. It decides which connections and messages are accepted."""
 
     def __init__(
         self, resources: Resources, reader: MailReader, find_lines: Callable[[], Any], *,
         most: int = MOST_CONNECTIONS,
     ) -> None:  # fmt: skip
-        """find_lines: the lines as they stand at this moment, by name. most: connections of each
-        protocol."""
+        """`find_lines` returns the current delivery providers by name. `most` is the number of
+        connections for each protocol."""
         self._resources = resources
         self._reader = reader
         self._find_lines: Callable[[], dict[str, Line]] = find_lines
-        # Of each door its own: strangers at the one keep nobody from the other.
+        # Each protocol has its own limit, so that strangers on one do not block the other.
         doors: tuple[Protocol, ...] = get_args(Protocol)
         self._reading = {each: asyncio.Semaphore(_READ_AT_ONCE) for each in doors}
         self._most = most
@@ -72,14 +72,14 @@ class Doorkeeper:
         return not is_full and (protocol == "LMTP" or open_now[host] < _MOST_OF_ONE)
 
     def is_busy(self, protocol: Protocol) -> bool:
-        """Whether what comes next waits until something else is read."""
+        """Return whether the next message has to wait."""
         return self._reading[protocol].locked()
 
     async def handle_RCPT(  # noqa: N802 - aiosmtpd's
         self, _server: Any, _session: Session, envelope: Envelope, address: str, _options: list[str]
     ) -> str:
         if envelope.rcpt_tos:
-            # Each is confirmed by itself.
+            # Each recipient is confirmed separately.
             return "452 4.5.3 One recipient at a time"
         if self._find_line(address) is None:
             return "550 5.7.1 We take no mail for this domain"
@@ -115,7 +115,8 @@ class Doorkeeper:
 
 
 def _read_sender(envelope: Envelope) -> str:
-    """Empty for what nobody is to answer, which aiosmtpd tells as "<>"."""
+    """Return the sender, "" for a message that must not be answered, for which aiosmtpd has
+    "<>"."""
     return (envelope.mail_from or "").removeprefix("<>")
 
 
@@ -132,12 +133,12 @@ def _build(doorkeeper: Doorkeeper, protocol: Protocol) -> SMTP:
 
 
 class _Bounded(SMTP):
-    """One connection, counted while it is open and ended when its time is over."""
+    """A connection that is counted while it is open and closed after a maximum time."""
 
     protocol: Protocol = "SMTP"
     _host = ""
     _end: asyncio.TimerHandle | None = None
-    # Of which envelope these are; each message has one of its own.
+    # The envelope to which the counts below belong. Each message has its own.
     _counted: Envelope | None = None
     _lines = 0
     _bytes = 0
@@ -169,7 +170,7 @@ class _Bounded(SMTP):
         super().data_received(data)
 
     def _count(self, data: bytes) -> None:
-        """Count what came since the last message was taken."""
+        """Count what was received since the last message."""
         envelope = self.envelope
         if envelope is not self._counted:
             self._counted, self._lines, self._bytes = envelope, 0, 0
@@ -203,8 +204,8 @@ class _LmtpConnection(_Bounded, LMTP):
 async def listen(
     doorkeeper: Doorkeeper, protocol: Protocol, host: str, port: int
 ) -> AsyncIterator[int]:
-    """The port it listens at; 0: any free one."""
-    # It would write addresses into the log.
+    """Listen and yield the port. Port 0 means any free port."""
+    # aiosmtpd would log addresses.
     logging.getLogger("mail.log").setLevel(logging.CRITICAL)
     server = await asyncio.get_running_loop().create_server(
         lambda: _build(doorkeeper, protocol), host, port

@@ -1,4 +1,4 @@
-"""The child that reads e-mails of strangers: `python -m dunwell.adapters.mail.mail_child`."""
+"""The child process that parses untrusted e-mails: `python -m dunwell.adapters.mail.mail_child`."""
 
 import codecs
 
@@ -7,11 +7,11 @@ import msgspec
 from dunwell.adapters.mail.incoming import WantedMail, read_message
 from dunwell.platform.children.child import serve, shut_in
 
-# A message of 10 MiB takes a quarter of it.
+# A message of 10 MiB needs a quarter of this.
 _MEMORY_BYTES = 512 * 1024 * 1024
-# An honest message of 10 MiB, most of it an attachment, takes less than one.
+# A harmless message of 10 MiB, most of it an attachment, takes less than one second.
 _CPU_SECONDS_PER_MAIL = 5
-# Character sets that people's mail programs use; what is looked up later is not found any more.
+# Common character sets. They are loaded now because the confined process cannot load others.
 _ENCODINGS = (
     "ascii", "utf-8", "utf-16", "utf-7", "latin-1", "iso-8859-2", "iso-8859-15", "cp1250", "cp1251",
     "cp1252", "cp1254", "koi8-r", "gb18030", "gb2312", "big5", "shift_jis", "iso-2022-jp", "euc-kr",
@@ -26,7 +26,7 @@ _WARM_UP = (
 
 
 def main() -> None:
-    """Answer until the parent goes away."""
+    """Answer requests until the parent closes the pipe."""
     for name in _ENCODINGS:
         codecs.lookup(name)
     plain = b"From: a@example.com\r\n\r\nYes.\r\n\r\nOn Monday A wrote:\r\n> hi\r\n"

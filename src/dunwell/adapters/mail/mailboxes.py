@@ -1,4 +1,9 @@
-"""Fetch new e-mails from the mailboxes of the delivery providers by IMAP."""
+"""Fetch new e-mails from the delivery providers' mailboxes by IMAP.
+
+Nothing in a mailbox is deleted or marked. The progress is the number of the last message that was
+stored; a message counts as read only once it is stored. The IMAP functions block and are called in
+a thread.
+"""
 
 import asyncio
 import ssl
@@ -23,45 +28,45 @@ from dunwell.platform.resources import Resources
 _PORTS = {"TLS": 993, "STARTTLS": 143, "NONE": 143}
 _SECONDS = 30.0
 _MOST_AT_ONCE = 20
-# Of a larger message only the beginning is fetched; it is kept as unreadable.
+# Only the beginning of a larger message is fetched. It is stored as unreadable.
 MOST_BYTES = 10 * 1024 * 1024
 _FETCHED_OF_LARGER = 128 * 1024
 
 
 class MailboxAway(Exception):  # noqa: N818 - reads as what happened
-    """It does not answer, or does not let us in; the words name no secret."""
+    """The mailbox does not respond or refuses the sign-in. The text contains no secret."""
 
 
 class MailboxRefused(MailboxAway):
-    """It does not let us in."""
+    """The mailbox refuses the sign-in."""
 
 
 @dataclass(frozen=True, slots=True)
 class FetchedMail:
     uid: int
-    # None: it is gone by now.
+    # None if the message was deleted meanwhile.
     content: bytes | None
     is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Fetched:
-    """The next messages in their order, with the validity of their numbers."""
+    """The next messages in their order, and the UIDVALIDITY of their numbers."""
 
     validity: int
     mails: Sequence[FetchedMail]
 
 
 def fetch_mail(mailbox: Mailbox, password: str, *, validity: int, behind_uid: int) -> Fetched:
-    """Those behind a number that was of this validity; of another one, all. Blocks: call it in a
-    thread. Raises MailboxAway."""
+    """Return the messages after `behind_uid`, or all of them if the mailbox has another
+    UIDVALIDITY. Blocks, so call it in a thread. Raises MailboxAway."""
     try:
         with _connect(mailbox) as client:
             client.login(mailbox.credentials.user, password)
             selected = client.select_folder(mailbox.folder, readonly=True)
             found = int(selected[b"UIDVALIDITY"])
             last = behind_uid if found == validity else 0
-            # "n:*" names the last message even where n is behind it.
+            # "n:*" includes the last message even if its number is smaller than n.
             uids = sorted(uid for uid in client.search(f"UID {last + 1}:*") if uid > last)
             return Fetched(found, [_fetch(client, uid) for uid in uids[:_MOST_AT_ONCE]])
     except (IMAPClientError, OSError, KeyError, ValueError) as error:
@@ -69,8 +74,8 @@ def fetch_mail(mailbox: Mailbox, password: str, *, validity: int, behind_uid: in
 
 
 def check_mailbox(mailbox: Mailbox, password: str) -> None:
-    """Whether it lets us in, and has the folder. Blocks. Raises MailboxAway, as MailboxRefused for
-    a wrong user or password."""
+    """Check that the mailbox accepts the sign-in and has the folder. Blocks. Raises MailboxAway,
+    and MailboxRefused for a wrong user or password."""
     try:
         with _connect(mailbox) as client:
             client.login(mailbox.credentials.user, password)
@@ -105,17 +110,17 @@ def _fetch(client: IMAPClient, uid: int) -> FetchedMail:
 
 
 MAILBOX_SECONDS = 30.0
-# Where a mail server says whom a message was for; a catch-all mailbox is for many.
+# Headers in which a mail server names the recipient. A catch-all mailbox has many recipients.
 _RECIPIENT = ("X-Original-To", "Delivered-To", "Envelope-To", "To")
 
-# Of the head, where a mail server notes whom a message was for.
+# How much of the head is searched for the recipient.
 _MOST_HEAD = 64 * 1024
 
 log = structlog.get_logger(__name__)
 
 
 class Mailboxes:
-    """Those of the lines as they stand."""
+    """The mailboxes of the current delivery providers."""
 
     def __init__(
         self, resources: Resources, reader: MailReader, installation: StandingInstallation
@@ -125,7 +130,8 @@ class Mailboxes:
         self._installation = installation
 
     async def run_once(self) -> int:
-        """How many messages were taken; one mailbox that is away holds up no other."""
+        """Fetch new messages from all mailboxes and return their number. A mailbox that does not
+        respond does not delay the others."""
         looks = [
             self._look(name, line.mailbox)
             for name, line in self._installation.lines.items()
@@ -150,7 +156,7 @@ class Mailboxes:
 async def fetch_new_mail(
     resources: Resources, reader: MailReader, line: str, mailbox: Mailbox, password: str
 ) -> int:
-    """How many messages were taken. Raises MailboxAway, Unavailable."""
+    """Fetch and store new messages, and return their number. Raises MailboxAway, Unavailable."""
     async with resources.database.connection() as connection:
         place = await load_place(connection, line)
     if place is None or place.folder != mailbox.folder:
@@ -165,14 +171,14 @@ async def fetch_new_mail(
             await _take(resources, reader, line, mail)
         except Unavailable:
             raise
-        except Exception:  # what one mail does to its reader holds up no other
+        except Exception:  # A message that cannot be processed must not block the others.
             log.exception("mail not taken, kept as unreadable", line=line, uid=mail.uid)
             unread = Envelope(line, "", "", mail.content or b"", is_cut=True)
             await receive_mail(resources, reader, unread)
         passed = MailboxPlace(mailbox.folder, fetched.validity, mail.uid)
         await _pass(resources, line, passed)
     if not fetched.mails:
-        # That it was looked into is noted too: alarms go by it.
+        # Record the attempt even without messages, because an alert depends on it.
         await _pass(resources, line, passed)
     return len(fetched.mails)
 
@@ -187,7 +193,7 @@ async def _take(resources: Resources, reader: MailReader, line: str, mail: Fetch
         return
     if mail.is_cut:
         log.warning("mail too large, kept as unreadable", line=line, uid=mail.uid)
-    # Only its first lines are looked into here: a child reads the rest.
+    # Only the head is parsed here. A child process parses the rest.
     head, _, _ = mail.content[:_MOST_HEAD].partition(b"\r\n\r\n")
     message = BytesHeaderParser().parsebytes(head + b"\r\n\r\n")
     recipient = next((str(message[name]) for name in _RECIPIENT if message[name]), "")

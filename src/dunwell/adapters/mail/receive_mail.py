@@ -1,4 +1,9 @@
-"""Read a received e-mail in a confined child process and store it."""
+"""Read a received e-mail and store it, whether it came by SMTP, LMTP or IMAP.
+
+A small pool of confined child processes parses untrusted e-mails, so that a hostile one costs a
+child a few seconds and delays no others. A message that cannot be parsed within the limits is
+stored unread for a clerk to look at.
+"""
 
 import asyncio
 from collections.abc import Mapping
@@ -34,16 +39,17 @@ from dunwell.platform.resources import Resources
 
 _CHILD = "dunwell.adapters.mail.mail_child"
 _MAX_ANSWER_BYTES = 1024 * 1024
-# Wall time, with a child's start in it; the child limits its own processor time to less.
+# Wall time, which includes starting the child. The child's own limit on processor time is lower.
 _PATIENCE_SECONDS = 15.0
-# Two at once, one of which stays free for others. Whoever brings mail waits for half a minute at
-# most and then brings it again; connections bound how many wait.
+# At most two messages are parsed at a time, and at most one of one sender. A client waits up to
+# half a minute and then tries again. The number of connections limits how many wait.
 _READ_AT_ONCE = 2
 _LIMITS = QueueLimits(slots_per_key=1, waiting_per_key=50, waiting=100, wait_seconds=30.0)
 
 
 class MailReader:
-    """Opened once in a process and closed at its end; children start when first needed."""
+    """A pool that is opened once in a process and closed at its end. Children start when they are
+    first needed."""
 
     def __init__(self, patience_seconds: float = _PATIENCE_SECONDS) -> None:
         self._children = ChildPool(
@@ -52,7 +58,7 @@ class MailReader:
         )  # fmt: skip
 
     async def read(self, keys: KeyRing, envelope: Envelope) -> Report | NewReply:
-        """Raises Unavailable: bring it again later."""
+        """Return what the message is. Raises Unavailable if the client has to try again later."""
         address = await asyncio.to_thread(find_return_address, keys, envelope)
         if envelope.is_cut or not is_readable(envelope.content):
             return wrap_unreadable_mail(envelope, address)
@@ -69,28 +75,28 @@ class MailReader:
         )
 
     async def close(self) -> None:
-        """End the children, each after its message, and take no more messages."""
+        """Let each child finish its message, end the children and accept no more messages."""
         await self._children.close()
 
     async def _ask(self, envelope: Envelope, address: ReturnAddress | None) -> ReadMail:
         wanted = msgspec.msgpack.encode(WantedMail(envelope.content, envelope.sender))
-        # What answers a message of ours comes from a debtor of a merchant; all else is one key.
+        # A reply to one of our messages counts for its merchant. All other messages share one key.
         key = "strangers" if address is None else address.reference.merchant_id
         answer = await self._children.ask(wanted, key=key, size_bytes=len(wanted))
         return msgspec.msgpack.decode(answer, type=ReadMail)
 
 
 _DAY = timedelta(days=1)
-# Of one message: delays, and the end of them.
+# For one message: delays, and a final state.
 _MOST_OF_MESSAGE = 40
-# In a day, over all lines, of nothing that we wrote.
+# Reports per day, over all delivery providers, that belong to none of our messages.
 _MOST_STRANGE = 1_000
 
 log = structlog.get_logger(__name__)
 
 
 def find_return_domains(lines: Mapping[str, Line]) -> dict[str, str]:
-    """By the domain, the line whose messages come back there."""
+    """Return the delivery providers by their return domains."""
     return {
         line.return_domain: name
         for name, line in lines.items()
@@ -101,8 +107,8 @@ def find_return_domains(lines: Mapping[str, Line]) -> dict[str, str]:
 async def receive_mail(
     resources: Resources, reader: MailReader, envelope: Envelope
 ) -> ReplyOutcome:
-    """Raises Unavailable while the database is away, or while too much is being read: then it was
-    not taken."""
+    """Store a message and return what became of it. Raises Unavailable while the database is
+    unavailable or too many messages are being read; the message is then not stored."""
     read = await reader.read(resources.keys, envelope)
     if isinstance(read, NewReply):
         taken = await _take(resources, read)
@@ -119,7 +125,8 @@ async def receive_mail(
 
 
 async def _are_too_many(tx: Connection, report: Report, now: datetime) -> bool:
-    """Anybody may bring them: of one message, and of none, only so many are kept."""
+    """Return whether too many reports were stored for this message, or for no message. Anybody can
+    send them."""
     if report.reference is not None:
         known = await count_reports(tx, [report.reference])
         return known[report.reference] >= _MOST_OF_MESSAGE

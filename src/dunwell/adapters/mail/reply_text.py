@@ -1,4 +1,5 @@
-"""What a person wrote in an answer: its newest words, without what is quoted below them. Pure."""
+"""Extract what a person wrote in a reply: the newest text, without the quoted message below.
+Pure."""
 
 import re
 from collections.abc import Iterator
@@ -10,9 +11,10 @@ from html.parser import HTMLParser
 
 from mailparser_reply import EmailReplyParser
 
-# Of the text that is looked through and kept; all of it is kept as it came.
+# How much text is searched. The whole message is stored as received.
 _MOST_SEARCHED = 40_000
-# What strips quotes takes time that grows with the square of a line, and of blank lines.
+# The time to remove quotes grows with the square of a line's length and of the number of blank
+# lines.
 _MOST_PARSED = 12_000
 _LONGEST_LINE = re.compile(r"([^\n]{500})(?=[^\n])")
 _BLANK_LINES = re.compile(r"[ \t]*\n(?:[ \t]*\n)+")
@@ -30,7 +32,8 @@ def read_subject(message: Message) -> str:
 
 
 def read_reply_text(message: Message) -> str:
-    """Empty where there is none. May hold anything but control characters: escape it."""
+    """Return the text of a reply, "" if there is none. It has no control characters, but must be
+    escaped in HTML."""
     plain = _find_part(message, "text/plain")
     text = plain if plain.strip() else read_html(_find_part(message, "text/html"))
     text = _clean(text[:_MOST_SEARCHED].replace("\r\n", "\n").replace("\r", "\n"), keep="\n\t")
@@ -40,7 +43,7 @@ def read_reply_text(message: Message) -> str:
 
 
 def list_file_names(message: Message) -> list[str]:
-    """Of what was attached; the files themselves are not opened."""
+    """Return the names of the attachments. The files themselves are not opened."""
     names = []
     for part in message.walk():
         if part.is_multipart():
@@ -53,9 +56,9 @@ def list_file_names(message: Message) -> list[str]:
 
 
 def read_html(html: str) -> str:
-    """Its words, one block a line."""
+    """Return the text of an HTML document, one line for each block."""
     reader = _Words()
-    # It does not get past some broken declarations: what stood before them was read.
+    # The parser fails at some malformed declarations. The text before them is kept.
     with suppress(AssertionError):
         reader.feed(html[:_MOST_SEARCHED])
         reader.close()

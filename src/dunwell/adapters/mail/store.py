@@ -1,4 +1,4 @@
-"""The SQL of how far mailboxes were read."""
+"""The SQL of the progress in each mailbox."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -7,7 +7,8 @@ from dunwell.platform.database.database import Connection
 
 # By primary key.
 _LOAD = "SELECT folder, validity, last_uid FROM mailbox_places WHERE line = $1"
-# Never back within one validity: two that look at once do not undo each other.
+# Within one UIDVALIDITY the number never decreases, so that two processes do not undo each other's
+# progress.
 _SAVE = """
 INSERT INTO mailbox_places (line, folder, validity, last_uid, read_at)
 VALUES ($1, $2, $3, $4, $5)
@@ -25,13 +26,13 @@ SET folder = excluded.folder, validity = excluded.validity, read_at = excluded.r
 @dataclass(frozen=True, slots=True)
 class MailboxPlace:
     folder: str
-    # IMAP's UIDVALIDITY: numbers hold within it alone.
+    # IMAP's UIDVALIDITY. The numbers of messages are valid only within it.
     validity: int
     last_uid: int
 
 
 async def load_place(connection: Connection, line: str) -> MailboxPlace | None:
-    """None: nothing was read yet."""
+    """Return the progress, None if nothing was fetched yet."""
     row = await connection.fetchrow(_LOAD, line)
     return None if row is None else MailboxPlace(**row)
 

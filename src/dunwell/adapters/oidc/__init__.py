@@ -1,1 +1,1 @@
-"""OpenID Connect: providers of single sign-on, by the extra `dunwell[oidc]`."""
+"""OpenID Connect: identity providers for single sign-on, with the extra `dunwell[oidc]`."""

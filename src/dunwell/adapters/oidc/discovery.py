@@ -1,6 +1,5 @@
-"""What is asked of an identity provider over HTTP and cached: its metadata (OpenID Connect
-Discovery 1.0) and its keys.
-"""
+"""Requests to an identity provider, and the cache of its metadata (OpenID Connect Discovery 1.0)
+and keys."""
 
 import asyncio
 from collections.abc import Mapping
@@ -30,17 +29,17 @@ class Metadata(msgspec.Struct, frozen=True):
     userinfo_endpoint: str | None = None
     end_session_endpoint: str | None = None
     token_endpoint_auth_methods_supported: tuple[str, ...] = ("client_secret_basic",)
-    # Answers say whom they are from (RFC 9207).
+    # Whether responses name their issuer (RFC 9207).
     authorization_response_iss_parameter_supported: bool = False
 
     @property
     def takes_basic(self) -> bool:
-        """Whether the client secret goes in a header; else in the form."""
+        """Return whether the client secret is sent in a header. Otherwise it is a form field."""
         return "client_secret_basic" in self.token_endpoint_auth_methods_supported
 
 
 class MetadataUnusable(ValueError):  # noqa: N818 - reads as what happened
-    """In words for an operator."""
+    """The metadata cannot be used. The message is for operators."""
 
 
 def build_discovery_address(provider: Provider) -> str:
@@ -48,7 +47,8 @@ def build_discovery_address(provider: Provider) -> str:
 
 
 def read_metadata(provider: Provider, body: bytes) -> Metadata:
-    """Raises MetadataUnusable: it is another issuer's, or leads to where nobody may be sent."""
+    """Return the metadata. Raises MetadataUnusable if it has another issuer or an address to which
+    users must not be sent."""
     try:
         metadata = msgspec.json.decode(body, type=Metadata)
     except msgspec.MsgspecError as error:
@@ -73,10 +73,10 @@ def _list_addresses(metadata: Metadata) -> dict[str, str]:
 
 METADATA_LASTS = timedelta(hours=1)
 KEYS_LAST = timedelta(minutes=10)
-# Keys that are not known are asked for so often, and who does not answer is asked.
+# How often unknown keys are requested, and how often a provider is tried that does not respond.
 ASKED_AGAIN = timedelta(seconds=10)
 _SECONDS = 5.0
-# An answer of more is none.
+# A larger response is refused.
 _MOST_BYTES = 256 * 1024
 _USER_AGENT = "Dunwell"
 
@@ -84,11 +84,11 @@ log = structlog.get_logger(__name__)
 
 
 class IdentityProviderAway(Exception):  # noqa: N818 - reads as what happened
-    """In words for an operator that hold nothing secret."""
+    """The identity provider is unavailable. The message is for operators and contains no secret."""
 
 
 class ProviderDiscovery:
-    """Of one provider. Close it at the end."""
+    """The metadata and keys of one provider. It must be closed at the end."""
 
     def __init__(self, provider: Provider) -> None:
         self._provider = provider
@@ -98,11 +98,12 @@ class ProviderDiscovery:
         self._metadata: tuple[datetime, Metadata] | None = None
         self._keys: tuple[datetime, KeySet] | None = None
         self._failed: tuple[datetime, str] | None = None
-        # By how much its clock is ahead of ours, when it was last asked; none: it did not say.
+        # How far the provider's clock was ahead of ours at the last request, None if it did not
+        # send its time.
         self.skew_seconds: float | None = None
 
     async def find_metadata(self, now: datetime) -> Metadata:
-        """Raises ProviderAway."""
+        """Return the metadata, cached for METADATA_LASTS. Raises IdentityProviderAway."""
         async with self._turn:
             if self._metadata is None or self._metadata[0] + METADATA_LASTS <= now:
                 body = await self._fetch(build_discovery_address(self._provider), now)
@@ -113,8 +114,8 @@ class ProviderDiscovery:
             return self._metadata[1]
 
     async def find_keys(self, now: datetime, *, anew: bool = False) -> KeySet:
-        """anew: those that are known did not fit; asked for at most every ASKED_AGAIN. Raises
-        ProviderAway."""
+        """Return the keys. With `anew`, no known key fits; the keys are then requested again, at
+        most once in ASKED_AGAIN. Raises IdentityProviderAway."""
         metadata = await self.find_metadata(now)
         lasts = ASKED_AGAIN if anew else KEYS_LAST
         async with self._turn:
@@ -127,7 +128,7 @@ class ProviderDiscovery:
             return self._keys[1]
 
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
-        """Once. Raises ProviderAway."""
+        """Post a request once. Raises IdentityProviderAway."""
         client = await self._find_client()
         answer = await client.post_once(url, body, headers, most_bytes=_MOST_BYTES)
         if isinstance(answer, NoAnswer):
@@ -137,7 +138,7 @@ class ProviderDiscovery:
         return answer
 
     async def get_object(self, url: str, headers: Mapping[str, str]) -> Mapping[str, Any]:
-        """Raises ProviderAway."""
+        """Return a JSON object from the provider. Raises IdentityProviderAway."""
         client = await self._find_client()
         answer = await client.get(url, headers, most_bytes=_MOST_BYTES)
         return read_object(self._check(answer))
@@ -196,7 +197,7 @@ def _find_skew(answer: HttpResponse, now: datetime) -> float | None:
 
 
 def read_object(body: bytes) -> Mapping[str, Any]:
-    """Raises ProviderAway for anything but a JSON object."""
+    """Parse a JSON object. Raises IdentityProviderAway for anything else."""
     try:
         return msgspec.json.decode(body, type=dict[str, Any])
     except msgspec.MsgspecError as error:

@@ -1,4 +1,5 @@
-"""A provider of single sign-on by OpenID Connect: the code flow with PKCE, state and nonce."""
+"""Single sign-on with an OpenID Connect provider: the authorization code flow with PKCE, state and
+nonce."""
 
 import base64
 from collections.abc import Callable, Mapping
@@ -37,10 +38,10 @@ from dunwell.adapters.oidc.tokens import (
 )
 
 _FORM = {"Content-Type": "application/x-www-form-urlencoded", "Accept": "application/json"}
-# The greatest age of a sign-in that is to be fresh. Some providers take 0 for "not given".
+# The greatest age of a sign-in that must be recent. Some providers treat 0 as missing.
 _FRESH_SECONDS = 60
 _LONGEST_CODE, _LONGEST_TOKEN = 4_000, 64_000
-# What may be told beside the token; how somebody signed in may not.
+# Claims that the userinfo endpoint may add. How the user signed in is not one of them.
 _TOLD_LATER = ("email", "name", "preferred_username", "locale")
 _Read = TypeVar("_Read")
 
@@ -48,7 +49,7 @@ log = structlog.get_logger(__name__)
 
 
 class OidcProvider:
-    """One of the installation file. Close it at the end."""
+    """One identity provider of the installation file. It must be closed at the end."""
 
     def __init__(self, provider: Provider, secret: str) -> None:
         self.provider = provider
@@ -73,7 +74,7 @@ class OidcProvider:
             code_challenge=create_s256_code_challenge(secrets.verifier),
             code_challenge_method="S256",
             acr_values=" ".join(self.provider.acr_values) or None,
-            # With max_age a provider must tell auth_time (OpenID Connect Core 1.0, 3.1.2.1).
+            # With max_age, a provider must send auth_time (OpenID Connect Core 1.0, 3.1.2.1).
             prompt="login" if is_fresh else None,
             max_age=_FRESH_SECONDS if is_fresh else None,
         )
@@ -119,8 +120,9 @@ class OidcProvider:
         return f"{metadata.end_session_endpoint}{joint}{query}"
 
     async def check(self, now: datetime) -> tuple[str | None, float | None]:
-        """What is wrong with it, none: it answers, as itself, with keys. And by how many seconds
-        its clock is ahead of `now`, where it tells."""
+        """Test the provider. Return what is wrong with it, or None if it responds with the right
+        issuer and keys, and by how many seconds its clock is ahead of `now`, if it sends its time.
+        """
         try:
             await self._asking.find_keys(now)
         except IdentityProviderAway as error:
@@ -131,19 +133,20 @@ class OidcProvider:
         await self._asking.close()
 
     def _is_from_here(self, metadata: Metadata, issuer: str | None) -> bool:
-        """An answer that says whom it is from must say us; of who always says so, it must."""
+        """Return whether the response comes from this provider. A provider that always names its
+        issuer must do so here, too."""
         if issuer is None:
             return not metadata.authorization_response_iss_parameter_supported
         return issuer == self.provider.issuer
 
     async def _ask_tokens(self, metadata: Metadata, code: Code) -> Mapping[str, Any] | None:
-        """None: the provider refuses the code, or us."""
+        """Return the tokens, or None if the provider refuses the code or our credentials."""
         if len(code.code) > _LONGEST_CODE:
             return None
         headers, more = dict(_FORM), {}
         client_id = self.provider.client_id
         if metadata.takes_basic:
-            # Both are encoded as a form's (RFC 6749, 2.3.1).
+            # Both are form-encoded (RFC 6749, 2.3.1).
             pair = f"{quote(client_id, safe='')}:{quote(self._secret, safe='')}"
             headers["Authorization"] = f"Basic {base64.b64encode(pair.encode()).decode()}"
         else:
@@ -161,8 +164,8 @@ class OidcProvider:
     async def _read_tokens(
         self, metadata: Metadata, tokens: Mapping[str, Any], secrets: AttemptSecrets, now: datetime
     ) -> Mapping[str, Any]:
-        """The ID token's claims, and beside them what the provider tells of the same subject where
-        the token lacks it. Raises ProviderAway, TokenRefused."""
+        """Return the ID token's claims, completed by those of the userinfo endpoint if some are
+        missing. Raises IdentityProviderAway, TokenRefused."""
         token, access = tokens.get("id_token"), tokens.get("access_token")
         if not isinstance(token, str):
             raise TokenRefused("there is none")
@@ -187,8 +190,8 @@ class OidcProvider:
     async def _check_with_keys(
         self, token: str, now: datetime, check: Callable[[KeySet], _Read]
     ) -> _Read:
-        """With the keys that are known; where none fits, once more with those of this moment.
-        Raises ProviderAway, TokenRefused."""
+        """Check a token with the known keys and, if none fits, once more with newly fetched ones.
+        Raises IdentityProviderAway, TokenRefused."""
         if len(token) > _LONGEST_TOKEN:
             raise TokenRefused("too long")
         try:

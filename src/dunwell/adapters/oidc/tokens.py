@@ -1,8 +1,8 @@
-"""What tokens of a provider tell, once everything about them is as it must be (OpenID Connect Core
-1.0, Back-Channel Logout 1.0). Pure.
+"""Check the tokens of an identity provider and read their claims (OpenID Connect Core 1.0,
+Back-Channel Logout 1.0).
 
-Only signatures by the provider's public keys count: "none" and anything keyed by a shared secret is
-refused, whatever a token says of itself.
+Only signatures by the provider's public keys are accepted. "none" and algorithms with a shared
+secret are refused, whatever the token's header says. Pure.
 """
 
 from collections.abc import Mapping
@@ -24,9 +24,9 @@ from dunwell.accounts.users.user import LONGEST_NAME
 ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
 )  # fmt: skip
-# By how much clocks may differ.
+# The greatest difference of two clocks.
 LEEWAY_SECONDS = 60
-# A logout that is older is nothing anybody waits for.
+# An older logout token is refused.
 _LOGOUT_LASTS = timedelta(minutes=10)
 _LOGOUT_EVENT = "http://schemas.openid.net/event/backchannel-logout"
 _LATEST = 253_402_300_800
@@ -34,23 +34,24 @@ _LONGEST, _LONGEST_SUBJECT, _MOST_GROUPS = 2_000, 255, 2_000
 
 
 class TokenRefused(Exception):  # noqa: N818 - reads as what happened
-    """In a word for the log; never what the token holds."""
+    """The token is not valid. The message is a word for the log and never contains a part of the
+    token."""
 
 
 class KeyUnknown(TokenRefused):
-    """No key that is known made the signature: there may be newer ones."""
+    """No known key made the signature. The provider may have newer keys."""
 
 
 @dataclass(frozen=True, slots=True)
 class Expected:
-    """What an ID token must fit."""
+    """The values that an ID token must match."""
 
     nonce: str
     access_token: str | None
 
 
 def read_keys(body: bytes) -> KeySet:
-    """Raises TokenRefused."""
+    """Parse a key set. Raises TokenRefused."""
     try:
         return KeySet.import_key_set(msgspec.json.decode(body, type=dict[str, Any]))  # type: ignore[arg-type]
     except (msgspec.MsgspecError, JoseError, ValueError, TypeError, KeyError) as error:
@@ -60,7 +61,7 @@ def read_keys(body: bytes) -> KeySet:
 def check_id_token(
     provider: Provider, token: str, keys: KeySet, expected: Expected, *, now: datetime
 ) -> Mapping[str, Any]:
-    """Its claims. Raises TokenRefused, KeyUnknown."""
+    """Return the claims of a valid ID token. Raises TokenRefused, KeyUnknown."""
     decoded = _decode(token, keys)
     claims = CodeIDToken(
         decoded.claims,
@@ -85,7 +86,7 @@ def check_id_token(
 
 
 def check_logout_token(provider: Provider, token: str, keys: KeySet, now: datetime) -> ToldLogout:
-    """Raises TokenRefused, KeyUnknown."""
+    """Return the logout of a valid logout token. Raises TokenRefused, KeyUnknown."""
     claims = _decode(token, keys).claims
     registry = JWTClaimsRegistry(
         int(now.timestamp()),
@@ -102,7 +103,7 @@ def check_logout_token(provider: Provider, token: str, keys: KeySet, now: dateti
         raise TokenRefused(f"claims: {type(error).__name__}") from error
     events = claims["events"]
     is_logout = isinstance(events, dict) and isinstance(events.get(_LOGOUT_EVENT), dict)
-    # With a nonce it could be an ID token, which is no logout.
+    # With a nonce it could be an ID token, which must not end a session.
     if not is_logout or "nonce" in claims:
         raise TokenRefused("no logout")
     issued_at = datetime.fromtimestamp(claims["iat"], UTC)
@@ -121,7 +122,8 @@ def check_logout_token(provider: Provider, token: str, keys: KeySet, now: dateti
 
 
 def read_told(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims:
-    """claims: of an ID token that was checked, with what the provider added about its subject."""
+    """Return the identity in the claims. They come from a valid ID token, completed by the
+    provider's userinfo."""
     session, acr = claims.get("sid"), claims.get("acr")
     return IdentityClaims(
         issuer=provider.issuer,
@@ -161,14 +163,15 @@ def _read_text(value: object) -> str:
 
 
 def _read_instant(value: object) -> datetime | None:
-    """Read seconds since 1970; None for anything else, and for what is beyond the year 9999."""
+    """Return the instant of a number of seconds since 1970, None for anything else and for years
+    after 9999."""
     if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < _LATEST:
         return None
     return datetime.fromtimestamp(value, UTC)
 
 
 def _read_name(claims: Mapping[str, Any]) -> str:
-    """The first of those it may stand under that can be shown."""
+    """Return the first printable value of the claims that can contain the name."""
     for claim in ("name", "preferred_username"):
         name = _read_text(claims.get(claim))[:LONGEST_NAME]
         if name and name.isprintable():
@@ -177,6 +180,6 @@ def _read_name(claims: Mapping[str, Any]) -> str:
 
 
 def _read_set(value: object) -> frozenset[str]:
-    """A list of texts, or one."""
+    """Return a claim that is a list of strings or a single string."""
     given = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return frozenset(each for each in given[:_MOST_GROUPS] if isinstance(each, str))

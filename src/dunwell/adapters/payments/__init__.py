@@ -1,1 +1,1 @@
-"""Payment providers, a folder each, and the address their notices come to."""
+"""Payment providers, one folder for each, and the address for their notifications."""

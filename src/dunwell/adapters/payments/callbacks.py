@@ -1,7 +1,7 @@
-"""`/callbacks/payments/<provider>`: where providers say that something happened to a checkout.
+"""`/callbacks/payments/<provider>`: where payment providers notify us of changes to a checkout.
 
-A notice is never believed: the provider whose signature it bears is asked, and what it answers is
-booked. Anything but 200 makes the provider send the notice again later.
+The content of a notification is never trusted: it only makes us fetch the checkout's state from the
+provider that signed it. Any status but 200 makes the provider repeat the notification later.
 """
 
 from starlette.requests import Request
@@ -21,7 +21,7 @@ _DONE = b'{"error":null,"result":null}'
 
 
 def callback_routes(resources: Resources, providers: PaymentProviders) -> list[Route]:
-    """The routes to mount; what they refuse the application answers in its envelope."""
+    """Return the routes to mount. The application renders the errors that they raise."""
 
     async def take_notice(request: Request) -> Response:
         name = request.path_params["provider"]

@@ -1,5 +1,13 @@
-"""The web toolkit that the portal and the debtor's pages share.
+"""The web toolkit of the portal and the debtor pages.
 
-application, site (base classes of an interface), requests, form_fields, responses, problems (error
-pages), assets, templates, languages, formats, amounts, forms, condition_form
+application   the pages of one interface, and its shared services
+requests      a request for a page, and the choice of its language
+responses     pages, redirects, files and assets
+problems      errors as pages
+templates     the Jinja environments
+formats       amounts, days and sizes in a language
+forms         forms over a document
+form_fields   the fields that a browser sent
+condition_form  the form of a condition
+amounts       amounts as users type them
 """

@@ -1,7 +1,7 @@
-"""Reads an amount as people type it, and writes it so, in integers only.
+"""Parse an amount as users type it, and write it in that form, with integers only.
 
-What could be two amounts is none: 1.234 is a thousand and more in German, and nothing in English.
-Pure.
+An ambiguous amount is refused: 1.234 is more than a thousand in German, and not an amount in
+English. Pure.
 """
 
 import re
@@ -22,10 +22,10 @@ _GROUPED = re.compile(
 
 
 def read_amount(typed: str, currency: str, language: str) -> int | None:
-    """Minor units; None for what is no amount of this currency, or a doubtful one.
+    """Return the amount in minor units, None if it is not an unambiguous amount of this currency.
 
-    Takes "50", "50,00", "50.00", with the currency's sign or code before or after, and thousands in
-    groups: "1.234,56", "1,234.56".
+    Accepts "50", "50,00", "50.00", with the currency's symbol or code before or after it, and with
+    grouped thousands: "1.234,56", "1,234.56".
     """
     if len(typed) > _MOST_TYPED:
         return None
@@ -42,7 +42,7 @@ def read_amount(typed: str, currency: str, language: str) -> int | None:
 
 
 def render_plain(cents: int, currency: str, language: str) -> str:
-    """As one types and copies it: "1234,50" in German, without its currency."""
+    """Return the amount as one types and copies it: "1234,50" in German, without the currency."""
     digits = count_minor_digits(currency)
     whole, minor = divmod(cents, 10**digits)
     point = _find_symbols(language)[0]
@@ -50,7 +50,8 @@ def render_plain(cents: int, currency: str, language: str) -> str:
 
 
 def _is_sure(found: re.Match[str], digits: int, language: str) -> bool:
-    """Three digits behind a point may be thousands, but where the language has its point there."""
+    """Return whether the amount is unambiguous. Three digits after a separator may be thousands,
+    unless it is the language's decimal separator."""
     if found["minor"] is None:
         return True
     if digits == 0 or len(found["minor"]) != digits:
@@ -70,7 +71,7 @@ def _join(whole: str, minor: str | None, digits: int) -> int | None:
 
 
 def _strip_currency(text: str, currency: str, language: str) -> str:
-    """Without one sign or code of the currency, on one side."""
+    """Remove one symbol or code of the currency, on one side."""
     for sign in (currency, _find_sign(currency, language)):
         if text.upper().startswith(sign.upper()):
             return text[len(sign) :].lstrip()
@@ -87,6 +88,6 @@ def _find_sign(currency: str, language: str) -> str:
 
 @lru_cache(maxsize=64)
 def _find_symbols(language: str) -> tuple[str, str]:
-    """What stands before the minor units, and between thousands."""
+    """Return the language's decimal separator and its separator of thousands."""
     locale = find_locale(language)
     return get_decimal_symbol(locale), get_group_symbol(locale)

@@ -29,7 +29,7 @@ class WebSite:
         return self.resources.settings.public_url.startswith("https://")
 
     def now(self) -> datetime:
-        """Return the real time. Sessions do not follow a sandbox's clock."""
+        """Return the real time. Sessions do not follow a merchant's test clock."""
         return self.resources.clock.now()
 
 
@@ -43,8 +43,8 @@ _HANDLED = (HTTPException, Exception)
 
 @dataclass(frozen=True, slots=True)
 class PageApplication(Generic[_S, _R]):
-    """answer_failure: answers an exception. check: raises if no handler may see the request.
-    complete: adds what every response has."""
+    """`answer_failure` responds to an exception. `check` raises if no handler may get the request.
+    `complete` adds what every response needs."""
 
     site: _S
     request_type: Callable[[Scope, Receive, str], _R]
@@ -53,7 +53,8 @@ class PageApplication(Generic[_S, _R]):
     complete: Callable[[_R, Response], None] = lambda _request, _response: None
 
     def build_route(self, path: str, handlers: PageHandlers[_S, _R], pattern: str = "") -> Route:
-        """path: the name of the route in logs. pattern: Starlette's, if it is not the path."""
+        """Return the route. `path` is its name in logs. `pattern` is Starlette's pattern if it
+        differs from the path."""
 
         async def serve(starlette_request: Request) -> Response:
             request = self._find_request(starlette_request)
@@ -62,7 +63,7 @@ class PageApplication(Generic[_S, _R]):
             method = "GET" if request.method == "HEAD" else request.method
             response = await handlers[method](self.site, request)
             self.complete(request, response)
-            # See MIN_COMPRESSED_BYTES for why a page whose address has a query stays as it is.
+            # See MIN_COMPRESSED_BYTES for why a page with a query is not compressed.
             may_compress = request.takes_gzip and not request.carried
             is_whole = not isinstance(response, StreamingResponse)
             return compress_page(response) if may_compress and is_whole else response
@@ -80,7 +81,7 @@ class PageApplication(Generic[_S, _R]):
         )
 
     def _find_request(self, request: Request) -> _R:
-        """Return the same object for the whole life of a request."""
+        """Return the request's PageRequest, which is created once."""
         if not hasattr(request.state, "page_request"):
             origin = self.site.resources.settings.public_url
             request.state.page_request = self.request_type(request.scope, request.receive, origin)
@@ -89,9 +90,9 @@ class PageApplication(Generic[_S, _R]):
 
 
 class ScopeRoute(BaseRoute):
-    """Passes the HTTP requests for which `is_ours` holds to an application.
+    """Passes the HTTP requests that `is_ours` accepts to an application.
 
-    Unlike Starlette's Mount it decides by the whole path, which may contain line ends.
+    Unlike Starlette's Mount it decides by the whole path, which may contain line breaks.
     """
 
     def __init__(self, app: ASGIApp, is_ours: Callable[[Scope], bool]) -> None:

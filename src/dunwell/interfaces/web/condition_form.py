@@ -1,6 +1,5 @@
-"""The form of a condition, for assignment rules and steps of workflows alike: its fields are
-generated from the properties that a condition can test. Pure.
-"""
+"""The form of a condition, for assignment rules and workflow steps. Its fields are generated from
+the properties that a condition can test. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -11,7 +10,7 @@ from dunwell.platform.errors import Fault
 
 _ROOT = "when"
 _LIMITS = (".min", ".max")
-# Of each kind of property: the kind of its fields, and how their names end.
+# For each kind of property, the kind of its fields and the endings of their names.
 _SHAPES: Mapping[PropertyKind, tuple[FieldKind, Sequence[str]]] = {
     PropertyKind.AMOUNT: (FieldKind.MONEY, _LIMITS),
     PropertyKind.NUMBER: (FieldKind.NUMBER, _LIMITS),
@@ -21,7 +20,7 @@ _SHAPES: Mapping[PropertyKind, tuple[FieldKind, Sequence[str]]] = {
     PropertyKind.TEXT: (FieldKind.EXACT, (".equals", ".startsWith", ".endsWith")),
     PropertyKind.FIELDS: (FieldKind.PAIRS, [""]),
 }
-# Empty rows for custom fields behind those that are filled in.
+# The number of empty rows for custom fields.
 EXTRA_ROWS = 2
 
 
@@ -31,17 +30,17 @@ def _list_fields(each: Property) -> Iterator[Field]:
         yield Field(f"{_ROOT}.{each.name}{test}", kind, each.options, each.name)
 
 
-# The group of each field is the name of the property that it tests.
+# The group of each field is the name of its property.
 CONDITION_FIELDS = tuple(field for each in PROPERTIES for field in _list_fields(each))
 
 
 def count_extra_rows(button: str) -> int:
-    """button: the one that was pressed; "more_fields" asks for more rows."""
+    """Return the number of empty rows. The button "more_fields" asks for more of them."""
     return 2 * EXTRA_ROWS if button == "more_fields" else EXTRA_ROWS
 
 
 def flatten_condition(when: Mapping[str, Any] | None) -> dict[str, Any]:
-    """The condition, as JSON, in the shape that the fields show."""
+    """Return the condition (JSON) in the form that the fields show."""
     flat = {name: value for name, value in (when or {}).items() if value is not None}
     for each in PROPERTIES:
         value = flat.get(each.name)
@@ -55,8 +54,8 @@ def flatten_condition(when: Mapping[str, Any] | None) -> dict[str, Any]:
 def build_condition(
     content: FormContent, stored: Mapping[str, Any] | None
 ) -> dict[str, Any] | None:
-    """The condition that a form says, as JSON; None if nothing is filled in. What is written in the
-    same way as in the `stored` condition stays so: one code as a text, or as a list."""
+    """Return the condition (JSON) in a form, None if nothing is filled in. A single code stays a
+    string or a list as it is in the `stored` condition."""
     read, when = content.parts.get(_ROOT, {}), {}
     for each in PROPERTIES:
         value = read.get(each.name)

@@ -4,8 +4,7 @@ from collections.abc import Iterator, Mapping
 
 
 class FormFields(Mapping[str, str]):
-    """The fields of a form by name. A missing field reads as "", a repeated one as its last
-    value."""
+    """The fields of a form by name. A missing field is "", and a repeated one is its last value."""
 
     def __init__(self, values: Mapping[str, list[str]]) -> None:
         self._values = values

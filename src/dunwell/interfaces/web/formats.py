@@ -1,8 +1,8 @@
-"""How amounts, days, moments and sizes are written in one language, as filters of its templates.
+"""Template filters that write amounts, days, instants and sizes in one language.
 
-An amount is marked so that it never breaks over two lines and keeps its direction in any text. On
-pages a line does not end between a day's number and its month; in letters and e-mails it may. The
-lists of the portal use shorter forms, which hold the full day for screen readers. Pure.
+An amount is marked up so that it never breaks over two lines and keeps its direction in any text.
+On pages, a day and its month stay on one line; in letters and e-mails they may be separated. The
+lists of the portal use shorter forms, which contain the full day for screen readers. Pure.
 """
 
 from collections.abc import Callable
@@ -33,9 +33,9 @@ _OTHER_SHORT = "d MMM yyyy"
 
 
 def build_message_filters(language: str) -> dict[str, Callable[..., Any]]:
-    """Return the filters of letters and e-mails by the names that templates use:
-    `cents | money(currency)`, `day | day`, `instant | day_of(timezone)`,
-    `instant | moment(timezone)`, `bytes | size`."""
+    """Return the filters of letters and e-mails by their names in templates: `cents |
+    money(currency)`, `day | day`, `instant | day_of(timezone)`, `instant | moment(timezone)`,
+    `bytes | size`."""
     return {
         "money": lambda cents, currency: render_amount(cents, currency, language),
         "day": lambda day: render_day(day, language),
@@ -47,10 +47,10 @@ def build_message_filters(language: str) -> dict[str, Callable[..., Any]]:
 
 def build_page_filters(language: str) -> dict[str, Callable[..., Any]]:
     """Return the filters of pages: those of messages, and `instant | bound_moment(timezone)`,
-    `cents | plain(currency)`, `day | short_day`, `instant | short(timezone)`,
-    `instant | date_only(timezone)`, `count | count`, `percent | percent`, `day | weekday`,
-    `text | at`, `value | json`, `cents | price(currency)`, `day | weekday_day`,
-    `instant | weekday_moment(timezone)`, `cents | money_text(currency)`."""
+    `cents | plain(currency)`, `day | short_day`, `instant | short(timezone)`, `instant |
+    date_only(timezone)`, `count | count`, `percent | percent`, `day | weekday`, `text | at`, `value
+    | json`, `cents | price(currency)`, `day | weekday_day`, `instant | weekday_moment(timezone)`,
+    `cents | money_text(currency)`."""
     return build_message_filters(language) | {
         "day": lambda day: render_bound_day(day, language),
         "bound_moment": lambda instant, timezone: render_bound_moment(instant, timezone, language),
@@ -74,35 +74,35 @@ def build_page_filters(language: str) -> dict[str, Callable[..., Any]]:
 
 
 def parse_instant(text: str | None) -> datetime | None:
-    """Parse an instant as `platform.text.wire` writes it."""
+    """Parse an instant in the format of `platform.text.wire`."""
     return None if text is None else datetime.fromisoformat(text)
 
 
 @lru_cache(maxsize=8192)
 def render_bound_day(day: date | None, language: str) -> str:
-    """Write a day for a page. A line may end only before the year, so that a day and a large amount
-    fit side by side on the smallest screen."""
+    """Return a day for a page. The line may break only before the year, so that a day and a large
+    amount fit next to each other on the smallest screen."""
     return render_day(day, language).replace(" ", _NO_BREAK_SPACE, 1)
 
 
 @lru_cache(maxsize=8192)
 def render_amount(cents: int, currency: str, language: str) -> Markup:
-    """Write an amount of minor units with its currency."""
+    """Return an amount of minor units with its currency."""
     return Markup('<bdi class="money">{}</bdi>').format(render_money(cents, currency, language))
 
 
 def _render_day_of(language: str, instant: datetime, timezone: str) -> str:
-    """Write the day of an instant in the merchant's time zone."""
+    """Return the day of an instant in the merchant's time zone."""
     return render_day(_localize(instant, timezone).date(), language)
 
 
 def _render_moment(language: str, instant: datetime, timezone: str) -> str:
-    """Write day and time in the merchant's time zone, with the zone's name."""
+    """Return day and time in the merchant's time zone, with the zone's name."""
     return ", ".join(_render_day_and_time(language, instant, timezone))
 
 
 def render_bound_moment(instant: datetime, timezone: str, language: str) -> str:
-    """Write the day as `render_bound_day` does, with the merchant's time and zone."""
+    """Return the day like `render_bound_day`, with the time in the merchant's time zone."""
     day = render_bound_day(_localize(instant, timezone).date(), language)
     _, time = _render_day_and_time(language, instant, timezone)
     return f"{day}, {time.replace(' ', _NO_BREAK_SPACE)}"
@@ -120,7 +120,7 @@ def _render_day_and_time(language: str, instant: datetime, timezone: str) -> tup
 
 @lru_cache(maxsize=4096)
 def _render_size(language: str, size_bytes: int) -> str:
-    """Write a size in kilobytes, or in megabytes or gigabytes with one decimal."""
+    """Return a size in kilobytes, or in megabytes or gigabytes with one decimal."""
     locale = find_locale(language)
     if size_bytes < _MEGABYTE:
         return (
@@ -133,7 +133,7 @@ def _render_size(language: str, size_bytes: int) -> str:
 
 @lru_cache(maxsize=8192)
 def _render_short_day(language: str, day: date | None) -> str:
-    """Write a day for a list, with its full form for screen readers."""
+    """Return a day for a list, with its full form for screen readers."""
     if day is None:
         return ""
     text = _format_short(language, day)
@@ -150,7 +150,7 @@ def _format_short(language: str, day: date) -> str:
 
 
 def _render_short_moment(language: str, instant: datetime | None, timezone: str) -> str:
-    """Write day and time for a list, in the merchant's time zone."""
+    """Return day and time for a list, in the merchant's time zone."""
     if instant is None:
         return ""
     local = _localize(instant, timezone)
@@ -161,7 +161,7 @@ def _render_short_moment(language: str, instant: datetime | None, timezone: str)
 
 
 def _render_date_only(language: str, instant: datetime | None, timezone: str) -> str:
-    """Write the day of an instant for a list, in the merchant's time zone."""
+    """Return the day of an instant for a list, in the merchant's time zone."""
     if instant is None:
         return ""
     return _render_short_day(language, _localize(instant, timezone).date())
@@ -180,7 +180,7 @@ def _render_percent(language: str, percent: int) -> str:
 
 
 def _render_price(language: str, cents: Decimal, currency: str) -> str:
-    """Write the price of sending a message, including fractions of a cent."""
+    """Return the price of sending a message, including fractions of a cent."""
     return str(
         format_currency(
             cents.normalize() / 100, currency, locale=find_locale(language),
@@ -190,7 +190,7 @@ def _render_price(language: str, cents: Decimal, currency: str) -> str:
 
 
 def _render_weekday_day(language: str, day: date) -> str:
-    """Write a day as in "Mon 2 Mar 2026"."""
+    """Return a day with its weekday, such as "Mon 2 Mar 2026"."""
     weekday = format_date(day, "EEE", locale=find_day_locale(language))
     return f"{weekday} {_format_short(language, day)}"
 

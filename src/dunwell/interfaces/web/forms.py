@@ -1,8 +1,8 @@
-"""Forms over a document: how its values are shown to be typed, and how typed text is read back.
+"""Forms over a document: show its values as text, and parse the text that a user typed.
 
-A field is named by the place of its value in the document, with points: "legal.name" is
-/legal/name, and a fault at that place, or below it, belongs to the field. Text that cannot be read
-becomes a fault of its field and is shown again as it was typed. Pure.
+A field is named by the path of its value in the document, with dots: "legal.name" is /legal/name. A
+fault at that path or below it belongs to the field. Text that cannot be parsed becomes a fault of
+its field and is shown again as typed. Pure.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,27 +14,27 @@ from dunwell.interfaces.web.amounts import read_amount, render_plain
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.platform.errors import Fault
 
-# What stands in a form, by the field's name; a list where a field can have several values.
+# The texts in a form by field name, a list if a field can have several values.
 Typed: TypeAlias = Mapping[str, str | Sequence[str]]
-# Faults, each with the name of the field beside which it is shown; "" for none.
+# Faults, each with the name of the field next to which it is shown, "" for none.
 PlacedFaults: TypeAlias = Sequence[tuple[str, Fault]]
 _MAX_DIGITS = 10
 
 
 class FieldKind(StrEnum):
     TEXT = "TEXT"
-    # A text whose spaces at both ends count.
+    # A text whose spaces at both ends are kept.
     EXACT = "EXACT"
-    # A text of several lines.
+    # A text with several lines.
     BLOCK = "BLOCK"
     # A list with one value on each line.
     LINES = "LINES"
-    # A list of codes with commas or spaces between them.
+    # A list of codes, separated by commas or spaces.
     CODES = "CODES"
     NUMBER = "NUMBER"
-    # A list of numbers with commas between them.
+    # A list of numbers, separated by commas.
     NUMBERS = "NUMBERS"
-    # Minor units in the document, an amount of the form's currency in the form.
+    # Minor units in the document, an amount in the form's currency in the form.
     MONEY = "MONEY"
     FLAG = "FLAG"
     # One of the options.
@@ -43,13 +43,13 @@ class FieldKind(StrEnum):
     PICKS = "PICKS"
     # Whether the part of the document with this name exists.
     PART = "PART"
-    # A list of pairs, typed as two lists called NAME.name and NAME.value.
+    # A list of pairs, sent as two lists called NAME.name and NAME.value.
     PAIRS = "PAIRS"
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """`group`: fields of one group are shown together."""
+    """A field of a form. Fields with the same `group` are shown together."""
 
     name: str
     kind: FieldKind = FieldKind.TEXT
@@ -60,7 +60,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class AmountFormat:
-    """The currency of a form's amounts, and the language whose decimal sign they have."""
+    """The currency of a form's amounts, and the language for their decimal separator."""
 
     currency: str
     language: str
@@ -68,20 +68,21 @@ class AmountFormat:
 
 @dataclass(frozen=True, slots=True)
 class FormContent:
-    """What a form says: `parts` of the document, and `faults` for what could not be read."""
+    """The content of a form: `parts` of the document, and `faults` for what could not be parsed."""
 
     parts: dict[str, Any] = field(default_factory=dict)
     faults: list[tuple[str, Fault]] = field(default_factory=list)
 
     def add(self, faults: PlacedFaults) -> PlacedFaults:
-        """All faults. A field that could not be read gets no second fault for its absence."""
+        """Return all faults. A field that could not be parsed gets no second fault for its missing
+        value."""
         unreadable = {name for name, _ in self.faults}
         return [*self.faults, *(each for each in faults if each[0] not in unreadable)]
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """`stored`: the document as it would be typed. `typed`: what the form shows."""
+    """`stored` has the document's values as text. `typed` has what the form shows."""
 
     fields: Sequence[Field]
     stored: Typed
@@ -89,7 +90,7 @@ class Form:
     amounts: AmountFormat
 
     def fill(self, sent: FormFields) -> Self:
-        """The form with what was sent."""
+        """Return the form with the fields that the browser sent."""
         typed: dict[str, str | Sequence[str]] = {}
         for each in self.fields:
             if each.kind is FieldKind.PICKS:
@@ -102,12 +103,12 @@ class Form:
         return replace(self, typed=typed)
 
     def read(self) -> FormContent:
-        """The content, without what is empty and without the parts that do not exist."""
+        """Return the content, without empty values and without parts that do not exist."""
         return read_fields(self.fields, self.typed, self.amounts)
 
     def place(self, faults: Sequence[Fault], root: str = "", whole: str = "") -> PlacedFaults:
-        """The faults at or below `root`, each with its field. `whole`: the field that shows what is
-        wrong with the document as a whole."""
+        """Return the faults at or below `root`, each with its field. `whole` is the field that
+        shows faults of the document as a whole."""
         names = [each.name for each in self.fields]
         return [
             (find_field(names, each.path.removeprefix(root)) or whole, each)
@@ -116,7 +117,7 @@ class Form:
         ]
 
     def list_differences(self) -> Iterator[tuple[str, object, object]]:
-        """Name, stored text and typed text of each field that differs."""
+        """Yield the name, stored text and typed text of each field that differs."""
         for name in {**self.stored, **self.typed}:
             before, after = self.stored.get(name, ""), self.typed.get(name, "")
             if before != after:
@@ -124,7 +125,7 @@ class Form:
 
 
 def open_form(fields: Sequence[Field], document: Mapping[str, Any], amounts: AmountFormat) -> Form:
-    """The form of a document as it is stored."""
+    """Return the form of a stored document."""
     typed = show_fields(fields, document, amounts)
     return Form(fields, stored=typed, typed=typed, amounts=amounts)
 
@@ -132,7 +133,7 @@ def open_form(fields: Sequence[Field], document: Mapping[str, Any], amounts: Amo
 def show_fields(
     fields: Sequence[Field], document: Mapping[str, Any], amounts: AmountFormat
 ) -> Typed:
-    """The document's values as they are typed."""
+    """Return the document's values as text."""
     typed: dict[str, str | Sequence[str]] = {}
     for each in fields:
         value = _find(document, each.name)
@@ -145,7 +146,8 @@ def show_fields(
 
 
 def read_fields(fields: Sequence[Field], typed: Typed, amounts: AmountFormat) -> FormContent:
-    """What is left empty is absent; the fields of a part that does not exist are ignored."""
+    """Parse the fields. An empty field is absent, and the fields of a part that does not exist are
+    ignored."""
     content = FormContent()
     parts = [each.name for each in fields if each.kind is FieldKind.PART]
     absent = tuple(f"{name}." for name in parts if not typed[name])
@@ -163,8 +165,8 @@ def read_fields(fields: Sequence[Field], typed: Typed, amounts: AmountFormat) ->
 
 
 def find_field(names: Sequence[str], pointer: str) -> str:
-    """The name of the field for a fault at this place of the document, or else the nearest field;
-    "" if there is none."""
+    """Return the field for a fault at this path of the document, or the nearest field, or "" if
+    there is none."""
     place = pointer.removeprefix("/").replace("/", ".")
     above = [each for each in names if place == each or place.startswith(f"{each}.")]
     if above:
@@ -185,7 +187,7 @@ def read_number(text: str) -> int | Fault:
 
 
 def _take_pairs(name: str, sent: FormFields) -> dict[str, list[str]]:
-    """Rows that are filled in at least in part."""
+    """Return the rows that are at least partly filled in."""
     names, values = sent.all(f"{name}.name"), sent.all(f"{name}.value")
     rows = [(left.strip(), right) for left, right in zip(names, values, strict=False)]
     rows = [(left, right) for left, right in rows if left or right.strip()]
@@ -210,7 +212,7 @@ def _show(each: Field, value: Any, amounts: AmountFormat) -> str | Sequence[str]
 
 
 def _read(each: Field, typed: Typed, amounts: AmountFormat) -> Any:
-    """A value of the document; None if it is absent; a Fault if it cannot be read."""
+    """Return a value of the document, None if it is absent, or a Fault if it cannot be parsed."""
     if each.kind is FieldKind.PAIRS:
         return [*zip(typed[f"{each.name}.name"], typed[f"{each.name}.value"], strict=True)]
     given = typed[each.name]
@@ -251,12 +253,12 @@ _READERS: Mapping[FieldKind, Callable[[str], Any]] = {
     FieldKind.FLAG: bool,
     FieldKind.PART: lambda _: {},
 }
-# Kinds of which a field that is left empty still has a value.
+# Kinds of fields that have a value even if they are empty.
 _EMPTY_VALUES = (FieldKind.LINES, FieldKind.CODES, FieldKind.FLAG)
 
 
 def _order(given: Sequence[str], stored: str | Sequence[str]) -> list[str]:
-    """What was ticked, in the order in which it is stored."""
+    """Return the selected options in the stored order."""
     before = list(stored)
     return sorted(given, key=lambda each: before.index(each) if each in before else len(before))
 

@@ -1,7 +1,7 @@
-"""Errors as pages: which status and which kind of page an exception is answered with.
+"""Errors as pages: the status and the kind of page for an exception.
 
-A refusal of a use case becomes a page that says what happened. Every other exception is a fault of
-ours: it is logged with the request's id, and the page shows only that id.
+A refusal of a use case becomes a page that says what happened. Any other exception is an internal
+error: it is logged with the request's id, and the page shows only that id.
 """
 
 from collections.abc import Sequence
@@ -21,8 +21,8 @@ _log = structlog.get_logger("dunwell.interfaces.web")
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """kind: the name that the template of error pages uses. allowed: the methods of the address,
-    if the request has another."""
+    """`kind` is the name in the template of error pages. `allowed` has the methods of the address
+    if the request has another one."""
 
     status: int
     kind: str
@@ -37,7 +37,7 @@ class Problem:
 
 ProblemTable: TypeAlias = Sequence[tuple[type[errors.Refusal], Problem]]
 CRASH = Problem(500, "CRASH")
-# The first row whose type matches decides. Each interface asks its own rows first.
+# The first row with a matching type is used. The rows of an interface come before these.
 _SHARED: ProblemTable = (
     (ForeignForm, Problem(403, "STALE")),
     (errors.NotFound, Problem(404, "NOT_FOUND")),
@@ -53,7 +53,8 @@ _SHARED: ProblemTable = (
 def find_problem(
     error: Exception, own: ProblemTable = (), *, otherwise: Problem = CRASH
 ) -> Problem:
-    """own: the rows of one interface. otherwise: the problem of a refusal that has no row."""
+    """Return the problem for an error. `own` are the rows of one interface, and `otherwise` is the
+    problem of a refusal without a row."""
     if isinstance(error, HTTPException):
         return _describe_mismatch(error)
     for refusal, problem in (*own, *_SHARED):
@@ -63,14 +64,14 @@ def find_problem(
 
 
 def log_crash(request: PageRequest, resources: Resources, error: Exception) -> str:
-    """Log a fault of ours and return the request's id."""
+    """Log an internal error and return the request's id."""
     request_id = request_id_of(request.scope, resources)
     _log.error("page crashed", request_id=request_id, route=request.route, exc_info=error)
     return request_id
 
 
 def _describe_mismatch(error: HTTPException) -> Problem:
-    """Describe an unknown address, or a method that the address does not have."""
+    """Describe an unknown address, or a method that the address does not support."""
     if error.status_code != 405:
         return Problem(error.status_code, "NOT_FOUND" if error.status_code == 404 else "UNREADABLE")
     methods = (error.headers or {})["Allow"].split(", ")

@@ -1,6 +1,5 @@
-"""Requests for pages: address, languages, form fields, and whether a form came from one of our
-pages.
-"""
+"""Requests for pages: address, language, form fields, and whether a form came from one of our
+pages."""
 
 from collections.abc import AsyncIterator
 from functools import lru_cache
@@ -16,7 +15,7 @@ from dunwell.platform.http.multipart import MEDIA_TYPE, FormLimits, FormPart, Fo
 from dunwell.platform.http.requests import accepts_gzip, read_body
 from dunwell.platform.text.translation import SOURCE_LANGUAGE
 
-# The name in an address's query that chooses a language.
+# The parameter in a query that chooses the language.
 LANGUAGE_PARAMETER = "lang"
 
 
@@ -24,11 +23,11 @@ LANGUAGE_PARAMETER = "lang"
 def choose_language(
     offered: tuple[str, ...], chosen: str | None, claims: str | None, accepted: str, merchants: str
 ) -> str:
-    """Return the first offered language of: the reader's choice, the claim's language, the
-    browser's languages, the merchant's language, English. If none of them is offered, return the
-    first language that is.
+    """Return the first available language of: the reader's choice, the claim's language, the
+    browser's languages, the merchant's language, English. If none is available, return the first
+    language that is.
 
-    accepted: the browser's Accept-Language header.
+    `accepted` is the browser's Accept-Language header.
     """
     for wanted in (chosen, claims, *_read_accepted(accepted), merchants, SOURCE_LANGUAGE):
         code = (wanted or "").partition("-")[0].lower()
@@ -49,30 +48,30 @@ def _read_accepted(header: str) -> list[str]:
     return [tag for _, _, tag in sorted(wanted)]
 
 
-# The rest of a longer query is ignored. A hundred ticked items fit.
+# The rest of a longer query is ignored. The limit permits a hundred selected items.
 _MAX_QUERY_BYTES = 4 * 1024
-# How much of a form that announces too many bytes is read: the fields before its files.
+# How much of a form with a too large Content-Length is read: the fields before its files.
 _MAX_TYPED_BYTES = 256 * 1024
 _CHOICE = f"{LANGUAGE_PARAMETER}="
 _FORM_TYPE = "application/x-www-form-urlencoded"
 
 
 class ForeignForm(InvalidRequest):
-    """A form that did not come from our page, or that belongs to another session."""
+    """The form did not come from one of our pages, or belongs to another session."""
 
 
 class PageRequest(Request):
     """A request for a page."""
 
-    # Limits of a form without files.
+    # The limits of a form without files.
     max_form_bytes: ClassVar[int] = 8 * 1024
     max_form_fields: ClassVar[int] = 20
 
     def __init__(self, scope: Scope, receive: Receive, origin: str) -> None:
-        """origin: ours, as an address bar shows it."""
+        """`origin` is our own origin, as the browser's address bar shows it."""
         super().__init__(scope, receive)
         self._origin = origin
-        # The path pattern of the route, or "" if no route matches.
+        # The path pattern of the route, "" if no route matches.
         self.route = ""
         self._query: dict[str, list[str]] | None = None
         # The fields of the form, once a form without files was read.
@@ -97,7 +96,7 @@ class PageRequest(Request):
 
     @property
     def query(self) -> dict[str, list[str]]:
-        """The values of the address's query, by name."""
+        """Return the values of the query by name."""
         if self._query is None:
             query = self.scope["query_string"]
             self._query = parse_qs(query[:_MAX_QUERY_BYTES].decode("latin-1")) if query else {}

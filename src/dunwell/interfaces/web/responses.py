@@ -13,20 +13,20 @@ from dunwell.platform.crypto import sha256
 from dunwell.platform.errors import NotFound
 from dunwell.platform.http.requests import accepts_gzip
 
-# In addition to the headers that a web process gives every response.
+# Sent in addition to the headers that a web process adds to every response.
 _UNLISTED = {"X-Robots-Tag": "noindex, nofollow, noarchive"}
 _PAGE_TYPE = "text/html; charset=utf-8"
 _HARMLESS = "default-src 'none'; sandbox"
-# Shorter pages are not compressed (bytes). The length of a compressed page tells how much of it
-# repeats, and so a page is never compressed if its address decides what it shows: somebody who
-# chooses the address could learn the page's secrets.
+# Shorter pages are not compressed (bytes). The length of a compressed page reveals how much of it
+# repeats. A page is therefore never compressed if its address decides what it shows: an attacker
+# who chooses the address could find out the page's secrets.
 MIN_COMPRESSED_BYTES = 10 * 1024
 
 
 def answer_page(
     body: bytes, status: int = 200, *, policy: str, more: Mapping[str, str] | None = None
 ) -> Response:
-    """Answer with a page. policy: its Content-Security-Policy. more: further headers."""
+    """Respond with a page. `policy` is its Content-Security-Policy, `more` has further headers."""
     headers = {
         "Content-Type": _PAGE_TYPE,
         "Content-Security-Policy": policy,
@@ -38,7 +38,7 @@ def answer_page(
 
 
 def compress_page(response: Response) -> Response:
-    """Compress a page with gzip. Short pages and other responses stay as they are."""
+    """Compress a page with gzip. Short pages and other responses are returned unchanged."""
     is_page = response.headers.get("Content-Type") == _PAGE_TYPE
     if not is_page or len(response.body) <= MIN_COMPRESSED_BYTES:
         return response
@@ -49,7 +49,7 @@ def compress_page(response: Response) -> Response:
 
 
 def add_etag(response: Response, request_headers: Mapping[str, str]) -> Response:
-    """Add an ETag to a page that is polled, or answer 304 if the browser has this version."""
+    """Add an ETag to a page that is polled, or respond with 304 if the browser has this version."""
     etag = f'"{sha256(bytes(response.body)).hex()[:32]}"'
     if request_headers.get("if-none-match") == etag:
         return Response(None, 304, {"ETag": etag})
@@ -58,8 +58,8 @@ def add_etag(response: Response, request_headers: Mapping[str, str]) -> Response
 
 
 def answer_redirect(location: str) -> Response:
-    """Answer 303. `location` is an address of ours or one that a provider gave. Raises ValueError
-    for characters that no address has, such as those that end a header."""
+    """Redirect with 303. `location` is one of our addresses or a provider's. Raises ValueError for
+    characters that an address cannot contain, such as those that would end a header."""
     if not location.isascii() or not location.isprintable() or " " in location:
         raise ValueError("this is no address to redirect to")
     return Response(None, 303, {**_UNLISTED, "Location": location})
@@ -69,7 +69,8 @@ def answer_asset(
     body: bytes, content_type: str, *, is_named_by_content: bool,
     more: Mapping[str, str] | None = None,
 ) -> Response:  # fmt: skip
-    """Answer with a stylesheet, script or picture. An SVG that is opened alone runs nothing."""
+    """Respond with a stylesheet, script or picture. An SVG that is opened on its own cannot run
+    scripts."""
     headers = {
         "Content-Type": content_type,
         "Cache-Control": "public, max-age=31536000, immutable"
@@ -83,8 +84,8 @@ def answer_asset(
 
 
 def answer_file(body: bytes, content_type: str, name: str | None = None) -> Response:
-    """Answer with a file of one claim: a picture on a page or, with a name, a download. A file that
-    is opened alone runs nothing."""
+    """Respond with a file of one claim: a picture on a page or, with `name`, a download. A file
+    that is opened on its own cannot run scripts."""
     headers = {**_UNLISTED, "Content-Type": content_type, "Content-Security-Policy": _HARMLESS}
     if name is not None:
         headers["Content-Disposition"] = render_disposition(name)
@@ -99,21 +100,21 @@ class AssetFolder:
     """The assets in one folder, and the scripts in its subfolder `scripts`."""
 
     def __init__(self, folder: Path, build_address: Callable[[str], str]) -> None:
-        """build_address: makes the address of an asset from its file name."""
+        """`build_address` returns the address of an asset by its file name."""
         paths = [*folder.glob("*.css"), *folder.glob("*.svg"), *folder.glob("scripts/*.js")]
         self.contents: Mapping[str, tuple[str, bytes]] = {
             path.stem: (path.suffix, path.read_bytes()) for path in sorted(paths)
         }
-        # By name.
+        # The addresses by the names of the assets.
         self.addresses: Mapping[str, str] = {
             name: build_address(f"{name}-{sha256(content).hex()[:12]}{suffix}")
             for name, (suffix, content) in self.contents.items()
         }
 
     async def send(self, _site: object, request: Request) -> Response:
-        """Send one asset; its current content also under an older address. Raises NotFound.
+        """Send an asset. An older address gets the current content. Raises NotFound.
 
-        Compressing it is safe, because it holds no secret that its length could tell.
+        Compressing it is safe, because it contains no secret that its length could reveal.
         """
         file_name = request.path_params["name"]
         name = file_name.partition("-")[0]

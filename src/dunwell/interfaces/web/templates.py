@@ -1,8 +1,7 @@
 """The templates of pages: one Jinja environment for each language, compiled once in a process.
 
-The translations are inserted before a template is compiled, so that no text is looked up while a
-page is rendered. Texts with a plural are left to Jinja's own extension, which looks them up by
-their number.
+Translations are inserted before a template is compiled, so that no text is looked up while a page
+is rendered. Texts with a plural are left to Jinja's own extension, which looks them up by number.
 """
 
 import re
@@ -32,7 +31,7 @@ _TEXT = re.compile(
 # A no-break space is part of the text, as in the catalogues.
 _BLANKS = " \t\r\n\f\v"
 _BLANK = re.compile(f"[{_BLANKS}]+")
-# A text that is passed to a macro, with or without facts; a long one is several strings in a row.
+# A text that is passed to a macro, with or without values. A long one consists of several strings.
 _GIVEN = re.compile(r'\bgettext\(\s*(?P<text>"[^"\\]*"(?:\s+"[^"\\]*")*)(?P<end>\)|,\s)')
 _STRING = re.compile(r'"([^"]*)"')
 _FACT = re.compile(r"\{\{ (\w+) \}\}")
@@ -40,10 +39,10 @@ _PLACE = re.compile(r"%\((\w+)\)s")
 
 
 class Page(msgspec.Struct, frozen=True, gc=False):
-    """What one page shows, by the names that its template uses."""
+    """The content of one page, by the names in its template."""
 
     template: ClassVar[str]
-    # The entry of the portal's navigation that the page belongs to, or "".
+    # The entry of the portal's navigation to which the page belongs, or "".
     area: ClassVar[str] = ""
 
 
@@ -51,12 +50,12 @@ class PageContext(msgspec.Struct, frozen=True, gc=False):
     """What every page knows about its reader."""
 
     language: str
-    # The languages to choose from.
+    # The available languages.
     offered: tuple[str, ...]
     merchant: Merchant | None = None
-    # The merchant's current day. None: the page shows no day.
+    # The merchant's current day, None if the page shows no day.
     today: date | None = None
-    # The query of the page's address without the choice of language, which keeps it.
+    # The query of the page's address without the choice of language. Choosing a language keeps it.
     carried: str = ""
 
 
@@ -67,8 +66,9 @@ class PageRenderer:
         self, languages: Mapping[str, Language], environments: Mapping[str, Environment],
         domain: str, stylesheet: str, assets: Mapping[str, str],
     ) -> None:  # fmt: skip
-        """environments: by language. domain: ours, as an address bar shows it. stylesheet: its name
-        among the assets. assets: the addresses of stylesheet, icon and scripts, by name."""
+        """`environments` are those of each language. `domain` is ours, as an address bar shows it.
+        `stylesheet` is its name among the assets. `assets` has the addresses of stylesheet, icon
+        and scripts by name."""
         self.languages = languages
         self.codes = tuple(languages)
         self._environments = environments
@@ -78,11 +78,11 @@ class PageRenderer:
         }  # fmt: skip
 
     def read_words(self, language: str, template: str, name: str) -> Any:
-        """Return what a template sets under this name, for files that have no template."""
+        """Return what a template sets under this name, for files without a template."""
         return getattr(self._environments[language].get_template(template).module, name)
 
     def render_page(self, context: PageContext, page: Page, values: Mapping[str, Any]) -> bytes:
-        """values: what this interface adds to each of its pages."""
+        """Render a page. `values` are those that this interface adds to each of its pages."""
         template = self._environments[context.language].get_template(page.template)
         offered = [self.languages[code] for code in context.offered]
         shown = {name: getattr(page, name) for name in page.__struct_fields__}
@@ -91,10 +91,10 @@ class PageRenderer:
 
 
 class _PageEnvironment(Environment):
-    """Expects all globals to be set before the first template is loaded."""
+    """An environment whose globals must all be set before the first template is loaded."""
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
-        """Return one dict. Each page and each part that it includes reads all globals, which takes
+        """Return a single dict. Each page and each included part reads all globals, which takes
         several times as long in a chain of dicts."""
         return {**self.globals, **(d or {})}
 
@@ -143,12 +143,12 @@ def _translate(words: NullTranslations, found: re.Match[str]) -> str:
 
 
 def _give(words: NullTranslations, found: re.Match[str]) -> str:
-    """Return the translated text as a safe constant; values put into it are escaped."""
+    """Return the translated text as a safe constant. The values inserted into it are escaped."""
     whole = "".join(_STRING.findall(found["text"]))
     text = words.gettext(whole).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{text}" | safe | fill({")" if found["end"] == ")" else ""}'
 
 
 def fill(text: Markup, **facts: object) -> Markup:
-    """The filter that replaces placeholders by escaped values."""
+    """The filter that replaces placeholders with escaped values."""
     return text % facts

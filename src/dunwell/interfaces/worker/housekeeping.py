@@ -1,8 +1,5 @@
-"""Removes what has outlived its use and keeps lists short to read, a limited number of rows at a
-time, in small transactions.
-
-What counts as outlived is said by the folders whose rows they are.
-"""
+"""Delete outdated rows and files and keep lists short, a limited number of rows at a time in small
+transactions. The packages that own the rows decide what is outdated."""
 
 from datetime import UTC, datetime
 
@@ -20,11 +17,12 @@ class Housekeeping:
     def __init__(self, resources: Resources, storage: SealedFiles) -> None:
         self._resources = resources
         self._storage = storage
-        # Used uploads stay and are passed over once per process, not once a minute.
+        # Used uploads are kept. They are skipped once per process instead of every minute.
         self._uploads_since = datetime(1970, 1, 1, tzinfo=UTC)
 
     async def run_once(self) -> int:
-        """One limited sweep of each kind; how many rows it was, 0 when nothing was left."""
+        """Run one limited sweep of each kind, and return the number of rows, 0 if nothing is
+        left."""
         spans = await self._save_spans()
         swept = await self._sweep_rows() + await sweep_user_rows(self._resources)
         return spans + swept + await self._sweep_uploads()

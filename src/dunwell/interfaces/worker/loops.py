@@ -1,8 +1,8 @@
-"""Loops that never end by themselves, and the running of many of them side by side.
+"""Loops that run until the worker stops, side by side.
 
-A loop does one round after the other: at once while there is work, a moment later when there was
-none, and after a growing pause when a round failed. What a round does is not known here, but none
-begins while the clock cannot be trusted.
+A loop runs one round after the other: immediately if there was work, after a moment if there was
+none, and after a growing pause if a round failed. This module does not know what a round does, but
+starts none while the clock cannot be trusted.
 """
 
 import asyncio
@@ -28,7 +28,7 @@ _FAILED = Counter(
     "dunwell_worker_rounds_failed", "Rounds of the worker's loops that failed, by loop.",
     ("loop",), registry=REGISTRY,
 )  # fmt: skip
-# "max": of several workers that share their figures, the one that succeeded last counts.
+# "max": of several workers that share their metrics, the one that succeeded last counts.
 _LAST_SUCCESS = Gauge(
     "dunwell_worker_last_success_timestamp_seconds",
     "When a round of a worker's loop last succeeded, by loop; 0 as long as none has.",
@@ -39,16 +39,14 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """`run_once` answers how much it did; 0 means there was nothing to do.
-
-    `finish` waits at the end for what rounds have left under way.
-    """
+    """`run_once` returns how much it did, 0 if there was nothing to do. `finish` waits at the end
+    for work that rounds have started."""
 
     name: str
     run_once: Callable[[], Awaitable[int]]
     idle_seconds: float = IDLE_SECONDS
     finish: Callable[[], Awaitable[None]] | None = None
-    # Whether it judges by the database's time, and so also runs while the clocks are apart.
+    # True if it uses the database's time, and so also runs while the clocks differ.
     runs_by_database_time: bool = False
 
 
@@ -56,9 +54,10 @@ async def run_loops(
     loops: Sequence[Loop], stop: asyncio.Event, *, clock: Clock | None = None,
     patience_seconds: float = 20.0,
 ) -> None:  # fmt: skip
-    """Run all until `stop`; then each finishes its work, or is cancelled once patience is over.
+    """Run all loops until `stop`. Each then finishes its round, or is cancelled after
+    `patience_seconds`.
 
-    A cancelled round rolls back, or leaves its leases to run out: somebody else goes on with it.
+    A cancelled round is rolled back, or its leases expire and another worker continues.
     """
     clock = clock or SystemClock()
     tasks = [
@@ -75,19 +74,19 @@ async def run_loops(
 async def _keep_running(loop: Loop, stop: asyncio.Event, clock: Clock) -> None:
     failures = 0
     done_here, failed_here = _DONE.labels(loop.name), _FAILED.labels(loop.name)
-    # The series exists from the start, so that a loop that never succeeds raises the alert too.
+    # Create the series at the start, so that a loop that never succeeds also triggers the alert.
     _LAST_SUCCESS.labels(loop.name)
     while not stop.is_set():
         started = time.monotonic()
         try:
             if not loop.runs_by_database_time:
-                clock.now()  # raises while it cannot be trusted
+                clock.now()  # Raises while the clock cannot be trusted.
             done = await loop.run_once()
-        except Exception as error:  # a loop outlives whatever a round meets
+        except Exception as error:  # A loop must survive every error of a round.
             failures += 1
             failed_here.inc()
             pause = decide_pause(failures)
-            # What keeps one loop from its work because it is away keeps all of them.
+            # Something that is unavailable affects all loops at once.
             is_away = isinstance(error, Unavailable)
             log.exception(
                 "round failed", loop=loop.name, pause_seconds=pause, once_a_minute=is_away
@@ -105,12 +104,12 @@ async def _keep_running(loop: Loop, stop: asyncio.Event, clock: Clock) -> None:
 
 
 def note_success(loop_name: str) -> None:
-    """Show that a loop works. A loop whose round does not end calls this itself."""
+    """Record that a loop works. A loop whose round does not end calls this itself."""
     _LAST_SUCCESS.labels(loop_name).set(time.time())
 
 
 def decide_pause(failures: int) -> float:
-    """Seconds to wait after so many failures in a row."""
+    """Return how many seconds to wait after this many failures in a row."""
     doublings = min(failures - 1, 10)
     return min(_FIRST_PAUSE_SECONDS * (1 << doublings), _LONGEST_PAUSE_SECONDS)
 
@@ -121,7 +120,7 @@ def _log_round(loop: Loop, done: int, started: float) -> None:
 
 
 async def _wait(stop: asyncio.Event, seconds: float) -> None:
-    """Let others run, and end early when it is time to stop."""
+    """Let other tasks run for this time, and return early when the worker stops."""
     if seconds == 0:
         await asyncio.sleep(0)
         return

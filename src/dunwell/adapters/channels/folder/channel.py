@@ -1,6 +1,5 @@
-"""The delivery provider `folder`: letters into a folder on the workers' machine. What it has
-accepted is on the disk.
-"""
+"""The delivery provider `folder`: letters are written into a folder on the workers' machine. An
+accepted letter is on the disk."""
 
 import asyncio
 import contextlib
@@ -16,8 +15,8 @@ from dunwell.platform.resources import Resources
 
 
 class FolderDepot:
-    """A `sending.batches.depot.Depot`. The folder is not made: a disk that is not mounted is told,
-    and not written beside."""
+    """A `LetterFolder` on this machine. The folder is never created, so that a disk that is not
+    mounted is reported instead of written around."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -52,7 +51,7 @@ class FolderDepot:
         return (await asyncio.to_thread(shutil.disk_usage, self._folder)).free
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """There is no connection to close."""
 
     def _write(self, name: str, content: bytes) -> None:
         self._write_part(name, content)
@@ -78,7 +77,7 @@ class FolderDepot:
         try:
             with os.scandir(self._folder / folder) as entries:
                 for entry in entries:
-                    # One may be taken away while it is looked at.
+                    # A file may be deleted while it is examined.
                     with contextlib.suppress(FileNotFoundError):
                         if entry.is_file(follow_symlinks=False):
                             found[entry.name] = entry.stat(follow_symlinks=False).st_size

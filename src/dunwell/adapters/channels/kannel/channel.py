@@ -1,4 +1,12 @@
-"""SMS through a Kannel gateway: sending, delivery reports and received messages."""
+"""SMS through a Kannel gateway: sending, delivery reports and received messages.
+
+Text and password are sent in the body and headers, not in the address, because gateways log
+addresses. Kannel does not recognise a message that is sent twice, so a message that it may have
+accepted is never repeated. The address of a delivery report contains the message's reference, which
+nobody else can create. The ids of the provider are kept as received: hexadecimal, decimal, or
+without leading zeros. Kannel asks the provider to report only the first part of a message, so there
+is one report for each message.
+"""
 
 import hmac
 import re
@@ -35,7 +43,7 @@ _STATES: dict[str, ReportState] = {"1": "DELIVERED", "2": "FAILED", "16": "FAILE
 _ARRIVED: tuple[str, Cause] = ("", "OTHER")
 _REFUSED = re.compile(r"NACK/0x0*([0-9a-fA-F]{1,8})(?:/|$)")
 _RECEIPT = re.compile(r"stat:([A-Za-z]{1,10}).*?err:([0-9A-Za-z]{1,8})", re.DOTALL)
-# SMPP 3.4, 5.1.3: what a provider says of a submission it refuses.
+# SMPP 3.4, 5.1.3: the provider's error codes for a refused message.
 _NOBODY_THERE = frozenset({0x0B})
 _ABOUT_US = frozenset({0x0A, 0x0D, 0x0E, 0x0F, 0x15, 0x48, 0x49})
 _CHARSETS = {"UTF-16BE": "utf-16-be", "ISO-8859-1": "latin-1", "WINDOWS-1252": "cp1252"}
@@ -45,7 +53,8 @@ _MOST_OF_AN_ID = 100
 def read_report(
     line: str, reference: Reference, written: str, values: Mapping[str, str], raw: bytes
 ) -> Report | None:
-    """None: it says nothing final. written: the reference, as it stands in the address."""
+    """Return the report, or None if it is not final. `written` is the reference as it is in the
+    address."""
     state = _STATES.get(values.get("type", ""))
     if state is None:
         return None
@@ -53,7 +62,7 @@ def read_report(
     provider_id = read_text(values.get("id", ""), _MOST_OF_AN_ID)
     return Report(
         line=line,
-        # Providers use ids again: with our reference it is this message's.
+        # Providers reuse their ids. Together with our reference the id is unique.
         provider_id=f"{written}/{provider_id}",
         state=state,
         happened_at=None,
@@ -78,7 +87,7 @@ def _read_reason(answer: str | None) -> tuple[str, Cause]:
 
 
 def read_incoming(line: str, secret: bytes | None, values: Mapping[str, str]) -> Incoming:
-    """values: as bytes, one a letter. Raises Forged."""
+    """Return a received message. `values` are bytes as Latin-1 text. Raises Forged."""
     said = values.get("secret", "").encode("latin-1")
     if secret is None or not hmac.compare_digest(said, secret):
         raise Forged("The secret of incoming messages is another one.")
@@ -94,18 +103,18 @@ def read_incoming(line: str, secret: bytes | None, values: Mapping[str, str]) ->
 
 
 _PATH = "/cgi-bin/sendsms"
-# Kannel lets ten wait to be taken on; who comes behind them knocks once more a second later.
+# Kannel accepts ten waiting connections. Further clients retry a second later.
 _CONNECTIONS = 8
-# Delivered, failed, and refused by the provider; what is in between is not asked for.
+# Delivered, failed, and refused by the provider. Intermediate states are not requested.
 _REPORTS_WANTED = 1 | 2 | 16
 _UCS2 = "2"
 _GSM_7 = "0"
-# Kannel keeps a report's address in its memory and passes it through its own letters for values.
+# Kannel keeps a report's address in memory and replaces these escape codes with the values.
 _REPORT_VALUES = "type=%d&id=%F&answer=%A"
 
 
 class KannelChannel:
-    """A `LineAdapter`."""
+    """A `LineAdapter` for Kannel."""
 
     channel: Channel = "SMS"
     is_repeatable = False
@@ -114,7 +123,7 @@ class KannelChannel:
         self, name: str, line: KannelLine, secrets: Mapping[str, bytes], keys: KeyRing,
         public_url: str,
     ) -> None:  # fmt: skip
-        """secrets: of the installation file. Raises LineUnusable."""
+        """`secrets` are those of the installation file. Raises LineUnusable."""
         self.name = name
         self._line = line
         self._keys = keys
@@ -130,7 +139,7 @@ class KannelChannel:
         return self._line.pace
 
     async def send(self, message: Message) -> Outcome:
-        """Raises UnclearAnswer."""
+        """Send a message. Raises UnclearAnswer."""
         if not is_number(message.recipient):
             return Permanent("The mobile number is none in international format.")
         if not is_sender(message.sender):
@@ -161,7 +170,8 @@ class KannelChannel:
         return headers
 
     def _read(self, answer: HttpResponse) -> Outcome:
-        """Kannel answers 202 when it has the message safe, and 503 when it surely has not."""
+        """Interpret the response. Kannel responds with 202 once it has stored the message, and with
+        503 if it certainly has not."""
         words = answer.start.decode("latin-1")
         match answer.status:
             case 202:
@@ -175,11 +185,12 @@ class KannelChannel:
             case status if 400 <= status < 500:
                 return self._gateway.tell_refusal(status)
             case status:
-                # Kannel gives no such answer: something else stands before it.
+                # Kannel does not use this status, so something in front of it responded.
                 raise UnclearAnswer(str(status))
 
     async def check(self) -> Trouble | None:
-        """Asks for a message to nobody: whoever may send is told that nobody is named."""
+        """Test the connection by a message without a recipient. An authorised client is told that
+        the recipient is missing."""
         headers = {
             "Content-Type": "text/plain; charset=UTF-8",
             "X-Kannel-Username": self._line.credentials.user,

@@ -1,1 +1,1 @@
-"""The channel that needs nothing outside: each message becomes a file, and a page shows them."""
+"""A channel without an outside system: each message becomes a file, and pages show the files."""

@@ -1,4 +1,9 @@
-"""The outbox: three channels that write messages into files and send nothing."""
+"""The outbox: e-mails, SMS and letters that become files in the data folder. Nothing is sent.
+
+For rehearsals, special recipients make the outbox fail in different ways (`Behaviour`). Some
+messages are accepted and reported as undeliverable later, as a delivery report, a bounce or the
+post would do.
+"""
 
 import asyncio
 import os
@@ -34,14 +39,14 @@ from dunwell.platform.resources import Resources
 
 
 class Behaviour(StrEnum):
-    # For now: tried again with growing pauses.
+    # Temporary failure: sending is retried with growing delays.
     REFUSE = "refuse"
     FAIL = "fail"
-    # Accepted; reported as undeliverable soon after.
+    # Accepted, and reported as undeliverable soon after.
     FAIL_LATER = "fail-later"
-    # No answer at all.
+    # No response at all.
     HANG = "hang"
-    # The message is written, and the process dies before it can say so. Once per message.
+    # The message is written, and the process dies before it can record that. Once per message.
     DIE = "die"
 
 
@@ -52,14 +57,14 @@ _BY_DIGITS = {
     "000004": Behaviour.HANG,
     "000005": Behaviour.DIE,
 }
-# They cost others of the installation something: slots, or the process.
+# These block a slot or kill the process, which affects others in the installation.
 _FOR_DEVELOPMENT = frozenset({Behaviour.HANG, Behaviour.DIE})
 
 
 def find_behaviour(
     channel: Channel, recipient: str, *, is_sandbox: bool, is_development: bool
 ) -> Behaviour | None:
-    """None, the usual: take the message and accept it."""
+    """Return the recipient's special behaviour, or None to accept the message."""
     if not (is_sandbox or is_development):
         return None
     behaviour = _read(channel, recipient)
@@ -75,17 +80,18 @@ def _read(channel: Channel, recipient: str) -> Behaviour | None:
 
 
 _RETRY_AFTER_SECONDS = 60
-# The table that comes with Python, not the host's.
+# Python's own table, so that the host's configuration does not matter.
 _TYPES = MimeTypes()
 _NUMBER = re.compile(r"\+[1-9][0-9]{6,14}")
 
 
 class _Unusable(Exception):  # noqa: N818 - reads as what is wrong
-    """The channel cannot carry it; the words say why, without personal data."""
+    """The channel cannot send the message. The text says why, without personal data."""
 
 
 class _Outbox(ABC):
-    """Repeatable: an id names one file, and the same message gives the same bytes."""
+    """A channel that writes files. It is repeatable, because an id determines the file, and the
+    same message always gives the same bytes."""
 
     name = "outbox"
     is_repeatable = True
@@ -95,12 +101,13 @@ class _Outbox(ABC):
     def __init__(
         self, data_dir: Path, *, keys: KeyRing | None = None, is_development: bool = False
     ) -> None:
-        """keys: what its files are sealed with, if they are."""
+        """`keys` encrypt the files. Without them, files are not encrypted."""
         self._folder = OutboxFolder(data_dir, keys)
         self._is_development = is_development
 
     async def send(self, message: Message) -> Outcome:
-        """Accepted once the file has its name; Temporary when the disk does not take it."""
+        """Write the message. Return Accepted once its file has its final name, and Temporary if the
+        disk fails."""
         behaviour = find_behaviour(
             self.channel,
             message.recipient,
@@ -132,11 +139,11 @@ class _Outbox(ABC):
 
     @abstractmethod
     def _write(self, message: Message, path: Path) -> None:
-        """The file that makes it a message comes last. Raises _Unusable, OSError."""
+        """Write the file that counts as the message last. Raises _Unusable, OSError."""
 
 
 class OutboxEmail(_Outbox):
-    """One `.eml` file."""
+    """Writes one `.eml` file for an e-mail."""
 
     channel: Channel = "EMAIL"
     ending = ".eml"
@@ -151,7 +158,7 @@ class OutboxEmail(_Outbox):
 
 
 class OutboxSms(_Outbox):
-    """One `.json` file: the text, with what it costs."""
+    """Writes one `.json` file for an SMS, with its text and number of parts."""
 
     channel: Channel = "SMS"
     ending = ".json"
@@ -173,7 +180,7 @@ class OutboxSms(_Outbox):
 
 
 class OutboxLetter(_Outbox):
-    """The `.pdf`, the enclosures numbered beside it, and a `.json` that says for whom it is."""
+    """Writes the `.pdf` of a letter, its numbered enclosures, and a `.json` with the recipient."""
 
     channel: Channel = "LETTER"
     ending = ".json"
@@ -204,7 +211,8 @@ _STATE = "SELECT state FROM communications WHERE merchant_id = $1 AND communicat
 
 
 async def report_late_failures(resources: Resources) -> int:
-    """How many were reported. One whose acceptance is not recorded yet keeps its mark."""
+    """Report the messages that were accepted to fail later, and return their number. A message
+    whose acceptance is not recorded yet keeps its mark."""
     marks = await asyncio.to_thread(list_marks, resources.settings.data_dir)
     reported = 0
     for mark, merchant_id, communication_id in marks:
@@ -215,7 +223,8 @@ async def report_late_failures(resources: Resources) -> int:
 
 
 async def _report(resources: Resources, merchant_id: int, communication_id: UUID) -> bool:
-    """Of a contact, else of a notice of this id."""
+    """Report the failure of the contact with this id or, if there is none, of the notice. Return
+    whether the mark can be deleted."""
     async with resources.database.transaction() as tx:
         merchant = await load_merchant(tx, merchant_id)
         if merchant is None:

@@ -1,6 +1,5 @@
 """The outbox's folder and its files: <data_dir>/outbox/<merchant>/<channel>/<communication
-id>.<ending>.
-"""
+id>.<ending>."""
 
 import itertools
 import os
@@ -28,37 +27,38 @@ class SmsRecord(msgspec.Struct, frozen=True):
 
 class LetterRecord(msgspec.Struct, frozen=True):
     sender: str
-    # The window's lines.
+    # The lines in the envelope's window.
     recipient: str
     subject: str
     language: str
     dated_at: datetime
-    # File names; the files stand beside the letter as <id>.1.pdf, <id>.2.png, ...
+    # The names of the files. They are stored next to the letter as <id>.1.pdf, <id>.2.png, ...
     enclosures: list[str]
 
 
-# Holds a mark for each message that is to be reported as undeliverable.
+# The folder with a mark for each message that is to be reported as undeliverable.
 _LATE = "fails-later"
-# At the end of a sealed file's name, behind the usual one.
+# Appended to the name of an encrypted file.
 SEALED = ".sealed"
 _PURPOSE = "outbox"
 
 
 class OutboxFolder:
     def __init__(self, data_dir: Path, keys: KeyRing | None = None) -> None:
-        """keys: what the files are sealed with; none: they are kept as they are."""
+        """`keys` encrypt the files. Without them, files are not encrypted."""
         self.path = outbox_folder(data_dir)
         self._keys = keys
         self._drafts = itertools.count()
 
     def find(self, channel: Channel, message: Message, ending: str) -> Path:
-        """Numbers and a UUID: nothing a debtor or merchant wrote becomes a part of a path."""
+        """Return the path of a message's file. It consists of numbers and a UUID; no part of it
+        comes from a debtor or merchant."""
         name = f"{message.communication_id}{ending}"
         return self.path / str(message.merchant_id) / channel / name
 
     def write(self, path: Path, content: bytes) -> None:
-        """Under a name of its own first, so that nobody ever reads half a message. Raises
-        OSError."""
+        """Write a file under a temporary name and rename it, so that no reader sees half a message.
+        Raises OSError."""
         if self._keys is not None:
             content = self._keys.seal(_PURPOSE, content, bound_to=self._name(path))
             path = path.with_name(path.name + SEALED)
@@ -75,7 +75,8 @@ class OutboxFolder:
             raise
 
     def read(self, path: Path) -> bytes:
-        """What `write` was given. Raises OSError; SealBroken without the key of a sealed one."""
+        """Return the content of a file. Raises OSError, and SealBroken if it cannot be
+        decrypted."""
         if self._keys is None:
             return path.read_bytes()
         sealed = path.with_name(path.name + SEALED).read_bytes()
@@ -89,8 +90,9 @@ class OutboxFolder:
 
 
 def read_message(data_dir: Path, keys: KeyRing, communication_id: UUID) -> Mapping[str, bytes]:
-    """A message's files by their names without what sealing adds, of whichever merchant; none:
-    there is no such message. Raises OSError; SealBroken without the key of a sealed one."""
+    """Return the files of a message of any merchant, by their names without the suffix for
+    encryption. The result is empty if there is no such message. Raises OSError, and SealBroken if
+    one cannot be decrypted."""
     plain, sealed = OutboxFolder(data_dir), OutboxFolder(data_dir, keys)
     found = {}
     for path in sorted(plain.path.glob(f"[0-9]*/*/{communication_id}.*")):
@@ -100,7 +102,8 @@ def read_message(data_dir: Path, keys: KeyRing, communication_id: UUID) -> Mappi
 
 
 def list_marks(data_dir: Path) -> list[tuple[Path, int, UUID]]:
-    """Marked messages: their mark, merchant and communication."""
+    """Return the marked messages: the path of the mark, the merchant's id and the communication's
+    id."""
     marks = []
     for path in sorted((outbox_folder(data_dir) / _LATE).glob("[0-9]*")):
         merchant_id, _, communication_id = path.name.removesuffix(SEALED).partition(".")

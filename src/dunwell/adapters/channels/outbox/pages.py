@@ -1,4 +1,9 @@
-"""The pages at `/outbox`, which show the messages in the outbox during development."""
+"""The pages at `/outbox`, which show the outbox's messages during development. They contain no
+scripts.
+
+The functions that read files block and are called in a thread. Unfinished files (`.part`) are not
+messages.
+"""
 
 import asyncio
 import email
@@ -27,7 +32,7 @@ from dunwell.platform.errors import InvalidRequest
 from dunwell.platform.resources import Resources
 
 _HEAD_BYTES = 8192
-# The file that makes it a message.
+# The ending of the file that counts as the message.
 _ENDINGS: dict[Channel, str] = {"EMAIL": ".eml", "SMS": ".json", "LETTER": ".json"}
 
 
@@ -39,7 +44,7 @@ class OutboxLine:
     merchant_id: int
     communication_id: UUID
     recipient: str
-    # Of an SMS: its text.
+    # For an SMS, its text.
     subject: str
     dated_at: datetime | None
 
@@ -51,7 +56,8 @@ class OutboxPage:
 
 
 def load_page(folder: Path, first: int, limit: int) -> OutboxPage:
-    """The messages from place `first` (0 the newest) on, by the time they were written."""
+    """Return the messages from position `first` (0 is the newest), ordered by the time of
+    writing."""
     entries = sorted(_scan(folder), reverse=True)
     lines = [_load_line(Path(path), channel) for _, path, channel in entries[first : first + limit]]
     return OutboxPage(lines, len(entries))
@@ -68,7 +74,8 @@ def find_message(
 
 
 def parse_email(content: bytes) -> EmailMessage:
-    """Read as UTF-8 first: addresses may have a local part in it (RFC 6532)."""
+    """Parse an e-mail. It is decoded as UTF-8 first, because addresses may have a local part in
+    UTF-8 (RFC 6532)."""
     text = content.decode("utf-8", "surrogateescape")
     return email.message_from_string(text, policy=modern)
 
@@ -120,7 +127,7 @@ _READERS: dict[Channel, Callable[[Path], tuple[str, str, datetime | None]]] = {
 
 @dataclass(frozen=True, slots=True)
 class OpenedEmail:
-    """As its reader gets it."""
+    """An e-mail as its recipient sees it."""
 
     subject: str
     headers: list[tuple[str, str]]
@@ -150,12 +157,12 @@ def open_letter(path: Path) -> LetterRecord:
 
 
 def find_enclosure(path: Path, number: int) -> Path | None:
-    """path: the letter's record. Enclosures are numbered from 1."""
+    """Return an enclosure by its number, from 1. `path` is the letter's record."""
     return next(iter(sorted(path.parent.glob(f"{path.stem}.{number}.*"))), None)
 
 
 def _show_images(html: str, message: EmailMessage) -> str:
-    """With the pictures that the message brings along in their places."""
+    """Return the HTML with the message's own pictures inserted."""
     for part in message.walk():  # type: EmailMessage
         name = part.get("Content-ID", "").strip("<>")
         if name and part.get_content_maintype() == "image":
@@ -165,7 +172,8 @@ def _show_images(html: str, message: EmailMessage) -> str:
 
 
 def _read_text(part: MIMEPart) -> str:
-    """With plain newlines, as a browser counts them when it compares a style block's hash."""
+    """Return the text with plain line ends, because a browser counts them that way when it compares
+    a style block's hash."""
     return str(part.get_content()).replace("\r\n", "\n")
 
 
@@ -182,7 +190,7 @@ _PAGE_POLICY = (
     "default-src 'none'; style-src 'self'; frame-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'"
 )
-# Shown in a frame of the letter's page; a sandbox would keep browsers from showing it at all.
+# Shown in a frame of the letter's page. With a sandbox, browsers would not show a PDF at all.
 PDF_POLICY = "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
 
 _templates = Jinja2Templates(
@@ -197,7 +205,7 @@ _templates = Jinja2Templates(
 
 
 def outbox_routes(resources: Resources) -> list[Route]:
-    """The routes to mount; none in the production profile."""
+    """Return the routes to mount. There are none in the production profile."""
     if not resources.settings.is_development:
         return []
     pages = _Pages(outbox_folder(resources.settings.data_dir))
@@ -213,13 +221,13 @@ def outbox_routes(resources: Resources) -> list[Route]:
 
 
 class _Pages:
-    """Over the messages of one folder."""
+    """The pages over the messages in one folder."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
 
     async def list_messages(self, request: Request) -> Response:
-        """Raises InvalidRequest for what is no page's number."""
+        """Show one page of the list. Raises InvalidRequest if the page number is invalid."""
         given = request.query_params.get("page", "1")
         number = int(given[:8]) if given.isascii() and given.isdecimal() else 0
         if not 1 <= number <= _MOST_PAGES:
@@ -285,7 +293,7 @@ def send_style() -> Response:
 
 
 def send_html(html: str) -> Response:
-    """An e-mail's own page, for its frame."""
+    """Send the HTML of an e-mail for its frame."""
     return HTMLResponse(html, headers=_headers(render_frame_policy(html)))
 
 

@@ -1,1 +1,1 @@
-"""Letters by files: what lines over a folder and over SFTP have in common."""
+"""Letters as files: what delivery providers over a folder and over SFTP have in common."""

@@ -1,7 +1,8 @@
-"""Letters by a depot: handed over as files, released by a manifest (`contact.sending.batches`).
+"""Letters that are uploaded as files and released by a manifest (see `contact.sending.batches`).
 
-Repeatable: an id names one reference, that one file, and only what is registered as handed over
-gets into a manifest. So whatever breaks on the way, the letter is either there once or not printed.
+Sending is repeatable: an id determines the reference, and the reference determines the file. A
+manifest contains only letters that are registered as uploaded. Whatever fails, a letter is either
+printed once or not at all.
 """
 
 import asyncio
@@ -42,20 +43,21 @@ from dunwell.platform.resources import Resources
 
 _RETRY_AFTER_SECONDS = 60
 _NOT_UPLOADED = "The print service did not take the letter's file."
-# A person has to look first.
+# An operator has to check the host key first.
 _AFTER_REFUSED_KEY_SECONDS = 600
-# A worker knows the installation file in force by then.
+# By then a worker knows the new installation file.
 _AFTER_MOVE_SECONDS = 10
 # Letters that are registered by one statement.
 _REGISTERED_AT_ONCE = 500
-# Less than the sender's patience with a call.
+# Shorter than the sender's timeout for a call.
 _UPLOAD_SECONDS, _LOOK_SECONDS = 40, 12
 
 log = structlog.get_logger(__name__)
 
 
 class PrintServiceChannel:
-    """Close it at the end: it has a connection, and a child process for enclosures."""
+    """Sends letters through a `LetterFolder`. It must be closed, because it holds a connection and
+    a child process for enclosures."""
 
     channel: Channel = "LETTER"
     is_repeatable = True
@@ -64,13 +66,13 @@ class PrintServiceChannel:
         self, name: str, line: FolderLine | SftpLine, depot: LetterFolder, resources: Resources,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
-        """printer: one for enclosures; unless given, of its own."""
+        """`printer` processes enclosures. Without it, the channel starts its own."""
         self.name = name
         self._line = line
         self._depot = depot
         self._resources = resources
         self._printer = printer or LetterPrinter(1)
-        # Letters that are under way together are registered together.
+        # Letters that are sent at the same time are registered together.
         self._beginning = Gathering(self._begin, room=_REGISTERED_AT_ONCE)
         self._finishing = Gathering(self._finish, room=_REGISTERED_AT_ONCE)
 
@@ -94,7 +96,8 @@ class PrintServiceChannel:
         await self._depot.close()
 
     async def send(self, message: Message) -> Outcome:
-        """Accepted once its file has its name. Temporary: it is not there, or is not printed."""
+        """Upload a letter. Return Accepted once its file has its final name, and Temporary if the
+        file is not there, so that it is not printed."""
         key = (message.merchant_id, message.communication_id)
         reference = write_reference(self._resources.keys, *key)
         try:
@@ -120,8 +123,8 @@ class PrintServiceChannel:
         return Accepted(reference) if is_there else Temporary(_RETRY_AFTER_SECONDS, _NOT_UPLOADED)
 
     async def what_became_of(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
-        """By what was registered, and for what was broken off by what is in the folder. Raises
-        OSError while that is away."""
+        """Return for each letter whether it was sent: by the registration or, for an interrupted
+        upload, by the files in the folder. Raises OSError if the folder cannot be reached."""
         async with self._resources.database.connection() as connection:
             items = await find_items(connection, self.name, communication_ids)
         begun = [each for each in items.values() if each.state == "UPLOADING"]
@@ -150,7 +153,7 @@ class PrintServiceChannel:
             return not await fail_item(connection, key)
 
     async def _upload(self, files: PrintServiceFiles) -> Outcome | None:
-        """None: all of it is there."""
+        """Upload the files. Return None if all of them are there."""
         try:
             async with asyncio.timeout(_UPLOAD_SECONDS):
                 for name, content in files.contents.items():
@@ -166,8 +169,8 @@ class PrintServiceChannel:
         return None
 
     async def _is_there(self, files: PrintServiceFiles) -> bool:
-        """All was there before an answer was lost. Where that cannot be seen, no: what is not
-        registered is not printed."""
+        """Return whether all files were uploaded although the response was lost. Return False if
+        that cannot be determined: an unregistered letter is not printed."""
         try:
             async with asyncio.timeout(_LOOK_SECONDS):
                 listed = await self._depot.list()

@@ -1,4 +1,9 @@
-"""The files of a letter for a print service, and a specimen letter that tests the way to it."""
+"""The files of a letter for a print service, and a specimen letter that tests a delivery provider.
+
+The letter's file is named by its reference. Enclosures are appended to it or are separate files.
+The specimen belongs to no claim and is marked as a test on its sheet and in its manifest. It is not
+registered, so no batch contains it.
+"""
 
 import io
 from collections.abc import Sequence
@@ -27,17 +32,18 @@ from dunwell.core.files.upload import PDF
 from dunwell.platform.crypto import KeyRing, sha256
 from dunwell.platform.text.translation import find_debtor_language
 
-# The table that comes with Python, not the host's.
+# Python's own table, so that the host's configuration does not matter.
 _TYPES = MimeTypes()
 
 
 class LetterUnfit(Exception):  # noqa: N818 - reads as what is wrong
-    """This line cannot carry it; the words say why, without personal data."""
+    """This delivery provider cannot send the letter. The text says why, without personal data."""
 
 
 @dataclass(frozen=True, slots=True)
 class PrintServiceFiles:
-    """letter: as a manifest names it; contents: by the files' names, the letter itself last."""
+    """`letter` is the letter's entry in the manifest. `contents` has the files by name, the letter
+    itself last."""
 
     letter: Letter
     contents: dict[str, bytes]
@@ -46,7 +52,8 @@ class PrintServiceFiles:
 async def make_files(
     message: Message, reference: str, printer: LetterPrinter, enclosures: Enclosures, most: int
 ) -> PrintServiceFiles:
-    """most: pages, with the enclosures. Raises LetterUnfit, and OSError when no child can start."""
+    """Return the files of a letter. `most` is the largest number of pages, including enclosures.
+    Raises LetterUnfit, and OSError if no child process can be started."""
     if not 0 < len(message.recipient.splitlines()) <= MAX_LINES or not message.recipient.strip():
         raise LetterUnfit(f"An address has one to {MAX_LINES} lines.")
     document = message.document
@@ -65,7 +72,7 @@ async def make_files(
     if total > most:
         raise LetterUnfit(f"It has {total} pages; this line takes {most}.")
     handed = [
-        # What is no PDF is a page to whoever prints it, and none to count.
+        # A file that is not a PDF is a page for the printer, but has no pages to count.
         HandedFile(name, sha256(content).hex(), pages if name.endswith(".pdf") else None)
         for (name, content), pages in zip(contents.items(), counts, strict=True)
     ]
@@ -74,7 +81,7 @@ async def make_files(
 
 
 def _name(reference: str, number: int, file: MessageFile) -> str:
-    """No part of it is what a merchant or debtor wrote."""
+    """Return the name of a file. No part of it comes from a merchant or debtor."""
     if number == 0:
         return f"{reference}.pdf"
     return f"{reference}.{number}{_TYPES.guess_extension(file.content_type) or '.bin'}"
@@ -89,7 +96,7 @@ async def _join(files: tuple[MessageFile, ...], printer: LetterPrinter) -> tuple
 
 
 async def _count(file: MessageFile, printer: LetterPrinter, *, is_ours: bool) -> int:
-    """Strangers' files are opened by the printer's child alone."""
+    """Return the number of pages. Only the printer's child process opens files from outside."""
     if file.content_type != PDF:
         return 1
     if is_ours:
@@ -108,7 +115,7 @@ def _count_own(content: bytes) -> int:
         raise LetterUnfit("The letter is no PDF.") from error
 
 
-# Of no merchant.
+# The id that no merchant has.
 NOBODY = 0
 _SUBJECT = "TEST: a specimen, not to be posted"
 _BODY = """
@@ -123,7 +130,8 @@ async def print_specimen(
     name: str, line: FolderLine | SftpLine, address: Sequence[str], printer: LetterPrinter,
     *, operator: Operator | None, public_url: str,
 ) -> bytes:  # fmt: skip
-    """The PDF, in the line's layout. Raises Unprintable, and OSError when no child can start."""
+    """Return the PDF in the delivery provider's layout. Raises Unprintable, and OSError if no child
+    process can be started."""
     letter = ShortLetter(
         subject=_SUBJECT,
         greeting=greet_company(find_debtor_language("en")),
@@ -141,8 +149,8 @@ async def print_specimen(
 async def hand_over_specimen(
     depot: LetterFolder, name: str, files: PrintServiceFiles, batch_id: UUID, made_at: datetime
 ) -> str:
-    """Its files, and then a manifest of its own that is no batch's; answers that one's name. Raises
-    OSError."""
+    """Upload the files and a separate manifest that belongs to no batch, and return the manifest's
+    name. Raises OSError."""
     for file, content in files.contents.items():
         await depot.write(file, content)
     manifest = f"test-{batch_id}.json"
@@ -154,7 +162,8 @@ async def hand_over_specimen(
 async def make_specimen_files(
     line: FolderLine | SftpLine, message: Message, keys: KeyRing, printer: LetterPrinter
 ) -> PrintServiceFiles:
-    """As of any letter; named by a reference that no message has. Raises LetterUnfit."""
+    """Return the files as for any letter, with a reference that no message has. Raises
+    LetterUnfit."""
     reference = write_reference(keys, NOBODY, message.communication_id)
     return await make_files(
         message, reference, printer=printer, enclosures=line.enclosures, most=line.most_pages
@@ -166,7 +175,7 @@ def name_document(pdf: bytes) -> MessageFile:
 
 
 def _describe(operator: Operator | None) -> CreditorFacts:
-    """The operator as whoever writes; made up where none is named."""
+    """Return the operator as the sender, or an invented one if none is configured."""
     if operator is None:
         return CreditorFacts("Dunwell", "Dunwell, a test", "Nowhere 1\n00000 Nowhere", "")
     legal = operator.legal

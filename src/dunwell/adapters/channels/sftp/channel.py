@@ -1,6 +1,5 @@
-"""The delivery provider `sftp`: letters into a folder on a print service's server, over one
-connection that is opened when it is needed (asyncssh).
-"""
+"""The delivery provider `sftp`: letters are uploaded into a folder on a print service's server,
+over one connection that is opened when it is needed (asyncssh)."""
 
 import asyncio
 import contextlib
@@ -19,21 +18,22 @@ from dunwell.platform.resources import Resources
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 15.0, 25.0
 _PORT = 22
-# Slots of an asyncssh client are cheap; a server's are not.
+# Parallel requests cost asyncssh little, but they use resources of the server.
 _FILES_AT_ONCE = 16
-# Before asyncssh's own order: its ChaCha20 is put together in Python, this is one call.
+# Preferred over asyncssh's own choice: it is one library call, while asyncssh's ChaCha20 is partly
+# computed in Python.
 _ENCRYPTION = "^aes256-gcm@openssh.com"
 
 
 class SftpDepot:
-    """A `sending.batches.depot.Depot`. password or key, as the line says; a key is PEM or OpenSSH,
-    without a passphrase."""
+    """A `LetterFolder` on an SFTP server. It uses a password or a key, as configured; a key is in
+    PEM or OpenSSH format, without a passphrase."""
 
     def __init__(
         self, line: SftpLine, *, password: bytes | None, key: bytes | None,
         answer_seconds: float = _ANSWER_SECONDS,
     ) -> None:  # fmt: skip
-        """Raises ValueError for a key or a host key that cannot be read."""
+        """Raises ValueError if the key or the host key cannot be read."""
         try:
             self._host_key = asyncssh.import_public_key(line.host_key)
             self._keys = [asyncssh.import_private_key(key)] if key else []
@@ -78,7 +78,7 @@ class SftpDepot:
         return {
             str(each.filename): each.attrs.size or 0
             for each in entries
-            # A server may name anything: no path, and nothing hidden.
+            # The server may return any name. Ignore paths and hidden files.
             if each.attrs.type == asyncssh.FILEXFER_TYPE_REGULAR
             and "/" not in str(each.filename)
             and not str(each.filename).startswith(".")
@@ -123,7 +123,8 @@ class SftpDepot:
 
     @asynccontextmanager
     async def _talk(self) -> AsyncIterator[asyncssh.SFTPClient]:
-        """Raises OSError alone. What breaks the connection, or takes too long, ends it for all."""
+        """Lend the connection. Raises only OSError. An error or timeout of the connection closes it
+        for all users."""
         client = await self._ensure_open()
         try:
             async with asyncio.timeout(self._answer_seconds):
@@ -136,7 +137,7 @@ class SftpDepot:
         except asyncssh.SFTPPermissionDenied as error:
             raise PermissionError("the server does not let us write or read there") from error
         except asyncssh.SFTPError as error:
-            # A full disk.
+            # A full disk, for example.
             raise OSError(f"the server refuses: {error.code}") from error
         except (OSError, asyncssh.Error) as error:
             self._drop(client)
@@ -185,7 +186,7 @@ class SftpDepot:
 
 
 def read_server(server: str) -> tuple[str, int]:
-    """A host alone, or with its port; an IPv6 address in brackets."""
+    """Return the host and the port. An IPv6 address is in brackets if it is followed by a port."""
     host, colon, port = server.rpartition(":")
     if colon and port.isdecimal() and (host.endswith("]") or ":" not in host):
         return host.strip("[]"), int(port)
@@ -193,7 +194,7 @@ def read_server(server: str) -> tuple[str, int]:
 
 
 def open_depot(name: str, line: SftpLine, secrets: Mapping[str, bytes]) -> SftpDepot:
-    """Nothing is connected to. Raises LineUnusable for keys that cannot be read."""
+    """Return the folder without connecting. Raises LineUnusable if a key cannot be read."""
     try:
         return SftpDepot(
             line,
@@ -208,6 +209,6 @@ class SftpChannel(PrintServiceChannel):
     def __init__(
         self, name: str, line: SftpLine, secrets: Mapping[str, bytes], resources: Resources
     ) -> None:
-        """secrets: by their names in the installation. Raises LineUnusable."""
+        """`secrets` are those of the installation file, by name. Raises LineUnusable."""
         depot = open_depot(name, line, secrets)
         super().__init__(name, line, depot, resources)

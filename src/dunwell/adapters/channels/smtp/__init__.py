@@ -1,1 +1,1 @@
-"""E-mail by SMTP: a line's messages handed to the operator's mail server."""
+"""E-mail by SMTP through the operator's mail server."""

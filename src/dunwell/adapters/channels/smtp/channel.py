@@ -1,4 +1,10 @@
-"""E-mail through the operator's mail server, signed with DKIM if the operator wants it."""
+"""E-mail through the operator's mail server, signed with DKIM (RFC 6376) if configured.
+
+Each message has its own sender address at the delivery provider's return domain, so that whatever
+comes back identifies the message. Sending is not repeatable, because a mail server delivers every
+copy that it accepts. A failure before the first byte of the content means that the message was not
+sent. After that, a missing response means that its state is unknown.
+"""
 
 import asyncio
 import re
@@ -35,7 +41,7 @@ from dunwell.contact.sending.channel import (
 )
 from dunwell.platform.crypto import KeyRing
 
-# What a reader sees of a message, and what programs act upon.
+# The headers that a recipient sees, and those that programs act upon.
 _SIGNED = (
     b"from", b"reply-to", b"to", b"subject", b"date", b"message-id", b"mime-version",
     b"content-type", b"list-unsubscribe", b"list-unsubscribe-post", b"auto-submitted",
@@ -46,7 +52,7 @@ _NO_KEY = "Its DKIM key is none: give an RSA private key, PEM."
 
 class Signer(Protocol):
     def sign(self, content: bytes) -> bytes:
-        """The message with its signature before it. Takes some milliseconds."""
+        """Return the message preceded by its signature. Takes some milliseconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +72,7 @@ class _Dkim:
 
 
 def open_signer(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> Signer | None:
-    """None: the line signs nothing. Raises LineUnusable."""
+    """Return the signer, or None if the delivery provider has no DKIM key. Raises LineUnusable."""
     if line.dkim is None:
         return None
     try:
@@ -84,7 +90,7 @@ def open_signer(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> Sign
     return _Dkim(line.dkim.domain.encode(), line.dkim.selector.encode(), key)
 
 
-# Nothing is wrong with the message: the server does not let us in, which an operator has to repair.
+# The message is not at fault: the server refuses our sign-in, which an operator has to resolve.
 NOT_LET_IN_SECONDS = 300
 _ABOUT_US = (530, 534, 535, 538)
 _ENHANCED = re.compile(r"\s*([245]\.\d{1,3}\.\d{1,3})\b")
@@ -94,8 +100,8 @@ _LONGEST = 200
 
 
 def decide_refusal(code: int, text: str, *, of_sender: bool = False) -> Outcome:
-    """Of an answer that says that the message was not taken. of_sender: before its recipient was
-    named."""
+    """Interpret a response that refuses a message. With `of_sender`, it was refused before the
+    recipient was named."""
     if code in _ABOUT_US:
         return refuse_login(code, text)
     if 500 <= code < 600:
@@ -114,30 +120,31 @@ def refuse_login(code: int, text: str) -> Temporary:
 
 
 def is_about_us(code: int) -> bool:
-    """Whether the server lets us in no more, whatever we bring."""
+    """Return whether the server refuses us whatever the message is."""
     return code in _ABOUT_US
 
 
 def render_code(code: int, text: str) -> str:
-    """As "550 5.1.1"."""
+    """Return the code with the enhanced code, such as "550 5.1.1"."""
     enhanced = _ENHANCED.match(text)
     return f"{code} {enhanced[1]}" if enhanced else str(code)
 
 
 def render_answer(code: int, text: str) -> str:
-    """What the server said of a message it took: its id there, which its log knows."""
+    """Return the server's response to an accepted message. It usually has the id in the server's
+    log."""
     words = _CONTROLS.sub(" ", text).strip()
     return f"{code} {_ADDRESS.sub('...', words)}"[:_LONGEST]
 
 
-# Less than the caller waits: what is broken off here is known to have been.
+# Shorter than the caller's timeout, so that an interruption is known to have happened here.
 _SEND_SECONDS = 50.0
 
 log = structlog.get_logger(__name__)
 
 
 class SmtpChannel:
-    """Close it at the end."""
+    """A `LineAdapter` for e-mail. It must be closed at the end."""
 
     channel: Channel = "EMAIL"
     is_repeatable = False
@@ -146,7 +153,7 @@ class SmtpChannel:
         self, name: str, line: SmtpLine, secrets: Mapping[str, bytes], keys: KeyRing,
         *, send_seconds: float = _SEND_SECONDS,
     ) -> None:  # fmt: skip
-        """secrets: of the installation file, by their names. Raises LineUnusable."""
+        """`secrets` are those of the installation file, by name. Raises LineUnusable."""
         self.name = name
         self._line = line
         self._keys = keys
@@ -175,7 +182,7 @@ class SmtpChannel:
             return self._decide_failure(error)
 
     async def _write(self, message: Message) -> "_Letter":
-        """Raises AddressUnusable."""
+        """Render and sign the message. Raises AddressUnusable."""
         sender, domain = message.sender, self._line.return_domain
         if domain is not None:
             merchant_id, message_id = message.merchant_id, message.communication_id
@@ -193,7 +200,7 @@ class SmtpChannel:
         return _Letter(check_address(sender), check_address(message.recipient), content)
 
     async def _send(self, letter: "_Letter") -> Outcome:
-        """Once more where a connection that stood idle turns out to be gone."""
+        """Send the message. Repeat it once if an idle connection turned out to be closed."""
         is_fresh = True
         try:
             async with self._connections.lend() as connection:
@@ -206,7 +213,8 @@ class SmtpChannel:
             return await letter.hand_over(connection)
 
     def _decide_failure(self, error: Exception) -> Outcome:
-        """Nothing has left. The words of the server may name whom it was for: they are not kept."""
+        """Return the outcome of a failure before anything was sent. The server's own text may name
+        the recipient and is not kept."""
         code = error.code if isinstance(error, aiosmtplib.SMTPResponseException) else None
         log.warning("mail server away", line=self.name, error=type(error).__name__, code=code)
         if code is None:
@@ -217,17 +225,17 @@ class SmtpChannel:
 
 
 class _Letter:
-    """One message as its server takes it."""
+    """One message in the form in which the server receives it."""
 
     def __init__(self, sender: str, recipient: str, content: bytes) -> None:
         self._sender = sender
         self._recipient = recipient
         self._content = content
-        # Whether its content may be with the server.
+        # True if the server may have the content.
         self.has_begun = False
 
     async def hand_over(self, connection: Connection) -> Outcome:
-        """Raises what the connection raises."""
+        """Send the message over a connection. Raises the connection's exceptions."""
         client = connection.client
         if not self._recipient.isascii() and not client.supports_extension("smtputf8"):
             return Permanent("The mail server takes no address with such letters.")
@@ -240,7 +248,7 @@ class _Letter:
             if self.has_begun and 200 <= refused.code < 300:
                 return Accepted(render_answer(refused.code, refused.message))
             if self.has_begun and not 400 <= refused.code < 600:
-                # No answer of a mail server's: it may have taken what it was given.
+                # Not a response of a mail server, so it may have accepted the message.
                 raise
             self.has_begun = False
             return await _refuse(client, refused)
@@ -257,7 +265,7 @@ class _Letter:
 
 
 async def _refuse(client: aiosmtplib.SMTP, refused: aiosmtplib.SMTPResponseException) -> Outcome:
-    """The connection is made ready for the next message, or closed."""
+    """Prepare the connection for the next message or close it, and return the outcome."""
     try:
         await client.rset()
     except (aiosmtplib.SMTPException, OSError, TimeoutError):
@@ -267,7 +275,7 @@ async def _refuse(client: aiosmtplib.SMTP, refused: aiosmtplib.SMTPResponseExcep
 
 
 def read_secret(secrets: Mapping[str, bytes], name: str) -> str:
-    """Raises LineUnusable."""
+    """Return a secret as text. Raises LineUnusable."""
     try:
         return secrets[name].decode()
     except (KeyError, UnicodeDecodeError) as error:
@@ -276,7 +284,7 @@ def read_secret(secrets: Mapping[str, bytes], name: str) -> str:
 
 
 def find_server(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> MailServer:
-    """The line's, with its password. Raises LineUnusable."""
+    """Return the delivery provider's mail server with the password. Raises LineUnusable."""
     host, port = read_host(line.server, find_port(line.encryption))
     user = password = None
     if line.credentials is not None:

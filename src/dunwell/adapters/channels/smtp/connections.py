@@ -1,6 +1,6 @@
-"""Connections to a mail server: each serves one message at a time, and the next one after it.
+"""Connections to a mail server. Each sends one message at a time and is then reused.
 
-A connection that was broken off, or that nobody knows the state of, is closed and never used again.
+A connection that was interrupted or whose state is unknown is closed and never reused.
 """
 
 import asyncio
@@ -17,27 +17,28 @@ from dunwell.accounts.installation.delivery_providers import Encryption
 _PORTS = {"TLS": 465, "STARTTLS": 587, "NONE": 25}
 _CONNECT_SECONDS = 15.0
 _QUIT_SECONDS = 2.0
-# Servers close what is idle; ours go first.
+# Servers close idle connections. Close ours earlier.
 _LONGEST_IDLE_SECONDS = 20.0
-# Some servers take no more over one connection.
+# Some servers accept no more messages over one connection.
 _MOST_MESSAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
 class MailServer:
-    """Where it is, and how we come in."""
+    """The address of a mail server and how to sign in."""
 
     host: str
     port: int
     encryption: Encryption
     user: str | None = None
     password: str | None = None
-    # What we call ourselves; none: this machine's name.
+    # The name in the greeting, None for this machine's name.
     our_name: str | None = None
 
 
 def read_host(server: str, port: int) -> tuple[str, int]:
-    """Host and port of "mail.example.com:587", "[::1]:25", or of a host alone; port: its own."""
+    """Return the host and port of "mail.example.com:587", "[::1]:25" or a host without a port,
+    which gets `port`."""
     host, _, named = server.rpartition("]:" if server.startswith("[") else ":")
     if host and named.isdecimal():
         return host.lstrip("["), int(named)
@@ -45,12 +46,12 @@ def read_host(server: str, port: int) -> tuple[str, int]:
 
 
 def find_port(encryption: Encryption) -> int:
-    """Where mail servers take messages that are encrypted so."""
+    """Return the usual port for this encryption."""
     return _PORTS[encryption]
 
 
 class Connection:
-    """One, that is open."""
+    """An open connection."""
 
     def __init__(self, client: aiosmtplib.SMTP) -> None:
         self.client = client
@@ -59,7 +60,7 @@ class Connection:
 
     @property
     def is_fresh(self) -> bool:
-        """Whether no message was given over it yet."""
+        """Return whether no message was sent over it yet."""
         return self.messages == 0
 
     @property
@@ -69,7 +70,7 @@ class Connection:
 
 
 class Connections:
-    """Those of a line. Close it at the end."""
+    """The connections of one delivery provider. They must be closed at the end."""
 
     def __init__(self, server: MailServer, *, most: int) -> None:
         self._server = server
@@ -79,8 +80,8 @@ class Connections:
 
     @asynccontextmanager
     async def lend(self, *, is_new: bool = False) -> AsyncIterator[Connection]:
-        """One for this message alone. What raises within is closed. Raises what connecting raises:
-        OSError, TimeoutError, aiosmtplib.SMTPException."""
+        """Lend a connection for one message. After an exception in the block it is closed. Raises
+        the exceptions of connecting: OSError, TimeoutError, aiosmtplib.SMTPException."""
         async with self._slots:
             connection = None if is_new else self._take_idle()
             if connection is None:
@@ -103,7 +104,7 @@ class Connections:
         return None
 
     async def connect(self) -> aiosmtplib.SMTP:
-        """Encrypted and let in, as the line says."""
+        """Return a new connection that is encrypted and signed in as configured."""
         server = self._server
         if server.encryption != "NONE" and self._context is None:
             self._context = await asyncio.to_thread(ssl.create_default_context)
@@ -120,7 +121,7 @@ class Connections:
         )
         try:
             await client.connect()
-            if client.is_ehlo_or_helo_needed:  # what the server can is asked for
+            if client.is_ehlo_or_helo_needed:  # Ask for the server's extensions.
                 await client.ehlo()
         except BaseException:
             client.close()
@@ -128,13 +129,13 @@ class Connections:
         return client
 
     async def close(self) -> None:
-        """Of what is idle; what is lent is closed by whoever has it."""
+        """Close the idle connections. A lent connection is closed by its user."""
         idle, self._idle = self._idle, []
         await asyncio.gather(*(end(each.client) for each in idle))
 
 
 async def end(client: aiosmtplib.SMTP) -> None:
-    """Politely, but not at any price."""
+    """Say goodbye to the server and close the connection, whether the server responds or not."""
     with suppress(aiosmtplib.SMTPException, OSError, TimeoutError):
         await client.quit(timeout=_QUIT_SECONDS)
     client.close()

@@ -1,4 +1,5 @@
-"""The addresses that come back to us: one for each message, at the line's return domain."""
+"""Return addresses: each message has its own bounce and reply address at the delivery provider's
+return domain, so that whatever comes back identifies the message."""
 
 import re
 from dataclasses import dataclass
@@ -9,7 +10,7 @@ from dunwell.contact.sending.references import read_reference, write_reference
 from dunwell.contact.sending.report import Reference
 from dunwell.platform.crypto import KeyRing
 
-# What a mail server reports to, and what people answer to.
+# "bounce" for reports of mail servers, "reply" for replies of people.
 Purpose = Literal["bounce", "reply"]
 _ADDRESS = re.compile(r"(bounce|reply)\+([a-z2-7]{45})", re.IGNORECASE)
 
@@ -27,7 +28,7 @@ def write_address(
 
 
 def read_address(keys: KeyRing, address: str) -> ReturnAddress | None:
-    """None: it is none that we wrote."""
+    """Return the parts of an address, or None if this installation did not create it."""
     found = _ADDRESS.fullmatch(address.rpartition("@")[0])
     if found is None:
         return None
@@ -37,7 +38,7 @@ def read_address(keys: KeyRing, address: str) -> ReturnAddress | None:
 
 
 def find_address(keys: KeyRing, text: str) -> ReturnAddress | None:
-    """The first of ours that stands anywhere in it: a mail server may give our message back under
+    """Return the first valid return address in a text. A mail server may send our message back to
     an address of its own."""
     for found in _ADDRESS.finditer(text):
         address = read_address(keys, f"{found[0]}@")

@@ -1,1 +1,1 @@
-"""SMS through Twilio, or a provider that speaks its dialect."""
+"""SMS through Twilio, or a provider with the same API."""

@@ -1,5 +1,10 @@
 """SMS through Twilio, or a provider with the same API: sending, delivery reports and received
 messages.
+
+Twilio does not recognise a message that is sent twice, so a message that it may have accepted is
+never repeated. Its delivery reports come to an address that contains our reference, and are signed.
+The signature is base64 of HMAC-SHA1 with the account's auth token, over the public address and the
+form's fields ordered by name.
 """
 
 import hmac
@@ -38,7 +43,8 @@ from dunwell.platform.http.client import HttpResponse
 _STATES: dict[str, ReportState] = {
     "delivered": "DELIVERED", "undelivered": "FAILED", "failed": "FAILED",
 }  # fmt: skip
-# https://www.twilio.com/docs/api/errors: the number; then our account, our sender, our content.
+# Error numbers (https://www.twilio.com/docs/api/errors) that concern the recipient's number, and
+# those that concern our account, sender or content.
 _UNREACHABLE = frozenset({"21211", "21610", "21614", "30005"})
 _ABOUT_US = frozenset({"21606", "30001", "30002", "30007", "30032", "30034", "30038"})
 _MOST_OF_AN_ID = 100
@@ -52,7 +58,7 @@ def sign(token: bytes, address: str, pairs: Pairs) -> str:
 
 
 def check_signature(token: bytes | None, address: str, pairs: Pairs, signature: str) -> None:
-    """address: as the provider was given it. Raises Forged."""
+    """Check the signature. `address` is the one that the provider was given. Raises Forged."""
     is_right = token is not None and hmac.compare_digest(
         sign(token, address, pairs).encode(), signature.encode()
     )
@@ -61,8 +67,8 @@ def check_signature(token: bytes | None, address: str, pairs: Pairs, signature: 
 
 
 def read_report(line: str, reference: Reference | None, pairs: Pairs, raw: bytes) -> Report | None:
-    """Of a call whose signature is right. None: it says nothing final. reference: none where the
-    address holds none of ours."""
+    """Return the report of a request with a valid signature, or None if it is not final.
+    `reference` is None if the address contains none of ours."""
     values = dict(pairs)
     state = _STATES.get(values.get("MessageStatus", ""))
     if state is None:
@@ -90,7 +96,7 @@ def _find_cause(code: str) -> Cause:
 
 
 def read_incoming(line: str, pairs: Pairs) -> Incoming:
-    """Of a call whose signature is right."""
+    """Return the message of a request with a valid signature."""
     values = dict(pairs)
     return Incoming(
         line=line,
@@ -103,21 +109,21 @@ def read_incoming(line: str, pairs: Pairs) -> Incoming:
 
 _SLOWER = 30
 _TEXT_CHARACTERS = 1_600
-# Of the number: no such one, none that takes SMS, or its owner has said stop to the provider.
+# The number does not exist, cannot receive SMS, or its owner has unsubscribed at the provider.
 _UNREACHABLE_ON_SENDING = frozenset({21211, 21214, 21217, 21610, 21614})
-# Of this message to this number; another channel may do.
+# This message cannot be sent to this number, but another channel may work.
 _NOT_THIS_WAY = frozenset({21408, 21612, 21617, 21635, 30006})
 
 
 class _Words(msgspec.Struct, frozen=True):
-    """What stands in an answer."""
+    """The fields of a response."""
 
     sid: str = ""
     code: int | None = None
 
 
 class TwilioChannel:
-    """A `LineAdapter`."""
+    """A `LineAdapter` for Twilio."""
 
     channel: Channel = "SMS"
     is_repeatable = False
@@ -126,7 +132,7 @@ class TwilioChannel:
         self, name: str, line: TwilioLine, secrets: Mapping[str, bytes], keys: KeyRing,
         public_url: str,
     ) -> None:  # fmt: skip
-        """secrets: of the installation file. Raises LineUnusable."""
+        """`secrets` are those of the installation file. Raises LineUnusable."""
         self.name = name
         self._line = line
         self._keys = keys
@@ -145,7 +151,7 @@ class TwilioChannel:
         return self._line.pace
 
     async def send(self, message: Message) -> Outcome:
-        """Raises UnclearAnswer."""
+        """Send a message. Raises UnclearAnswer."""
         if not is_number(message.recipient):
             return Permanent("The mobile number is none in international format.")
         if not is_sender(message.sender):
@@ -187,12 +193,13 @@ class TwilioChannel:
             return Permanent(words, "ADDRESS")
         if code in _NOT_THIS_WAY:
             return Permanent(f"The provider does not take it: error {code}.")
-        # The sender, the account: whoever is written to is not to blame.
+        # The sender or the account is at fault, not the recipient.
         self._gateway.tell_refusal(status)
         return REFUSED
 
     async def check(self) -> Trouble | None:
-        """Asks for a message to nobody: whoever may send is told that nobody is named."""
+        """Test the connection by a message without a recipient. An authorised client is told that
+        the recipient is missing."""
         headers = {
             "Authorization": self._authorization,
             "Content-Type": "application/x-www-form-urlencoded",
@@ -204,7 +211,7 @@ class TwilioChannel:
 
 
 def _read_words(content: bytes) -> _Words | None:
-    """None: it is not what the dialect says, or longer than an answer is."""
+    """Return the fields, or None if the response does not follow the API or is too long."""
     try:
         return msgspec.json.decode(content, type=_Words)
     except (msgspec.DecodeError, UnicodeDecodeError):

@@ -1,1 +1,1 @@
-"""The payment provider that needs nothing outside: a checkout page that moves no money."""
+"""A payment provider without an outside system: its checkout page moves no money."""

@@ -1,4 +1,8 @@
-"""A checkout of the sandbox provider, and its signed notifications."""
+"""A checkout of the sandbox provider, its possible decisions, and its signed notifications.
+
+Notifications have the headers of Standard Webhooks. They are signed and verified with a key of the
+installation. Pure.
+"""
 
 import hmac
 import re
@@ -29,7 +33,7 @@ class State(StrEnum):
 
 
 class CheckoutDecision(StrEnum):
-    """The page's buttons."""
+    """The buttons on the page."""
 
     PAY = "pay"
     FAIL = "fail"
@@ -38,7 +42,7 @@ class CheckoutDecision(StrEnum):
 
 
 class Notices(StrEnum):
-    """How the notice comes."""
+    """How the notification is sent."""
 
     AT_ONCE = "once"
     LATE = "late"
@@ -67,12 +71,13 @@ class SandboxCheckout:
     return_url: str
     state: State
     transaction_id: str | None
-    # Real time, both.
+    # Both instants are real time.
     created_at: datetime
     decided_at: datetime | None
 
     def find_decisions(self, now: datetime) -> list[CheckoutDecision]:
-        """The buttons that do something; none once the checkout is over."""
+        """Return the decisions that are possible now. There are none once the checkout has
+        ended."""
         if self.is_expired(now):
             return []
         return [decision for state, decision in TRANSITIONS if state is self.state]
@@ -82,7 +87,7 @@ class SandboxCheckout:
 
 
 def plan_notices(notices: Notices, now: datetime) -> tuple[int, datetime | None]:
-    """How many are to be sent, and when the first."""
+    """Return how many notifications to send, and when to send the first."""
     if notices is Notices.NEVER:
         return 0, None
     count = 2 if notices is Notices.TWICE else 1
@@ -90,12 +95,14 @@ def plan_notices(notices: Notices, now: datetime) -> tuple[int, datetime | None]
 
 
 def render_reference(merchant_id: int, checkout_id: UUID) -> str:
-    """The checkout's id outside; it names the merchant, so that no read goes without one."""
+    """Return the public id of a checkout. It names the merchant, so that every query has the
+    merchant's id."""
     return f"sbx_{merchant_id}_{checkout_id.hex}"
 
 
 def read_reference(text: str) -> tuple[int, UUID] | None:
-    """Merchant and checkout; None: it is no checkout of ours."""
+    """Return the merchant's and the checkout's id, None if the text is not a checkout's public
+    id."""
     found = _REFERENCE.fullmatch(text)
     if found is None or int(found[1]) > _GREATEST_INTEGER:
         return None
@@ -112,7 +119,8 @@ class _Body(msgspec.Struct, frozen=True):
 
 
 def render_notice(reference: str) -> bytes:
-    """Which checkout something happened to; not what, for nobody would believe it."""
+    """Return the notification's body. It names the checkout but not what happened, because the
+    receiver must fetch that."""
     return msgspec.json.encode(_Body("checkout.changed", reference))
 
 
@@ -128,7 +136,7 @@ def sign_notice(keys: KeyRing, notice_id: str, body: bytes, now: datetime) -> di
 def read_notice(
     keys: KeyRing, headers: Mapping[str, str], body: bytes, now: datetime
 ) -> CheckoutNotice:
-    """Raises CheckoutNoticeRejected."""
+    """Verify a notification and return the checkout that it names. Raises NoticeRefused."""
     signed_at = headers.get("webhook-timestamp", "")
     if not (signed_at.isascii() and signed_at.isdecimal() and len(signed_at) <= 12):
         raise CheckoutNoticeRejected("The notice says no time at which it was signed.")
@@ -155,7 +163,7 @@ def _read_body(body: bytes) -> CheckoutNotice:
 
 
 def _sign(keys: KeyRing, notice_id: str, signed_at: int, body: bytes) -> list[str]:
-    """Under each version of the secret key, the one in use first."""
+    """Return the signatures with every version of the secret key, the active one first."""
     instant = datetime.fromtimestamp(signed_at, UTC)
     text = body.decode("utf-8", "replace")
     return [

@@ -1,4 +1,9 @@
-"""The sandbox payment provider: its checkouts, and the sending of its notifications."""
+"""The sandbox payment provider, and the sender of its notifications.
+
+It behaves like an outside provider, but stores its state in our database and moves no money. What
+happens to a checkout is decided on its page. The worker sends due notifications in batches. One
+that does not arrive is repeated every 30 seconds for a day.
+"""
 
 import asyncio
 from collections.abc import AsyncIterator, Mapping
@@ -41,13 +46,13 @@ from dunwell.platform.http.client import HttpClient, NoAnswer, open_http_client
 from dunwell.platform.resources import Resources
 
 NAME = "sandbox"
-# Of the card that pays every checkout.
+# The card that pays every checkout.
 _METHOD = "•••• 4242"
 CHECKOUT_PATH = "/sandbox-provider/checkout"
 
 
 class SandboxProvider:
-    """Stateless beside its database."""
+    """A `PaymentProvider` whose only state is in the database."""
 
     name = NAME
     moves_money = False
@@ -115,14 +120,15 @@ log = structlog.get_logger(__name__)
 
 
 class CheckoutNoticeSender:
-    """Posts due notices over one client."""
+    """Sends due notifications with one HTTP client."""
 
     def __init__(self, resources: Resources, client: HttpClient) -> None:
         self._resources = resources
         self._client = client
 
     async def run_once(self) -> int:
-        """One set of due notices; how many were sent, arrived or not."""
+        """Send one batch of due notifications and return how many were sent, whether they arrived
+        or not."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
             notices = await lease_notices(connection, now, _AGAIN_AFTER, _SET_SIZE)
@@ -148,7 +154,7 @@ class CheckoutNoticeSender:
 
 @asynccontextmanager
 async def open_notice_sender(resources: Resources) -> AsyncIterator[CheckoutNoticeSender]:
-    """Loopback addresses are for the development profile alone."""
+    """Open a sender. Only the development profile may send to loopback addresses."""
     async with open_http_client(
         allow_loopback=resources.settings.is_development,
         user_agent="Dunwell sandbox payment provider",

@@ -1,6 +1,7 @@
-"""`/sandbox-provider/checkout/<id>`: the page on which a rehearsed payment is decided. No scripts.
+"""`/sandbox-provider/checkout/<id>`: the page on which a rehearsed payment is decided. It has no
+scripts.
 
-Looking changes nothing; a decision is a POST that carries the page's own token, and leads back to
+Viewing the page changes nothing. A decision is a POST with the page's token and redirects back to
 where the debtor came from, as a provider's page does. The page says that it moves no money.
 """
 
@@ -48,8 +49,8 @@ _templates = Jinja2Templates(
 
 
 def sandbox_provider_routes(resources: Resources) -> list[Route]:
-    """The routes to mount. Only checkouts of sandbox merchants, or of the development profile,
-    ever exist."""
+    """Return the routes to mount. Checkouts exist only for sandbox merchants and in the development
+    profile."""
 
     async def show_checkout(request: Request) -> Response:
         checkout = await find_checkout(resources, request.path_params["reference"])
@@ -76,7 +77,8 @@ def sandbox_provider_routes(resources: Resources) -> list[Route]:
 async def _decide(
     request: Request, resources: Resources, checkout: SandboxCheckout, form: Mapping[str, str]
 ) -> Response:
-    """Go back where the debtor came from, whether this or an earlier click decided."""
+    """Save the decision unless there already is one, and redirect back to where the debtor came
+    from."""
     now = resources.clock.now()
     try:
         decision, notices = (
@@ -131,7 +133,8 @@ async def _read_form(request: Request) -> dict[str, str]:
 
 
 def _is_ours(request: Request, form: Mapping[str, str], token: str) -> bool:
-    """Sent from the page itself: it bears the page's token, and no other site is behind it."""
+    """Return whether the form came from the page itself: it has the page's token, and no other site
+    sent it."""
     site = request.headers.get("sec-fetch-site", "same-origin")
     given = form.get("token", "").encode()
     return site == "same-origin" and hmac.compare_digest(given, token.encode())
@@ -150,7 +153,7 @@ def _headers(policy: str) -> dict[str, str]:
 
 
 def _page_policy(return_url: str | None) -> str:
-    """Browsers hold a form's redirect to the policy too: the way back is part of it."""
+    """Browsers also apply the policy to a form's redirect, so it must permit the return address."""
     targets = "'self'"
     if return_url is not None:
         back = urlsplit(return_url)

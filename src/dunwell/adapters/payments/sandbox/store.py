@@ -1,4 +1,4 @@
-"""The SQL of the sandbox provider's checkouts and the notices they owe: rows in, values out."""
+"""The SQL of the sandbox provider's checkouts and their pending notifications."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
@@ -12,7 +12,7 @@ from dunwell.platform.database.leases import LeasedTable
 from dunwell.platform.database.sql import compose
 
 _COLUMNS = ", ".join(each.name for each in fields(SandboxCheckout))
-# The same key is the same checkout, whatever else it is sent with.
+# The same key always returns the same checkout, whatever the other values are.
 _SAVE = """
 WITH saved AS (
     INSERT INTO sandbox_checkouts
@@ -48,13 +48,14 @@ RETURNING checkout_id
 _CHECKOUTS = LeasedTable(
     "sandbox_checkouts", ("merchant_id", "checkout_id"), ends_at="notice_at", holder=None
 )
-# Rides on sandbox_checkouts_notices. Over all merchants: this is the provider, not the merchants'.
+# Uses the index sandbox_checkouts_notices. It covers all merchants, because the provider serves
+# all.
 _LEASE_NOTICES = _CHECKOUTS.lease(
     "notices_due > 0",
     limit="$3",
     returning="leased.merchant_id, leased.checkout_id, notice_url, notice_at, decided_at",
 )
-# A decision made since then has set a time of its own, and owes its notices still.
+# A decision made since the lease has set another time, and its notifications are still pending.
 _NOTED = compose(
     """
 UPDATE sandbox_checkouts
@@ -87,12 +88,13 @@ class DueCheckoutNotice:
 async def save_checkout(
     tx: Connection, checkout_id: UUID, asked: CheckoutRequest, now: datetime
 ) -> UUID:
-    """The checkout of this key: the new one, or the one there is."""
+    """Store a checkout and return its id. For a known key, return the id of the existing
+    checkout."""
     saved: UUID | None = await tx.fetchval(
         _SAVE, asked.merchant_id, checkout_id, asked.request_id, asked.amount_cents,
         asked.currency, asked.reference, asked.description, asked.return_url, asked.notice_url, now,
     )  # fmt: skip
-    if saved is None:  # another call stored it while this statement ran
+    if saved is None:  # Another call stored it while this statement ran.
         saved = await tx.fetchval(_FIND_BY_KEY, asked.merchant_id, asked.request_id)
     assert saved is not None
     return saved
@@ -112,7 +114,8 @@ async def save_decision(
     notices: tuple[int, datetime | None],
     now: datetime,
 ) -> bool:
-    """notices: how many, and when. False: somebody decided otherwise meanwhile."""
+    """Save a decision. `notices` is their number and the time of the first. Return False if another
+    decision was made meanwhile."""
     decided = await tx.fetchval(
         _DECIDE, checkout.merchant_id, checkout.checkout_id, checkout.state, state, now,
         *notices, f"sbx_tx_{checkout.checkout_id.hex}",
@@ -123,7 +126,7 @@ async def save_decision(
 async def lease_notices(
     tx: Connection, now: datetime, again_after: timedelta, limit: int
 ) -> Sequence[DueCheckoutNotice]:
-    """Notices that are due, each left to us until it would be sent again."""
+    """Lease due notifications until the time at which they would be repeated."""
     rows = await tx.fetch(_LEASE_NOTICES, now, now + again_after, limit)
     return [DueCheckoutNotice(**row) for row in rows]
 
