@@ -15,7 +15,7 @@ from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Browser, Doorstep, a_doorstep, read_hidden
 from tests.support.transfers import THREE_ITEMS, taking
 
-BOTH = PartialPayments(500, items=True)
+BOTH = PartialPayments("500", items=True)
 _SHARES = """
 SELECT i.reference, sum(a.amount_cents)::bigint AS cents
 FROM allocations a JOIN items i USING (merchant_id, claim_id, item_id)

@@ -291,9 +291,9 @@ async def test_a_link_alone_sees_the_case_and_none_of_its_words(doorstep: Doorst
 @pytest.mark.parametrize(
     ("partial", "amount", "is_offered"),
     [
-        (PartialPayments(min_cents=500), "92.40", True),
-        (PartialPayments(min_cents=500), "4.99", False),
-        (PartialPayments(min_cents=500), "102.40", False),
+        (PartialPayments(min_amount="500"), "92.40", True),
+        (PartialPayments(min_amount="500"), "4.99", False),
+        (PartialPayments(min_amount="500"), "102.40", False),
         (None, "92.40", False),
     ],
 )
@@ -314,7 +314,7 @@ async def test_the_undisputed_part_can_be_paid_by_transfer_alone(
     resources: Resources, clock: MovableClock
 ) -> None:
     account = BankAccount(iban="DE02120300000000202051", holder="Nordwind")
-    partial = PartialPayments(min_cents=500)
+    partial = PartialPayments(min_amount="500")
     payment = PaymentSettings(bank_account=account, partial=partial)
     configuration = msgspec.structs.replace(PAYING, payment=payment)
     async with a_doorstep(resources, clock, configuration=configuration) as doorstep:

@@ -26,7 +26,7 @@ from tests.support.ways import (
 
 _CODE = "/claim/verify/preferences"
 _EMAIL = "/claim/preferences/email"
-_BOTH = PartialPayments(500, items=True)
+_BOTH = PartialPayments("500", items=True)
 
 
 @pytest.fixture

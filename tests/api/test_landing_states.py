@@ -17,7 +17,7 @@ from tests.support.landing import Doorstep, a_doorstep
 from tests.support.modalities import DEFERMENT, OFFERED, PLAN, Arrangement
 from tests.support.payments import PAYING
 
-_IN_PARTS = msgspec.structs.replace(PAYING.payment, partial=PartialPayments(min_cents=500))
+_IN_PARTS = msgspec.structs.replace(PAYING.payment, partial=PartialPayments(min_amount="500"))
 CONFIGURATION = msgspec.structs.replace(PAYING, modalities=OFFERED, payment=_IN_PARTS)
 
 

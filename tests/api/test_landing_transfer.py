@@ -23,7 +23,7 @@ TODAY = {"sent": "2026-03-02"}
 
 @pytest.fixture
 async def bank(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    given: dict[str, Any] = {"configuration": taking(PartialPayments(500))}
+    given: dict[str, Any] = {"configuration": taking(PartialPayments("500"))}
     async with a_doorstep(resources, clock, **given) as doorstep:
         await doorstep.open()
         yield doorstep

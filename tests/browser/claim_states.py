@@ -23,8 +23,8 @@ SET revision = revision + 1, configuration = configuration::jsonb || $2::jsonb
 WHERE merchant_id = $1
 """
 _OFFERS: dict[str, Any] = {
-    "modalities": {"plan": {"counts": [2, 3, 6]}, "deferment": {"max_days": 30}},
-    "payment": {"methods": [{"provider": "sandbox"}], "partial": {"min_cents": 500}},
+    "modalities": {"plan": {"counts": [2, 3, 6]}, "deferment": {"maxDays": 30}},
+    "payment": {"methods": [{"provider": "sandbox"}], "partial": {"min": "500"}},
 }
 _CONTACT: dict[str, Any] = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
 _FEE: dict[str, Any] = {"kind": "FEE", "type": "DUNNING_FEE", "value": "250"}

@@ -13,9 +13,9 @@ Reach = Callable[[Visit], Awaitable[None]]
 _ASK_FOR = """
 UPDATE merchants
 SET revision = revision + 1,
-    configuration = jsonb_set(jsonb_set(configuration::jsonb, '{landing_page}',
-        coalesce(configuration::jsonb -> 'landing_page', '{}')),
-        '{landing_page,verification}', $2::jsonb)
+    configuration = jsonb_set(jsonb_set(configuration::jsonb, '{landingPage}',
+        coalesce(configuration::jsonb -> 'landingPage', '{}')),
+        '{landingPage,verification}', $2::jsonb)
 WHERE merchant_id = $1
 """
 _ON_FILE = """

@@ -12,7 +12,7 @@ _TAKE = """
 UPDATE merchants
 SET revision = revision + 1,
     configuration = jsonb_set(configuration::jsonb, '{payment}', (configuration::jsonb -> 'payment')
-        || '{"partial": {"min_cents": 500, "items": true}, "bank_account":
+        || '{"partial": {"min": "500", "items": true}, "bankAccount":
              {"iban": "DE02120300000000202051", "holder": "Nordwind Schuhe GmbH",
               "bic": "BYLADEM1001"}}')
 WHERE merchant_id = $1

@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 from datetime import timedelta
+from typing import Any
 
 from dunwell.cases.modalities.answer_modality import reject_modality
 from tests.browser.judges import follow
@@ -16,11 +17,11 @@ SET revision = revision + 1,
     configuration = jsonb_set(configuration::jsonb, '{modalities}', $2)
 WHERE merchant_id = $1
 """
-_OFFERED = {
-    "plan": {"min_rate_cents": 2000, "auto_approve": False},
-    "deferment": {"max_days": 42, "auto_approve": False},
+_OFFERED: dict[str, dict[str, Any]] = {
+    "plan": {"minRate": "2000", "autoApprove": False},
+    "deferment": {"maxDays": 42, "autoApprove": False},
 }
-_AT_ONCE = {kind: {**bounds, "auto_approve": True} for kind, bounds in _OFFERED.items()}
+_AT_ONCE = {kind: {**bounds, "autoApprove": True} for kind, bounds in _OFFERED.items()}
 _ASKED = "SELECT modality_id FROM payment_modalities WHERE merchant_id = $1"
 _PLAN = "/claim/plan/check?offer=12"
 _OWN_DAY = "/claim/later/check?until=own"

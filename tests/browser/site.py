@@ -54,10 +54,10 @@ OFFERING_ALL = msgspec.structs.replace(
             iban="DE02120300000000202051", holder="Nordwind Schuhe GmbH", bic="BYLADEM1001"
         ),
         methods=(PaymentMethod("sandbox"),),
-        partial=PartialPayments(min_cents=500, items=True),
+        partial=PartialPayments(min_amount="500", items=True),
     ),
     modalities=Modalities(
-        Plans(min_rate_cents=2000, auto_approve=True), Deferments(max_days=42, auto_approve=True)
+        Plans(min_rate="2000", auto_approve=True), Deferments(max_days=42, auto_approve=True)
     ),
     channels={
         "EMAIL": ChannelSetup("outbox", "claims@nordwind.example"),

@@ -40,7 +40,7 @@ def test_a_payment_method_or_the_bank_account_will_do(payment: PaymentSettings) 
 def test_a_document_stored_before_brands_and_pages_is_read() -> None:
     stored = {
         "language": "de", "timezone": "Europe/Berlin", "currency": "EUR",
-        "payment": {"bank_account": None, "allocation": "PRIMARY_FIRST"},
+        "payment": {"bankAccount": None, "allocation": "PRIMARY_FIRST"},
     }  # fmt: skip
     read = msgspec.convert(stored, Configuration)
     assert (read.brand, read.landing_page) == (Brand(), LandingPage(("de", "en")))

@@ -20,7 +20,7 @@ from tests.support.modalities import OFFERED
 
 TODAY = date(2026, 3, 2)
 OWED = ModalityFacts(10240)
-BY_RATE = Modalities(Plans(min_rate_cents=2000), Deferments(max_days=30))
+BY_RATE = Modalities(Plans(min_rate="2000"), Deferments(max_days=30))
 
 
 def faults(
@@ -62,7 +62,7 @@ def test_a_least_rate_bounds_the_count(count: int, expected: list[tuple[str, str
 
 
 def test_both_count_when_both_are_given() -> None:
-    both = Modalities(Plans(counts=(2, 6), min_rate_cents=2000))
+    both = Modalities(Plans(counts=(2, 6), min_rate="2000"))
     assert faults(PlanTerms(2, TODAY), both) == []
     assert faults(PlanTerms(3, TODAY), both) == [("/count", "NOT_ALLOWED")]
     assert faults(PlanTerms(6, TODAY), both) == [("/count", "TOO_SMALL")]
@@ -145,7 +145,7 @@ _MODALITIES = st.builds(
     | st.builds(
         Plans,
         counts=st.sets(st.integers(2, 36), max_size=8).map(tuple),
-        min_rate_cents=st.none() | st.integers(1, 50_000),
+        min_rate=st.none() | st.integers(1, 50_000).map(str),
         first_date_within_days=st.integers(1, 90),
     ),
     st.none() | st.builds(Deferments, max_days=st.integers(1, 365)),

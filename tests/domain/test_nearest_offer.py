@@ -27,7 +27,7 @@ PLANS = st.builds(
     # Few numbers, so that what was asked for is often among those that are offered.
     counts=st.just(())
     | st.lists(st.integers(2, 8), unique=True, min_size=1).map(lambda each: tuple(sorted(each))),
-    min_rate_cents=st.integers(1, 2_000),
+    min_rate=st.integers(1, 2_000).map(str),
     first_date_within_days=st.integers(30, 90),
 )
 BOUNDS = st.builds(

@@ -196,7 +196,7 @@ async def test_a_line_that_is_gone_is_still_shown_as_chosen(
             "UPDATE merchants SET revision = revision + 1, configuration = jsonb_set("
             "configuration::jsonb, '{channels,EMAIL}', $2::jsonb) WHERE merchant_id = $1",
             whole.merchant_id,
-            {"provider": "gone", "sender": "a@nordwind.example"},
+            {"provider": "gone", "from": "a@nordwind.example"},
         )
     form = read_form((await whole.get("/settings/channels")).text, "revision")
     assert form["channels.EMAIL.by"] == ["provider:gone"]

@@ -116,7 +116,7 @@ def offering_all(texts: Texts = plain_texts) -> Configuration:
     """A merchant that offers whatever can be offered."""
     account = msgspec.structs.replace(ACCOUNT, holder=texts("holder"))
     return msgspec.structs.replace(
-        taking(PartialPayments(500, items=True), account=account),
+        taking(PartialPayments("500", items=True), account=account),
         legal=Legal(
             texts("legal-name"), f"{texts('street')}\n{texts('town')}", texts("register"),
             texts("authority"), texts("vat-id"), (texts("representative"),),

@@ -26,7 +26,7 @@ WHOLE = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
 
 @pytest.fixture
 async def till(resources: Resources, clock: MovableClock) -> Till:
-    return await a_till(resources, clock, configuration=taking(PartialPayments(500)))
+    return await a_till(resources, clock, configuration=taking(PartialPayments("500")))
 
 
 async def announce(till: Till, sent_on: date = MONDAY, choice: PaymentChoice = WHOLE) -> UUID:

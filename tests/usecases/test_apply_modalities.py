@@ -36,7 +36,7 @@ async def test_offers_are_set_changed_and_left_alone(resources: Resources, tmp_p
     await apply(resources, tmp_path, modalities=wanted)
     async with resources.database.connection() as tx:
         assert await modalities_of(tx) == Modalities(
-            Plans((2, 3, 6), 1000, 21, auto_approve=True), Deferments(30)
+            Plans((2, 3, 6), "1000", 21, auto_approve=True), Deferments(30)
         )
     assert (await apply(resources, tmp_path, modalities=wanted)).changes == []
     assert (await apply(resources, tmp_path)).changes == []

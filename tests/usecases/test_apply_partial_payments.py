@@ -42,7 +42,7 @@ async def test_parts_are_taken_changed_left_alone_and_refused_again(
         "payment.partial.items changed: false -> true",
     ]
     async with resources.database.connection() as tx:
-        assert await partial_of(tx) == PartialPayments(700, items=True)
+        assert await partial_of(tx) == PartialPayments("700", items=True)
     await apply(resources, tmp_path, **payment(None))
     async with resources.database.connection() as tx:
         assert await partial_of(tx) is None

@@ -1,239 +1,299 @@
-"""What the operator set up for a merchant (CONTRACT 11), as one value.
+"""The settings of a merchant, in the shape of the merchant file (CONTRACT 11).
 
-Stored as one JSON document; credentials, webhooks, workflows and rules have tables of their own.
-Pure.
+One structure serves for checking a file, for comparing it with what is stored, for writing it back,
+and for the JSON document in `merchants.configuration`. A limit given here also applies to documents
+that are stored already, so tightening one needs a migration. Credentials, webhooks, workflows and
+assignment rules have tables of their own. Pure.
 """
 
-from typing import Literal, get_args
+from collections.abc import Sequence
+from typing import Annotated, Literal, get_args
 
 import msgspec
+from msgspec import Meta
 
 from dunwell.platform.text.codes import find_home
 
 Channel = Literal["EMAIL", "SMS", "LETTER"]
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
-# What a debtor's page can ask for before it shows more: what the debtor knows, or a code of six
-# digits sent to the address on file.
+# What a debtor can be asked for before the page shows more: something the debtor knows, or a
+# six-digit code that is sent to the address on file.
 Proof = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER", "CODE"]
 PROOFS: tuple[Proof, ...] = get_args(Proof)
-# What a debtor's page offers beside paying and objecting: the claim's files, and the choice of
-# language, channels and addresses.
+# What a debtor's page offers in addition to paying and disputing: the claim's files, and the choice
+# of language, channels and addresses.
 Feature = Literal["DOCUMENTS", "PREFERENCES"]
 FEATURES: tuple[Feature, ...] = get_args(Feature)
-# On what the law lets personal data be used for a claim: GDPR, Article 6(1) (b), (f) and (c).
+# The legal basis for processing personal data: GDPR, Article 6(1) (b), (f) and (c).
 Basis = Literal["CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION"]
 Allocation = Literal["COSTS_FIRST", "PRIMARY_FIRST"]
-# The languages of the debtor's pages. Another one is a catalogue more, and a code here.
+# The languages of the debtor's pages. A new language needs a catalogue and its code here.
 PAGE_LANGUAGES = ("de", "en")
 
+ShortText = Annotated[str, Meta(min_length=1, max_length=255)]
+# A text that may have several lines.
+LongText = Annotated[str, Meta(min_length=1, max_length=2_000)]
+AdviceText = Annotated[
+    str, Meta(max_length=500, pattern=r"\S", description="words, at most 500 characters")
+]
+Color = Annotated[
+    str,
+    Meta(
+        pattern=r"^#[0-9A-Fa-f]{6}$(?!\n)",
+        description='a colour as "#rrggbb", in quotes',
+    ),
+]
+# `(?!\n)`: Python's `$` alone would let a line break pass.
+TimeOfDay = Annotated[
+    str,
+    Meta(
+        pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$(?!\n)",
+        description="a time of day as HH:MM, in quotes",
+    ),
+]
+Cents = Annotated[
+    str,
+    Meta(
+        pattern=r"^[1-9][0-9]{0,11}$(?!\n)",
+        description="an amount in minor units as a string of 1 to 12 digits without leading zero",
+    ),
+]
+ReasonName = Annotated[
+    str,
+    Meta(
+        pattern=r"^[A-Z][A-Z0-9_]{1,63}$(?!\n)",
+        description="a name of capital letters, digits and _, such as WRONG_SIZE",
+    ),
+]
 
-class Legal(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Who the creditor is, as shown to debtors. `address` may have several lines."""
 
-    name: str
-    address: str
-    register: str | None = None
-    supervisory_authority: str | None = None
-    vat_id: str | None = None
-    # Those who represent a company; the owner of a sole trader's.
-    representatives: tuple[str, ...] = ()
-    # Of its seat, as "DE"; none: that of the merchant's time zone.
-    country: str | None = None
+class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel"):
+    pass
 
 
-class Retention(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How long data are kept: of a claim, from its end; of what tax and trade law asks for."""
+class Legal(_Settings, frozen=True):
+    """Who the creditor is, as shown to debtors."""
 
-    claim_years: int
-    record_years: int | None = None
+    name: ShortText
+    address: LongText
+    register: ShortText | None = None
+    supervisory_authority: ShortText | None = None
+    vat_id: ShortText | None = None
+    # Those who represent a company. For a sole trader, the owner.
+    representatives: tuple[ShortText, ...] = ()
+    # The country of the creditor's seat, such as "DE". None: that of the merchant's time zone.
+    country: ShortText | None = None
 
 
-class Privacy(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What Articles 13 and 14 GDPR ask to be told, as far as it differs between merchants."""
+class Retention(_Settings, frozen=True):
+    """How many years data are kept: of a claim, from its end; records required by law."""
 
-    # Whom one can complain to, with its address.
-    authority: str
-    basis: tuple[Basis, ...]
+    claim_years: Annotated[int, Meta(ge=1, le=30)]
+    record_years: Annotated[int, Meta(ge=1, le=30)] | None = None
+
+
+class Privacy(_Settings, frozen=True):
+    """The information that Articles 13 and 14 GDPR require and that differs between merchants."""
+
+    # The supervisory authority for complaints, with its address.
+    authority: LongText
+    basis: Annotated[tuple[Basis, ...], Meta(min_length=1)]
     retention: Retention
-    # Who decides about the data, if not the creditor alone; in several lines.
-    controller: str | None = None
-    # How the data protection officer is reached; none: there is none.
-    officer: str | None = None
+    # The controller of the data, if it is not the creditor alone.
+    controller: LongText | None = None
+    # How to reach the data protection officer, if there is one.
+    officer: LongText | None = None
 
 
-class MerchantContact(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    email: str
-    phone: str | None = None
-    hours: str | None = None
+class MerchantContact(_Settings, frozen=True):
+    email: ShortText
+    phone: ShortText | None = None
+    hours: ShortText | None = None
 
 
 class Logo(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A checked image of at most 50 KB: image/svg+xml, image/png, image/jpeg or image/webp.
 
-    An SVG holds shapes and text alone: no script, no style sheet, nothing from elsewhere.
+    An SVG holds only shapes and text: no script, no style sheet, nothing loaded from elsewhere. The
+    merchant file has the image's path or a "data:" address in its place.
     """
 
     content_type: str
     content: bytes
-    # The same as a small PNG, for mail programs; none of a logo from before there was one.
+    # The same image as a small PNG for mail programs.
     png: bytes | None = None
 
 
-class Brand(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How a merchant's messages and pages look. `color` is #rrggbb in small letters."""
+class Brand(_Settings, frozen=True):
+    """How a merchant's messages and pages look."""
 
     logo: Logo | None = None
-    color: str | None = None
+    color: Color | None = None
 
 
-class LandingPage(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    # Those a debtor can choose among, of PAGE_LANGUAGES.
-    languages: tuple[str, ...] = PAGE_LANGUAGES
-    # By the channel a link went by, what it asks for, the most wanted first; where absent, a link
-    # opens by itself.
-    verification: dict[Channel, tuple[Proof, ...]] = msgspec.field(default_factory=dict)
+class LandingPage(_Settings, frozen=True):
+    # The languages that a debtor can choose, of PAGE_LANGUAGES.
+    languages: Annotated[tuple[str, ...], Meta(min_length=1)] = PAGE_LANGUAGES
+    # What a link asks for before it opens, by the channel that the link was sent by: the preferred
+    # proof first. A link of an absent channel opens without a proof.
+    verification: dict[Channel, Literal["NONE"] | tuple[Proof, ...]] = msgspec.field(
+        default_factory=dict
+    )
     features: tuple[Feature, ...] = FEATURES
-    # Language -> where debtors find advice, in place of our own words.
-    advice: dict[str, str] = msgspec.field(default_factory=dict)
+    # Where debtors find advice, by language, in place of the standard text.
+    advice: dict[str, AdviceText] = msgspec.field(default_factory=dict)
+
+    def list_proofs(self, channel: Channel) -> Sequence[Proof]:
+        """Return what links sent by this channel ask for."""
+        wanted = self.verification.get(channel, ())
+        return () if wanted == "NONE" else wanted
 
 
-class BankAccount(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    iban: str
-    holder: str
-    bic: str | None = None
+class BankAccount(_Settings, frozen=True):
+    iban: ShortText
+    holder: ShortText
+    bic: ShortText | None = None
 
 
-class PaymentMethod(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """A way to pay on the debtor's page, by the name of the provider's adapter."""
+class PaymentMethod(_Settings, frozen=True):
+    """A way to pay on the debtor's page, by the name of the payment provider's adapter."""
 
-    provider: str
+    provider: ShortText
 
 
-class PartialPayments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a debtor may pay short of all that is outstanding."""
+class PartialPayments(_Settings, frozen=True):
+    """What a debtor may pay short of the whole amount. At least one of the two is set."""
 
-    # Any part from here on, in minor units; None: no part of one's own choice.
-    min_cents: int | None = None
-    # Whole items, each with the fees that were added for it.
+    # The least amount that can be chosen freely. None: no amount can be chosen.
+    min_amount: Cents | None = msgspec.field(default=None, name="min")
+    # Whole items can be paid, each with the fees that were added for it.
     items: bool = False
 
+    @property
+    def min_cents(self) -> int | None:
+        return None if self.min_amount is None else int(self.min_amount)
 
-class PaymentSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+
+class PaymentSettings(_Settings, frozen=True):
+    # In the order in which they are offered.
+    methods: tuple[PaymentMethod, ...] = ()
     bank_account: BankAccount | None = None
     # Which items a payment pays first (CONTRACT 4).
     allocation: Allocation = "COSTS_FIRST"
-    # In the order in which they are offered.
-    methods: tuple[PaymentMethod, ...] = ()
-    # None: the whole amount alone.
+    # None: only the whole amount can be paid.
     partial: PartialPayments | None = None
 
 
-class ChannelSetup(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What carries a channel, an adapter or a line of the installation file by name, and the sender
-    debtors see."""
+class ChannelSetup(_Settings, frozen=True, omit_defaults=True):
+    """What sends the messages of a channel, and the sender that debtors see. Exactly one of
+    `adapter` and `provider` is set; a provider is one of the installation file."""
 
-    adapter: str | None = None
-    sender: str | None = None
-    provider: str | None = None
+    adapter: ShortText | None = None
+    sender: ShortText | None = msgspec.field(default=None, name="from")
+    provider: ShortText | None = None
 
 
-class Letters(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Letters(_Settings, frozen=True):
     """How long letters take. Postal days are Monday to Saturday without public holidays."""
 
     # From the hand-over of a letter to the day on which it can have arrived. Two, because a letter
     # that is handed over after the day's last collection arrives on the second postal day.
-    postal_days: int = 2
+    postal_days: Annotated[int, Meta(ge=1, le=10)] = 2
 
 
-class QuietHours(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """When no e-mail and no SMS goes out: HH:MM in the merchant's zone, `until` exclusive; past
-    midnight when it is before `since`."""
+class QuietHours(_Settings, frozen=True):
+    """When no e-mail and no SMS is sent, in the merchant's time zone; `until` is exclusive. The
+    period spans midnight if `until` is before `since`."""
 
-    since: str
-    until: str
+    since: TimeOfDay = msgspec.field(name="from")
+    until: TimeOfDay = msgspec.field(name="to")
 
 
-class Guards(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """How often a person may be contacted over all claims: on a day, and on it and the six days
-    before, in the merchant's zone."""
+class Guards(_Settings, frozen=True):
+    """How often a person may be contacted over all claims: on one day, and within seven days, in
+    the merchant's time zone."""
 
-    max_contacts_per_day: int = 1
-    max_contacts_per_week: int = 3
+    max_contacts_per_day: Annotated[int, Meta(ge=1, le=20)] = 1
+    max_contacts_per_week: Annotated[int, Meta(ge=1, le=50)] = 3
     quiet_hours: QuietHours | None = None
 
 
-class Plans(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The payment plans debtors can ask for: these numbers of rates, or any whose rates are not
-    below the least one; both, when both are given."""
+class Plans(_Settings, frozen=True):
+    """The payment plans that debtors can request: with one of these numbers of rates, or with any
+    number if no rate is below the minimum. If both are set, both apply."""
 
-    counts: tuple[int, ...] = ()
-    min_rate_cents: int | None = None
-    first_date_within_days: int = 30
-    # A request within the bounds needs no answer.
+    counts: tuple[Annotated[int, Meta(ge=2, le=36)], ...] | None = ()
+    min_rate: Cents | None = None
+    first_date_within_days: Annotated[int, Meta(ge=1, le=90)] = 30
+    # A request within these limits is approved at once.
+    auto_approve: bool = False
+
+    @property
+    def min_rate_cents(self) -> int | None:
+        return None if self.min_rate is None else int(self.min_rate)
+
+
+class Deferments(_Settings, frozen=True):
+    max_days: Annotated[int, Meta(ge=1, le=365)]
     auto_approve: bool = False
 
 
-class Deferments(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    max_days: int
-    auto_approve: bool = False
-
-
-class Modalities(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """Which payment modalities a merchant offers; none of what is absent."""
+class Modalities(_Settings, frozen=True):
+    """Which payment modalities a merchant offers. A modality that is None is not offered."""
 
     plan: Plans | None = None
     deferment: Deferments | None = None
-    # So long a debtor who cannot pay at all may pause the claim; 0: not at all.
-    pause_days: int = 14
-    # Business days after the request within which debtors are promised an answer.
-    answer_within_days: int = 3
+    # How long a debtor who cannot pay at all may pause the claim; 0: not at all.
+    pause_days: Annotated[int, Meta(ge=0, le=60)] = 14
+    # Business days within which a request is answered.
+    answer_within_days: Annotated[int, Meta(ge=1, le=60)] = 3
 
 
-class DisputeReason(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What a merchant says of a reason to dispute: one of the contract's, or one of its own."""
+class DisputeReason(_Settings, frozen=True):
+    """A merchant's settings for one dispute reason: one of the contract's, or one of its own."""
 
-    type: str
-    # Language -> what debtors read; a reason of the contract's has words without them.
-    labels: dict[str, str] = msgspec.field(default_factory=dict)
-    # From debtors.
-    is_hidden: bool = False
-
-
-class Disputes(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    reasons: tuple[DisputeReason, ...] = ()
-    # Business days from the day a dispute is opened on.
-    answer_within_days: int = 10
-    # So long nothing is done after an answer that leaves a claim open.
-    quiet_days_after_answer: int = 7
+    type: ReasonName
+    # The label that debtors read, by language. A reason of the contract has a standard label.
+    labels: dict[str, ShortText] = msgspec.field(name="label", default_factory=dict)
+    # Whether the reason is hidden from debtors.
+    is_hidden: bool = msgspec.field(name="hidden", default=False)
 
 
-class Configuration(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class Disputes(_Settings, frozen=True):
+    reasons: Annotated[tuple[DisputeReason, ...], Meta(max_length=50)] = ()
+    # Business days from the day on which a dispute is opened.
+    answer_within_days: Annotated[int, Meta(ge=1, le=60)] = 10
+    # Days without fees and messages after a response that leaves the claim open.
+    quiet_days_after_answer: Annotated[int, Meta(ge=1, le=60)] = 7
+
+
+class Configuration(_Settings, frozen=True):
     language: str
     timezone: str
     currency: str
     legal: Legal | None = None
     contact: MerchantContact | None = None
     privacy: Privacy | None = None
-    payment: PaymentSettings = msgspec.field(default_factory=PaymentSettings)
-    channels: dict[Channel, ChannelSetup] = msgspec.field(default_factory=dict)
     brand: Brand = msgspec.field(default_factory=Brand)
     landing_page: LandingPage = msgspec.field(default_factory=LandingPage)
+    payment: PaymentSettings = msgspec.field(default_factory=PaymentSettings)
+    channels: dict[Channel, ChannelSetup] = msgspec.field(default_factory=dict)
     letters: Letters = msgspec.field(default_factory=Letters)
     guards: Guards = msgspec.field(default_factory=Guards)
     modalities: Modalities = msgspec.field(default_factory=Modalities)
     disputes: Disputes = msgspec.field(default_factory=Disputes)
-    # Language -> words that its texts may not use, in place of the standard list.
-    forbidden_words: dict[str, tuple[str, ...]] = msgspec.field(default_factory=dict)
+    # Words that texts may not use, by language, in place of the standard list of that language.
+    forbidden_words: dict[str, tuple[ShortText, ...]] = msgspec.field(default_factory=dict)
 
 
 def find_country(configuration: Configuration) -> str | None:
-    """Where the creditor has its seat."""
+    """Return the country of the creditor's seat, or None if it is unknown."""
     named = configuration.legal.country if configuration.legal else None
     return named or find_home(configuration.timezone)
 
 
 def find_missing(configuration: Configuration) -> list[str]:
-    """The merchant-file keys still to be set before claims can be created; none: configured."""
+    """Return the keys of the merchant file that must be set before claims can be created."""
     missing = []
     if configuration.legal is None:
         missing.append("legal")
@@ -241,7 +301,7 @@ def find_missing(configuration: Configuration) -> list[str]:
         missing.append("contact")
     if not configuration.channels:
         missing.append("channels")
-    # One of the two will do: payment.methods or payment.bankAccount.
+    # Either payment.methods or payment.bankAccount is enough.
     if not configuration.payment.methods and configuration.payment.bank_account is None:
         missing.append("payment")
     return missing

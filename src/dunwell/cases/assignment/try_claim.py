@@ -13,6 +13,7 @@ import msgspec
 from msgspec import Meta
 
 from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Cents
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.matching import (
     SPLIT_PLACES,
@@ -23,7 +24,7 @@ from dunwell.cases.assignment.matching import (
 )
 from dunwell.cases.assignment.rulebook import Rulebook, compute_today, load_claim_facts
 from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.core.workflows.definition import Cents, FeeType
+from dunwell.core.workflows.definition import FeeType
 from dunwell.core.workflows.definition_rules import currency_fault, language_fault
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.codes import is_country, is_currency, is_language

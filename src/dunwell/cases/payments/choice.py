@@ -84,9 +84,9 @@ def allow_instalment(
     if rate_cents is None:
         return partial
     if partial is None:
-        return PartialPayments(rate_cents)
+        return PartialPayments(str(rate_cents))
     least = rate_cents if partial.min_cents is None else min(partial.min_cents, rate_cents)
-    return PartialPayments(least, partial.items)
+    return PartialPayments(str(least), partial.items)
 
 
 def list_payable_groups(

@@ -9,28 +9,13 @@ from typing import Annotated, Literal
 import msgspec
 from msgspec import Meta
 
-from dunwell.accounts.merchants.configuration import Channel
+from dunwell.accounts.merchants.configuration import Cents, Channel, TimeOfDay
 
 Weekday = Literal["MON", "TUE", "WED", "THU", "FRI", "SAT", "SUN"]
 FeeType = Literal["COLLECTION_FEE", "DUNNING_FEE"]
 Name = Annotated[str, Meta(min_length=1, max_length=255)]
 # Language code -> text.
 Texts = dict[str, Annotated[str, Meta(min_length=1, max_length=20_000)]]
-# `(?!\n)`: Python's `$` alone would let a line break pass.
-TimeOfDay = Annotated[
-    str,
-    Meta(
-        pattern=r"^(([01][0-9]|2[0-3]):[0-5][0-9]|24:00)$(?!\n)",
-        description="a time of day as HH:MM, in quotes",
-    ),
-]
-Cents = Annotated[
-    str,
-    Meta(
-        pattern=r"^[1-9][0-9]{0,11}$(?!\n)",
-        description="an amount in minor units as a string of 1 to 12 digits without leading zero",
-    ),
-]
 # What `{{ snippet.<name> }}` can name.
 SnippetName = Annotated[
     str,

@@ -149,7 +149,7 @@ async def plan_file(
         standing = await open_standing(resources, connection, checked, lock=False)
         changes = decide_changes(checked, standing, publish=publish, is_plan=True)
         words = [line for change in changes for line in change.words]
-        gaps = describe_gaps(checked.file, checked.logo, standing.configuration)
+        gaps = describe_gaps(checked, standing.configuration)
         warnings = describe_warnings(checked) or UNSET
         merchant = standing.merchant
         if merchant is None:
@@ -201,6 +201,6 @@ async def apply_checked(
         changes=words,
         credentials=made.credentials,
         webhooks=made.webhooks,
-        gaps=describe_gaps(checked.file, checked.logo, standing.configuration),
+        gaps=describe_gaps(checked, standing.configuration),
         warnings=describe_warnings(checked) or UNSET,
     )

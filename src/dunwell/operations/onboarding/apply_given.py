@@ -150,5 +150,5 @@ def _report(
     work: Work, checked: CheckedFile, standing: MerchantState, changes: list[Change]
 ) -> ApplyReport:
     words = [line for change in changes for line in change.words]
-    gaps = describe_gaps(checked.file, checked.logo, standing.configuration)
+    gaps = describe_gaps(checked, standing.configuration)
     return ApplyReport(work.merchant_id, checked.file.key, words, gaps=gaps)

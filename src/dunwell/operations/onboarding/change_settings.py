@@ -96,7 +96,7 @@ def _check(
     checked = check_merchant_file(
         Source({**named, **change.parts}, {}, [], change.logo), surroundings
     )
-    wanted = merge_configuration(checked.file, checked.logo, merchant.configuration)
+    wanted = merge_configuration(checked, merchant.configuration)
     faults = [
         *find_standing_faults(checked, standing, is_development=surroundings.is_development),
         *_find_broken(standing, merchant.configuration, wanted),

@@ -21,17 +21,15 @@ from dunwell.operations.onboarding.file import (
 from dunwell.operations.onboarding.reading import Source
 from dunwell.operations.onboarding.rules import (
     find_account_faults,
+    find_dispute_faults,
     find_guard_faults,
+    find_identity_faults,
     find_method_faults,
+    find_modality_faults,
     find_page_faults,
+    find_partial_faults,
     find_process_faults,
     find_webhook_faults,
-)
-from dunwell.operations.onboarding.sections import (
-    find_dispute_faults,
-    find_identity_faults,
-    find_modality_faults,
-    find_partial_faults,
 )
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
@@ -50,6 +48,8 @@ class InstallationLimits:
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
     file: MerchantFile
+    # What `file` was made from: it shows which keys are given inside an object.
+    document: Mapping[str, Any]
     logo: Logo | None
     # By the workflow's or scenario's name, in the file's order.
     definitions: dict[str, Definition]
@@ -65,7 +65,7 @@ def check_merchant_file(source: Source, surroundings: InstallationLimits) -> Che
     for index, part in enumerate(list_processes(file)):
         document = source.definitions.get(index, part.definition)
         definitions[part.name] = msgspec.convert(document, Definition)
-    return CheckedFile(file, source.logo, definitions)
+    return CheckedFile(file, source.document, source.logo, definitions)
 
 
 def _find_faults(source: Source, surroundings: InstallationLimits) -> Iterator[Fault]:

@@ -227,19 +227,19 @@ def describe_warnings(checked: CheckedFile) -> list[str]:
 
 
 def _decide_account(checked: CheckedFile, standing: MerchantState) -> Iterator[Change]:
-    file, logo, merchant = checked.file, checked.logo, standing.merchant
+    file, merchant = checked.file, standing.merchant
     if merchant is None:
         new = NewMerchant(
             key=file.key,
             name=file.name,
-            configuration=merge_configuration(file, logo, None),
+            configuration=merge_configuration(checked, None),
             is_sandbox=file.sandbox is True,
             switched_to_workflows=file.switched_to_workflows is not False,
         )
         kind = "sandbox merchant" if new.is_sandbox else "merchant"
         yield CreateMerchant(new, words=[f'{kind} "{file.key}" created'])
         return
-    wanted = merge_configuration(file, logo, merchant.configuration)
+    wanted = merge_configuration(checked, merchant.configuration)
     before = render_configuration(merchant.name, merchant.configuration)
     after = render_configuration(file.name, wanted)
     words = [line for key in after for line in compare_values(key, before[key], after[key])]
@@ -296,7 +296,7 @@ def _decide_webhooks(file: MerchantFile, standing: MerchantState) -> Iterator[Ch
 def _find_currencies(checked: CheckedFile, standing: MerchantState) -> dict[str, str]:
     """What each workflow takes, by its name: as the file says, else as it stands."""
     before = None if standing.merchant is None else standing.merchant.configuration
-    own = merge_configuration(checked.file, checked.logo, before).currency
+    own = merge_configuration(checked, before).currency
     current = {name: each.current for name, each in standing.workflows.items()}
     definitions = {name: each.definition for name, each in current.items() if each is not None}
     return {

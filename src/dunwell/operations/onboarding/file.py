@@ -9,10 +9,24 @@ from typing import Annotated, Any
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
-from dunwell.accounts.merchants.configuration import Allocation, Basis, Feature, Letters
+from dunwell.accounts.merchants.configuration import (
+    Channel,
+    ChannelSetup,
+    Color,
+    Disputes,
+    Guards,
+    LandingPage,
+    Legal,
+    Letters,
+    MerchantContact,
+    Modalities,
+    PaymentSettings,
+    Privacy,
+    ShortText,
+)
 from dunwell.accounts.merchants.rights import Scope
 from dunwell.cases.assignment.rules import RulesDocument
-from dunwell.core.workflows.definition import Cents, Name, TimeOfDay
+from dunwell.core.workflows.definition import Name
 
 Key = Annotated[
     str,
@@ -21,19 +35,6 @@ Key = Annotated[
         description="a short name of small letters, digits and -",
     ),
 ]
-Color = Annotated[
-    str,
-    Meta(
-        pattern=r"^#[0-9A-Fa-f]{6}$(?!\n)",
-        description='a colour as "#rrggbb", in quotes',
-    ),
-]
-Line = Annotated[str, Meta(min_length=1, max_length=255)]
-Block = Annotated[str, Meta(min_length=1, max_length=2_000)]
-Advice = Annotated[
-    str, Meta(max_length=500, pattern=r"\S", description="words, at most 500 characters")
-]
-
 # Keys of CONTRACT 11 that this release has nothing to do with yet, by the object they stand in.
 NOT_AVAILABLE = {
     "": ("retentionDays",),
@@ -47,164 +48,16 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     pass
 
 
-class LegalPart(_Part, frozen=True):
-    name: Line
-    address: Block
-    register: Line | None = None
-    supervisory_authority: Line | None = None
-    vat_id: Line | None = None
-    representatives: list[Line] = []
-    country: Line | None = None
-
-
-class ContactPart(_Part, frozen=True):
-    email: Line
-    phone: Line | None = None
-    hours: Line | None = None
-
-
-class RetentionPart(_Part, frozen=True):
-    claim_years: Annotated[int, Meta(ge=1, le=30)]
-    record_years: Annotated[int, Meta(ge=1, le=30)] | None = None
-
-
-class PrivacyPart(_Part, frozen=True):
-    authority: Block
-    basis: Annotated[list[Basis], Meta(min_length=1)]
-    retention: RetentionPart
-    controller: Block | None = None
-    officer: Block | None = None
-
-
-# Longer than what a logo of 50 KB is as a "data:" address.
-_MOST_LOGO = 70_000
+# Longer than a logo of 50 KB is as a "data:" address.
+_MAX_LOGO_LENGTH = 70_000
 
 
 class BrandPart(_Part, frozen=True):
-    # The path of an image beside this file, or the image itself: "data:image/png;base64,...".
-    logo: Annotated[str, Meta(min_length=1, max_length=_MOST_LOGO)] | None = None
+    """Differs from the stored `Brand`, which has the checked image in place of its name."""
+
+    # The path of an image, relative to this file, or the image itself as a "data:" address.
+    logo: Annotated[str, Meta(min_length=1, max_length=_MAX_LOGO_LENGTH)] | None = None
     color: Color | None = None
-
-
-# What a link asks for before it opens, the most wanted first; or NONE.
-Verification = str | list[str]
-
-
-class VerificationPart(_Part, frozen=True):
-    """By the channel the link went by."""
-
-    email: Verification = msgspec.field(name="EMAIL", default="NONE")
-    sms: Verification = msgspec.field(name="SMS", default="NONE")
-    letter: Verification = msgspec.field(name="LETTER", default="NONE")
-
-
-class LandingPagePart(_Part, frozen=True):
-    languages: Annotated[list[str], Meta(min_length=1)] | UnsetType = UNSET
-    verification: VerificationPart | UnsetType = UNSET
-    features: list[Feature] | UnsetType = UNSET
-    # Language -> what debtors read.
-    advice: dict[str, Advice] | UnsetType = UNSET
-
-
-class BankAccountPart(_Part, frozen=True):
-    iban: Line
-    holder: Line
-    bic: Line | None = None
-
-
-class PaymentMethodPart(_Part, frozen=True):
-    provider: Line
-
-
-class PartialPart(_Part, frozen=True):
-    """One of the two at least."""
-
-    # In minor units, as the amounts of definitions.
-    min: Cents | None = None
-    items: bool = False
-
-
-class PaymentPart(_Part, frozen=True):
-    methods: list[PaymentMethodPart] | UnsetType = UNSET
-    bank_account: BankAccountPart | UnsetType = UNSET
-    allocation: Allocation | UnsetType = UNSET
-    partial: PartialPart | UnsetType | None = UNSET
-
-
-class ChannelPart(_Part, frozen=True):
-    """One of adapter and provider."""
-
-    adapter: Line | None = None
-    provider: Line | None = None
-    sender: Line | None = msgspec.field(name="from", default=None)
-
-
-class ChannelsPart(_Part, frozen=True):
-    email: ChannelPart | UnsetType = msgspec.field(name="EMAIL", default=UNSET)
-    sms: ChannelPart | UnsetType = msgspec.field(name="SMS", default=UNSET)
-    letter: ChannelPart | UnsetType = msgspec.field(name="LETTER", default=UNSET)
-
-
-class QuietHoursPart(_Part, frozen=True):
-    since: TimeOfDay = msgspec.field(name="from")
-    until: TimeOfDay = msgspec.field(name="to")
-
-
-class LettersPart(_Part, frozen=True):
-    # Postal days from the hand-over of a letter to the day on which it can have arrived.
-    postal_days: Annotated[int, Meta(ge=1, le=10)] = Letters().postal_days
-
-
-class GuardsPart(_Part, frozen=True):
-    max_contacts_per_day: Annotated[int, Meta(ge=1, le=20)] = 1
-    max_contacts_per_week: Annotated[int, Meta(ge=1, le=50)] = 3
-    quiet_hours: QuietHoursPart | None = None
-
-
-class PlansPart(_Part, frozen=True):
-    """One of `counts` and `min_rate` at least."""
-
-    counts: list[Annotated[int, Meta(ge=2, le=36)]] | None = None
-    # In minor units, as the amounts of definitions.
-    min_rate: Cents | None = None
-    first_date_within_days: Annotated[int, Meta(ge=1, le=90)] = 30
-    auto_approve: bool = False
-
-
-class DefermentsPart(_Part, frozen=True):
-    max_days: Annotated[int, Meta(ge=1, le=365)]
-    auto_approve: bool = False
-
-
-class ModalitiesPart(_Part, frozen=True):
-    plan: PlansPart | None = None
-    deferment: DefermentsPart | None = None
-    pause_days: Annotated[int, Meta(ge=0, le=60)] = 14
-    # Business days within which debtors are promised an answer; as long as disputes allow at most.
-    answer_within_days: Annotated[int, Meta(ge=1, le=60)] = 3
-
-
-class DisputeReasonPart(_Part, frozen=True):
-    """One of the contract's reasons, or one of the merchant's own."""
-
-    type: Annotated[
-        str,
-        Meta(
-            pattern=r"^[A-Z][A-Z0-9_]{1,63}$(?!\n)",
-            description="a name of capital letters, digits and _, such as WRONG_SIZE",
-        ),
-    ]
-    # Language -> what debtors read.
-    label: dict[str, Line] = msgspec.field(default_factory=dict)
-    hidden: bool = False
-
-
-class DisputesPart(_Part, frozen=True):
-    reasons: Annotated[list[DisputeReasonPart], Meta(max_length=50)]
-    # Business days in which debtors are told to have an answer.
-    answer_within_days: Annotated[int, Meta(ge=1, le=60)] = 10
-    # Days without fees and messages after an answer that leaves the claim open.
-    quiet_days_after_answer: Annotated[int, Meta(ge=1, le=60)] = 7
 
 
 class WebhookPart(_Part, frozen=True):
@@ -227,7 +80,7 @@ class WorkflowPart(_Part, frozen=True):
 
     name: Name
     definition: dict[str, Any] | UnsetType = UNSET
-    file: Line | UnsetType = UNSET
+    file: ShortText | UnsetType = UNSET
 
 
 class ScenarioPart(WorkflowPart, frozen=True):
@@ -238,25 +91,25 @@ class ScenarioPart(WorkflowPart, frozen=True):
 
 class MerchantFile(_Part, frozen=True):
     key: Key
-    name: Line
+    name: ShortText
     language: str
     timezone: str
     currency: str | UnsetType = UNSET
-    legal: LegalPart | UnsetType = UNSET
-    contact: ContactPart | UnsetType = UNSET
-    privacy: PrivacyPart | UnsetType = UNSET
+    legal: Legal | UnsetType = UNSET
+    contact: MerchantContact | UnsetType = UNSET
+    privacy: Privacy | UnsetType = UNSET
     sandbox: bool | UnsetType = UNSET
     switched_to_workflows: bool | UnsetType = UNSET
     brand: BrandPart | UnsetType = UNSET
-    landing_page: LandingPagePart | UnsetType = UNSET
-    payment: PaymentPart | UnsetType = UNSET
-    channels: ChannelsPart | UnsetType = UNSET
-    letters: LettersPart | UnsetType = UNSET
-    guards: GuardsPart | UnsetType = UNSET
-    modalities: ModalitiesPart | UnsetType = UNSET
-    disputes: DisputesPart | UnsetType = UNSET
+    landing_page: LandingPage | UnsetType = UNSET
+    payment: PaymentSettings | UnsetType = UNSET
+    channels: dict[Channel, ChannelSetup] = {}
+    letters: Letters | UnsetType = UNSET
+    guards: Guards | UnsetType = UNSET
+    modalities: Modalities | UnsetType = UNSET
+    disputes: Disputes | UnsetType = UNSET
     # Language -> its list, in place of the standard one; an absent language keeps that.
-    forbidden_words: dict[str, list[Line]] | UnsetType = UNSET
+    forbidden_words: dict[str, tuple[ShortText, ...]] | UnsetType = UNSET
     webhooks: list[WebhookPart] | UnsetType = UNSET
     credentials: list[CredentialPart] | UnsetType = UNSET
     # One of the two: what the merchant works with.

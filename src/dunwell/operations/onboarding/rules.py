@@ -2,15 +2,33 @@
 methods, webhooks, workflows and assignment rules. Pure.
 """
 
+import difflib
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from msgspec import UNSET, UnsetType
+from msgspec import UNSET
 
 from dunwell.accounts.installation.installation_file import WebhookReach
-from dunwell.accounts.merchants.configuration import PAGE_LANGUAGES, Channel
+from dunwell.accounts.merchants.configuration import (
+    PAGE_LANGUAGES,
+    PROOFS,
+    BankAccount,
+    Channel,
+    ChannelSetup,
+    DisputeReason,
+    Disputes,
+    Guards,
+    LandingPage,
+    Legal,
+    MerchantContact,
+    Modalities,
+    PartialPayments,
+    PaymentMethod,
+    Privacy,
+)
 from dunwell.cases.assignment.rules import find_rule_faults
+from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
 from dunwell.contact.messages.templates.merchant_rules import is_all_quiet
 from dunwell.contact.messages.templates.template_faults import find_template_faults
 from dunwell.core.events.webhooks.endpoint import (
@@ -27,22 +45,21 @@ from dunwell.core.workflows.definition_rules import (
     timezone_fault,
 )
 from dunwell.operations.onboarding.file import (
-    BankAccountPart,
-    ChannelPart,
-    ChannelsPart,
-    ContactPart,
     CredentialPart,
-    GuardsPart,
-    LandingPagePart,
-    PaymentMethodPart,
     ScenarioPart,
     WebhookPart,
     find_process_key,
 )
-from dunwell.operations.onboarding.sections import find_verification_faults
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.codes import is_bic, is_currency, is_iban, is_language, is_timezone
-from dunwell.platform.text.shape import read_if_fits, render_nearest
+from dunwell.platform.text.codes import (
+    is_bic,
+    is_country,
+    is_currency,
+    is_iban,
+    is_language,
+    is_timezone,
+)
+from dunwell.platform.text.shape import describe_wrong_type, read_if_fits, render_nearest
 from dunwell.platform.text.texts import is_email_address
 
 # What networks show: a name with a letter in it (GSM 03.40, alphanumeric), a number, a short code.
@@ -56,31 +73,19 @@ def find_account_faults(
 ) -> Iterator[Fault]:
     """Parts of another shape are left out: the schema has reported them."""
     yield from _find_code_faults(document)
-    contact = read_if_fits(document.get("contact"), ContactPart)
+    contact = read_if_fits(document.get("contact"), MerchantContact)
     if contact is not None and not is_email_address(contact.email):
         yield _email_fault(contact.email, "/contact/email")
     payment = document.get("payment")
-    account = payment.get("bankAccount") if isinstance(payment, dict) else None
-    yield from _find_bank_faults(read_if_fits(account, BankAccountPart))
-    channels = read_if_fits(document.get("channels"), ChannelsPart)
-    for name, setup in list_channels(channels).items():
+    if isinstance(payment, dict) and "bankAccount" in payment:
+        yield from _find_bank_faults(payment["bankAccount"])
+    channels = read_if_fits(document.get("channels"), dict[Channel, ChannelSetup]) or {}
+    for name, setup in channels.items():
         yield from _find_channel_faults(name, setup, available_adapters.get(name, ()))
     credentials = read_if_fits(document.get("credentials"), list[CredentialPart]) or []
     names = [credential.name for credential in credentials]
     for fault in find_repeats(names, "/credentials"):
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
-
-
-def list_channels(channels: ChannelsPart | None) -> dict[Channel, ChannelPart]:
-    """The channels a file sets up, by name."""
-    if channels is None:
-        return {}
-    given: dict[Channel, ChannelPart | UnsetType] = {
-        "EMAIL": channels.email,
-        "SMS": channels.sms,
-        "LETTER": channels.letter,
-    }
-    return {name: setup for name, setup in given.items() if setup is not UNSET}
 
 
 def _find_code_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
@@ -95,7 +100,11 @@ def _find_code_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
             yield describe(code, f"/{name}")
 
 
-def _find_bank_faults(account: BankAccountPart | None) -> Iterator[Fault]:
+def _find_bank_faults(given: Any) -> Iterator[Fault]:
+    if given is None:
+        message = f"{describe_wrong_type(None, ['object'])} A bank account cannot be removed."
+        yield Fault("/payment/bankAccount", message, "WRONG_TYPE")
+    account = read_if_fits(given, BankAccount)
     if account is None:
         return
     if not is_iban(account.iban):
@@ -107,7 +116,7 @@ def _find_bank_faults(account: BankAccountPart | None) -> Iterator[Fault]:
 
 
 def _find_channel_faults(
-    name: str, setup: ChannelPart, adapters: Collection[str]
+    name: str, setup: ChannelSetup, adapters: Collection[str]
 ) -> Iterator[Fault]:
     path = f"/channels/{name}"
     if (setup.adapter is None) == (setup.provider is None):
@@ -152,7 +161,7 @@ def find_guard_faults(
 ) -> Iterator[Fault]:
     """`definitions`: those in files of their own, by place. Parts of another shape are left out:
     the schema has reported them."""
-    guards = read_if_fits(document.get("guards"), GuardsPart)
+    guards = read_if_fits(document.get("guards"), Guards)
     quiet = guards.quiet_hours if guards is not None else None
     if quiet is None:
         return
@@ -183,20 +192,104 @@ def _find_contact_hours(
             yield part.name, hours
 
 
+_REASONS_PATH = "/disputes/reasons"
+# So alike is a name of the contract's mistyped, and no other reason.
+_TYPO = 0.9
+
+
+def find_dispute_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """Parts of another shape are left out: the schema has reported them."""
+    given = document.get("disputes")
+    if isinstance(given, dict) and "reasons" not in given:
+        yield Fault(_REASONS_PATH, '"reasons" is required.', "REQUIRED")
+    disputes = read_if_fits(given, Disputes)
+    reasons = disputes.reasons if disputes is not None else ()
+    for index, reason in enumerate(reasons):
+        yield from _find_reason_faults(reason, f"{_REASONS_PATH}/{index}")
+    for fault in find_repeats([reason.type for reason in reasons], _REASONS_PATH):
+        yield Fault(f"{fault.path}/type", fault.message, fault.code)
+
+
+def _find_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
+    if reason.is_hidden and reason.type in ALWAYS_OFFERED:
+        message = f"{reason.type} is always offered: nobody may be left without a way to object."
+        yield Fault(f"{path}/hidden", message, "NOT_ALLOWED")
+    if reason.type not in RESERVED_NAMES:
+        yield from _find_own_faults(reason, path)
+    for code in reason.labels:
+        if not is_language(code):
+            yield language_fault(code, f"{path}/label/{code}")
+
+
+def _find_own_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
+    near = difflib.get_close_matches(reason.type, RESERVED_NAMES, n=1, cutoff=_TYPO)
+    if near:
+        message = f'Did you mean "{near[0]}"? Else choose a name that is less like it.'
+        yield Fault(f"{path}/type", message, "NOT_ALLOWED")
+    elif not reason.labels:
+        message = f'"{reason.type}" is a reason of your own; give it a "label" in a language.'
+        yield Fault(f"{path}/label", message, "REQUIRED")
+
+
+_PLAN = "/modalities/plan"
+
+
+def find_modality_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """Parts of another shape are left out: the schema has reported them."""
+    modalities = read_if_fits(document.get("modalities"), Modalities)
+    plan = modalities.plan if modalities is not None else None
+    if plan is None:
+        return
+    if not plan.counts and plan.min_rate is None:
+        message = 'Say how plans may look: "counts", "minRate", or both.'
+        yield Fault(f"{_PLAN}/counts", message, "REQUIRED")
+    yield from find_repeats(plan.counts or [], f"{_PLAN}/counts")
+
+
+def find_partial_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """A part of another shape is left out: the schema has reported it."""
+    payment = document.get("payment")
+    given = payment.get("partial") if isinstance(payment, dict) else None
+    part = read_if_fits(given, PartialPayments)
+    if part is not None and part.min_amount is None and not part.items:
+        message = 'Say what may be paid in part: "min", "items", or both.'
+        yield Fault("/payment/partial/min", message, "REQUIRED")
+
+
+def _find_verification_faults(page: LandingPage) -> Iterator[Fault]:
+    for channel, wanted in page.verification.items():
+        path = f"/landingPage/verification/{channel}"
+        if not wanted:
+            message = f"What links ask for is NONE, or a list of {', '.join(PROOFS)}."
+            yield Fault(path, message, "NOT_ALLOWED")
+        elif wanted != "NONE":
+            yield from find_repeats(wanted, path)
+
+
+def find_identity_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """Parts of another shape are left out: the schema has reported them."""
+    legal = read_if_fits(document.get("legal"), Legal)
+    if legal is not None and legal.country is not None and not is_country(legal.country):
+        message = f'"{legal.country}" is no country of ISO 3166-1, such as "DE" or "AT".'
+        yield Fault("/legal/country", message, "UNKNOWN_COUNTRY")
+    privacy = read_if_fits(document.get("privacy"), Privacy)
+    if privacy is not None:
+        yield from find_repeats(privacy.basis, "/privacy/basis")
+
+
 def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Parts of another shape are left out: the schema has reported them."""
-    page = read_if_fits(document.get("landingPage"), LandingPagePart)
-    languages = page.languages or [] if page is not None else []
+    page = read_if_fits(document.get("landingPage"), LandingPage)
+    if page is None:
+        return
     path = "/landingPage/languages"
-    for index, code in enumerate(languages):
+    for index, code in enumerate(page.languages):
         yield from _find_language_fault(f"{path}/{index}", code)
-    yield from find_repeats(languages, path)
-    for code in page.advice or {} if page is not None else {}:
+    yield from find_repeats(page.languages, path)
+    for code in page.advice:
         yield from _find_language_fault(f"/landingPage/advice/{code}", code)
-    if page is not None and page.verification:
-        yield from find_verification_faults(page.verification)
-    if page is not None and page.features:
-        yield from find_repeats(page.features, "/landingPage/features")
+    yield from _find_verification_faults(page)
+    yield from find_repeats(page.features, "/landingPage/features")
 
 
 def _find_language_fault(path: str, code: str) -> Iterator[Fault]:
@@ -211,7 +304,7 @@ def find_method_faults(
     """`available_providers`: the installation's, by name."""
     payment = document.get("payment")
     given = payment.get("methods") if isinstance(payment, dict) else None
-    methods = read_if_fits(given, list[PaymentMethodPart]) or []
+    methods = read_if_fits(given, list[PaymentMethod]) or []
     for index, method in enumerate(methods):
         if method.provider not in available_providers:
             nearest = render_nearest(method.provider, sorted(available_providers))

@@ -17,7 +17,7 @@ from dunwell.operations.onboarding.checking import CheckedFile
 from dunwell.operations.onboarding.configuration import merge_configuration
 from dunwell.operations.onboarding.decision import find_edit
 from dunwell.operations.onboarding.file import MerchantFile, list_processes
-from dunwell.operations.onboarding.rules import find_unreached_webhooks, list_channels, point_at
+from dunwell.operations.onboarding.rules import find_unreached_webhooks, point_at
 from dunwell.operations.onboarding.standing import MerchantState
 from dunwell.platform.errors import Fault
 
@@ -33,8 +33,7 @@ def find_standing_faults(
     yield from _find_fixed_faults(file, standing)
     merchant = standing.merchant
     is_sandbox = file.sandbox is True if merchant is None else merchant.is_sandbox
-    channels = {} if file.channels is UNSET else list_channels(file.channels)
-    for name, setup in channels.items():
+    for name, setup in file.channels.items():
         key = "adapter" if setup.provider is None else "provider"
         if is_sandbox and setup.adapter not in _SANDBOX_ADAPTERS:
             message = 'A sandbox merchant sends nothing outside; use the adapter "outbox".'
@@ -75,7 +74,7 @@ def _find_world_faults(file: MerchantFile, standing: MerchantState) -> Iterator[
 def _find_method_faults(
     file: MerchantFile, *, is_sandbox: bool, is_development: bool
 ) -> Iterator[Fault]:
-    methods = [] if file.payment is UNSET or file.payment.methods is UNSET else file.payment.methods
+    methods = () if file.payment is UNSET else file.payment.methods
     for index, method in enumerate(methods):
         path = f"/payment/methods/{index}/provider"
         if is_sandbox and method.provider != _SANDBOX_PROVIDER:
@@ -121,7 +120,7 @@ def _find_target_faults(file: MerchantFile, standing: MerchantState) -> Iterator
 def _find_definition_faults(checked: CheckedFile, standing: MerchantState) -> Iterator[Fault]:
     """Against the configuration as it will be once the file is applied, and earlier versions."""
     before = None if standing.merchant is None else standing.merchant.configuration
-    configuration = merge_configuration(checked.file, checked.logo, before)
+    configuration = merge_configuration(checked, before)
     key = "workflows" if checked.file.workflows else "scenarios"
     for index, part in enumerate(list_processes(checked.file)):
         definition = checked.definitions[part.name]

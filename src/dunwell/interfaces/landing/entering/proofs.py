@@ -103,7 +103,7 @@ Way = OpensByItself | AskFact | AskCode | CallUs
 
 def find_policy(configuration: Configuration, channel: Channel | None) -> Sequence[Proof]:
     """What links of a channel ask for. A link of no communication asks as an e-mail's does."""
-    return configuration.landing_page.verification.get(channel or "EMAIL", ())
+    return configuration.landing_page.list_proofs(channel or "EMAIL")
 
 
 def decide_entry(
