@@ -1,7 +1,7 @@
 """A checkout of the sandbox provider, its possible decisions, and its signed notifications.
 
 Notifications have the headers of Standard Webhooks. They are signed and verified with a key of the
-installation. Pure.
+installation.
 """
 
 import hmac
