@@ -1,1 +1,1 @@
-"""Payments: recording them, sharing them among items, collecting claims."""
+"""Payments: recording and reversing them, allocating them to items, and collecting claims."""

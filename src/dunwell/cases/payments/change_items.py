@@ -1,6 +1,5 @@
-"""Adds items and fees to a claim in process, and deletes them (spec, Events: no event is
-raised).
-"""
+"""Add items and fees to an active claim, and delete them. By the specification (Events), these
+changes raise no event."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ class NewItem(msgspec.Struct, frozen=True, gc=False):
     reference: str | None = None
     item_on: date | None = None
     due_on: date | None = None
-    # The item a fee is added for.
+    # The id of the item for which the fee is charged.
     fee_of: int | None = None
 
 
@@ -47,15 +46,21 @@ class ItemAddition:
 
 
 async def add_item(work: Work, claim_id: int, new: NewItem) -> ItemAddition:
-    """Raises NotFound, InvalidState (not in process) and ValidationError (too many)."""
+    """Add an item to the claim.
+
+    Raises NotFound; InvalidState: the claim is not active; ValidationError: it has too many items.
+    """
     work.need(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
     return await _insert_item(work, claim, items, new)
 
 
 async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
-    """A fee without a date is of today. Raises NotFound, InvalidState (not in process) and
-    ValidationError (it is for an item the claim does not have, too many items)."""
+    """Add a fee to the claim; without a date, it gets today's.
+
+    Raises NotFound; InvalidState: the claim is not active; ValidationError: the claim does not have
+    the item in `fee_of`, or has too many items.
+    """
     work.need(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
     check_fee_of(items, fee.fee_of)
@@ -66,7 +71,7 @@ async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
 
 
 async def _load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list[OwedItem]]:
-    """The claim, locked, and its items. Raises NotFound, InvalidState."""
+    """Return the locked claim and its items. Raises NotFound and InvalidState."""
     claim = await access_claim(work, claim_id)
     check_changeable(claim.status)
     return claim, await load_items(work.tx, work.merchant_id, claim_id)
@@ -75,7 +80,7 @@ async def _load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list
 async def _insert_item(
     work: Work, claim: LockedClaim, items: Sequence[OwedItem], new: NewItem
 ) -> ItemAddition:
-    """Raises ValidationError."""
+    """Insert the item, then allocate surplus payments to it. Raises ValidationError."""
     check_room(items)
     claim_id = claim.claim_id
     item = OwedItem(
@@ -106,7 +111,7 @@ async def _insert_item(
 
 @dataclass(frozen=True, slots=True)
 class ItemDeletion:
-    """The item and its fees."""
+    """The deleted item and its fees."""
 
     items: Sequence[OwedItem]
     status: Status
@@ -114,7 +119,11 @@ class ItemDeletion:
 
 
 async def delete_item(work: Work, claim_id: int, item_id: int) -> ItemDeletion:
-    """Raises NotFound (no claim, no item) and InvalidState (not in process, paid, the last)."""
+    """Delete an item together with its fees.
+
+    Raises NotFound: there is no such claim or item; InvalidState: the claim is not active, or the
+    item is paid or is the last one.
+    """
     work.need(Right.RECORD_MONEY)
     claim = await access_claim(work, claim_id)
     items = await load_items(work.tx, work.merchant_id, claim_id)

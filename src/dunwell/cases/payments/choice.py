@@ -1,4 +1,4 @@
-"""What of a claim a debtor may pay at once: all of it, a part, chosen items (CONTRACT 11). Pure."""
+"""What a debtor may pay at once: the whole claim, a part, or chosen items (CONTRACT 11). Pure."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -14,37 +14,37 @@ class PaymentChoiceKind(StrEnum):
     ITEMS = "ITEMS"
 
 
-# A round part that many people pay, in minor units.
+# A round amount that many people pay, in minor units.
 _USUAL_PART_CENTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentChoice:
-    """What a debtor wants to pay, and the sum that was shown for it."""
+    """What a debtor wants to pay, and the total that the page showed for it."""
 
     kind: PaymentChoiceKind
     cents: int
-    # Of ITEMS alone, in order.
+    # Set only when the kind is ITEMS, in ascending order.
     item_ids: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class PartBounds:
-    """The least and the greatest part; both can be paid."""
+    """The smallest and the largest part that can be paid, both inclusive."""
 
     min_cents: int
     max_cents: int
 
     @property
     def example_cents(self) -> int:
-        """An amount to show as an example: larger than the minimum, so that the debtor sees that
-        more may be paid."""
+        """An amount to show as an example. It is larger than the minimum, so that the debtor sees
+        that more may be paid."""
         return min(max(2 * self.min_cents, _USUAL_PART_CENTS), self.max_cents)
 
 
 @dataclass(frozen=True, slots=True)
 class PayableGroup:
-    """An item that can be chosen, with the fees that go with it."""
+    """An item that can be chosen, with its fees."""
 
     item: OwedItem
     fees: tuple[OwedItem, ...]
@@ -69,7 +69,8 @@ def sum_outstanding(items: Sequence[OwedItem]) -> int:
 def compute_part_bounds(
     partial: PartialPayments | None, items: Sequence[OwedItem]
 ) -> PartBounds | None:
-    """None: no part can be paid, as none is offered or too little is outstanding."""
+    """Return the bounds of a partial payment, or None if the merchant accepts none or too little is
+    outstanding."""
     outstanding = sum_outstanding(items)
     if partial is None or partial.min_cents is None or outstanding <= partial.min_cents:
         return None
@@ -79,8 +80,11 @@ def compute_part_bounds(
 def allow_instalment(
     partial: PartialPayments | None, rate_cents: int | None
 ) -> PartialPayments | None:
-    """With an agreed plan its next rate can be paid, and any part above it, whatever the merchant
-    takes otherwise. rate_cents: what is left of that rate; None: there is none."""
+    """Return the merchant's settings for partial payments, extended by an agreed payment plan.
+
+    With a plan, the debtor may pay the next instalment, or any larger part. `rate_cents` is what is
+    left of that instalment, or None if there is no plan.
+    """
     if rate_cents is None:
         return partial
     if partial is None:
@@ -92,13 +96,14 @@ def allow_instalment(
 def list_payable_groups(
     partial: PartialPayments | None, items: Sequence[OwedItem]
 ) -> list[PayableGroup]:
-    """The items to choose among, each with its fees; none where there is nothing to choose."""
+    """Return the items to choose from, each with its fees. Return an empty list if there is no
+    choice."""
     if partial is None or not partial.items:
         return []
     owing = [item for item in items if item.outstanding_cents > 0]
     heads = {item.item_id for item in owing if item.fee_of is None}
     fees = {head: tuple(fee for fee in owing if fee.fee_of == head) for head in heads}
-    # A fee whose item is paid stands for itself.
+    # A fee whose item is paid is a group of its own.
     groups = [
         PayableGroup(item, fees.get(item.item_id, ())) for item in owing if item.fee_of not in heads
     ]
@@ -106,8 +111,8 @@ def list_payable_groups(
 
 
 def choose_items(groups: Sequence[PayableGroup], chosen: Collection[int]) -> PaymentChoice | None:
-    """The sum of the groups that these ids belong to. None: an id is of no group, or there is no
-    id."""
+    """Return the total of the groups that the chosen item ids belong to. Return None if no id was
+    chosen or one belongs to no group."""
     picked = [group for group in groups if not set(group.item_ids).isdisjoint(chosen)]
     ids = sorted(item_id for group in picked for item_id in group.item_ids)
     if not chosen or not set(chosen) <= set(ids):
@@ -118,7 +123,7 @@ def choose_items(groups: Sequence[PayableGroup], chosen: Collection[int]) -> Pay
 def is_choice_allowed(
     partial: PartialPayments | None, items: Sequence[OwedItem], choice: PaymentChoice
 ) -> bool:
-    """Whether the merchant takes it, of items as they stand now."""
+    """Return whether the merchant accepts the choice, given the items as they are now."""
     if choice.kind is PaymentChoiceKind.ITEMS:
         return choice == choose_items(list_payable_groups(partial, items), choice.item_ids)
     if choice.item_ids:

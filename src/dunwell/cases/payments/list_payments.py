@@ -1,5 +1,4 @@
-"""Lists of payments and of payment requests, the newest first: all of a merchant's, and those of
-one claim."""
+"""List payments and payment requests, newest first: all of a merchant's, or those of one claim."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -24,7 +23,8 @@ from dunwell.platform.database.listed_table import (
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
 
-# As ListedPayment has it; by the primary keys of allocations and claims.
+# The condition of `ListedPayment.is_unmatched` in SQL. Uses the primary keys of allocations and
+# claims.
 _UNALLOCATED = (
     "l.reversed_at IS NULL AND (l.amount_cents > (SELECT coalesce(sum(a.amount_cents), 0)"
     " FROM allocations a WHERE a.merchant_id = l.merchant_id AND a.claim_id = l.claim_id"
@@ -36,19 +36,21 @@ _UNALLOCATED = (
 
 @dataclass(frozen=True, slots=True)
 class PaymentFilter:
-    """All that is given must hold. Recorded since, inclusive, and until, exclusive."""
+    """All given conditions must match. `since` (inclusive) and `until` (exclusive) apply to the
+    time of recording."""
 
     is_reversed: bool | None = None
     provider_name: str | None = None
     since: datetime | None = None
     until: datetime | None = None
-    # It stands, and pays more than is owed, or a withdrawn claim (`ListedPayment.is_unmatched`).
+    # Only payments for which `ListedPayment.is_unmatched` is true.
     is_unmatched: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentRequestFilter:
-    """All that is given must hold. Created since, inclusive, and until, exclusive: real time."""
+    """All given conditions must match. `since` (inclusive) and `until` (exclusive) apply to the
+    time of creation, in real time."""
 
     state: PaymentRequestState | None = None
     provider: str | None = None
@@ -103,7 +105,7 @@ async def list_payments(
     work: Work, *, limit: int, cursor: str | None = None, wanted: PaymentFilter = ALL_PAYMENTS,
     oldest_first: bool = False,
 ) -> ListPage[ListedPayment]:  # fmt: skip
-    """Raises ValidationError for a bad cursor."""
+    """Raises ValidationError for an invalid cursor."""
     work.need(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), PAYMENTS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
@@ -115,7 +117,7 @@ async def list_payment_requests(
     wanted: PaymentRequestFilter = ALL_PAYMENT_REQUESTS,
     oldest_first: bool = False,
 ) -> ListPage[ListedPaymentRequest]:  # fmt: skip
-    """Raises ValidationError for a bad cursor."""
+    """Raises ValidationError for an invalid cursor."""
     work.need(Right.READ_CLAIMS)
     return await list_page(
         work.scope(),
@@ -130,7 +132,7 @@ async def list_payment_requests(
 async def list_claim_payments(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedPayment]:
-    """Raises NotFound, and ValidationError for a bad cursor."""
+    """Raises NotFound, and ValidationError for an invalid cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
@@ -141,7 +143,7 @@ async def list_claim_payments(
 async def list_claim_payment_requests(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedPaymentRequest]:
-    """Raises NotFound, and ValidationError for a bad cursor."""
+    """Raises NotFound, and ValidationError for an invalid cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
@@ -154,7 +156,7 @@ async def list_claim_payment_requests(
 async def get_payment(
     work: Work, payment_id: UUID, *, claim_id: int | None = None
 ) -> ListedPayment:
-    """Raises NotFound, for a claim that is missing first."""
+    """Raises NotFound. If both are missing, the message names the claim."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if claim_id is not None:
@@ -170,7 +172,7 @@ async def get_payment(
 async def get_payment_request(
     work: Work, request_id: UUID, *, claim_id: int | None = None
 ) -> ListedPaymentRequest:
-    """Raises NotFound, for a claim that is missing first."""
+    """Raises NotFound. If both are missing, the message names the claim."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if claim_id is not None:

@@ -1,8 +1,8 @@
-"""The port every payment provider implements: start a hosted checkout, ask what became of it.
+"""The port that each payment provider implements: start a hosted checkout, and return its state.
 
-An adapter is stateless towards us: a request out, an answer in. Nothing it says is booked before
-`settle_payment` has asked for it itself; a notice only says which checkout to ask about. Every
-adapter passes the contract suite in `tests/adapters/provider_contract.py`. Pure.
+Adapters keep no state. Nothing that a provider reports is booked before `settle_payment` has
+fetched it; a notice only names the checkout to ask about. Each adapter passes the contract tests in
+`tests/adapters/provider_contract.py`. Pure.
 """
 
 from collections.abc import Mapping
@@ -16,16 +16,17 @@ from dunwell.platform.errors import InvalidRequest, Unavailable
 
 @dataclass(frozen=True, slots=True)
 class CheckoutRequest:
-    """What a debtor is sent to pay. It names no debtor."""
+    """The payment for which a checkout is opened. It contains no data about the debtor."""
 
     merchant_id: int
-    # The key outside: one id is one checkout, however often and with whatever else it is sent.
+    # The idempotency key at the provider: one id opens one checkout, even if the request is
+    # repeated with other values.
     request_id: UUID
     amount_cents: int
     currency: str
-    # What the payment is for, as the creditor and the debtor's bank show it.
+    # The purpose of the payment, as shown to the creditor and on the debtor's bank statement.
     reference: str
-    # Whom and what is paid, in a line.
+    # One line that names the creditor and the claim.
     description: str
     return_url: str
     notice_url: str
@@ -34,7 +35,7 @@ class CheckoutRequest:
 
 @dataclass(frozen=True, slots=True)
 class Checkout:
-    """A checkout at the provider, and the page the debtor pays on."""
+    """A checkout at the provider, and the page on which the debtor pays."""
 
     provider_reference: str
     url: str
@@ -42,40 +43,42 @@ class Checkout:
 
 @dataclass(frozen=True, slots=True)
 class CheckoutOpen:
-    """The debtor has not decided yet."""
+    """The debtor has not finished the checkout."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckoutPending:
-    """The debtor is done; the money is under way. Also what an answer nobody knows means."""
+    """The debtor has finished; the money is on its way. Adapters also return this for a state that
+    they do not know."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckoutSucceeded:
-    """The money is there. The amount is what was paid, not what was asked for."""
+    """The money was received. The amount is what was paid, which may differ from the requested
+    amount."""
 
     transaction_id: str
     amount_cents: int
     currency: str
     # Real time.
     paid_at: datetime
-    # What it was paid with, as the payer knows it and masked by the provider: "Visa •••• 4242".
+    # The means of payment as the payer knows it, masked by the provider: "Visa •••• 4242".
     method: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class CheckoutFailed:
-    """The payment was refused, for good."""
+    """The payment was refused permanently."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckoutCancelled:
-    """The debtor left without paying."""
+    """The debtor left the checkout without paying."""
 
 
 @dataclass(frozen=True, slots=True)
 class CheckoutExpired:
-    """The checkout takes no payment any more."""
+    """The checkout no longer accepts a payment."""
 
 
 CheckoutState = (
@@ -90,44 +93,52 @@ CheckoutState = (
 
 @dataclass(frozen=True, slots=True)
 class CheckoutNotice:
-    """Which checkout something happened to. What happened is asked for, never believed."""
+    """The checkout that changed. Its new state is always fetched from the provider and never taken
+    from the notice."""
 
     merchant_id: int
     provider_reference: str
 
 
 class PaymentProviderUnavailable(Unavailable):
-    """No usable answer: whether the call had its effect is not known. It may be made again."""
+    """The provider gave no usable answer, so it is unknown whether the call took effect. The call
+    may be repeated."""
 
 
 class CheckoutNoticeRejected(InvalidRequest):
-    """Not signed by the provider, signed too long ago, or unreadable."""
+    """The notice is unreadable, too old, or not signed by the provider."""
 
 
 class PaymentProvider(Protocol):
     @property
     def name(self) -> str:
-        """The word a merchant's configuration names it by; providerName in events."""
+        """The name by which a merchant's configuration refers to the provider; providerName in
+        events."""
 
     @property
     def moves_money(self) -> bool:
-        """False for one that only rehearses: for sandbox merchants, and in development."""
+        """False for a provider that only simulates payments, for sandbox merchants and
+        development.
+        """
 
     async def start(self, request: CheckoutRequest) -> Checkout:
-        """Open a checkout, or find the one this request_id opened. Raises
-        PaymentProviderUnavailable.
+        """Open a checkout, or return the one that was opened for this request_id.
 
-        No transaction is open while this runs.
+        It is called while no transaction is open. Raises PaymentProviderUnavailable.
         """
 
     async def fetch(self, merchant_id: int, provider_reference: str) -> CheckoutState:
-        """What became of a checkout. Raises PaymentProviderUnavailable. No transaction is open
-        meanwhile.
+        """Return the state of a checkout. It is called while no transaction is open.
+
+        Raises PaymentProviderUnavailable.
         """
 
     def read_notice(self, headers: Mapping[str, str], body: bytes) -> CheckoutNotice:
-        """Whom a notice is about; header names are in lower case. Raises CheckoutNoticeRejected."""
+        """Check a notice and return the checkout it is about. Header names are in lower case.
+
+        Raises CheckoutNoticeRejected.
+        """
 
 
-# By name.
+# Provider name -> provider.
 PaymentProviders: TypeAlias = Mapping[str, PaymentProvider]

@@ -1,6 +1,5 @@
-"""Records a payment, shares it among the items, collects the claim if nothing is left to pay, and
-sends the debtor a receipt.
-"""
+"""Record a payment: allocate it to the items, collect the claim if nothing is outstanding, and send
+the debtor a receipt."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -40,9 +39,9 @@ CentsByItem = dict[int, int]
 def compute_surplus_allocation(
     items: Sequence[OwedItem], surplus: Mapping[UUID, int], order: Allocation
 ) -> dict[UUID, CentsByItem]:
-    """Share out each payment's unused cents in turn: payment id -> item id -> cents.
+    """Allocate the unused cents of each payment in turn: payment id -> item id -> cents.
 
-    So nothing is outstanding beside an overpaid cent.
+    This keeps a claim from having both an outstanding and an overpaid amount.
     """
     owing, allocations = list(items), {}
     for payment_id, cents in surplus.items():
@@ -63,7 +62,7 @@ async def load_balance(work: Work, claim_id: int) -> Balance:
 
 
 async def allocate_surplus(work: Work, claim_id: int) -> None:
-    """So that nothing is outstanding beside an overpaid cent."""
+    """Allocate surplus payments, so that the claim is not both owing and overpaid."""
     surplus = await load_surplus(work.tx, work.merchant_id, claim_id)
     if not surplus:
         return
@@ -74,7 +73,7 @@ async def allocate_surplus(work: Work, claim_id: int) -> None:
 
 
 async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> Status:
-    """The status a claim in process has now."""
+    """Collect the active claim if nothing is outstanding. Return its status afterwards."""
     status, claim_id = claim.status, claim.claim_id
     if balance.outstanding_cents > 0:
         return status
@@ -88,14 +87,15 @@ async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> S
 
 
 def render_provider_name(name: str) -> str:
-    """As people read it."""
+    """Return the provider's name as it is shown to people."""
     return name[:1].upper() + name[1:]
 
 
 async def send_receipt(
     work: Work, claim: LockedClaim, payment: StoredPayment, outstanding_cents: int | None
 ) -> None:
-    """outstanding_cents: none, if the claim is closed and nothing is said of it."""
+    """Send the debtor a receipt. `outstanding_cents` is None for a closed claim, whose receipt
+    names no balance."""
     facts = ReceiptFacts(
         reference_number=claim.reference_number,
         currency=payment.currency,
@@ -109,7 +109,7 @@ async def send_receipt(
 
 
 def _describe_method(payment: StoredPayment) -> str | None:
-    """The provider, and what it was paid with, masked. A transfer needs no words."""
+    """Return the provider and the masked means of payment, or None for a bank transfer."""
     provider = payment.provider_name
     shown = None if provider in (None, BANK_TRANSFER) else render_provider_name(provider)
     return ", ".join(filter(None, (shown, payment.method))) or None
@@ -124,11 +124,11 @@ class NewPayment:
     currency: str
     transaction_id: str
     provider_name: str | None = None
-    # None: now.
+    # None means now.
     paid_at: datetime | None = None
-    # The items it was made for, which it pays before the others.
+    # The items that the payment was made for; they are paid before the others.
     item_ids: Collection[int] = ()
-    # What it was paid with, masked.
+    # The means of payment, masked.
     method: str | None = None
 
 
@@ -137,13 +137,16 @@ class RecordedPayment:
     payment: StoredPayment
     status: Status
     balance: Balance
-    # False: it was known already, and nothing changed.
+    # False if the payment was already recorded, so that nothing changed.
     is_new: bool
 
 
 async def record_payment(work: Work, claim_id: int, new: NewPayment) -> RecordedPayment:
-    """Raises NotFound, ValidationError (currency, time) and InvalidState (the transaction is known
-    with another amount)."""
+    """Record a payment of the claim. Recording the same transaction again changes nothing.
+
+    Raises NotFound; ValidationError: wrong currency, or a time in the future; InvalidState: the
+    transaction is already recorded with another amount.
+    """
     work.need(Right.RECORD_MONEY)
     claim = await access_claim(work, claim_id)
     _check_payment(work, claim, new)
@@ -169,7 +172,9 @@ async def _book_new_payment(work: Work, claim: LockedClaim, new: NewPayment) -> 
 async def book_payment(
     work: Work, claim: LockedClaim, new: NewPayment, request_id: UUID | None = None
 ) -> RecordedPayment:
-    """Book a payment of a locked claim that is not known yet; `request_id`: what it settles."""
+    """Book a new payment of a locked claim. `request_id` is the payment request that it
+    completes.
+    """
     items = await load_items(work.tx, work.merchant_id, claim.claim_id)
     paid_cents = await load_paid_cents(work.tx, work.merchant_id, claim.claim_id)
     payment = _build_payment(work, claim, new, request_id)
@@ -224,7 +229,9 @@ def _build_payment(
 
 
 def _decide_statuses(claim: LockedClaim, balance: Balance) -> tuple[Status, Status | None]:
-    """The claim's status after the payment, and the one it left for COLLECTED."""
+    """Return the claim's status after the payment, and the status before COLLECTED if it has
+    that.
+    """
     status = claim.status
     if balance.outstanding_cents > 0 or status is Status.COLLECTED:
         return status, claim.status_before_collected

@@ -1,5 +1,7 @@
-"""Reverses a payment: it pays nothing any more, and a collected claim that owes again continues.
-What would follow can be computed beforehand.
+"""Reverse a payment. Its allocations are removed, and a collected claim that owes again becomes
+active.
+
+The effect can be computed beforehand.
 """
 
 from dataclasses import dataclass
@@ -29,8 +31,10 @@ from dunwell.platform.text.texts import is_line
 async def reverse_payment(
     work: Work, claim_id: int, payment_id: UUID, reason: str | None = None
 ) -> RecordedPayment:
-    """Reversing what is reversed changes nothing (`is_new` is False). reason: a line of at most 255
-    characters, for colleagues. Raises NotFound and ValidationError."""
+    """Reverse a payment. For a reversed payment nothing changes (`is_new` is False).
+
+    `reason` is a line of at most 255 characters for staff. Raises NotFound and ValidationError.
+    """
     work.need(Right.RECORD_MONEY)
     if reason is not None and not is_line(reason):
         message = "Use at most 255 characters, without line breaks."
@@ -76,7 +80,8 @@ async def _save_status(work: Work, claim: LockedClaim) -> Status:
 
 @dataclass(frozen=True, slots=True)
 class ReversalPreview:
-    """before, after: what is owed. reopens: the claim is paid now and its process would go on."""
+    """The balance before and after a reversal. `reopens` is True if a collected claim would become
+    active again."""
 
     before: Balance
     after: Balance
@@ -84,7 +89,8 @@ class ReversalPreview:
 
 
 async def preview_reversal(work: Work, claim_id: int, payment_id: UUID) -> ReversalPreview:
-    """Of one that is taken back already nothing would change. Raises NotFound."""
+    """Return the effect of reversing a payment. For a reversed payment nothing would change. Raises
+    NotFound."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
@@ -100,7 +106,7 @@ async def preview_reversal(work: Work, claim_id: int, payment_id: UUID) -> Rever
 
 
 def compute_balance_after_reversal(balance: Balance, cents: int) -> Balance:
-    """What was paid too much steps in first."""
+    """Return the balance without a payment of `cents`. The overpaid amount is reduced first."""
     from_surplus = min(cents, balance.overpaid_cents)
     outstanding = balance.outstanding_cents + cents - from_surplus
     return Balance(balance.total_cents, outstanding, balance.overpaid_cents - from_surplus)

@@ -1,7 +1,7 @@
-"""A claim's account as of the end of a day: what had been demanded, paid and taken back by then.
+"""A claim's statement of account at the end of a day: what was demanded, paid and reversed by then.
 
-An item counts from its own date, or from the day the claim was created; a payment from the day it
-was paid on, and until it was reversed.
+An item counts from its own date, but not before the claim was created. A payment counts from the
+day it was made until it was reversed.
 """
 
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ from dunwell.platform.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class StatementEntry:
-    """kind: an item's type, PAYMENT or REVERSAL. cents: what it adds to what is owed."""
+    """`kind` is an item's type, PAYMENT or REVERSAL. `cents` is the change of the balance."""
 
     on: date
     kind: str
     description: str
     cents: int
-    # Owed after it.
+    # The balance after this entry.
     balance_cents: int
     subject_id: UUID | None = None
 
@@ -40,12 +40,12 @@ class StatementOfAccount:
 
     @property
     def balance_cents(self) -> int:
-        """Owed; below 0: paid beyond it."""
+        """The amount owed. It is negative if the claim is overpaid."""
         return self.demanded_cents - self.paid_cents
 
 
 async def get_statement_of_account(work: Work, claim_id: int, on: date) -> StatementOfAccount:
-    """Raises NotFound."""
+    """Return the claim's statement at the end of the day `on`. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         claim = await load_claim(work.tx, work.merchant_id, claim_id)
@@ -62,7 +62,8 @@ def build_statement_of_account(
     zone: ZoneInfo,
     on: date,
 ) -> StatementOfAccount:  # fmt: skip
-    """The entries by their days, what is demanded before what is paid."""
+    """Build the statement. Entries are sorted by day; within a day, items come before payments and
+    payments before reversals."""
     began = created_at.astimezone(zone).date()
     moved: list[tuple[date, int, str, str, int, UUID | None]] = [
         (_find_demand_day(item, began), 0, item.type, item.reference or "", item.value_cents, None)
@@ -93,5 +94,6 @@ def build_statement_of_account(
 
 
 def _find_demand_day(item: OwedItem, began: date) -> date:
-    """What was dated before it was handed over is demanded from then on."""
+    """Return the day from which the item counts. An item dated before the claim was created counts
+    from its creation."""
     return max(began, item.item_on) if item.item_on else began

@@ -1,4 +1,4 @@
-"""The SQL of payments, their allocations, and items that change after a claim was created."""
+"""The SQL of payments, their allocations, and items that change after the claim was created."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -24,16 +24,16 @@ class StoredPayment:
     paid_at: datetime
     recorded_at: datetime
     reversed_at: datetime | None
-    # The request it settled; none for a payment made elsewhere.
+    # The payment request that it completed; None for a payment made elsewhere.
     request_id: UUID | None = None
-    # What it was paid with, masked; none where nobody said.
+    # The means of payment, masked; None if unknown.
     method: str | None = None
-    # Why it was taken back, in the words of whoever did; none where nobody said.
+    # Why it was reversed, as staff wrote it; None if no reason was given.
     reversal_reason: str | None = None
 
 
 _COLUMNS = ", ".join(each.name for each in fields(StoredPayment))
-# By the unique key (merchant_id, claim_id, transaction_id).
+# Uses the unique key (merchant_id, claim_id, transaction_id).
 _FIND_BY_TRANSACTION = compose(
     """
 SELECT {columns}
@@ -50,7 +50,7 @@ WHERE merchant_id = $1 AND claim_id = $2 AND payment_id = $3
 """,
     columns=_COLUMNS,
 )
-# The claim's end, if any, and its planned contacts change with the payment that causes it.
+# Inserts the payment and its allocations, and updates the claim's status and due time with them.
 _INSERT_PAYMENT = """
 WITH paid AS (
     INSERT INTO payments (merchant_id, payment_id, claim_id, amount_cents, currency,
@@ -98,8 +98,8 @@ FROM unnest($3::uuid[], $4::bigint[], $5::bigint[]) AS a (payment_id, item_id, a
 ON CONFLICT (merchant_id, claim_id, payment_id, item_id) DO UPDATE
 SET amount_cents = allocations.amount_cents + excluded.amount_cents
 """
-# A claim that was collected and owes again goes on at its next step when that was due, unless a
-# contact of its run is under way, whose answer lets it go on. By the unique key of communications.
+# A claim that owes again continues at its next step when that was due. If a contact of its run is
+# still open, the claim waits for its outcome instead. Uses the unique key of communications.
 _REOPEN = """
 UPDATE claims c
 SET status = c.status_before_collected, status_before_collected = NULL, updated_at = $3,
@@ -115,7 +115,7 @@ RETURNING c.status
 _TOUCH = """
 UPDATE claims SET updated_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 """
-# Rides on the payments' unique key (merchant_id, claim_id, transaction_id).
+# Uses the unique key (merchant_id, claim_id, transaction_id).
 _LIST_STATEMENT_PAYMENTS = """
 SELECT payment_id, amount_cents, paid_at, reversed_at,
        coalesce(provider_name || ' ', '') || transaction_id AS description
@@ -139,7 +139,8 @@ async def insert_payment(
     shares: Mapping[int, int],
     statuses: tuple[Status, Status | None],
 ) -> None:
-    """shares: item id -> cents. statuses: the claim's, and the one it left if it is collected."""
+    """Insert a payment with its allocations (item id -> cents). `statuses` are the claim's status
+    and, if that is COLLECTED, the one before it."""
     await tx.execute(
         _INSERT_PAYMENT, merchant_id, payment.payment_id, payment.claim_id, payment.amount_cents,
         payment.currency, payment.transaction_id, payment.provider_name, payment.paid_at,
@@ -158,7 +159,7 @@ async def find_payment(
 async def link_payment(
     tx: Connection, merchant_id: int, payment_id: UUID, request_id: UUID
 ) -> None:
-    """Say which request a payment, recorded by the merchant before us, has settled."""
+    """Save which request a payment has completed that the merchant recorded first."""
     await tx.execute(_LINK, merchant_id, payment_id, request_id)
 
 
@@ -166,12 +167,12 @@ async def save_reversal(
     tx: Connection, merchant_id: int, claim_id: int, *, payment_id: UUID, now: datetime,
     reason: str | None,
 ) -> None:  # fmt: skip
-    """Its cents pay nothing any more. The claim must be locked."""
+    """Mark the payment as reversed and delete its allocations. The claim must be locked."""
     await tx.execute(_REVERSE, merchant_id, claim_id, payment_id, now, reason)
 
 
 async def load_surplus(tx: Connection, merchant_id: int, claim_id: int) -> dict[UUID, int]:
-    """What is left of each payment that stands, the earliest paid first."""
+    """Return the unallocated cents of each payment that is not reversed, earliest paid first."""
     rows = await tx.fetch(_LOAD_SURPLUS, merchant_id, claim_id)
     return {row["payment_id"]: row["left_cents"] for row in rows}
 
@@ -179,7 +180,7 @@ async def load_surplus(tx: Connection, merchant_id: int, claim_id: int) -> dict[
 async def save_allocations(
     tx: Connection, merchant_id: int, claim_id: int, shared: Mapping[UUID, Mapping[int, int]]
 ) -> None:
-    """Payment id -> item id -> cents, beside what each has paid already."""
+    """Add allocations (payment id -> item id -> cents) to those that the payments already have."""
     rows = [(paid, item, cents) for paid, each in shared.items() for item, cents in each.items()]
     if rows:
         columns = [list(column) for column in zip(*rows, strict=True)]
@@ -187,12 +188,12 @@ async def save_allocations(
 
 
 async def reopen_claim(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> Status:
-    """Put a collected claim back to the state it left, and let its process go on."""
+    """Set a collected claim back to its previous status and schedule its next step."""
     return Status(await tx.fetchval(_REOPEN, merchant_id, claim_id, now))
 
 
 async def touch_claim(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> None:
-    """What the claim owes has changed: whatever was rendered for it is rendered anew."""
+    """Update the claim's change time, so that messages rendered before are rendered again."""
     await tx.execute(_TOUCH, merchant_id, claim_id, now)
 
 
@@ -227,14 +228,14 @@ INSERT INTO items (merchant_id, claim_id, position, reference, type, value_cents
 VALUES ($1, $2, $4, $5, $6, $7, $8, $9, $10)
 RETURNING item_id
 """
-# By primary key.
+# Uses the primary key.
 _DELETE_ITEMS = """
 WITH touched AS (
     UPDATE claims SET updated_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 )
 DELETE FROM items WHERE merchant_id = $1 AND claim_id = $2 AND item_id = ANY($4::bigint[])
 """
-# As when a payment collects it: the next step's due time is kept for a reversal.
+# Like a payment that collects the claim: the next step's due time is kept for a reversal.
 _SAVE_COLLECTED = """
 UPDATE claims
 SET status = 'COLLECTED', status_before_collected = $3, resume_at = coalesce(due_at, resume_at),
@@ -246,7 +247,7 @@ WHERE merchant_id = $1 AND claim_id = $2
 async def insert_item(
     tx: Connection, merchant_id: int, claim_id: int, item: OwedItem, now: datetime
 ) -> int:
-    """The new item's id; the one it has is not looked at."""
+    """Insert an item and return its id. The id in `item` is ignored."""
     item_id: int = await tx.fetchval(
         _INSERT_ITEM, merchant_id, claim_id, now, item.position, item.reference, item.type,
         item.value_cents, item.item_on, item.due_on, item.fee_of,
@@ -263,11 +264,11 @@ async def delete_items(
 async def save_collected(
     tx: Connection, merchant_id: int, claim_id: int, left: Status, now: datetime
 ) -> None:
-    """`left`: the state it returns to when a payment is reversed."""
+    """Mark the claim as collected. `left` is the status that a reversal restores."""
     await tx.execute(_SAVE_COLLECTED, merchant_id, claim_id, left, now)
 
 
-# By primary keys, as the next.
+# This statement and the next use primary keys.
 _LOAD_PAYMENTS = compose(
     """
 SELECT {columns}, c.reference_number, c.status,
@@ -295,15 +296,16 @@ WHERE r.merchant_id = $1 AND r.request_id = ANY($2::uuid[])
 @dataclass(frozen=True, slots=True)
 class ListedPayment:
     payment: StoredPayment
-    # The claim's.
+    # The claim's reference number.
     reference_number: str
     status: Status
-    # What of it pays no item.
+    # The cents that are not allocated to any item.
     left_cents: int = 0
 
     @property
     def is_unmatched(self) -> bool:
-        """It stands, and pays more than is owed, or a claim nobody asks for any more."""
+        """Whether the payment is not reversed, and is larger than what was owed or belongs to a
+        withdrawn claim."""
         is_beyond = self.left_cents > 0 or self.status is Status.WITHDRAWN
         return self.payment.reversed_at is None and is_beyond
 
@@ -311,14 +313,14 @@ class ListedPayment:
 @dataclass(frozen=True, slots=True)
 class ListedPaymentRequest:
     request: StoredPaymentRequest
-    # The claim's.
+    # The claim's reference number.
     reference_number: str
 
 
 async def load_listed_payments(
     tx: Connection, merchant_id: int, payment_ids: Sequence[UUID]
 ) -> dict[UUID, ListedPayment]:
-    """By id."""
+    """Return the payments by id, each with its claim."""
     found = {}
     for row in await tx.fetch(_LOAD_PAYMENTS, merchant_id, list(payment_ids)):
         values = dict(row)
@@ -331,7 +333,7 @@ async def load_listed_payments(
 async def load_listed_requests(
     tx: Connection, merchant_id: int, request_ids: Sequence[UUID]
 ) -> dict[UUID, ListedPaymentRequest]:
-    """By id."""
+    """Return the payment requests by id, each with its claim."""
     found = {}
     for row in await tx.fetch(_LOAD_REQUESTS, merchant_id, list(request_ids)):
         values = {**row, "state": PaymentRequestState(row["state"])}

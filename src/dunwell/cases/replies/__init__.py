@@ -1,1 +1,1 @@
-"""What debtors answer to our e-mails: kept with the claim, and looked at by a person."""
+"""Debtors' replies to our messages: stored with the claim until a member of staff has read them."""

@@ -1,6 +1,5 @@
-"""Takes an answer to a message: it is kept with its claim, and a person's answer pauses the process
-until somebody has read it, or three business days have passed.
-"""
+"""Receive a reply to a message. It is stored with its claim. A person's reply pauses the workflow
+until staff have read it, or for three business days."""
 
 from collections.abc import Sequence
 from datetime import timedelta
@@ -32,12 +31,13 @@ from dunwell.core.claims.store import lock_claim
 from dunwell.platform.crypto import KeyRing
 
 _DAY = timedelta(days=1)
-# Answers on a page, and how much of each.
+# How many replies a page lists, and how many characters of each.
 MAX_LISTED_REPLIES, _EXCERPT_LENGTH = 100, 200
 
 
 class ReplyOutcome(Enum):
-    """KNOWN: it came before. GONE: its message or claim is no more. TOO_MANY: try tomorrow."""
+    """KNOWN: the reply was received before. GONE: its message or claim was deleted. TOO_MANY: the
+    sender may try again tomorrow."""
 
     NEW = "NEW"
     KNOWN = "KNOWN"
@@ -46,8 +46,8 @@ class ReplyOutcome(Enum):
 
 
 async def receive_reply(work: Work, keys: KeyRing, reply: NewReply) -> ReplyOutcome:
-    """The merchant is the one the answer's reference names. Once this is committed, the answer may
-    be confirmed to whoever brought it."""
+    """Store a reply for the merchant that its reference names. After the commit, the delivery of
+    the reply may be confirmed to its sender."""
     work.need(Right.CHANGE_CLAIMS)
     merchant_id = work.merchant_id
     claim_id = await find_claim_of_message(work.tx, merchant_id, reply.reference.communication_id)
@@ -76,7 +76,7 @@ async def receive_reply(work: Work, keys: KeyRing, reply: NewReply) -> ReplyOutc
 
 
 async def list_unread_replies(work: Work) -> Sequence[UnreadReply]:
-    """Answers that nobody has looked at, the oldest first, as many as a page shows."""
+    """Return the oldest unread replies, as many as a page shows."""
     work.need(Right.READ_CLAIMS)
     return await load_unread_replies(
         work.tx, work.merchant_id, limit=MAX_LISTED_REPLIES, letters=_EXCERPT_LENGTH
@@ -84,8 +84,8 @@ async def list_unread_replies(work: Work) -> Sequence[UnreadReply]:
 
 
 async def mark_replies_read(work: Work, claim_id: int) -> None:
-    """Somebody has looked at a claim's answers: what was paused for them goes on; other holds stay.
-    What was seen already stays as it is. Raises NotFound."""
+    """Mark a claim's replies as read and lift the holds opened for them. Other holds stay. Replies
+    that were read before are unchanged. Raises NotFound."""
     work.need(Right.CHANGE_CLAIMS)
     await access_claim(work, claim_id)
     holds = await save_replies_read(

@@ -1,7 +1,7 @@
-"""An answer to a message of ours, and how long a claim waits for somebody to read it.
+"""A reply to a message, its sealing, and how long it pauses the claim.
 
-A person's answer may be an objection, a promise or a question: nothing is sent on top of it until
-somebody has read it, or three business days have passed. A program's answer stops nothing.
+A person's reply may be a dispute, a promise or a question. No further message is sent until staff
+have read it or three business days have passed. An automatic reply pauses nothing.
 """
 
 from collections.abc import Sequence
@@ -16,29 +16,29 @@ from dunwell.contact.sending.report import Reference
 from dunwell.platform.crypto import KeyRing
 
 _HOLD_BUSINESS_DAYS = 3
-# Of one claim in a day; more is a machine's doing.
+# Per claim. Only a program sends more.
 MAX_REPLIES_PER_DAY = 20
-# The reason of the pause, by which it is known.
+# The hold's reason, by which the hold is recognised.
 HOLD_REASON: Final = "REPLY"
 
 
 @dataclass(frozen=True, slots=True)
 class NewReply:
     line: str
-    # The same for one that comes twice.
+    # Identifies the reply, so that a repeated delivery is recognised.
     provider_id: str
     reference: Reference
     subject: str
-    # What was written, without what is quoted; anything may stand in it.
+    # The written text without quotations. It is untrusted input.
     text: str
     file_names: Sequence[str]
     is_automatic: bool
-    # As it came.
+    # The message as it was received.
     raw: bytes
 
 
 def compute_hold_end(now: datetime, timezone: str) -> datetime:
-    """The end of the third business day after today, where the merchant is."""
+    """Return the end of the third business day after today, in the merchant's time zone."""
     zone = ZoneInfo(timezone)
     day = add_business_days(now.astimezone(zone).date(), _HOLD_BUSINESS_DAYS)
     return datetime.combine(day + timedelta(days=1), time.min, zone)
@@ -57,5 +57,5 @@ def open_reply(keys: KeyRing, merchant_id: int, reply_id: UUID, sealed: bytes) -
 
 
 def build_seal_context(merchant_id: int, reply_id: UUID) -> str:
-    """What the sealed answer is bound to."""
+    """Return the context that binds the sealed reply to its merchant and id."""
     return f"{merchant_id}:{reply_id}"

@@ -1,4 +1,4 @@
-"""The SQL of debtors' answers: rows in, values out, no rules."""
+"""The SQL of debtors' replies."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -9,14 +9,14 @@ import msgspec
 from dunwell.cases.replies.reply import NewReply
 from dunwell.platform.database.database import Connection
 
-# By the primary keys of both.
+# Uses the primary keys of both tables.
 _FIND_CLAIM = """
 SELECT claim_id FROM communications WHERE merchant_id = $1 AND communication_id = $2
 UNION ALL
 SELECT claim_id FROM debtor_notices WHERE merchant_id = $1 AND notice_id = $2
 LIMIT 1
 """
-# Rides on debtor_replies_claim.
+# Uses the index debtor_replies_claim.
 _COUNT_SINCE = """
 SELECT count(*) FROM debtor_replies
 WHERE merchant_id = $1 AND claim_id = $2 AND received_at > $3
@@ -29,15 +29,15 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 ON CONFLICT (merchant_id, provider_id) DO NOTHING
 RETURNING reply_id
 """
-# By primary key.
+# Uses the primary key.
 _SAVE_HOLD = "UPDATE debtor_replies SET hold_id = $3 WHERE merchant_id = $1 AND reply_id = $2"
-# Rides on debtor_replies_claim.
+# Uses the index debtor_replies_claim.
 _SAVE_READ = """
 UPDATE debtor_replies SET seen_at = $3, seen_by = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND seen_at IS NULL AND NOT is_automatic
 RETURNING hold_id
 """
-# Both ride on debtor_replies_unseen.
+# This statement and the next use the index debtor_replies_unseen.
 _COUNT_UNREAD = """
 SELECT count(*)::integer, min(received_at)
 FROM (SELECT received_at FROM debtor_replies
@@ -56,20 +56,21 @@ LIMIT $2
 
 
 class UnreadReply(msgspec.Struct, frozen=True, gc=False):
-    """An answer of a person that nobody has looked at."""
+    """A person's reply that no member of staff has read."""
 
     claim_id: int
     reference_number: str
     received_at: datetime
     subject: str
-    # Of its text.
+    # The beginning of the text.
     excerpt: str
 
 
 async def count_unread_replies(
     tx: Connection, merchant_id: int, most: int
 ) -> tuple[int, datetime | None]:
-    """How many answers of people nobody has looked at, counted so far, and when the first came."""
+    """Return how many replies are unread, counting at most `most`, and when the oldest was
+    received."""
     row = await tx.fetchrow(_COUNT_UNREAD, merchant_id, most)
     assert row is not None
     return row[0], row[1]
@@ -78,7 +79,7 @@ async def count_unread_replies(
 async def load_unread_replies(
     tx: Connection, merchant_id: int, *, limit: int, letters: int
 ) -> list[UnreadReply]:
-    """The oldest first."""
+    """Return the oldest unread replies, each with the first `letters` characters of its text."""
     rows = await tx.fetch(_LIST_UNREAD, merchant_id, limit, letters)
     return [UnreadReply(*row) for row in rows]
 
@@ -86,7 +87,7 @@ async def load_unread_replies(
 async def find_claim_of_message(
     tx: Connection, merchant_id: int, communication_id: UUID
 ) -> int | None:
-    """The claim of a contact or a notice."""
+    """Return the claim of a contact or a notice, or None."""
     claim_id: int | None = await tx.fetchval(_FIND_CLAIM, merchant_id, communication_id)
     return claim_id
 
@@ -100,7 +101,7 @@ async def insert_reply(
     tx: Connection, reply: NewReply, *, reply_id: UUID, claim_id: int, received_at: datetime,
     sealed: bytes,
 ) -> bool:  # fmt: skip
-    """Whether it is new."""
+    """Insert the reply. Return False if it was stored before."""
     named = reply.reference
     saved = await tx.fetchval(
         _INSERT, named.merchant_id, reply_id, claim_id, named.communication_id, reply.provider_id,
@@ -117,6 +118,7 @@ async def save_reply_hold(tx: Connection, merchant_id: int, reply_id: UUID, hold
 async def save_replies_read(
     tx: Connection, merchant_id: int, claim_id: int, *, seen_at: datetime, seen_by: str | None
 ) -> Sequence[UUID | None]:
-    """The holds of those that nobody had looked at; none: one that held nothing."""
+    """Mark the claim's unread replies as read. Return the hold of each, or None for a reply without
+    one."""
     rows = await tx.fetch(_SAVE_READ, merchant_id, claim_id, seen_at, seen_by)
     return [row["hold_id"] for row in rows]

@@ -1,1 +1,3 @@
-"""Payment requests: a debtor's payment on its way through a provider or by bank transfer."""
+"""Payment requests: debtors' payments that are on their way through a provider or by bank
+transfer.
+"""

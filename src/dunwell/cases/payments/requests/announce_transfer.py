@@ -1,6 +1,5 @@
-"""Bank transfers that debtors announce. The claim's workflow stops until the money arrives or the
-time to wait for it is over.
-"""
+"""Bank transfers that debtors announce. The claim's workflow stops until the money is recorded or
+the waiting time is over."""
 
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
@@ -37,14 +36,17 @@ _ONE_DAY = timedelta(days=1)
 @dataclass(frozen=True, slots=True)
 class AnnouncedTransfer:
     choice: PaymentChoice
-    # A day of the merchant's.
+    # The day of the transfer in the merchant's time zone.
     sent_on: date
 
 
 async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) -> UUID:
-    """The request's id. Raises NotFound; InvalidState (claim ended, no bank account, another
-    payment under way, or asked for in the last 30 days); ValidationError (IN_FUTURE, TOO_EARLY;
-    AMOUNT_CHANGED)."""
+    """Record an announced transfer and return the id of its payment request.
+
+    Raises NotFound; InvalidState: the claim has ended, the merchant has no bank account, another
+    payment is on its way, or the debtor used up the holds of the last 30 days; ValidationError:
+    IN_FUTURE, TOO_EARLY, AMOUNT_CHANGED.
+    """
     work.need(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
     _check_claim(work, claim)
@@ -90,7 +92,7 @@ def _check_claim(work: Work, claim: LockedClaim) -> None:
 
 
 def compute_transfer_hold_end(sent_on: date, timezone: str) -> datetime:
-    """Return the end, where the merchant is, of the day by which the transfer is recorded."""
+    """Return the end of the day, in the merchant's time zone, by which the transfer is recorded."""
     return find_days(timezone).start_of(find_known_on(sent_on) + _ONE_DAY)
 
 

@@ -1,5 +1,7 @@
-"""The claim's live payment request with a provider, or a new one, for an amount that is owed
-now.
+"""The live payment requests of a claim: find, insert, complete, replace and cancel them.
+
+No provider can report on an announced bank transfer, so its request lives as long as its hold. A
+cancelled checkout is still checked at the provider, because the debtor can still pay there.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -44,7 +46,8 @@ from dunwell.platform.resources import Resources
 
 
 async def refresh_live_requests(work: Work, claim_id: int) -> Sequence[StoredPaymentRequest]:
-    """The claim's live requests, less a transfer whose hold has fallen, which ends here."""
+    """Return the claim's live requests after expiring announced transfers whose hold has ended. The
+    claim must be locked."""
     live = await list_live_requests(work.tx, work.merchant_id, claim_id)
     transfers = [request for request in live if request.provider == BANK_TRANSFER]
     if not transfers or await _has_payment_hold(work, claim_id):
@@ -57,14 +60,15 @@ async def refresh_live_requests(work: Work, claim_id: int) -> Sequence[StoredPay
 async def find_matching_transfer(
     work: Work, claim_id: int, amount_cents: int
 ) -> StoredPaymentRequest | None:
-    """The announced transfer that a payment of this amount is, or covers; None: there is none."""
+    """Return the announced transfer that a payment of this amount covers, or None."""
     live = await refresh_live_requests(work, claim_id)
     fits = (each for each in live if each.provider == BANK_TRANSFER)
     return next((each for each in fits if each.amount_cents <= amount_cents), None)
 
 
 async def complete_transfer(work: Work, request: StoredPaymentRequest) -> None:
-    """Its hold falls. The merchant has recorded the money itself, so it is told of no event."""
+    """Complete an announced transfer and lift its hold. The merchant recorded the payment, so no
+    event is raised."""
     await lift_request_hold(work, request)
     await _end_transfer(work, request, PaymentRequestState.COMPLETED)
 
@@ -88,7 +92,8 @@ async def _has_payment_hold(work: Work, claim_id: int) -> bool:
 
 
 async def check_choice(work: Work, claim_id: int, choice: PaymentChoice) -> None:
-    """Raises ValidationError (AMOUNT_CHANGED): the sum is another one by now, or is not taken."""
+    """Raises ValidationError (AMOUNT_CHANGED) if the total has changed or the merchant does not
+    accept the choice."""
     items = await load_items(work.tx, work.merchant_id, claim_id)
     partial = work.merchant.configuration.payment.partial
     if choice.kind is PaymentChoiceKind.PART:
@@ -99,7 +104,8 @@ async def check_choice(work: Work, claim_id: int, choice: PaymentChoice) -> None
 
 
 async def _load_instalment_cents(work: Work, claim_id: int) -> int | None:
-    """What is left of the next rate of the claim's plan; None: no plan is in force."""
+    """Return what is left of the next instalment of the claim's plan, or None if there is no active
+    plan."""
     for modality, _, _ in await list_live_modalities(work.tx, work.merchant_id, [claim_id]):
         rate = find_open_instalment(modality)
         if rate is not None:
@@ -110,13 +116,13 @@ async def _load_instalment_cents(work: Work, claim_id: int) -> int | None:
 @dataclass(frozen=True, slots=True)
 class PaymentIntent:
     provider: str
-    # What the debtor saw.
+    # The amount that the page showed the debtor.
     amount_cents: int
-    # Where the provider sends the debtor back to; "{request_id}" in it is filled in.
+    # The page to which the provider returns the debtor. "{request_id}" in it is replaced.
     return_url: str
-    # None: the merchant's.
+    # None means the merchant's language.
     language: str | None = None
-    # All that is outstanding, a part of it, or the items of these ids.
+    # Whether the debtor pays the whole claim, a part, or the items in `item_ids`.
     kind: PaymentChoiceKind = PaymentChoiceKind.WHOLE
     item_ids: tuple[int, ...] = ()
 
@@ -127,7 +133,7 @@ class PaymentIntent:
 
 @dataclass(frozen=True, slots=True)
 class PaymentAttempt:
-    """One click: what stays the same over its transactions."""
+    """One click of the debtor: the values that all its transactions share."""
 
     resources: Resources
     providers: PaymentProviders
@@ -138,7 +144,8 @@ class PaymentAttempt:
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Work]:
-        """With the merchant as it is now: a sandbox merchant's clock may have moved."""
+        """Open a transaction with the merchant's current row, because a sandbox clock may have
+        moved."""
         async with self.resources.database.transaction() as tx:
             merchant = await load_merchant(tx, self.merchant_id)
             if merchant is None:
@@ -147,8 +154,12 @@ class PaymentAttempt:
 
 
 async def find_or_insert_request(attempt: PaymentAttempt) -> StoredPaymentRequest:
-    """An OPEN request may be of an amount that is not due any more: it is for the caller to look
-    at, as it may be paid. Raises NotFound, InvalidState and ValidationError (AMOUNT_CHANGED)."""
+    """Return the claim's live request with the provider, or insert a new one.
+
+    A request in state OPEN may be for an amount that is no longer due. The caller has to check it
+    at the provider, because it may have been paid. Raises NotFound, InvalidState and
+    ValidationError (AMOUNT_CHANGED).
+    """
     async with attempt.transaction() as work:
         claim = await access_claim(work, attempt.claim_id)
         if claim.status not in ACTIVE:
@@ -168,13 +179,13 @@ async def find_or_insert_request(attempt: PaymentAttempt) -> StoredPaymentReques
 
 
 def is_for_amount(request: StoredPaymentRequest, attempt: PaymentAttempt) -> bool:
-    """The same amount, for the same items."""
+    """Return whether the request is for the same amount and the same items."""
     intent = attempt.intent
     return (request.amount_cents, tuple(request.item_ids)) == (intent.amount_cents, intent.item_ids)
 
 
 async def expire_open_request(attempt: PaymentAttempt, request: StoredPaymentRequest) -> None:
-    """End an open request for an amount that is not due any more."""
+    """Cancel an open request for an amount that is no longer due."""
     async with attempt.transaction() as work:
         await lock_claim(work.tx, work.merchant_id, attempt.claim_id)
         stored = await lock_request(work.tx, work.merchant_id, request.request_id)
@@ -190,7 +201,7 @@ async def audit_request(work: Work, action: str, request: StoredPaymentRequest) 
 
 
 async def _cancel_replaced_request(work: Work, request: StoredPaymentRequest) -> None:
-    """The provider is still asked about a checkout it knows, as that can still be paid."""
+    """Cancel the request, but keep checking an open checkout, which can still be paid."""
     await save_request_state(
         work.tx, work.merchant_id, request.request_id, PaymentRequestState.CANCELLED,
         now=work.real_now, keeps_checking=request.state is PaymentRequestState.OPEN,
@@ -230,7 +241,11 @@ def is_cancellable(request: StoredPaymentRequest) -> bool:
 
 
 async def cancel_request(work: Work, request_id: UUID) -> None:
-    """Raises NotFound, and InvalidState for one that has ended or whose money is under way."""
+    """Cancel a payment that the debtor started, and lift its hold.
+
+    Raises NotFound; InvalidState: the request has ended, or its money is already on its way at a
+    provider.
+    """
     work.need(Right.RECORD_MONEY)
     known = await find_request(work.tx, work.merchant_id, request_id)
     if known is None:

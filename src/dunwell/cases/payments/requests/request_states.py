@@ -1,4 +1,4 @@
-"""The states of a payment request: what a provider's answer makes of it, and what the debtor's page
+"""The states of a payment request, their transitions, and the receipt that the debtor's page
 shows.
 """
 
@@ -17,7 +17,7 @@ from dunwell.cases.payments.provider import (
     CheckoutSucceeded,
 )
 
-# The provider's name in requests and events of a transfer that the debtor makes at a bank.
+# The provider name, in requests and events, of a transfer that the debtor makes at a bank.
 BANK_TRANSFER = "BANK_TRANSFER"
 
 
@@ -31,18 +31,18 @@ class PaymentRequestState(StrEnum):
     EXPIRED = "EXPIRED"
 
 
-# Of these a claim has at most one for each provider.
+# A claim has at most one request in these states per provider.
 LIVE_STATES = frozenset(
     {PaymentRequestState.CREATED, PaymentRequestState.OPEN, PaymentRequestState.PENDING}
 )
 EXPIRES_AFTER = timedelta(hours=24)
-# What the table does not name leaves the state as it is.
+# A pair that is missing here leaves the state unchanged.
 TRANSITIONS: dict[tuple[PaymentRequestState, type[CheckoutState]], PaymentRequestState] = {
     (PaymentRequestState.OPEN, CheckoutPending): PaymentRequestState.PENDING,
     (PaymentRequestState.OPEN, CheckoutFailed): PaymentRequestState.FAILED,
     (PaymentRequestState.OPEN, CheckoutCancelled): PaymentRequestState.CANCELLED,
     (PaymentRequestState.OPEN, CheckoutExpired): PaymentRequestState.EXPIRED,
-    # The money did not come, and the debtor may try again on the same checkout.
+    # The money was not received; the debtor may try again in the same checkout.
     (PaymentRequestState.PENDING, CheckoutOpen): PaymentRequestState.OPEN,
     (PaymentRequestState.PENDING, CheckoutFailed): PaymentRequestState.FAILED,
     (PaymentRequestState.PENDING, CheckoutCancelled): PaymentRequestState.CANCELLED,
@@ -53,7 +53,7 @@ TRANSITIONS: dict[tuple[PaymentRequestState, type[CheckoutState]], PaymentReques
         if state is not PaymentRequestState.COMPLETED
     },
 }
-# After the hand-off, then after each look; the last one for ever.
+# Delays after the start and after each further check. The last one repeats.
 CHECK_DELAYS = (
     timedelta(minutes=1),
     timedelta(minutes=5),
@@ -66,7 +66,7 @@ CHECK_DELAYS = (
 
 @dataclass(frozen=True, slots=True)
 class RequestedPayment:
-    """What the request asked for, and since when (real time)."""
+    """The requested payment, and when it was requested (real time)."""
 
     amount_cents: int
     currency: str
@@ -76,16 +76,17 @@ class RequestedPayment:
 @dataclass(frozen=True, slots=True)
 class PaymentRequestDecision:
     state: PaymentRequestState
-    # Whether the provider is still to be asked.
+    # Whether the provider is checked again.
     keeps_checking: bool
-    # Paid, but not what was asked for: a person has to look.
+    # True if another amount or currency was paid than requested, so that a person has to look at
+    # it.
     is_mismatch: bool = False
 
 
 def decide_request(
     state: PaymentRequestState, answer: CheckoutState, asked: RequestedPayment, now: datetime
 ) -> PaymentRequestDecision:
-    """The request after the provider's answer, at the real time `now`."""
+    """Return the request's state after the provider's answer. `now` is real time."""
     if state is PaymentRequestState.COMPLETED:
         return PaymentRequestDecision(state, keeps_checking=False)
     if isinstance(answer, CheckoutSucceeded) and not _matches_request(answer, asked):
@@ -99,14 +100,15 @@ def decide_request(
 
 
 def decide_next_check(created_at: datetime, checks: int, now: datetime) -> datetime:
-    """The next look after so many, at the latest when the request expires."""
+    """Return when the request is checked next, given the number of checks so far. It is never later
+    than the request's expiry, unless that has passed."""
     following = now + CHECK_DELAYS[min(checks, len(CHECK_DELAYS) - 1)]
     expires_at = created_at + EXPIRES_AFTER
     return min(following, expires_at) if now < expires_at else following
 
 
 def expire_state(state: PaymentRequestState) -> PaymentRequestState:
-    """A live request ends; an ended one stays what it was."""
+    """Return EXPIRED for a live state; other states are final and returned unchanged."""
     return PaymentRequestState.EXPIRED if state in LIVE_STATES else state
 
 
@@ -118,7 +120,8 @@ def _matches_request(paid: CheckoutSucceeded, asked: RequestedPayment) -> bool:
     return (paid.amount_cents, paid.currency) == (asked.amount_cents, asked.currency)
 
 
-# A debtor's page nests it. By primary keys, and by the unique index payments_request.
+# Nested in the statement of the debtor's page. Uses primary keys and the unique index
+# payments_request.
 LOAD_RECEIPT = """
 SELECT r.request_id, r.state, r.provider, r.amount_cents,
        CASE WHEN p.transaction_id IS NOT NULL THEN json_build_object(
@@ -133,19 +136,20 @@ WHERE r.merchant_id = $1 AND r.claim_id = $2 AND r.request_id = $3
 
 @dataclass(frozen=True, slots=True)
 class ReceiptPayment:
-    """Both instants are the merchant's time."""
+    """The payment that completed a request. Both times are the merchant's."""
 
     amount_cents: int
     transaction_id: str
     paid_at: datetime
     reversed_at: datetime | None
-    # What it was paid with, masked.
+    # The means of payment, masked.
     method: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class PaymentReceipt:
-    """A request and, once it is COMPLETED, its payment. In any other state nothing is paid."""
+    """A payment request and, once it is COMPLETED, its payment. In any other state nothing was
+    paid."""
 
     request_id: UUID
     state: PaymentRequestState

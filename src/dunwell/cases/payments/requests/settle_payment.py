@@ -1,4 +1,10 @@
-"""Asks a provider what became of a checkout and books it: the only way a request gets paid."""
+"""Fetch the state of a checkout from its provider and book the result. This is the only way in
+which a request becomes paid.
+
+The sweep does the same for requests whose notice has not arrived. It saves the time of the next
+check before it makes this one. So a crash costs one check, two workers never check the same request
+at once, and an unavailable provider is asked again after the usual delay.
+"""
 
 import asyncio
 from dataclasses import dataclass
@@ -46,7 +52,7 @@ from dunwell.core.events.payloads import EventedPayment, payment_completed
 from dunwell.platform.errors import InvalidState, NotFound, Refusal
 from dunwell.platform.resources import Resources
 
-# A bank transfer begun before a long weekend has arrived by then. The merchant's time.
+# Long enough for a bank transfer that starts before a long weekend. Counts in the merchant's time.
 _HOLD_DURATION = timedelta(days=5)
 _MAX_METHOD_LENGTH = 60
 
@@ -55,7 +61,7 @@ log = structlog.get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class RequestSettlement:
-    """A locked claim and its locked request."""
+    """A locked claim and its locked payment request."""
 
     work: Work
     claim: LockedClaim
@@ -65,7 +71,7 @@ class RequestSettlement:
 async def record_checkout_state(
     settlement: RequestSettlement, answer: CheckoutState
 ) -> PaymentRequestState:
-    """The request's state after the answer."""
+    """Record the provider's answer and return the request's new state."""
     request = settlement.request
     decision = decide_request(request.state, answer, request.asked, settlement.work.real_now)
     known = await _find_recorded_payment(settlement, answer)
@@ -82,7 +88,7 @@ async def record_checkout_state(
 async def _find_recorded_payment(
     settlement: RequestSettlement, answer: CheckoutState
 ) -> StoredPayment | None:
-    """The same transaction, if the merchant has recorded it before us."""
+    """Return the payment of the same transaction if the merchant has already recorded it."""
     if not isinstance(answer, CheckoutSucceeded):
         return None
     work = settlement.work
@@ -116,7 +122,8 @@ async def _complete(
 def _build_payment(
     work: Work, request: StoredPaymentRequest, paid: CheckoutSucceeded
 ) -> NewPayment:
-    """A sandbox merchant's payment is made at its own time; a provider's clock may run ahead."""
+    """Return the payment to book. A sandbox merchant's payment gets the sandbox time, and a
+    provider's clock that is ahead is corrected."""
     return NewPayment(
         amount_cents=paid.amount_cents,
         currency=paid.currency,
@@ -129,7 +136,8 @@ def _build_payment(
 
 
 async def _change_hold(settlement: RequestSettlement, following: PaymentRequestState) -> None:
-    """Nobody is dunned while money is under way, as long as a debtor may hold a claim at all."""
+    """Open a hold while the money is on its way, so that the debtor gets no reminders, and lift it
+    afterwards. Without a hold the payment still continues."""
     work, request = settlement.work, settlement.request
     was_pending = request.state is PaymentRequestState.PENDING
     is_pending = following is PaymentRequestState.PENDING
@@ -177,14 +185,15 @@ _CALL_SECONDS = 20
 async def settle_payment(
     resources: Resources, providers: PaymentProviders, merchant_id: int, request_id: UUID
 ) -> PaymentRequestState:
-    """The request's state now. Raises NotFound, and PaymentProviderUnavailable having changed
-    nothing.
+    """Check a request at its provider and return its state.
+
+    Raises NotFound, and PaymentProviderUnavailable if nothing was changed.
     """
     async with resources.database.connection() as connection:
         request = await find_request(connection, merchant_id, request_id)
     if request is None:
         raise _not_found(request_id)
-    # An announced transfer is waited for, as there is nobody to ask.
+    # No provider can be asked about an announced bank transfer.
     if request.state is PaymentRequestState.COMPLETED or request.provider == BANK_TRANSFER:
         return request.state
     answer = await _fetch(providers, merchant_id, request)
@@ -196,7 +205,7 @@ async def settle_payment(
 async def _fetch(
     providers: PaymentProviders, merchant_id: int, request: StoredPaymentRequest
 ) -> CheckoutState | None:
-    """The provider's answer; None: no checkout of the request is known."""
+    """Return the provider's answer, or None if the request has no checkout."""
     if request.provider_reference is None:
         return None
     provider = providers.get(request.provider)
@@ -234,8 +243,8 @@ async def _settle(
         request = await lock_request(tx, merchant_id, asked.request_id)
         if merchant is None or claim is None or request is None:
             raise _not_found(asked.request_id)
-        # What was answered before somebody else's answer was booked may be older than that; that
-        # money has arrived, though, stays true.
+        # Another answer was recorded meanwhile. This one may be older, so it is ignored unless it
+        # says that the money was received, which stays true.
         is_stale = request.state is not asked.state and not isinstance(answer, CheckoutSucceeded)
         if is_stale or request.state is PaymentRequestState.COMPLETED:
             return request.state
@@ -247,7 +256,7 @@ async def _settle(
 
 
 async def _expire(settlement: RequestSettlement) -> PaymentRequestState:
-    """Nobody was handed off within the time a request lives."""
+    """Expire a request whose debtor was not redirected in time."""
     await save_request_state(
         settlement.work.tx, settlement.work.merchant_id, settlement.request.request_id,
         PaymentRequestState.EXPIRED, now=settlement.work.real_now, keeps_checking=False,
@@ -259,7 +268,7 @@ def _not_found(request_id: UUID) -> NotFound:
     return NotFound(f"There is no payment request {request_id}.")
 
 
-# The first gap is a minute.
+# The shortest delay between checks is a minute.
 SWEEP_SECONDS = 5.0
 _SET_SIZE = 100
 _MERCHANTS_PER_TURN = 50
@@ -267,7 +276,7 @@ _CALLS_AT_ONCE = 10
 
 
 async def sweep_requests(resources: Resources, providers: PaymentProviders) -> int:
-    """One set of each merchant that has requests to look at; how many were looked at."""
+    """Check one batch of due requests of each merchant. Return how many were checked."""
     now = resources.clock.now()
     async with resources.database.connection() as connection:
         merchant_ids = await list_merchants_to_check(connection, now, _MERCHANTS_PER_TURN)
@@ -300,7 +309,7 @@ async def _settle_one(
     key: tuple[int, UUID],
     slots: asyncio.Semaphore,
 ) -> None:
-    """One request's trouble is no other's."""
+    """Check one request. A failure is logged, so that it does not stop the others."""
     merchant_id, request_id = key
     try:
         async with slots:

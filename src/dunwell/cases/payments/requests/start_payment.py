@@ -1,11 +1,15 @@
-"""Hands a debtor off to a payment provider.
+"""Start a payment and return the provider's page to which the debtor is redirected.
 
-1. tx 1: lock the claim, check what is paid, take its live request or write a new one (CREATED)
-2. call the provider, the request's id being the key: a repeated call finds the same checkout
-3. tx 2: the first one to store the checkout raises PAYMENT_IN_PROGRESS; all get its address
+1. Transaction 1: lock the claim, check what is outstanding, and find its live request or insert
+   a new one (CREATED).
+2. Call the provider with the request's id as the idempotency key, so that a repeated call
+   returns the same checkout.
+3. Transaction 2: the first caller stores the checkout and raises PAYMENT_IN_PROGRESS; every
+   caller gets the checkout's address.
 
-A click that finds the request OPEN asks the provider first, so that nobody is sent to a checkout
-that is over. Dying between 2 and 3 leaves the request CREATED: the next click makes the same call.
+If the request is already OPEN, the provider is asked for its state first, so that no debtor is
+redirected to a closed checkout. A crash between steps 2 and 3 leaves the request CREATED, and the
+next click repeats the call.
 """
 
 import asyncio
@@ -45,10 +49,10 @@ from dunwell.platform.resources import Resources
 
 __all__ = ["REQUEST_ID_PLACEHOLDER", "PaymentIntent", "StartedPayment", "start_payment"]
 
-# Where `return_url` holds this, the request's id is put in.
+# Replaced by the request's id in `return_url`.
 REQUEST_ID_PLACEHOLDER = "{request_id}"
 _CALL_SECONDS = 20
-# A request that ends between two looks is replaced, and one look more does.
+# A request that ends between two attempts is replaced by a new one, so few attempts are enough.
 _MAX_ATTEMPTS = 3
 
 log = structlog.get_logger(__name__)
@@ -69,9 +73,9 @@ async def start_payment(
     claim_id: int,
     intent: PaymentIntent,
 ) -> StartedPayment:
-    """Raises NotFound, InvalidState (not payable, or money is under way), ValidationError (another
-    amount is due by now: AMOUNT_CHANGED) and
-    PaymentProviderUnavailable (try again; nothing was lost)."""
+    """Raises NotFound; InvalidState: the claim is not payable, or money is on its way;
+    ValidationError: another amount is due now (AMOUNT_CHANGED); PaymentProviderUnavailable: the
+    call can be repeated without loss."""
     check_right(actor, Right.CHANGE_CLAIMS)
     provider = _choose_provider(resources, providers, merchant, intent.provider)
     attempt = PaymentAttempt(
@@ -132,9 +136,8 @@ def _build_checkout_request(
 
 
 async def _start_checkout(provider: PaymentProvider, asked: CheckoutRequest) -> Checkout:
-    """Raises PaymentProviderUnavailable whatever happens: the request stays as it is, and the key
-    the same.
-    """
+    """Start the checkout. Every failure raises PaymentProviderUnavailable: the request is
+    unchanged, and the same key is used again."""
     try:
         async with asyncio.timeout(_CALL_SECONDS):
             return await provider.start(asked)
@@ -151,7 +154,8 @@ async def _start_checkout(provider: PaymentProvider, asked: CheckoutRequest) -> 
 async def _save_started_checkout(
     attempt: PaymentAttempt, request: StoredPaymentRequest, checkout: Checkout
 ) -> StartedPayment | None:
-    """Store the checkout; None: the request or the claim ended meanwhile, so look again."""
+    """Store the checkout. Return None if the request or the claim has ended meanwhile, so that the
+    caller tries again."""
     async with attempt.transaction() as work:
         claim = await lock_claim(work.tx, work.merchant_id, attempt.claim_id)
         is_payable = claim is not None and claim.status in ACTIVE
@@ -185,7 +189,8 @@ async def _raise_payment_in_progress(work: Work, request: StoredPaymentRequest) 
 async def _reuse_open_request(
     attempt: PaymentAttempt, request: StoredPaymentRequest
 ) -> StartedPayment | None:
-    """An open request's address, if its checkout still is; None: look again."""
+    """Return the address of an open request's checkout. Return None if it has ended or is for
+    another amount, so that the caller tries again."""
     try:
         state = await settle_payment(
             attempt.resources, attempt.providers, attempt.merchant_id, request.request_id

@@ -1,4 +1,4 @@
-"""The SQL of payment requests and of the hold that each opens while its money is on the way."""
+"""The SQL of payment requests, and the hold of each request while its money is on its way."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
@@ -24,16 +24,16 @@ class StoredPaymentRequest:
     currency: str
     reference: str
     state: PaymentRequestState
-    # None as long as the provider's answer is not stored.
+    # None until the provider's answer is stored.
     provider_reference: str | None
     checkout_url: str | None = field(repr=False)
-    # Real time, as all instants of a request are.
+    # All times of a request are real time.
     created_at: datetime
     settled_at: datetime | None
     checks: int
-    # The items it is for, where the debtor chose some; in the order of their ids.
+    # The items that the debtor chose, in ascending order; empty without a choice.
     item_ids: Sequence[int] = ()
-    # Of an announced bank transfer: when the debtor sent it.
+    # When the debtor sent an announced bank transfer.
     sent_on: date | None = None
 
     @property
@@ -51,7 +51,7 @@ WHERE merchant_id = $1 AND request_id = $2
     columns=_COLUMNS,
 )
 _LOCK = compose("{load} FOR NO KEY UPDATE", load=_FIND)
-# Rides on payment_requests_one_open.
+# Uses the index payment_requests_one_open.
 _LIST_LIVE = compose(
     """
 SELECT {columns}
@@ -61,7 +61,7 @@ ORDER BY created_at, request_id
 """,
     columns=_COLUMNS,
 )
-# By the unique key (provider, provider_reference).
+# Uses the unique key (provider, provider_reference).
 _FIND_BY_REFERENCE = """
 SELECT request_id
 FROM payment_requests
@@ -73,7 +73,7 @@ INSERT INTO payment_requests (merchant_id, request_id, claim_id, provider, amoun
                               sent_on)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
-# Only the first of those who asked the provider at once stores its answer.
+# Of several callers that asked the provider at once, only the first stores its answer.
 _SAVE_CHECKOUT = """
 UPDATE payment_requests
 SET state = $3, provider_reference = $4, checkout_url = $5
@@ -88,7 +88,7 @@ SET state = $3,
     next_check_at = CASE WHEN $5 THEN next_check_at END
 WHERE merchant_id = $1 AND request_id = $2
 """
-# Rides on payment_requests_check.
+# Uses the index payment_requests_check.
 _LIST_MERCHANTS = """
 SELECT m.merchant_id
 FROM merchants m
@@ -97,7 +97,8 @@ WHERE EXISTS (SELECT FROM payment_requests r
 ORDER BY m.merchant_id
 LIMIT $2
 """
-# The same index. Others' rows are passed over, so that no request is looked at twice at once.
+# Uses the same index. Rows that another worker has locked are skipped, so no request is checked
+# twice at once.
 _LOCK_DUE = compose(
     """
 SELECT {columns}
@@ -127,7 +128,7 @@ async def find_request(
 async def lock_request(
     tx: Connection, merchant_id: int, request_id: UUID
 ) -> StoredPaymentRequest | None:
-    """Its claim must be locked before it."""
+    """The claim must be locked first."""
     row = await tx.fetchrow(_LOCK, merchant_id, request_id)
     return None if row is None else _build_request(row)
 
@@ -141,7 +142,8 @@ async def list_live_requests(
 async def find_request_id(
     tx: Connection, merchant_id: int, provider: str, provider_reference: str
 ) -> UUID | None:
-    """The request behind a checkout; none also when it is another merchant's."""
+    """Return the id of the request that opened the checkout. Return None also for another
+    merchant's checkout."""
     found: UUID | None = await tx.fetchval(
         _FIND_BY_REFERENCE, merchant_id, provider, provider_reference
     )
@@ -151,7 +153,7 @@ async def find_request_id(
 async def insert_request(
     tx: Connection, merchant_id: int, request: StoredPaymentRequest, next_check_at: datetime | None
 ) -> None:
-    """next_check_at: none when there is no provider to ask."""
+    """Insert a request. `next_check_at` is None for a bank transfer, which has no provider."""
     await tx.execute(
         _INSERT, merchant_id, request.request_id, request.claim_id, request.provider,
         request.amount_cents, request.currency, request.reference, request.state,
@@ -166,7 +168,8 @@ async def save_checkout(
     state: PaymentRequestState,
     checkout: tuple[str, str],
 ) -> bool:
-    """checkout: the provider's reference and address. False: it is not CREATED any more."""
+    """Store the checkout (the provider's reference and address). Return False if the request is no
+    longer CREATED."""
     saved = await tx.fetchval(_SAVE_CHECKOUT, merchant_id, request_id, state, *checkout)
     return saved is not None
 
@@ -191,7 +194,7 @@ async def lock_due_requests(
 async def save_next_checks(
     tx: Connection, merchant_id: int, next_checks: dict[UUID, datetime]
 ) -> None:
-    """Request id -> its next look; this one is counted."""
+    """Save when each request is checked next (request id -> time), and count this check."""
     await tx.execute(_SAVE_NEXT_CHECKS, merchant_id, list(next_checks), list(next_checks.values()))
 
 
@@ -200,8 +203,11 @@ def _build_request(row: Row) -> StoredPaymentRequest:
 
 
 async def open_request_hold(work: Work, request: StoredPaymentRequest, until: datetime) -> None:
-    """As the debtor's. Raises InvalidState (claim ended, too many in 30 days) and
-    ValidationError."""
+    """Open the request's hold on behalf of the debtor.
+
+    Raises InvalidState: the claim has ended, or the debtor opened too many holds in 30 days;
+    ValidationError.
+    """
     debtor = debtor_actor(str(request.request_id))
     await open_hold(
         replace(work, actor=debtor), request.claim_id, HoldKind.PAYMENT_PENDING, until=until
@@ -209,7 +215,7 @@ async def open_request_hold(work: Work, request: StoredPaymentRequest, until: da
 
 
 async def lift_request_hold(work: Work, request: StoredPaymentRequest) -> None:
-    """Nothing changes where the request has opened none, or it was lifted."""
+    """Lift the request's hold, if it has one that is not lifted yet."""
     for hold in await load_holds(work.tx, work.merchant_id, request.claim_id):
         is_its_own = hold.actor_id == str(request.request_id) and hold.lifted_at is None
         if is_its_own and hold.kind is HoldKind.PAYMENT_PENDING:
