@@ -198,18 +198,25 @@ def test_an_e_mail_tells_all_of_a_moment_and_where_it_is_mended() -> None:
     ]  # fmt: skip
     subject, body = write_mail(tellings, Alarms(), "https://pay.example.com")
     assert subject == (
-        "Dunwell needs somebody: Line post: messages that wait to leave: 3, "
+        "Dunwell alert: Delivery provider post: unsent messages: 3, "
         "since 2026-03-02 08:00 UTC, and 1 more"
     )
-    assert body.startswith("New:\n- Line post: messages that wait to leave: 3")
-    assert "\n  https://pay.example.com/portal/lines\n\nStill so:\n- nordwind: messages of" in body
-    assert "https://pay.example.com/portal/m/7/messages?state=UNKNOWN\n\nResolved:\n- Line" in body
-    assert "told again after 24 hours" in body
+    assert body.startswith("New:\n- Delivery provider post: unsent messages: 3")
+    assert (
+        "\n  https://pay.example.com/portal/lines\n\nStill active:\n- nordwind: messages with"
+        in body
+    )
+    assert (
+        "https://pay.example.com/portal/m/7/messages?state=UNKNOWN\n\nResolved:\n- Delivery" in body
+    )
+    assert "active alerts every 24 hours" in body
 
 
 def test_what_is_over_alone_says_so() -> None:
     over = [Telling(an_alarm(), Phase.OVER)]
-    assert write_mail(over, Alarms(language="de"), "")[0].startswith("Dunwell: vorbei: Leitung")
+    assert write_mail(over, Alarms(language="de"), "")[0].startswith(
+        "Dunwell-Alarm beendet: Versandanbieter"
+    )
 
 
 def test_alarms_leave_by_a_line_that_is_well() -> None:

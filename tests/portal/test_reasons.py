@@ -51,15 +51,15 @@ def test_a_translated_text_has_its_facts_in_the_readers_language_and_escaped() -
     environment = load_environment(load_languages(STAFF_CATALOGUES)["de"])
     template = environment.from_string("{{ text | translated }}")
 
-    over = LazyText("The claim has ended (%(claim_status)s).", claim_status="COLLECTED")
-    assert template.render(text=over) == "Die Forderung ist zu Ende (Bezahlt)."
-    assert over == "The claim has ended (COLLECTED)."
+    over = LazyText("The claim is closed (%(claim_status)s).", claim_status="COLLECTED")
+    assert template.render(text=over) == "Die Forderung ist abgeschlossen (Bezahlt)."
+    assert over == "The claim is closed (COLLECTED)."
     waits = InstantText("2026-03-09 10:00 Europe/Berlin", datetime(2026, 3, 9, 9, tzinfo=UTC))
-    attachment = LazyText("it waits for an attachment, until %(until)s", until=waits)
+    attachment = LazyText("waiting for an attachment until %(until)s", until=waits)
     shown = template.render(text=attachment, timezone="Europe/Berlin")
     assert "09.03.2026" in shown
     assert "10:00" in shown
-    skipped = LazyText("skipped: %(reason)s", reason=LazyText("its conditions do not hold"))
+    skipped = LazyText("skipped: %(reason)s", reason=LazyText("its conditions are not met"))
     assert template.render(text=skipped).startswith("übersprungen: ")
     named = LazyText('The wait "%(name)s" ends then.', name="<b>")
     assert "&lt;b&gt;" in template.render(text=named)
@@ -102,7 +102,7 @@ async def test_a_plan_answered_by_a_colleague_is_told_in_german(
     fields = {**read_fields(form.text), "outcome": "reject", "reason": "Zu lang."}
     answer = await german.post(path, fields)
 
-    assert "Die Antwort ist schon gegeben (Genehmigt) und gilt." in answer.text
+    assert "Die Anfrage ist bereits beantwortet (Genehmigt)." in answer.text
     assert "Zu lang." in answer.text
 
 
@@ -115,4 +115,4 @@ async def test_a_number_of_a_payment_taken_twice_is_refused_in_german(
     answer = await german.submit(path, amount="2,00", number="Bank-77")
 
     assert answer.status_code == 409
-    assert "schon eine Zahlung mit einem anderen Betrag erfasst" in answer.text
+    assert "bereits eine Zahlung mit einem anderen Betrag erfasst" in answer.text

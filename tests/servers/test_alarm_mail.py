@@ -40,7 +40,7 @@ async def test_an_alarm_arrives_where_the_installation_file_says(
     [arrived] = world.taken
     assert arrived.recipient == "ops@example.org"
     message = message_from_bytes(arrived.content, policy=default)
-    assert message["Subject"].startswith("Dunwell braucht jemanden: Leitung post ist so nicht")
+    assert message["Subject"].startswith("Dunwell-Alarm: Versandanbieter post ist nicht")
     assert message["From"].addresses[0].addr_spec == "dunwell@example.org"
     text = message.get_content() if not message.is_multipart() else str(message)
     assert f"{resources.settings.public_url}/portal/lines" in text

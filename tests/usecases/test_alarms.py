@@ -83,7 +83,7 @@ async def test_a_line_that_takes_nothing_is_told_once_again_and_when_it_is_over(
     assert await world.standing() == [("LINE_BACKLOG", "post")]
     [told, other] = await world.send()
     assert told == other
-    assert told.startswith("Dunwell needs somebody: Line post: messages that wait to leave: 1, ")
+    assert told.startswith("Dunwell alert: Delivery provider post: unsent messages: 1, ")
     assert [await world.look() for _ in range(3)] == [0, 0, 0]
     assert await world.send() == []
     assert await world.look(DAY) == 1
@@ -91,9 +91,10 @@ async def test_a_line_that_takes_nothing_is_told_once_again_and_when_it_is_over(
     await world.house.run()
     assert await world.look() == 0
     assert await world.look(15 * MINUTE) == 1
-    assert [each.startswith("Dunwell: over: Line post") for each in await world.send()] == [
-        True
-    ] * 2
+    assert [
+        each.startswith("Dunwell alert resolved: Delivery provider post")
+        for each in await world.send()
+    ] == [True] * 2
     assert await world.standing() == []
     assert await world.look(2 * DAY) == 0
     assert set(await world.states()) == {"ACCEPTED"}
@@ -110,7 +111,7 @@ async def test_it_names_no_person(world: World) -> None:
     told = " ".join(str(tuple(row)) for row in await world.house.rows(_MAILS))
     for personal in ("Mustermann", "Erika", "inv-1@", "INV-1"):
         assert personal not in told
-    assert "post/example.org: of 12 messages in a day 12 failed there" in told
+    assert "post/example.org: 12 of 12 messages to this destination failed" in told
 
 
 async def test_one_worker_of_many_looks_in_a_minute(world: World) -> None:

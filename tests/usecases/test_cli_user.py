@@ -66,7 +66,7 @@ async def test_what_cannot_be_done_is_told_in_a_line(
     await join(a_reception(resources), a_new_user())
     name = ("--name", "X", "--role")
     for words, told in (
-        (("end", "erika@example.org", "--yes"), "This is the last admin."),
+        (("end", "erika@example.org", "--yes"), "This is the last administrator."),
         (("end", "nobody@example.org", "--yes"), "There is no user nobody@example.org."),
         (("reset", "nobody@example.org"), "There is no user nobody@example.org."),
         (("create", "erika@example.org", *name, "admin"), "Somebody with this e-mail address"),

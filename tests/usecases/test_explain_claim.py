@@ -62,7 +62,7 @@ async def test_a_claim_in_a_wait_tells_what_it_did_and_what_comes(
     assert (told.next_step.name, told.next_step.at) == (
         "Dunning fee", write_instant(clock.now() + timedelta(days=7)),
     )  # fmt: skip
-    assert told.next_step.reason == 'The wait "Wait a week" ends then.'
+    assert told.next_step.reason == 'The wait "Wait a week" ends at this time.'
     assert told.next_contacts == (
         # Twenty-one days on, the same local time: summer time has come.
         ExplainedNextContact("2026-03-23T09:00:00.000Z", "EMAIL", 7, "Last reminder"),
@@ -118,7 +118,7 @@ async def test_a_contact_of_a_held_claim_is_not_about_to_be_sent(
     assert told.contact is not None
     assert (told.contact.state, told.contact.until) == ("PLANNED", None)
     assert told.contact.reason == (
-        "it is not sent while a hold stands; it goes on when the last falls"
+        "not sent while the claim is on hold; sending continues when no hold is left"
     )
     assert told.next_step is not None
     assert (told.next_step.at, told.next_step.reason) == (None, told.contact.reason)
@@ -142,8 +142,8 @@ async def test_a_contact_that_a_guard_holds_back_says_so(house: House) -> None:
     assert held.contact.held_by == "GUARD_DAY"
     assert held.contact.until == "2026-03-03T08:00:00.000Z"
     assert held.contact.reason == (
-        "held back until 2026-03-03 09:00 Europe/Berlin: the person was contacted on that day "
-        "already, for this or another claim"
+        "held back until 2026-03-03 09:00 Europe/Berlin: the debtor was already contacted "
+        "on that day, for this or another claim"
     )
     assert [each.step_id for each in held.next_contacts] == [1, 7]
 
@@ -153,7 +153,7 @@ async def test_an_ended_claim_says_that_and_nothing_more(house: House) -> None:
     await house.run()
     await house.pay(claim_id, 10240)
     told = await explain(house, claim_id)
-    assert told.reason == "The claim is collected; nobody is contacted any more."
+    assert told.reason == "The claim is collected. The debtor is no longer contacted."
     assert (told.next_step, told.next_contacts) == (None, ())
 
 
@@ -163,7 +163,7 @@ async def test_an_unassigned_claim_tells_that_no_process_runs(house: House) -> N
     [claim_id] = await house.create()
     told = await explain(house, claim_id)
     assert told.assignment is None
-    assert told.reason == "No process runs: the claim is not assigned."
+    assert told.reason == "No workflow is running because the claim is not assigned."
 
 
 async def test_a_claim_that_is_not_there_is_not_explained(house: House) -> None:
@@ -185,7 +185,7 @@ async def test_the_command_says_it_in_lines(house: House, dunwell: CommandLine) 
         "  Mon 2026-03-02 10:00  First reminder: sent by EMAIL\n"
         "  Mon 2026-03-02 10:00  Wait a week: started\n"
         "Next: Dunning fee (FEE), Mon 2026-03-09 10:00\n"
-        '  The wait "Wait a week" ends then.\n'
+        '  The wait "Wait a week" ends at this time.\n'
         "Next contacts, if nothing is paid:\n"
         "  THEN  EMAIL   Last reminder\n"
     )

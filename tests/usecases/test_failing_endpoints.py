@@ -225,7 +225,7 @@ async def test_the_operator_has_an_alarm_until_it_works(world: World) -> None:
     assert await look(MINUTE) == [("WEBHOOKS_FAILING", merchant_id)]
     told = await world.told()
     assert [recipient for recipient, _ in told] == ["ops@example.com"]
-    assert "nordwind: webhook endpoints that fail: 1" in told[0][1]
+    assert "nordwind: failing webhook endpoints: 1" in told[0][1]
     await world.repair()
     assert await look(20 * MINUTE) == []
 

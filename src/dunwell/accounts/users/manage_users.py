@@ -115,15 +115,16 @@ async def _require_local(work: UserWork, user_id: UUID) -> None:
     if user.provider is not None:
         raise InvalidState(
             LazyText(
-                "This user comes by single sign-on. Let them in there, by their groups.",
+                "This user signs in through single sign-on. Give them access there, through "
+                "their groups.",
             ),
             state="LINKED",
         )
     if not await may_sign_in_here(work.tx, user):
         raise InvalidState(
             LazyText(
-                "Single sign-on is required here: people come by their groups. Only a break-glass "
-                "admin is made by a link, at the server.",
+                "Single sign-on is required here, so users get access through their groups. "
+                "Only a break-glass administrator is invited by a link, on the server.",
             ),
             state="REQUIRED",
         )
@@ -186,15 +187,16 @@ async def change_place(work: UserWork, user_id: UUID, place: UserRoles, revision
     if user.provider is not None:
         raise InvalidState(
             LazyText(
-                "What this user may do comes from their groups at each sign-in. Change the groups.",
+                "This user's permissions come from their groups at each sign-in. Change the "
+                "groups.",
             ),
             state="LINKED",
         )
     if user.is_break_glass and place.everywhere is not Role.ADMIN:
         raise InvalidState(
             LazyText(
-                "This is a break-glass admin. Take that back first, at the server: "
-                "dunwell user break-glass EMAIL --off",
+                "This is a break-glass administrator. Remove that first on the server: dunwell "
+                "user break-glass EMAIL --off",
             ),
             state="BREAK_GLASS",
         )
@@ -202,8 +204,8 @@ async def change_place(work: UserWork, user_id: UUID, place: UserRoles, revision
     if not await save_place(work.tx, user_id, place, revision):
         raise EditConflict(
             LazyText(
-                "Somebody else changed this user meanwhile. Look at what is there now, and change "
-                "it again if you still want to.",
+                "Someone else changed this user in the meantime. Check the current data, and "
+                "repeat your change if it is still needed.",
             )
         )
     await save_people_audit(
@@ -262,7 +264,7 @@ async def _check_others(work: UserWork, user_id: UUID) -> None:
     if not any(each or not has_joined for each in admins.values()):
         raise InvalidState(
             LazyText(
-                "This is the last admin. Make somebody else one first, who has joined.",
+                "This is the last administrator. Make another active user an administrator first.",
             ),
             state="LAST_ADMIN",
         )

@@ -151,7 +151,7 @@ async def remove_own_factor(work: UserWork, signed_in: SignedIn, factor_id: UUID
     if not can_sign_in(others, has_password=user.has_password):
         raise InvalidState(
             LazyText(
-                "Without it you could not sign in any more. Set up another one first.",
+                "Without it you could no longer sign in. Set up another one first.",
             ),
             state="LAST",
         )

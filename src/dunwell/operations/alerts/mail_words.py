@@ -25,62 +25,64 @@ _LINES = "/portal/lines"
 
 _DESCRIPTIONS: Mapping[AlertKind, LazyText] = {
     AlertKind.LINE_UNUSABLE: LazyText(
-        "Line %(subject)s cannot be used as it stands; dunwell doctor says why"
+        "Delivery provider %(subject)s is not usable. Run dunwell doctor to see the reason"
     ),
     AlertKind.LINE_FAILING: LazyText(
-        "Line %(subject)s: of %(among)s messages in a day %(count)s failed"
+        "Delivery provider %(subject)s: %(count)s of %(among)s messages failed in one day"
     ),
     AlertKind.DESTINATION_FAILING: LazyText(
-        "%(subject)s: of %(among)s messages in a day %(count)s failed there"
+        "%(subject)s: %(count)s of %(among)s messages to this destination failed in one day"
     ),
     AlertKind.LINE_BACKLOG: LazyText(
-        "Line %(subject)s: messages that wait to leave: %(count)s, since %(since)s"
+        "Delivery provider %(subject)s: unsent messages: %(count)s, since %(since)s"
     ),
     AlertKind.BATCH_LATE: LazyText(
-        "Line %(subject)s: letters that wait for their batch: %(count)s, since %(since)s"
+        "Delivery provider %(subject)s: letters waiting for a print batch: %(count)s, "
+        "since %(since)s"
     ),
     AlertKind.MAILBOX_LATE: LazyText(
-        "Line %(subject)s: dunwell mail has not read its mailbox since %(since)s"
+        "Delivery provider %(subject)s: its mailbox has not been read by dunwell mail "
+        "since %(since)s"
     ),
     AlertKind.UNMATCHED_REPORTS: LazyText(
-        "Line %(subject)s: reports in a day that name nothing of ours: %(count)s"
+        "Delivery provider %(subject)s: unmatched delivery reports in one day: %(count)s"
     ),
     AlertKind.UNMATCHED_SMS: LazyText(
-        "Line %(subject)s: texts in a day that no claim is certain of: %(count)s"
+        "Delivery provider %(subject)s: unmatched SMS replies in one day: %(count)s"
     ),
     AlertKind.UNKNOWN_SENDS: LazyText(
-        "%(merchant)s: messages of which nobody knows whether they left: %(count)s, since %(since)s"
+        "%(merchant)s: messages with unknown delivery status: %(count)s, since %(since)s"
     ),
     AlertKind.OVERDUE_DISPUTES: LazyText(
-        "%(merchant)s: objections overdue for an answer: %(count)s, since %(since)s"
+        "%(merchant)s: disputes with an overdue response: %(count)s, since %(since)s"
     ),
-    AlertKind.UNSEEN_REPLIES: LazyText(
-        "%(merchant)s: answers of debtors that nobody has looked at: %(count)s, since %(since)s"
-    ),
+    AlertKind.UNSEEN_REPLIES: LazyText("%(merchant)s: unread replies: %(count)s, since %(since)s"),
     AlertKind.WEBHOOKS_OFF: LazyText(
-        "%(merchant)s: webhook endpoints switched off: %(count)s, since %(since)s"
+        "%(merchant)s: disabled webhook endpoints: %(count)s, since %(since)s"
     ),
     AlertKind.WEBHOOKS_FAILING: LazyText(
-        "%(merchant)s: webhook endpoints that fail: %(count)s, since %(since)s"
+        "%(merchant)s: failing webhook endpoints: %(count)s, since %(since)s"
     ),
     AlertKind.STEPS_LATE: LazyText(
-        "Steps of processes are due since %(since)s and nobody works on them: does a worker run?"
+        "Workflow steps have been due since %(since)s and are not processed. Check "
+        "that a worker is running"
     ),
     AlertKind.ARCHIVE_BEHIND: LazyText(
-        "The archive of the database is behind; dunwell doctor says why"
+        "The database archive is behind. Run dunwell doctor to see the reason"
     ),
     AlertKind.CLOCKS_APART: LazyText(
-        "Two clocks differ: host %(subject)s said %(host_clock)s when the database said "
-        "%(database_clock)s; beyond 30 seconds that host does nothing"
+        "Clocks differ: host %(subject)s showed %(host_clock)s when the database "
+        "showed %(database_clock)s. If they differ by more than 30 seconds, the host "
+        "stops working"
     ),
-    AlertKind.BREAK_GLASS: LazyText("Somebody signed in by the way for emergencies, at %(began)s"),
+    AlertKind.BREAK_GLASS: LazyText("Break-glass sign-in at %(began)s"),
     AlertKind.SECOND_FACTOR_LOCKED: LazyText(
         "Someone who knows a user's password entered ten wrong codes, at %(began)s"
     ),
 }
 _HEADS: Mapping[Phase, LazyText] = {
     Phase.BEGAN: LazyText("New"),
-    Phase.LASTS: LazyText("Still so"),
+    Phase.LASTS: LazyText("Still active"),
     Phase.OVER: LazyText("Resolved"),
 }
 
@@ -102,8 +104,8 @@ def write_mail(tellings: Sequence[Telling], alarms: Alarms, public_url: str) -> 
         if each
     ]
     end = language.translate(
-        "What lasts is told again after %(hours)s hours, and once more when it is over. "
-        "Who is told stands in the installation file (alarms).",
+        "You will be reminded of active alerts every %(hours)s hours and notified when "
+        "they are resolved. The recipients are set in the installation file (alarms).",
         hours=alarms.again_after_hours,
     )
     blocks.append(end)
@@ -117,8 +119,8 @@ def _write_subject(tellings: Sequence[Telling], language: Language) -> str:
     if len(told) > 1:
         what = translate("%(what)s, and %(more)s more", what=what, more=len(told) - 1)
     if news:
-        return translate("Dunwell needs somebody: %(what)s", what=what)
-    return translate("Dunwell: over: %(what)s", what=what)
+        return translate("Dunwell alert: %(what)s", what=what)
+    return translate("Dunwell alert resolved: %(what)s", what=what)
 
 
 def _write_line(tellings: Sequence[Telling], language: Language, public_url: str) -> list[str]:
@@ -154,7 +156,7 @@ def _render_clock(at: datetime | None) -> str:
 
 def _render_at(at: datetime | None, language: Language) -> str:
     if at is None:
-        return language.translate("the beginning")
+        return language.translate("the start")
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
@@ -172,12 +174,15 @@ def write_merchant_mail(
     if first.since is not None:
         subject = translate("Failing webhooks: %(origin)s", origin=origin)
         intro = translate(
-            "Dunwell cannot deliver events to the webhook endpoints below. They are kept and tried "
-            "again for about three days. An endpoint that only fails for five days is switched off."
+            "Dunwell cannot deliver events to the webhook endpoints below. The events are "
+            "kept and retried for about three days. An endpoint that fails continuously "
+            "for five days is disabled."
         )
     else:
         subject = translate("Webhooks work again: %(origin)s", origin=origin)
-        intro = translate("These webhook endpoints accept events again. What waited is sent now.")
+        intro = translate(
+            "These webhook endpoints accept events again. Pending events are being delivered now."
+        )
     blocks = [intro, *(_write_endpoint(each, translate, pages) for each in endpoints[:_MOST_NAMED])]
     left_out = len(endpoints) - _MOST_NAMED
     if left_out > 0:

@@ -22,21 +22,21 @@ _HOLDS = {
 }
 _HELD_BY: Mapping[HeldBy, LazyText] = {
     HeldBy.GUARD_DAY: LazyText(
-        "the person was contacted on that day already, for this or another claim"
+        "the debtor was already contacted on that day, for this or another claim"
     ),
-    HeldBy.GUARD_WEEK: LazyText("the person was contacted often enough in these seven days"),
-    HeldBy.QUIET_HOURS: LazyText("it fell into the merchant's quiet hours"),
-    HeldBy.CONTACT_HOURS: LazyText("it fell outside the contact hours"),
-    HeldBy.PERSON_DIED: LazyText("somebody has said that the person has died"),
+    HeldBy.GUARD_WEEK: LazyText("the weekly contact limit was reached"),
+    HeldBy.QUIET_HOURS: LazyText("during the merchant's quiet hours"),
+    HeldBy.CONTACT_HOURS: LazyText("outside the contact hours"),
+    HeldBy.PERSON_DIED: LazyText("the debtor was reported deceased"),
 }
 # By the code that is recorded with a step.
 STEP_REASONS: Mapping[str, LazyText] = {
-    "GUARD_UNMET": LazyText("its conditions do not hold"),
-    "NOBODY_REACHED": LazyText("this run has reached nobody yet, so nobody is charged"),
-    "TOO_LATE": LazyText("it was missed by a standstill longer than the late policy allows"),
+    "GUARD_UNMET": LazyText("its conditions are not met"),
+    "NOBODY_REACHED": LazyText("no contact has succeeded in this run yet, so no fee is charged"),
+    "TOO_LATE": LazyText("delayed by an outage for longer than the workflow allows"),
     "NOBODY_REACHABLE": LazyText("no channel of the step reaches the debtor"),
-    "ATTACHMENT_MISSING": LazyText("the attachment it requires did not come in time"),
-    "TAKEN_OUT": LazyText("the step was taken out of the process"),
+    "ATTACHMENT_MISSING": LazyText("the required attachment did not arrive in time"),
+    "TAKEN_OUT": LazyText("the step was removed from the workflow"),
 }
 
 
@@ -78,7 +78,7 @@ def explain_hold(hold: Hold, zone: str) -> str:
 def explain_contact(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
     """What a contact that is under way waits for."""
     if contact.state == "UNKNOWN":
-        return LazyText("it may have left the house: a person has to say whether it was sent")
+        return LazyText("delivery status unknown: a user has to resolve it")
     if contact.state == "HANDED_OVER":
         return LazyText("it is being sent")
     return _say_waiting(contact, standing, zone)
@@ -89,9 +89,11 @@ def _say_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) ->
     hold that came meanwhile keeps it."""
     until = render_instant(contact.not_before, zone)
     if standing.held:
-        return LazyText("it is not sent while a hold stands; it goes on when the last falls")
+        return LazyText(
+            "not sent while the claim is on hold; sending continues when no hold is left"
+        )
     if contact.state == "ATTACHMENT_MISSING":
-        return LazyText("it waits for an attachment, until %(until)s", until=until)
+        return LazyText("waiting for an attachment until %(until)s", until=until)
     if contact.held_by is None:
         return LazyText("it is about to be sent")
     reason = _HELD_BY[HeldBy(contact.held_by)]
@@ -101,16 +103,16 @@ def _say_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) ->
 def explain_no_next_step(standing: ClaimState) -> str:
     """Why no step comes next; empty: one does."""
     if standing.status == "COLLECTED":
-        return LazyText("The claim is collected; nobody is contacted any more.")
+        return LazyText("The claim is collected. The debtor is no longer contacted.")
     if standing.status in {"ARCHIVED", "WITHDRAWN"}:
-        return LazyText("The claim has ended (%(claim_status)s).", claim_status=standing.status)
+        return LazyText("The claim is closed (%(claim_status)s).", claim_status=standing.status)
     if standing.workflow_id is None:
-        return LazyText("No process runs: the claim is not assigned.")
+        return LazyText("No workflow is running because the claim is not assigned.")
     return ""
 
 
 def explain_standstill() -> LazyText:
-    return LazyText("The process stands still under a hold; it goes on when the last falls.")
+    return LazyText("The workflow is on hold. It continues when no hold is left.")
 
 
 def explain_due_time(
@@ -118,16 +120,16 @@ def explain_due_time(
 ) -> str:
     """Why the next step runs at the claim's due time."""
     if step is None:
-        return LazyText("All steps are done; the claim is archived then.")
+        return LazyText("All steps are done. The claim will be archived at this time.")
     last = history[-1] if history else None
     steps = {each.id: each for each in definition.steps}
     before = steps.get(last.step_id) if last else None
     if isinstance(before, WaitStep) and last is not None and last.outcome == "DONE":
-        return LazyText('The wait "%(name)s" ends then.', name=before.name)
+        return LazyText('The wait "%(name)s" ends at this time.', name=before.name)
     if isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
-        return LazyText("It is the next step, and people may be contacted from then on.")
+        return LazyText("It is the next step. Contacts are allowed again from this time.")
     if before is not None:
         return LazyText('It follows "%(name)s", which is done.', name=before.name)
     if definition.settings.processing_start == "DUE_DATE":
-        return LazyText("The process starts with the due date of the first PRIMARY item.")
-    return LazyText("It is the first step of the process.") if standing.run else ""
+        return LazyText("The workflow starts on the due date of the first PRIMARY item.")
+    return LazyText("It is the first step of the workflow.") if standing.run else ""

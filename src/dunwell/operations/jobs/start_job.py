@@ -113,19 +113,19 @@ async def retry_failed(work: Work, job_id: UUID) -> BackgroundJob:
         raise NotFound(f"There is no job {job_id}.")
     if isinstance(earlier.deed, Export | PreviewDraft):
         raise InvalidState(
-            LazyText("A list that was written out has no rows to try again. Write it out anew."),
+            LazyText("An export has no rows to retry. Start a new export."),
             state=earlier.state,
         )
     if earlier.is_live:
         raise InvalidState(
-            LazyText("The job has not ended. Wait for it, or cancel it."),
+            LazyText("The job has not ended yet. Wait for it, or cancel it."),
             state=earlier.state,
         )
     job = _compose(work, earlier.deed, retry_of=job_id)
     await _insert(work, job)
     failed = await save_failed_rows(work.tx, work.merchant_id, job.job_id, job_id)
     if not failed:
-        raise InvalidState(LazyText("Nothing of the job has failed."), state=earlier.state)
+        raise InvalidState(LazyText("Nothing to retry."), state=earlier.state)
     await save_total(work.tx, work.merchant_id, job.job_id, len(failed))
     await _audit(work, job)
     return (await load_jobs(work.tx, work.merchant_id, [job.job_id]))[job.job_id]
@@ -135,7 +135,8 @@ async def _insert(work: Work, job: BackgroundJob) -> None:
     """Raises TooManyJobs, also to the second of two that begin the last at once."""
     if not await insert_job(work.tx, work.merchant_id, job, most=MOST_LIVE):
         message = LazyText(
-            "%(count)s jobs wait or run already. Wait until one has ended, or cancel one.",
+            "%(count)s background jobs are already queued or running. Wait until one is "
+            "done, or cancel one.",
             count=MOST_LIVE,
         )
         raise TooManyJobs(message, state=JobState.WAITING)
@@ -199,7 +200,7 @@ async def cancel_job(work: Work, job_id: UUID) -> BackgroundJob:
         return await _load(work, job_id)
     job = await _load(work, job_id)
     if job.state is not JobState.CANCELLED:
-        raise InvalidState(LazyText("The job has ended already."), state=job.state)
+        raise InvalidState(LazyText("The job has already ended."), state=job.state)
     return job
 
 

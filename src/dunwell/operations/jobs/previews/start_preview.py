@@ -61,7 +61,7 @@ async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
     job_id, draft_of_job = live
     if draft_of_job != draft_id:
         message = LazyText(
-            "Another preview is being computed. Wait until it has ended, or cancel it."
+            "Another preview is being calculated. Wait until it is done, or cancel it."
         )
         raise PreviewRuns(message, state=JobState.RUNNING)
     return (await load_jobs(work.tx, work.merchant_id, [job_id]))[job_id]
