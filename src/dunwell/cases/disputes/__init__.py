@@ -1,1 +1,1 @@
-"""Disputes: opening, resolving, withdrawing them, and what they do to a claim."""
+"""Disputes: opening, resolving and withdrawing them, and their effect on a claim."""

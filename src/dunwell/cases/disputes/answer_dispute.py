@@ -1,5 +1,7 @@
-"""The merchant answers a dispute, assigns it, or the debtor withdraws it or adds files to it; then
-the claim rests until the answer has arrived.
+"""Resolve, assign and withdraw disputes, and add files to them.
+
+After the merchant's response, the claim stays on hold until the response has been delivered and the
+quiet days are over.
 """
 
 from collections.abc import Collection, Iterator
@@ -50,9 +52,9 @@ ResolutionOutcome = Literal[DisputeState.ACCEPTED, DisputeState.REJECTED]
 @dataclass(frozen=True, slots=True)
 class DisputeResolution:
     outcome: ResolutionOutcome
-    # Of an accepted one; none: yes.
+    # Whether accepting the dispute ends the claim. None means yes.
     end_claim: bool | None = None
-    # For the debtor.
+    # The response that the debtor reads.
     message: str | None = None
 
 
@@ -65,10 +67,10 @@ def find_outcome_faults(outcome: str, *, ends_claim: bool | None) -> Iterator[Fa
 async def resolve_dispute(
     work: Work, claim_id: int, dispute_id: UUID, resolution: DisputeResolution
 ) -> ClaimDispute:
-    """The same outcome again changes nothing, whatever else is said with it.
+    """Accept or reject the dispute. Repeating the outcome changes nothing, even with other details.
 
-    Raises NotFound, ValidationError (a rejection ends no claim) and InvalidState (the other outcome
-    was given, or the dispute was withdrawn).
+    Raises NotFound; ValidationError: a rejection cannot end the claim; InvalidState: the other
+    outcome was given, or the dispute was withdrawn.
     """
     work.need(Right.ANSWER)
     claim, dispute = await lock_dispute(work, claim_id, dispute_id)
@@ -105,7 +107,10 @@ async def resolve_dispute(
 
 
 async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> ClaimDispute:
-    """Withdrawing again changes nothing. Raises NotFound and InvalidState (it was resolved)."""
+    """Withdraw the dispute for the debtor. Repeating it changes nothing.
+
+    Raises NotFound, and InvalidState if the dispute was resolved.
+    """
     work.need(Right.CHANGE_CLAIMS)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if not check_transition(dispute, DisputeState.WITHDRAWN):
@@ -123,10 +128,11 @@ async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Claim
 
 
 async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> ClaimDispute:
-    """The merchant knows that the claim has reached the right person, who lives: a dispute that
-    withholds it is rejected if it is open, and the claim is released. Again it changes nothing.
+    """Confirm that the claim reached the right, living person.
 
-    Raises NotFound, and InvalidState for a dispute that has never withheld its claim.
+    The dispute that withholds the claim is rejected if it is open, and the claim is shown again.
+    Repeating it changes nothing. Raises NotFound, and InvalidState for a dispute that never
+    withheld its claim.
     """
     work.need(Right.ANSWER)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
@@ -145,7 +151,7 @@ async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> C
 async def lock_dispute(
     work: Work, claim_id: int, dispute_id: UUID
 ) -> tuple[LockedClaim, ClaimDispute]:
-    """The locked claim and the dispute. Raises NotFound."""
+    """Return the locked claim and the dispute. Raises NotFound."""
     claim = await access_claim(work, claim_id)
     dispute = await find_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
     if dispute is None:
@@ -154,8 +160,8 @@ async def lock_dispute(
 
 
 async def _end_sandbox_hold(work: Work, answered: ClaimDispute) -> None:
-    """The hold gets its end when the answer was told. A sandbox's clock stands meanwhile: there it
-    is told at the instant it was given."""
+    """Set the end of the hold for a sandbox merchant, whose clock does not move while the response
+    is delivered. Otherwise the end is set after delivery."""
     if work.merchant.is_sandbox:
         quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
         until = compute_hold_end(work.now, None, quiet_days)
@@ -198,10 +204,10 @@ async def assign_dispute(
     *,
     expected_id: UUID | None,
 ) -> None:
-    """known: whose it was when it was looked at. Giving it to whose it is changes nothing.
+    """Assign the dispute. Assigning it to its present assignee changes nothing.
 
-    Raises NotFound, InvalidState (it has ended), EditConflict, and ValidationError for who may
-    not answer here.
+    `expected_id` is the assignee that the user saw. Raises NotFound; InvalidState: the dispute has
+    ended; EditConflict; ValidationError: the user may not respond here.
     """
     work.need(Right.ANSWER)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
@@ -225,7 +231,7 @@ async def assign_dispute(
 
 
 async def find_assignee(work: Work, dispute_id: UUID) -> Assignee | None:
-    """None: it is nobody's, or there is no such dispute."""
+    """Return the assignee, or None if the dispute is unassigned or does not exist."""
     work.need(Right.READ_CLAIMS)
     assignee_id = await find_assignee_id(work.tx, work.merchant_id, dispute_id)
     if assignee_id is None:
@@ -236,9 +242,10 @@ async def find_assignee(work: Work, dispute_id: UUID) -> Assignee | None:
 async def add_evidence(
     work: Work, claim_id: int, dispute_id: UUID, ticket_ids: Collection[UUID]
 ) -> None:
-    """ticket_ids: uploads of this merchant that nothing else uses.
+    """Add uploads of the merchant that are not used elsewhere.
 
-    Raises NotFound, InvalidState (it was answered or withdrawn) and ValidationError (too many).
+    Raises NotFound; InvalidState: the dispute was resolved or withdrawn; ValidationError: too many
+    files.
     """
     work.need(Right.CHANGE_CLAIMS)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
@@ -265,8 +272,11 @@ _HOLD_REASON = "The answer did not arrive; it is told by the next way."
 async def set_hold_after_response(
     work: Work, claim_id: int, subject: str, told: ToldOccasion
 ) -> None:
-    """subject: the dispute's id. The claim must be locked. A sandbox's hold has its end already,
-    and one that has fallen stays so, unless an answer that was not told is under way."""
+    """Adjust the claim's hold after the delivery of a response. The claim must be locked.
+
+    `subject` is the dispute's id. The hold of a sandbox merchant already has its end. A hold that
+    has ended is opened again only while an undelivered response is sent through another channel.
+    """
     dispute = await find_dispute(work.tx, work.merchant_id, claim_id, UUID(subject))
     if dispute is None or dispute.resolved_at is None:
         return
@@ -288,12 +298,12 @@ async def set_hold_after_response(
             work.tx, work.merchant_id, claim_id=claim_id, hold_id=dispute.hold_id, until=until
         )
     else:
-        # Nobody can be reached, and the days since the answer itself are over.
+        # The debtor cannot be reached, and the quiet days after the response are over.
         await lift_hold(work, claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id)
 
 
 async def _keep_on_hold(work: Work, dispute: ClaimDispute) -> None:
-    """By the dispute's hold, or by one in its place; what has ended needs none."""
+    """Keep the claim on hold through the dispute's hold or a new one. An ended claim needs none."""
     hold_id = await ensure_hold(
         work, dispute.claim_id, HoldKind.DISPUTE, hold_id=dispute.hold_id, reason=_HOLD_REASON
     )

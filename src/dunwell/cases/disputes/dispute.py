@@ -1,6 +1,5 @@
-"""What a dispute is, its states (drawn in docs/states.md), what may be done with it, its number and
-its files. Pure.
-"""
+"""A dispute: its states (drawn in docs/states.md), their transitions, its limits, case number and
+files. Pure."""
 
 from base64 import b32encode
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.shape import render_nearest
 from dunwell.platform.text.texts import find_unprintable
 
-# Crockford's base32: no letter that is heard or read as another sign.
+# Crockford's base32, which leaves out letters that are easily mistaken for another character.
 _TO_CROCKFORD = str.maketrans(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567", "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 )
@@ -34,8 +33,8 @@ _NUMBER_BYTES = 5
 _MAX_TEXT_LENGTH = 2_000
 _MAX_NAME_LENGTH = 255
 _MAX_ANSWERS = 20
-# What one debtor may open of one claim, taken back or not: whoever holds a link alone is known
-# to nobody.
+# How many disputes debtors may open on one claim within the period, including withdrawn ones. A
+# link alone does not identify a debtor, so the limit applies per claim.
 MAX_RECENT_DISPUTES = 5
 RECENT_PERIOD = timedelta(days=30)
 
@@ -44,11 +43,12 @@ class DisputeState(StrEnum):
     OPEN = "OPEN"
     ACCEPTED = "ACCEPTED"
     REJECTED = "REJECTED"
-    # By the debtor.
+    # Withdrawn by the debtor.
     WITHDRAWN = "WITHDRAWN"
 
 
-# State -> what it may become. What has ended one, said again, changes nothing; all else is refused.
+# State -> possible next states. Repeating the present final state changes nothing; any other change
+# is refused.
 TRANSITIONS: Mapping[DisputeState, frozenset[DisputeState]] = {
     DisputeState.OPEN: frozenset(
         {DisputeState.ACCEPTED, DisputeState.REJECTED, DisputeState.WITHDRAWN}
@@ -61,10 +61,10 @@ TRANSITIONS: Mapping[DisputeState, frozenset[DisputeState]] = {
 
 @dataclass(frozen=True, slots=True)
 class NewDispute:
-    # A reason's name.
+    # The name of a reason.
     type: str
     message: str | None = None
-    # To the reason's questions: question -> answer.
+    # Question -> answer.
     answers: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -72,7 +72,8 @@ class ClaimDispute(msgspec.Struct, frozen=True, gc=False):
     dispute_id: UUID
     claim_id: int
     type: DisputeType
-    # A merchant's own reason, and its words when the dispute was opened.
+    # The name and the label of a reason beyond the contract's types, as they were when the dispute
+    # was opened.
     reason: str | None
     label: str | None
     message: str | None
@@ -81,34 +82,35 @@ class ClaimDispute(msgspec.Struct, frozen=True, gc=False):
     actor_kind: ActorKind
     opened_at: datetime
     state: DisputeState = DisputeState.OPEN
-    # Resolved or withdrawn.
+    # When the dispute was resolved or withdrawn.
     resolved_at: datetime | None = None
-    # The merchant's words on it.
+    # The merchant's response.
     resolution: str | None = None
-    # Whether accepting it has ended the claim; none for what was not accepted.
+    # Whether accepting the dispute ended the claim; None unless it was accepted.
     ended_claim: bool | None = None
-    # Who opened it: a debtor's session, a client id.
+    # The debtor's session or the client id that opened it.
     actor_id: str | None = None
-    # Since when a channel has the message that tells the debtor how it was answered.
+    # When a channel accepted the message with the response.
     told_at: datetime | None = None
-    # Since when a page that the dispute withheld shows the claim again.
+    # When a claim that the dispute withheld became visible again.
     released_at: datetime | None = None
 
     @property
     def withholds_claim(self) -> bool:
-        """Whether the claim's page shows nothing of the claim because of it."""
+        """Whether the claim's page hides the claim because of this dispute."""
         return self.reason in BUILT_IN_REASONS and self.released_at is None
 
     @property
     def event_message(self) -> str | None:
-        """What the event says beside the type: something for OTHER alone (spec, Events)."""
+        """The message in the event. By the specification (Events), only type OTHER has one."""
         if self.type is not DisputeType.OTHER:
             return None
         return self.label or self.message
 
 
 def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind) -> OfferedReason:
-    """The reason it names. Debtors choose from what is offered to them, others from all there is.
+    """Return the reason that the dispute names. Debtors choose among the offered reasons, others
+    among all reasons.
 
     Raises ValidationError with every fault.
     """
@@ -124,8 +126,11 @@ def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind
 def find_reason_faults(
     type_: str, message: str | None, known: Iterable[OfferedReason]
 ) -> Iterator[Fault]:
-    """What is wrong with a reason, and a message that it asks for. Of a body that cannot be read as
-    a whole, what could not be read is UNSET: no fault of that is told here."""
+    """Yield the faults of the reason and of the message that it requires.
+
+    For a body that cannot be parsed as a whole, unreadable values are UNSET and yield no fault
+    here.
+    """
     names = [each.name for each in known]
     if type_ and type_ not in names:
         sentence = f"There is no such reason. {render_nearest(type_, names)}"
@@ -137,7 +142,7 @@ def find_reason_faults(
 
 
 def find_open_dispute(reason: str, earlier: Sequence[ClaimDispute]) -> ClaimDispute | None:
-    """A debtor's open one of this reason, by its name."""
+    """Return the debtor's open dispute with this reason, or None."""
     debtors = (each for each in earlier if each.actor_kind is ActorKind.DEBTOR)
     return next(
         (
@@ -150,7 +155,7 @@ def find_open_dispute(reason: str, earlier: Sequence[ClaimDispute]) -> ClaimDisp
 
 
 def may_open_dispute(earlier: Sequence[ClaimDispute], now: datetime) -> bool:
-    """Whether a debtor may open one more."""
+    """Return whether a debtor may open one more dispute."""
     recent = [
         each
         for each in earlier
@@ -160,9 +165,10 @@ def may_open_dispute(earlier: Sequence[ClaimDispute], now: datetime) -> bool:
 
 
 def check_may_open(reason: OfferedReason, earlier: Sequence[ClaimDispute], now: datetime) -> None:
-    """Debtors have one open dispute of a reason, and open five in thirty days.
+    """Check the limits for debtors: one open dispute per reason, and five disputes in thirty days.
 
-    `earlier`: the claim's that are open or were opened since. Raises InvalidState.
+    `earlier` has the claim's disputes that are open or were opened in that period. Raises
+    InvalidState.
     """
     if find_open_dispute(reason.name, earlier) is not None:
         raise InvalidState(
@@ -184,7 +190,8 @@ def check_may_open(reason: OfferedReason, earlier: Sequence[ClaimDispute], now: 
 
 
 def check_transition(dispute: ClaimDispute, following: DisputeState) -> bool:
-    """Whether the dispute changes by it. Raises InvalidState when it has ended otherwise."""
+    """Return whether the dispute's state changes. Raises InvalidState if the dispute ended
+    differently."""
     if dispute.state is following:
         return False
     if following not in TRANSITIONS[dispute.state]:
@@ -199,10 +206,10 @@ def check_transition(dispute: ClaimDispute, following: DisputeState) -> bool:
 
 
 def render_case_number(dispute_id: UUID) -> str:
-    """The number a dispute goes by on the phone and in letters: two groups of four, as 7K3M-9QXA.
+    """Return the case number for phone calls and letters: two groups of four, such as 7K3M-9QXA.
 
-    Derived from its id and kept nowhere. It finds nothing by itself: beside a claim it tells one
-    dispute from another, and forty bits do that.
+    The number is derived from the id and not stored, so it cannot be searched for. It only has to
+    distinguish the disputes of one claim, for which forty bits are enough.
     """
     signs = b32encode(sha256(dispute_id.bytes).digest()[:_NUMBER_BYTES]).decode()
     number = signs.translate(_TO_CROCKFORD)
@@ -210,8 +217,11 @@ def render_case_number(dispute_id: UUID) -> str:
 
 
 def compute_hold_end(answered_at: datetime, told_at: datetime | None, quiet_days: int) -> datetime:
-    """Until when a claim that an answer leaves open rests: so many days after a channel has taken
-    the answer, else (nobody can be reached, or it may not have left) after the answer itself."""
+    """Return the end of the hold on a claim that stays open after the response.
+
+    The quiet days count from the time when a channel accepted the response. If the debtor cannot be
+    reached or the delivery is unknown, they count from the response itself.
+    """
     return (told_at or answered_at) + timedelta(days=quiet_days)
 
 
@@ -228,14 +238,14 @@ def _find_text_faults(new: NewDispute) -> Iterator[Fault]:
     yield from find_unprintable(dict(new.answers), ("answers",))
 
 
-# At one time, and of one dispute, what was added later included.
+# The limits per upload, and per dispute including files that were added later.
 MAX_FILES_AT_ONCE = 5
 MAX_FILES = 20
 
 
 class EvidenceFile(msgspec.Struct, frozen=True, gc=False):
     file_id: UUID
-    # As its sender called it.
+    # The file name as uploaded.
     name: str
     content_type: str
     size_bytes: int
@@ -244,7 +254,7 @@ class EvidenceFile(msgspec.Struct, frozen=True, gc=False):
 
 
 def check_file_count(present: int, added: int) -> None:
-    """Raises ValidationError when a dispute with so many files takes not so many more."""
+    """Raises ValidationError if the dispute would have too many files."""
     if present + added > MAX_FILES:
         message = f"A dispute takes {MAX_FILES} files; {present} are there."
         raise ValidationError([Fault("/files", message, "TOO_MANY")])

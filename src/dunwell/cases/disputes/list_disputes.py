@@ -1,5 +1,5 @@
-"""Lists of disputes: all of a merchant's and those of one claim, the newest first; those that wait
-for an answer, the oldest first; one dispute and one of its files."""
+"""List disputes: all of a merchant's or those of one claim, newest first; the open ones, oldest
+first; one dispute and one of its files."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -36,7 +36,7 @@ from dunwell.platform.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class DisputeFilter:
-    """All that is given must hold. Opened until, exclusive."""
+    """All given conditions must match. `until` (exclusive) applies to the time of opening."""
 
     state: DisputeState | None = None
     whose: Whose = EVERYBODYS
@@ -86,8 +86,11 @@ async def list_disputes(
     work: Work, *, limit: int, cursor: str | None = None, state: DisputeState | None = None,
     is_overdue: bool = False,
 ) -> ListPage[ListedDispute]:  # fmt: skip
-    """is_overdue: only those that are open and should have been answered by now. Raises
-    ValidationError for a bad cursor."""
+    """List the merchant's disputes. With `is_overdue`, only those that are open and past the
+    response deadline.
+
+    Raises ValidationError for an invalid cursor.
+    """
     work.need(Right.READ_CLAIMS)
     wanted = DisputeFilter(state)
     if is_overdue:
@@ -107,7 +110,7 @@ def build_overdue_filter(work: Work) -> DisputeFilter:
 async def list_unresolved_disputes(
     work: Work, *, limit: int, cursor: str | None = None, whose: Whose = EVERYBODYS
 ) -> ListPage[UnresolvedDispute]:
-    """Those that wait for an answer, the oldest first. Raises ValidationError for a bad cursor."""
+    """List the open disputes, oldest first. Raises ValidationError for an invalid cursor."""
     work.need(Right.READ_CLAIMS)
     wanted = replace(OPEN_DISPUTES, whose=whose)
     return await list_page(
@@ -116,7 +119,7 @@ async def list_unresolved_disputes(
 
 
 async def count_unresolved_disputes(work: Work) -> Count:
-    """As far as it is cheap."""
+    """Count the open disputes, up to the limit of cheap counting."""
     work.need(Right.READ_CLAIMS)
     return await count_listed(work.scope(), DISPUTES, OPEN_DISPUTES)
 
@@ -124,7 +127,7 @@ async def count_unresolved_disputes(work: Work) -> Count:
 async def list_claim_disputes(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedDispute]:
-    """Raises NotFound, and ValidationError for a bad cursor."""
+    """Raises NotFound, and ValidationError for an invalid cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
@@ -135,7 +138,8 @@ async def list_claim_disputes(
 async def get_dispute(
     work: Work, claim_id: int, dispute_id: UUID
 ) -> tuple[ClaimDispute, Sequence[EvidenceFile]]:
-    """The dispute and its files. Raises NotFound, in the words of what is missing first."""
+    """Return the dispute and its files. Raises NotFound. If both are missing, the message names the
+    claim."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
@@ -147,7 +151,8 @@ async def get_dispute(
 
 
 async def get_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UUID) -> EvidenceFile:
-    """Raises NotFound, in the words of what is missing first."""
+    """Return one file of a dispute. Raises NotFound, which names the first missing object of claim,
+    dispute and file."""
     work.need(Right.READ_CLAIMS)
     found = await find_evidence_file(
         work.tx, work.merchant_id, claim_id, dispute_id=dispute_id, file_id=file_id

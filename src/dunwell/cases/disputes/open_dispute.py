@@ -1,8 +1,9 @@
-"""A debtor or the merchant disputes a claim: its process stops, and the merchant is told.
+"""Open a dispute for a debtor or the merchant: the claim's workflow stops, and the merchant is
+notified.
 
-Disputes stand side by side, each with a hold of its own; the process goes on when the last hold
-falls, with what came due meanwhile, in order. Who is not the debtor, or has died, gets no
-confirmation.
+Each dispute of a claim has its own hold. The workflow continues when the last hold has ended; steps
+that became due meanwhile run in order. No confirmation is sent to a person who is not the debtor or
+who has died.
 """
 
 from uuid import UUID
@@ -39,9 +40,10 @@ async def open_dispute(
     work: Work, keys: KeyRing, claim_id: int, new: NewDispute,
     *, reached: ReachedAddress | None = None,
 ) -> ClaimDispute:  # fmt: skip
-    """reached: of a debtor who has come by a link or a code. Raises NotFound, ValidationError with
-    every fault, and InvalidState (the claim has ended; a debtor's stands already, or there were too
-    many).
+    """Open a dispute. `reached` is the address whose link or code the debtor used.
+
+    Raises NotFound; ValidationError with every fault; InvalidState: the claim has ended, or the
+    debtor has an open dispute with this reason or opened too many.
     """
     work.need(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
@@ -79,7 +81,7 @@ async def open_dispute(
 
 
 async def _notify_debtor(work: Work, reference_number: str, dispute: ClaimDispute) -> None:
-    """To the debtor, also of what the merchant has recorded after a call or a letter."""
+    """Confirm the dispute to the debtor, also if staff recorded it after a call or a letter."""
     configuration = work.merchant.configuration
     within = configuration.disputes.answer_within_days
     facts = ObjectionFacts(

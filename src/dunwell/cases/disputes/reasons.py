@@ -1,6 +1,5 @@
-"""The reasons for which a claim can be disputed, the contract's and a merchant's own, and what a
-debtor is asked about each. Pure.
-"""
+"""The reasons for disputing a claim (the contract's, built-in ones and the merchant's own), and the
+questions to the debtor about each. Pure."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -32,12 +31,12 @@ class DisputeType(StrEnum):
 
 WRONG_PERSON = "WRONG_PERSON"
 PERSON_DIED = "PERSON_DIED"
-# Reasons that are neither the contract's nor a merchant's own -> the type that events name.
+# Built-in reasons, which are neither the contract's nor a merchant's own -> the type in events.
 BUILT_IN_REASONS: Mapping[str, DisputeType] = {
     WRONG_PERSON: DisputeType.NOT_MY_DEBT,
     PERSON_DIED: DisputeType.OTHER,
 }
-# The names that a merchant cannot give to a reason of its own.
+# Names that a merchant cannot use for its own reasons.
 RESERVED_NAMES: tuple[str, ...] = (*DisputeType, *BUILT_IN_REASONS)
 ALWAYS_OFFERED: frozenset[str] = frozenset(
     {DisputeType.NOT_MY_DEBT, DisputeType.OTHER, *BUILT_IN_REASONS}
@@ -45,23 +44,23 @@ ALWAYS_OFFERED: frozenset[str] = frozenset(
 
 
 class OfferedReason(msgspec.Struct, frozen=True, gc=False):
-    """`name` is what is chosen by: the contract's type, or the name of a reason beyond those."""
+    """A reason to choose from. `name` is the contract's type or the name of another reason."""
 
     name: str
-    # As events bear it.
+    # The type in events.
     type: DisputeType
-    # Language -> words; none: the pages have their own.
+    # Language -> label; empty if the pages have their own label for the reason.
     labels: Mapping[str, str]
     is_hidden: bool
 
     @property
     def is_own(self) -> bool:
-        """Whether it is one that the merchant has added."""
+        """Whether the merchant defined it."""
         return self.name not in RESERVED_NAMES
 
     @property
     def is_contracts(self) -> bool:
-        """Whether events name it by the contract's own type, so that it needs no label."""
+        """Whether its name is a type of the contract, so that events need no label."""
         return self.name == self.type
 
     @property
@@ -69,7 +68,7 @@ class OfferedReason(msgspec.Struct, frozen=True, gc=False):
         return self.name in BUILT_IN_REASONS
 
     def label_in(self, *languages: str) -> str:
-        """Return the label in the first of the languages that has one, else in any language."""
+        """Return the label in the first of the languages that has one, or else in any language."""
         for language in languages:
             label = self.labels.get(language) or _label_built_in(self.name, language)
             if label is not None:
@@ -78,8 +77,8 @@ class OfferedReason(msgspec.Struct, frozen=True, gc=False):
 
 
 def _label_built_in(name: str, language: str) -> str | None:
-    """Return the label that is recorded and sent in events; None if there is none in the
-    language."""
+    """Return the label of a built-in reason that is recorded and sent in events, or None if the
+    language has none."""
     words = load_languages(DEBTOR_CATALOGUES).get(language)
     if words is None or name not in BUILT_IN_REASONS:
         return None
@@ -89,8 +88,11 @@ def _label_built_in(name: str, language: str) -> str | None:
 
 
 def list_reasons(disputes: Disputes) -> list[OfferedReason]:
-    """Hidden ones too: the contract's in its order, each built-in one before its type, the
-    merchant's own before OTHER."""
+    """Return all reasons, hidden ones included.
+
+    The contract's types are in their order, each built-in reason is before its type, and the
+    merchant's own reasons are before OTHER.
+    """
     said: dict[str, DisputeReason] = {each.type: each for each in disputes.reasons}
     reasons = [
         _build_standard_reason(name, type_, said.pop(name, None))
@@ -104,7 +106,7 @@ def list_reasons(disputes: Disputes) -> list[OfferedReason]:
 
 
 def list_offered_reasons(disputes: Disputes) -> list[OfferedReason]:
-    """What debtors choose from."""
+    """Return the reasons that debtors can choose from."""
     return [each for each in list_reasons(disputes) if not each.is_hidden]
 
 
@@ -117,7 +119,8 @@ def _list_standard_reasons() -> Iterator[tuple[str, DisputeType]]:
 def _build_standard_reason(
     name: str, dispute_type: DisputeType, said: DisputeReason | None
 ) -> OfferedReason:
-    """One that is always there. said: what the merchant says of it, if anything."""
+    """Build a reason of the contract or a built-in one. `said` is the merchant's setting for it, if
+    any."""
     if said is None:
         return OfferedReason(name, dispute_type, {}, is_hidden=False)
     is_hidden = said.is_hidden and name not in ALWAYS_OFFERED
@@ -125,7 +128,7 @@ def _build_standard_reason(
 
 
 MAX_LINE_LENGTH = 255
-# The text every reason has.
+# The field name of the message, which each reason has.
 MESSAGE_FIELD = "message"
 _MAX_MESSAGE_LENGTH = 2_000
 _MAX_CENTS = 10**12 - 1
@@ -143,7 +146,7 @@ class QuestionKind(StrEnum):
 class DisputeQuestion:
     name: str
     kind: QuestionKind
-    # Of a CHOICE.
+    # Set only for CHOICE.
     choices: tuple[str, ...] = ()
 
 
@@ -168,14 +171,15 @@ _QUESTIONS: Mapping[str, tuple[DisputeQuestion, ...]] = {
     DisputeType.ALREADY_IN_PLAN: (_DAY, DisputeQuestion("person", QuestionKind.LINE)),
     DisputeType.INSOLVENCY: (_DAY, DisputeQuestion("court", QuestionKind.LINE), _NUMBER),
 }
-# Without a word there would be nothing to look into.
+# Reasons that cannot be examined without a message.
 _NEEDS_MESSAGE: frozenset[str] = frozenset(
     {DisputeType.AMOUNT_WRONG, DisputeType.DEFECTIVE, DisputeType.OTHER}
 )
 
 
 def list_questions(reason: OfferedReason) -> tuple[DisputeQuestion, ...]:
-    """In their order, before the message. A merchant's own reason has the message alone."""
+    """Return the reason's questions in order. The message follows them. A merchant's own reason has
+    only the message."""
     return _QUESTIONS.get(reason.name, ())
 
 
@@ -186,8 +190,10 @@ def needs_message(reason: OfferedReason) -> bool:
 def find_answer_faults(
     reason: OfferedReason, answers: Mapping[str, str], message: str | None, today: date
 ) -> Iterator[Fault]:
-    """By the questions' names, in their order. today: where the merchant is; answers: none is
-    empty."""
+    """Yield the faults of the answers, with the questions' names as paths, in order.
+
+    `answers` contains no empty answer. `today` is the day in the merchant's time zone.
+    """
     for question in list_questions(reason):
         if question.name in answers:
             yield from _check(question, answers[question.name], today)

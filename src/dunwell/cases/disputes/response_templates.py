@@ -1,4 +1,4 @@
-"""A merchant's texts for answers, which everybody who answers chooses from."""
+"""A merchant's templates for responses to disputes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (merchant_id, name) DO NOTHING
 RETURNING template_id
 """
-# By primary key.
+# Uses the primary key.
 _DELETE = """
 DELETE FROM answer_templates WHERE merchant_id = $1 AND template_id = $2 RETURNING name
 """
@@ -45,7 +45,8 @@ async def list_response_templates(work: Work) -> Sequence[ResponseTemplate]:
 
 
 async def add_response_template(work: Work, name: str, text: str) -> None:
-    """Raises ValidationError, also for a name that is taken: nobody's text is overwritten."""
+    """Add a template. Raises ValidationError, also if the name is taken: no template is
+    overwritten."""
     work.need(Right.ANSWER)
     faults = [
         *find_unprintable(name, ("name",)),

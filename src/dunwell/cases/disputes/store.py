@@ -1,6 +1,4 @@
-"""The SQL of disputes, their files, who answers them, which answers are late, and what they
-withhold.
-"""
+"""The SQL of disputes, their files, assignees, overdue notices and suppressed addresses."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ COLUMNS = (
     " state, resolved_at, resolution, ended_claim, actor_id, told_at,"
     " released_at"
 )
-# By primary key; a debtor's page nests it, with its files.
+# Nested, with the files, in the statement of the debtor's page. Uses the primary key.
 LOAD_DISPUTE = compose(
     """
 SELECT {columns}
@@ -31,7 +29,7 @@ WHERE merchant_id = $1 AND dispute_id = $3 AND claim_id = $2
 """,
     columns=COLUMNS,
 )
-# Those that are open or were opened since $3. Rides on disputes_claim.
+# Disputes that are open or were opened after $3. Uses the index disputes_claim.
 _LIST_RECENT = compose(
     """
 SELECT {columns}
@@ -47,7 +45,7 @@ INSERT INTO disputes
      actor_kind, actor_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
 """
-# Whoever had begun another answer has nothing left to answer.
+# Drafts of a response are deleted when the dispute ends.
 _SAVE_END = """
 WITH ended AS (
     UPDATE disputes
@@ -58,15 +56,15 @@ WITH ended AS (
 DELETE FROM answer_drafts
 WHERE merchant_id = $1 AND dispute_id IN (SELECT dispute_id FROM ended)
 """
-# By primary key.
+# Uses the primary key.
 _SAVE_RESPONSE_DELIVERY = """
 UPDATE disputes SET told_at = $3 WHERE merchant_id = $1 AND dispute_id = $2
 """
-# The same.
+# Uses the primary key.
 _SAVE_HOLD = """
 UPDATE disputes SET hold_id = $3 WHERE merchant_id = $1 AND dispute_id = $2
 """
-# By primary key.
+# Both statements use the primary key.
 _FIND_ASSIGNEE = "SELECT assignee_id FROM disputes WHERE merchant_id = $1 AND dispute_id = $2"
 _SAVE_ASSIGNEE = "UPDATE disputes SET assignee_id = $3 WHERE merchant_id = $1 AND dispute_id = $2"
 
@@ -81,13 +79,13 @@ async def find_dispute(
 async def list_recent_disputes(
     tx: Connection, merchant_id: int, claim_id: int, since: datetime
 ) -> list[ClaimDispute]:
-    """The claim's that are open or were opened since, the oldest first."""
+    """Return the claim's disputes that are open or were opened after `since`, oldest first."""
     rows = await tx.fetch(_LIST_RECENT, merchant_id, claim_id, since)
     return [build_dispute(row) for row in rows]
 
 
 async def insert_dispute(tx: Connection, merchant_id: int, dispute: ClaimDispute) -> None:
-    """A new one of a locked claim."""
+    """Insert a dispute of a locked claim."""
     await tx.execute(
         _INSERT, merchant_id, dispute.claim_id, dispute.dispute_id, dispute.type, dispute.reason,
         dispute.label, dispute.message, dict(dispute.answers), dispute.hold_id, dispute.opened_at,
@@ -96,7 +94,7 @@ async def insert_dispute(tx: Connection, merchant_id: int, dispute: ClaimDispute
 
 
 async def save_dispute_end(tx: Connection, merchant_id: int, dispute: ClaimDispute) -> None:
-    """How an open dispute has ended; what was written of its answer and not sent goes."""
+    """Save how an open dispute ended, and delete the drafts of a response."""
     await tx.execute(
         _SAVE_END, merchant_id, dispute.dispute_id, dispute.state, dispute.resolved_at,
         dispute.resolution, dispute.ended_claim,
@@ -106,19 +104,19 @@ async def save_dispute_end(tx: Connection, merchant_id: int, dispute: ClaimDispu
 async def save_response_delivery(
     tx: Connection, merchant_id: int, dispute_id: UUID, told_at: datetime | None
 ) -> None:
-    """told_at: since when a channel has the message that tells the answer; none: none has it."""
+    """Save when a channel accepted the response, or None if no channel has."""
     await tx.execute(_SAVE_RESPONSE_DELIVERY, merchant_id, dispute_id, told_at)
 
 
 async def save_dispute_hold(
     tx: Connection, merchant_id: int, dispute_id: UUID, hold_id: UUID | None
 ) -> None:
-    """hold_id: by which its claim stands still now."""
+    """Save the hold that now stops the dispute's claim."""
     await tx.execute(_SAVE_HOLD, merchant_id, dispute_id, hold_id)
 
 
 def build_dispute(row: Mapping[str, Any]) -> ClaimDispute:
-    """From COLUMNS."""
+    """Build a dispute from a row with COLUMNS."""
     values = dict(row)
     values["type"] = DisputeType(row["type"])
     values["actor_kind"] = ActorKind(row["actor_kind"])
@@ -134,7 +132,7 @@ async def find_assignee_id(tx: Connection, merchant_id: int, dispute_id: UUID) -
 async def save_assignee(
     tx: Connection, merchant_id: int, dispute_id: UUID, assignee_id: UUID | None
 ) -> None:
-    """Of a dispute whose claim is locked."""
+    """Save the assignee. The claim must be locked."""
     await tx.execute(_SAVE_ASSIGNEE, merchant_id, dispute_id, assignee_id)
 
 
@@ -144,7 +142,8 @@ _FILE_COLUMNS = (
 _FILES_AND_UPLOADS = (
     "dispute_files f JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = f.ticket_id"
 )
-# Of several disputes, each one's oldest first; a debtor's page nests it. By primary keys.
+# The files of several disputes, oldest first per dispute. Nested in the statement of the debtor's
+# page. Uses primary keys.
 LOAD_FILES = compose(
     """
 SELECT f.dispute_id, {columns}
@@ -155,7 +154,7 @@ ORDER BY f.added_at, f.file_id
     columns=_FILE_COLUMNS,
     joined=_FILES_AND_UPLOADS,
 )
-# By primary keys; the dispute must be the claim's.
+# The dispute must belong to the claim. Uses primary keys.
 _FIND_FILE = compose(
     """
 SELECT {columns}
@@ -166,9 +165,9 @@ WHERE f.merchant_id = $1 AND d.claim_id = $2 AND f.dispute_id = $3 AND f.file_id
     columns=_FILE_COLUMNS,
     joined=_FILES_AND_UPLOADS,
 )
-# By primary key.
+# Uses the primary key.
 _COUNT_FILES = "SELECT count(*) FROM dispute_files WHERE merchant_id = $1 AND dispute_id = $2"
-# By primary keys.
+# Uses primary keys.
 _LIST_DIGESTS = compose(
     "SELECT u.sha256 FROM {joined} WHERE f.merchant_id = $1 AND f.dispute_id = $2",
     joined=_FILES_AND_UPLOADS,
@@ -184,7 +183,7 @@ FROM unnest($3::uuid[], $4::uuid[]) AS given (file_id, ticket_id)
 async def list_evidence_files(
     tx: Connection, merchant_id: int, dispute_ids: Collection[UUID]
 ) -> dict[UUID, list[EvidenceFile]]:
-    """The files of disputes that have any, the oldest first."""
+    """Return the files by dispute, oldest first, for disputes that have any."""
     found: dict[UUID, list[EvidenceFile]] = {}
     for row in await tx.fetch(LOAD_FILES, merchant_id, list(dispute_ids)):
         found.setdefault(row["dispute_id"], []).append(_build_file(row))
@@ -204,7 +203,7 @@ async def count_evidence_files(tx: Connection, merchant_id: int, dispute_id: UUI
 
 
 async def list_evidence_digests(tx: Connection, merchant_id: int, dispute_id: UUID) -> set[bytes]:
-    """What the dispute's files are known by (SHA-256)."""
+    """Return the SHA-256 digests of the dispute's files."""
     return {row["sha256"] for row in await tx.fetch(_LIST_DIGESTS, merchant_id, dispute_id)}
 
 
@@ -212,8 +211,11 @@ async def insert_evidence_files(
     tx: Connection, dispute: tuple[int, UUID], tickets: dict[UUID, UUID], now: datetime,
     actor: Actor,
 ) -> None:  # fmt: skip
-    """To a dispute whose claim is locked. dispute: the merchant's id and its own; tickets: the new
-    files' ids, and the uploads'."""
+    """Insert files of a dispute whose claim is locked.
+
+    `dispute` is the pair of merchant id and dispute id. `tickets` maps the new file ids to the ids
+    of the uploads.
+    """
     await tx.execute(
         _INSERT_FILES,
         *dispute,
@@ -236,8 +238,8 @@ def _build_file(row: Row) -> EvidenceFile:
     )
 
 
-# Over all merchants; an open objection is rare, and one is here until its merchant was told. Rides
-# on disputes_overdue, as the next.
+# Over all merchants. Open disputes are few, and each is here only until it has been reported. This
+# statement and the next use the index disputes_overdue.
 _LIST_MERCHANTS = """
 SELECT DISTINCT merchant_id FROM disputes WHERE state = 'OPEN' AND overdue_told_at IS NULL
 """
@@ -248,7 +250,7 @@ WHERE merchant_id = $1 AND state = 'OPEN' AND overdue_told_at IS NULL AND opened
 ORDER BY opened_at
 LIMIT $3
 """
-# By primary key.
+# Uses the primary key.
 _MARK_OVERDUE_REPORTED = """
 UPDATE disputes
 SET overdue_told_at = $3
@@ -258,14 +260,14 @@ RETURNING true
 
 
 async def list_merchants_with_unreported_disputes(tx: Connection) -> Sequence[int]:
-    """Those with open objections they were not told of."""
+    """Return the merchants with open disputes that have not been reported as overdue."""
     return [row["merchant_id"] for row in await tx.fetch(_LIST_MERCHANTS)]
 
 
 async def list_overdue_disputes(
     tx: Connection, merchant_id: int, opened_before: datetime, limit: int
 ) -> list[tuple[int, UUID]]:
-    """The claims and the ids of the oldest."""
+    """Return the claim id and dispute id of the oldest overdue disputes."""
     rows = await tx.fetch(_LIST_OVERDUE, merchant_id, opened_before, limit)
     return [(row["claim_id"], row["dispute_id"]) for row in rows]
 
@@ -273,33 +275,33 @@ async def list_overdue_disputes(
 async def mark_overdue_reported(
     tx: Connection, merchant_id: int, dispute_id: UUID, now: datetime
 ) -> bool:
-    """False: somebody has told of it, or it was answered."""
+    """Mark the dispute as reported. Return False if it was reported before or has ended."""
     return bool(await tx.fetchval(_MARK_OVERDUE_REPORTED, merchant_id, dispute_id, now))
 
 
-# By primary key.
+# Uses the primary key.
 _SAVE_ADDRESS = """
 UPDATE disputes SET suppressed_channel = $3, suppressed_digests = $4, key_version = $5
 WHERE merchant_id = $1 AND dispute_id = $2
 """
-# The same.
+# Uses the primary key.
 _SAVE_PERSON = """
 UPDATE disputes SET stopped_identities = $3, key_version = $4
 WHERE merchant_id = $1 AND dispute_id = $2
 """
-# The same.
+# Uses the primary key.
 _RELEASE = """
 UPDATE disputes SET released_at = $3
 WHERE merchant_id = $1 AND dispute_id = $2
 RETURNING suppressed_channel, suppressed_digests
 """
-# By primary key.
+# Uses the primary key.
 _LOCK_SUPPRESSION = """
 SELECT FROM suppressions
 WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($3::bytea[])
 FOR UPDATE
 """
-# By primary key, and by disputes_suppressed.
+# Uses the primary key and the index disputes_suppressed.
 _LIFT_SUPPRESSION = """
 DELETE FROM suppressions
 WHERE merchant_id = $1 AND channel = $2 AND address_digest = ANY($3::bytea[])
@@ -314,7 +316,8 @@ RETURNING masked_address
 
 @dataclass(frozen=True, slots=True)
 class SuppressedAddress:
-    """The digests are those of one address under each version of the secret key."""
+    """A suppressed address. The digests are those of one address under each version of the secret
+    key."""
 
     channel: Channel
     digests: Sequence[bytes]
@@ -338,13 +341,15 @@ async def save_stopped_person(
 async def save_release(
     tx: Connection, merchant_id: int, dispute_id: UUID, now: datetime
 ) -> SuppressedAddress | None:
-    """The address that the dispute has suppressed."""
+    """Mark the dispute's claim as visible again. Return the address that the dispute suppressed, or
+    None."""
     channel, digests = await tx.fetchrow(_RELEASE, merchant_id, dispute_id, now)
     return SuppressedAddress(channel, digests) if channel else None
 
 
 async def lock_suppression(tx: Connection, merchant_id: int, address: SuppressedAddress) -> bool:
-    """Wait for everybody who adds or lifts it. False: the address is not suppressed."""
+    """Lock the suppression against concurrent changes. Return False if the address is not
+    suppressed."""
     row = await tx.fetchrow(_LOCK_SUPPRESSION, merchant_id, address.channel, list(address.digests))
     return row is not None
 
@@ -352,15 +357,17 @@ async def lock_suppression(tx: Connection, merchant_id: int, address: Suppressed
 async def lift_wrong_person_suppression(
     tx: Connection, merchant_id: int, address: SuppressedAddress
 ) -> str | None:
-    """Lift the locked suppression, unless it has another reason or another dispute needs it. The
-    masked address; None: nothing was lifted."""
+    """Delete the locked suppression, unless it has another reason or another dispute needs it.
+
+    Return the masked address, or None if nothing was deleted.
+    """
     lifted: str | None = await tx.fetchval(
         _LIFT_SUPPRESSION, merchant_id, address.channel, list(address.digests)
     )
     return lifted
 
 
-# By primary keys, as the next.
+# This statement and the next use primary keys.
 _LOAD_LISTED = compose(
     """
 SELECT {columns},
@@ -391,7 +398,7 @@ WHERE d.merchant_id = $1 AND d.dispute_id = ANY($2::uuid[])
 
 @dataclass(frozen=True, slots=True)
 class ListedDispute:
-    """A dispute with its claim's reference and its files."""
+    """A dispute with its claim's reference number and its files."""
 
     dispute: ClaimDispute
     reference_number: str
@@ -400,7 +407,7 @@ class ListedDispute:
 
 @dataclass(frozen=True, slots=True)
 class UnresolvedDispute:
-    """An open dispute, with what a person needs to choose the next one. name: the debtor's."""
+    """An open dispute with the facts by which staff choose the next one. `name` is the debtor's."""
 
     dispute_id: UUID
     claim_id: int
@@ -419,7 +426,7 @@ class UnresolvedDispute:
 async def load_listed_disputes(
     tx: Connection, merchant_id: int, dispute_ids: Sequence[UUID]
 ) -> Mapping[UUID, ListedDispute]:
-    """By id."""
+    """Return the disputes by id."""
     rows = await tx.fetch(_LOAD_LISTED, merchant_id, list(dispute_ids))
     files = await list_evidence_files(tx, merchant_id, dispute_ids)
     found = {}
@@ -435,7 +442,7 @@ async def load_listed_disputes(
 async def load_unresolved_disputes(
     tx: Connection, merchant_id: int, dispute_ids: Sequence[UUID]
 ) -> Mapping[UUID, UnresolvedDispute]:
-    """By id."""
+    """Return the disputes by id."""
     rows = await tx.fetch(_LOAD_UNRESOLVED, merchant_id, list(dispute_ids))
     given = {row["assignee_id"] for row in rows if row["assignee_id"]}
     people = await find_assignees(tx, merchant_id, given) if given else {}

@@ -1,12 +1,11 @@
-"""What follows when a claim has reached the wrong person, or when the person has died.
+"""Withhold a claim that reached the wrong person, or whose person has died.
 
-The claim's page then shows nothing of the claim and asks for nothing (`landing`). The address that
-reached the wrong person is put on the suppression list. A person who has died is not contacted
-about any claim of the merchant: the dispute keeps the identities by which guards know people, and
-everything that sends asks for them (`contact.messages.suppression`). Both last until the merchant
-rejects
-the dispute, confirms that this is the right person, or the debtor takes it back. Accepting the
-dispute changes neither.
+The claim's page then shows nothing about the claim (`interfaces.landing`). The address that reached
+the wrong person is added to the suppression list. A person who has died is not contacted about any
+claim of the merchant: the dispute stores the identities that guards use, and every sender checks
+them (`contact.messages.suppression`). Both end when the merchant rejects the dispute or confirms
+that this is the right person, or when the debtor withdraws the dispute. Accepting the dispute
+changes neither.
 """
 
 from dataclasses import dataclass
@@ -34,7 +33,7 @@ from dunwell.platform.errors import ValidationError
 
 @dataclass(frozen=True, slots=True)
 class ReachedAddress:
-    """Where the message arrived whose link or code has opened the page, as suppressions know it."""
+    """The address of the message whose link or code opened the page."""
 
     channel: Channel
     address: str
@@ -43,7 +42,7 @@ class ReachedAddress:
 async def withhold_claim(
     work: Work, keys: KeyRing, dispute: ClaimDispute, reached: ReachedAddress | None
 ) -> None:
-    """The dispute must be stored, and its claim locked."""
+    """Withhold the claim. The dispute must be stored, and its claim locked."""
     if dispute.reason == WRONG_PERSON and reached is not None:
         await _suppress_reached(work, keys, dispute, reached)
     elif dispute.reason == PERSON_DIED:
@@ -55,8 +54,8 @@ async def withhold_claim(
 
 
 async def release_claim(work: Work, dispute: ClaimDispute) -> ClaimDispute:
-    """Show the claim on its page again, and undo what withholding it has stopped. The claim must be
-    locked. A dispute that does not withhold its claim is returned as it is."""
+    """Show the claim on its page again, and undo the suppression. The claim must be locked. A
+    dispute that does not withhold its claim is returned unchanged."""
     if not dispute.withholds_claim:
         return dispute
     address = await save_release(work.tx, work.merchant_id, dispute.dispute_id, work.now)
@@ -74,12 +73,12 @@ async def release_claim(work: Work, dispute: ClaimDispute) -> ClaimDispute:
 async def _suppress_reached(
     work: Work, keys: KeyRing, dispute: ClaimDispute, reached: ReachedAddress
 ) -> None:
-    """Somebody may release another dispute about the same address at this moment: once the row is
-    locked, it either stays or is gone and is added again."""
+    """Suppress the address. Another transaction may delete the same suppression at this moment, so
+    it is added until the row is locked."""
     try:
         check_address(reached.channel, reached.address)
     except ValidationError:
-        # No message can go to such an address.
+        # The address is invalid, so no message can be sent to it.
         return
     digests = digest_address(keys, work.merchant_id, reached.channel, reached.address)
     address = SuppressedAddress(reached.channel, digests)

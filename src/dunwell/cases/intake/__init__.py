@@ -1,1 +1,1 @@
-"""Creating claims: check, store, attach, assign."""
+"""Creating claims: checking, storing and assigning them."""

@@ -1,6 +1,6 @@
-"""Changes whom a claim is about and how the debtor is contacted, in every state of the claim.
+"""Change a claim's debtor and contact data, in each status of the claim.
 
-Whatever is rendered for the claim and has not been handed over is rendered anew.
+Messages that were rendered but not handed over are rendered again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,9 +22,9 @@ from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.json_text import read_readable
 from dunwell.platform.text.shape import find_faults, limit_faults
 
-# What can be changed, by its name on the wire.
+# Wire names of changeable fields -> their names.
 _CHANGEABLE = {each.encode_name: each.name for each in msgspec.structs.fields(ContactData)}
-# Of a claim, and never changed once it was handed over; where else it is changed.
+# Fields of a claim that cannot be changed here -> where to change them.
 _UNCHANGEABLE = {
     each.encode_name: "It cannot be changed."
     for each in msgspec.structs.fields(ClaimSubmission)
@@ -38,13 +38,17 @@ _UNCHANGEABLE = {
 def apply_patch(
     present: ContactData, patch: object, known_faults: Sequence[Fault] = ()
 ) -> ContactData:
-    """What the claim says after the patch. Raises ValidationError with every fault. `known_faults`:
-    what is wrong with the patch already, which is told together with the rest."""
+    """Return the contact data after the patch. Raises ValidationError with every fault.
+
+    `known_faults` are faults that were found in the patch's text, which are reported with the
+    others.
+    """
     faults = [*map(_explain, find_faults(patch, ContactPatch)), *known_faults]
     if not isinstance(patch, dict):
         raise ValidationError(faults)
     merged = _merge_patch(_build_document(present), patch)
-    # A claim may hold what is refused today; it does not keep other fields from being changed.
+    # A stored value may be invalid under today's rules. That does not keep other fields from being
+    # changed.
     changed = {name: merged.get(name) for name in patch if name in _CHANGEABLE}
     faults += find_faults(changed, ContactData)
     faults += find_debtor_faults(_replace_fields(present, changed))
@@ -54,14 +58,14 @@ def apply_patch(
 
 
 def _replace_fields(present: ContactData, changed: Mapping[str, Any]) -> ContactData:
-    """The present data with the changed fields, of which those that cannot be read are UNSET."""
+    """Return the data with the changed fields. Unreadable values are UNSET."""
     read = read_readable(dict(changed), ContactData)
     names = {_CHANGEABLE[name] for name in changed}
     return msgspec.structs.replace(present, **{name: getattr(read, name) for name in names})
 
 
 def _build_document(present: ContactData) -> dict[str, Any]:
-    """As it would be submitted: without what is not there."""
+    """Return the data as it would be submitted: without empty fields."""
     document: dict[str, Any] = msgspec.to_builtins(present)
     return {
         name: _drop_nulls(value) if isinstance(value, dict) else value
@@ -75,7 +79,7 @@ def _drop_nulls(part: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merge_patch(target: Any, patch: Any) -> Any:
-    """RFC 7396, section 2."""
+    """Merge a patch as RFC 7396, section 2, defines it."""
     if not isinstance(patch, dict):
         return patch
     merged = dict(target) if isinstance(target, dict) else {}
@@ -95,7 +99,7 @@ def _explain(fault: Fault) -> Fault:
 
 
 _COLUMNS = list_columns(ContactData)
-# By primary key.
+# Uses the primary key.
 _LOAD = compose(
     "SELECT {columns} FROM debtors WHERE merchant_id = $1 AND claim_id = $2", columns=_COLUMNS
 )
@@ -118,8 +122,10 @@ WHERE merchant_id = $1 AND claim_id = $2
 async def change_contact_data(
     work: Work, claim_id: int, patch: object, known_faults: Sequence[Fault] = ()
 ) -> None:
-    """`patch`: parsed JSON; `known_faults`: what its text has shown to be wrong with it. Raises
-    NotFound and ValidationError. A patch that says what is there changes nothing."""
+    """Apply a patch of parsed JSON. A patch with the present values changes nothing.
+
+    `known_faults` are faults that were found in its text. Raises NotFound and ValidationError.
+    """
     work.need(Right.CHANGE_CLAIMS)
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")

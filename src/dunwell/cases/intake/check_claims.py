@@ -1,7 +1,7 @@
-"""Reads a body of claims: each element becomes a submission, or a rejection with all its faults.
+"""Parse a body of claims: each element becomes a submission, or a rejection with all its faults.
 
-One claim's faults never touch another's (spec, Errors 2); only a body that is no list of
-claims at all is refused as a whole. Pure.
+A fault of one claim never affects another (spec, Errors 2). The whole body is refused only if it is
+not a list of claims. Pure.
 """
 
 import re
@@ -52,12 +52,13 @@ _get_address_fields = attrgetter(*_ADDRESS_NAMES)
 _get_dates = attrgetter("item_date", "due_date")
 _ITEM_KEYS = len(ItemSubmission.__struct_fields__)
 _ATTACHMENT_KEYS = len(AttachmentSubmission.__struct_fields__)
-# referenceNumber, currency, items.
+# referenceNumber, currency and items.
 _REQUIRED_KEYS = 3
 
 
 def has_given_keys(claims: Sequence[ClaimSubmission], text: bytes) -> bool:
-    """`claims` were read from `text`."""
+    """Return whether each key of `text` is in `claims`, which were parsed from it. A repeated key
+    makes the counts differ."""
     return count_keys(text) == sum(map(_count_given_keys, claims))
 
 
@@ -116,18 +117,18 @@ _HIGH_CONTROL = re.compile(rb"\xc2[\x80-\x9f]")
 def has_only_plain_text(body: bytes) -> bool:
     if b"\\" in body or b"\x7f" in body:
         return False
-    # Few bodies have the first byte at all, and whether it is there is found far more quickly.
+    # Few bodies contain this byte, and searching for one byte is much faster than the pattern.
     return b"\xc2" not in body or _HIGH_CONTROL.search(body) is None
 
 
 def decode_plain(body: bytes) -> Sequence[ClaimSubmission]:
-    """Raises msgspec.DecodeError, as the full shapes would, and UnicodeDecodeError."""
+    """Raises msgspec.DecodeError, as the complete decoder would, and UnicodeDecodeError."""
     return _plain_decoder.decode(body)
 
 
 _CURRENCIES = frozenset(get_global("all_currencies"))
 _LANGUAGES = frozenset(Locale("en").languages)
-# Regions Unicode knows that ISO 3166-1 does not assign.
+# Regions in Unicode that ISO 3166-1 does not assign.
 _UNASSIGNED_REGIONS = frozenset(
     {"AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA"}
 )
@@ -140,37 +141,39 @@ _FEES = frozenset({"COLLECTION_FEE", "DUNNING_FEE"})
 _whole_decoder = msgspec.json.Decoder(list[ClaimSubmission])
 _array_decoder = msgspec.json.Decoder(list[msgspec.Raw])
 _claim_decoder = msgspec.json.Decoder(ClaimSubmission)
-# Larger bodies are read claim by claim, so that others have their turn in between.
+# Larger bodies are parsed claim by claim, so that other requests run in between.
 _MAX_WHOLE_BYTES = 1024 * 1024
-# What MAX_CLAIMS claims with all they may have can need, and one whose texts are full of marks.
+# What MAX_CLAIMS complete claims can need, and then what one claim can need whose texts are full of
+# punctuation.
 _MAX_CONTAINERS, _MAX_SEPARATORS = 130_000, 1_000_000
 _MAX_CLAIM_CONTAINERS, _MAX_CLAIM_SEPARATORS = 8_000, 20_000
-# Room for all its texts at their longest, each letter an escape.
+# Enough for all texts at maximum length with each character escaped.
 _MAX_CLAIM_BYTES = 1024 * 1024
-# Of all claims of one body together: ten for each of MAX_CLAIMS, a few megabytes of answer.
+# For all claims of one body: ten for each of MAX_CLAIMS, which limits the response to a few
+# megabytes.
 _MAX_FAULTS = 10_000
-# No reference of ours is longer; the answer does not repeat a longer one.
+# A longer reference is invalid, and the response does not repeat it.
 _MAX_REFERENCE_LENGTH = 255
 
 
 @dataclass(frozen=True, slots=True)
 class RejectedSubmission:
-    """A claim that cannot be created, with the reference it gave, if any."""
+    """A claim that cannot be created, with its reference number if it has one."""
 
     reference_number: str | None
     error: ValidationError
 
 
 def check_claims(body: bytes) -> list[ClaimSubmission | RejectedSubmission]:
-    """One element per submitted claim, in order. Raises what `parse_claims` does."""
+    """Return one element per submitted claim, in order. Raises what `parse_claims` raises."""
     return list(parse_claims(body))
 
 
 def parse_claims(body: bytes) -> Iterator[ClaimSubmission | RejectedSubmission]:
-    """One element per submitted claim, in order, each with little work behind it.
+    """Yield one element per submitted claim, in order. Each step does little work.
 
-    Raises InvalidRequest (not JSON) and ValidationError (no array, empty, more than MAX_CLAIMS,
-    more in it than so many claims can hold).
+    Raises InvalidRequest: not JSON; ValidationError: no array, an empty array, more than
+    MAX_CLAIMS, or more content than so many claims can have.
     """
     check_amount(body, containers=_MAX_CONTAINERS, separators=_MAX_SEPARATORS)
     reading = _ClaimParser()
@@ -183,7 +186,7 @@ def parse_claims(body: bytes) -> Iterator[ClaimSubmission | RejectedSubmission]:
 
 
 def _decode_all(body: bytes) -> Sequence[ClaimSubmission] | None:
-    """None when something is wrong, which is then looked for claim by claim."""
+    """Return the claims, or None if anything is wrong; the claims are then parsed one by one."""
     try:
         return decode_plain(body) if has_only_plain_text(body) else _whole_decoder.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError):
@@ -202,7 +205,7 @@ def _split(body: bytes) -> list[msgspec.Raw]:
 
 
 def _check_json(body: bytes) -> None:
-    """Without making values of it, which takes far longer."""
+    """Check the syntax without building values, which takes far longer."""
     try:
         msgspec.json.decode(body, type=msgspec.Raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -223,7 +226,8 @@ def _check_count(count: int) -> None:
 
 
 class _ClaimParser:
-    """The claims of one body, one after the other; of very many faults the first are told."""
+    """Parses the claims of one body in order. Only the first faults are listed if there are very
+    many."""
 
     def __init__(self) -> None:
         self._left = _MAX_FAULTS
@@ -249,7 +253,8 @@ class _ClaimParser:
     def check_meaning(
         self, claim: ClaimSubmission, repeated: Sequence[Fault] = ()
     ) -> ClaimSubmission | RejectedSubmission:
-        """`repeated`: the keys that stand twice in its text."""
+        """Check the claim's content. `repeated` has the faults of keys that occur twice in its
+        text."""
         claim = _normalize(claim)
         faults = list(_find_content_faults(claim))
         if faults or repeated:
@@ -273,12 +278,12 @@ class _ClaimParser:
 
 
 def _find_repeated_keys(text: bytes) -> Iterator[Fault]:
-    """As many of the keys that stand twice as can be told."""
+    """Yield a fault for each key that occurs twice, up to the limit of listed faults."""
     return islice(find_repeated(text), MOST_FAULTS)
 
 
 def _find_all_faults(value: object, text: bytes) -> Iterator[Fault]:
-    """What is wrong with a claim that is not of its shape, whatever else is wrong with it."""
+    """Yield all faults of a claim with the wrong shape."""
     yield from find_faults(value, ClaimSubmission)
     if not has_all_keys(value, text):
         yield from _find_repeated_keys(text)
@@ -288,7 +293,9 @@ def _find_all_faults(value: object, text: bytes) -> Iterator[Fault]:
 
 
 def normalize_reference(reference: str) -> str:
-    """As references are compared: without blanks around it, composed (Unicode NFC)."""
+    """Return the reference as it is compared: without surrounding white space, in Unicode form
+    NFC.
+    """
     return unicodedata.normalize("NFC", reference.strip())
 
 
@@ -299,8 +306,8 @@ def _normalize(claim: ClaimSubmission) -> ClaimSubmission:
     return msgspec.structs.replace(claim, reference_number=reference)
 
 
-# The rules below are also asked of a claim of which parts could not be read. These are UNSET, which
-# is false and equals nothing, so no rule complains of what another fault is told of already.
+# The functions below also check claims of which parts could not be parsed. Those parts are UNSET,
+# which is false and equals nothing, so that a fault is not reported twice.
 
 
 def _find_content_faults(claim: ClaimSubmission) -> Iterator[Fault]:
@@ -314,7 +321,7 @@ def _find_content_faults(claim: ClaimSubmission) -> Iterator[Fault]:
 
 
 def find_debtor_faults(claim: ContactData) -> Iterator[Fault]:
-    """What its shape cannot say of whom the claim is about."""
+    """Yield the faults of debtor and contact data that types cannot express."""
     if _is_blank(claim.last_name) and _is_blank(claim.company_name):
         yield Fault(
             "/debtorLastName", "Give debtorLastName or companyName: whom is it about?", "REQUIRED"
@@ -344,22 +351,22 @@ def _find_item_faults(items: list[ItemSubmission]) -> Iterator[Fault]:
 
 
 def find_date_faults(item: ItemSubmission, path: str = "") -> Iterator[Fault]:
-    """`path`: where the item stands."""
+    """Yield the faults of the item's dates. `path` is the JSON pointer of the item."""
     if item.item_date and item.due_date and item.due_date < item.item_date:
         yield Fault(f"{path}/dueDate", "dueDate is before itemDate; swap them?", "WRONG_ORDER")
 
 
 def _is_blank(text: str | None) -> bool:
-    """None or nothing but white space."""
+    """Return whether the text is None or contains only white space."""
     return not text.strip() if isinstance(text, str) else text is None
 
 
 @lru_cache(maxsize=20_000)
 def _is_possible(first_digits: str, length: int) -> bool:
-    """Whether a number of this start and length can exist.
+    """Return whether a phone number with these first digits and this length can exist.
 
-    Possibility hangs on the country code and the length alone, so that the first digits stand for
-    all numbers that share them, which keeps a thousand claims from a thousand look-ups.
+    This depends only on the country code and the length. So the result is cached by the first
+    digits, which saves most look-ups for a thousand claims.
     """
     number = first_digits.ljust(length, "1")
     try:

@@ -1,8 +1,7 @@
-"""Creates claims: what was checked is stored with its assignment and first due time.
+"""Create claims: store the checked submissions with their workflow and first due time.
 
-Each claim stands for itself; a rejected one, a reference used before and an unknown ticket fail
-alone. The claims of all requests given are one statement, hence one transaction, whatever their
-number.
+Each claim is independent: an invalid one, a repeated reference and an unknown ticket fail alone.
+One statement writes the claims of all given requests, so they are one transaction.
 """
 
 import itertools
@@ -37,7 +36,7 @@ from dunwell.platform.errors import (
     UnknownTicket,
 )
 
-# Rides on nothing: a sequence.
+# Reads a sequence only.
 _RESERVE_IDS = """
 SELECT nextval('claims_claim_id_seq') AS claim_id
 FROM generate_series(1, $1)
@@ -50,19 +49,19 @@ async def reserve_claim_ids(tx: Connection, count: int) -> list[int]:
 
 
 class ClaimIds:
-    """What one process has drawn and not used."""
+    """Ids that one process has reserved and not used."""
 
     def __init__(self) -> None:
         self._left: deque[int] = deque()
 
     async def take(self, tx: Connection, count: int) -> Sequence[int]:
-        """So many that nobody else has or gets."""
+        """Return `count` reserved ids that no other process gets."""
         while len(self._left) < count:
             self._left += await reserve_claim_ids(tx, max(_IDS_PER_BLOCK, count))
         return [self._left.popleft() for _ in range(count)]
 
     def forget(self) -> None:
-        """What was drawn is not to be trusted."""
+        """Discard the reserved ids, because they may have been used."""
         self._left.clear()
 
 
@@ -73,13 +72,13 @@ _CREATE = load_statement(
     record=define_record(DebtorFields),
     written_by=WRITTEN_BY,
 )
-# Rides on claims_reference.
+# Uses the index claims_reference.
 _FIND_BY_REFERENCE = "SELECT claim_id FROM claims WHERE merchant_id = $1 AND reference_number = $2"
 
 
 @dataclass(frozen=True, slots=True)
 class CreationRemark:
-    """Something worth knowing about a claim that was created all the same."""
+    """A warning about a claim that was created nevertheless."""
 
     code: str
     message: str
@@ -87,7 +86,7 @@ class CreationRemark:
 
 @dataclass(frozen=True, slots=True)
 class CreationResult:
-    """What became of one submitted claim: an id, or an error."""
+    """The result for one submitted claim: its id or an error."""
 
     claim_id: int | None
     reference_number: str | None
@@ -97,12 +96,12 @@ class CreationResult:
 
 @dataclass(slots=True, eq=False)
 class CreationRequest:
-    """The claims that somebody hands over at once."""
+    """The claims of one request."""
 
     actor: Actor
     submissions: Sequence[ClaimSubmission | RejectedSubmission]
-    # Drawn beforehand, one a submission, or none at all. A request that is sent again, as what
-    # became of it is not known, has created what it finds under them.
+    # Reserved ids, one per submission, or empty. If a request is repeated because its result is
+    # unknown, claims stored under these ids were created by it.
     claim_ids: Sequence[int] = ()
 
 
@@ -112,7 +111,7 @@ NO_CONTACT = CreationRemark(
 )
 
 
-# Of full age in every member state of the European Union, and able to owe without a guardian.
+# The age of majority in each member state of the European Union.
 AGE_OF_MAJORITY = 18
 MINOR_DEBTOR = CreationRemark(
     "MINOR_DEBTOR",
@@ -124,9 +123,10 @@ MINOR_DEBTOR = CreationRemark(
 async def create_claims(
     work: Work, submissions: Sequence[ClaimSubmission | RejectedSubmission]
 ) -> list[CreationResult]:
-    """Create what can be created; one result per submission, in order.
+    """Create the valid claims. Return one result per submission, in order.
 
-    Raises MerchantNotConfigured. `work.tx` need not be in a transaction: one statement writes all.
+    Raises MerchantNotConfigured. `work.tx` may be outside a transaction, because one statement
+    writes everything.
     """
     work.need(Right.CHANGE_CLAIMS)
     [results] = await create_requests(work, [CreationRequest(work.actor, submissions)])
@@ -136,7 +136,7 @@ async def create_claims(
 async def create_requests(
     work: Work, requests: Sequence[CreationRequest]
 ) -> list[list[CreationResult]]:
-    """The same for requests of several actors, each of which is audited for itself."""
+    """Create the claims of requests from several actors. Each request gets its own audit entry."""
     _check_configured(work.merchant)
     submissions = [claim for request in requests for claim in request.submissions]
     results = await _reject_unusable(work, submissions)
@@ -160,7 +160,7 @@ async def create_requests(
 
 
 def _check_configured(merchant: Merchant) -> None:
-    """Raises MerchantNotConfigured, with the reasons of what the law asks for."""
+    """Raises MerchantNotConfigured, with the reasons for missing data that the law requires."""
     missing, gaps = find_missing(merchant.configuration), find_stopping_gaps(merchant)
     if not missing and not gaps:
         return
@@ -172,7 +172,7 @@ def _check_configured(merchant: Merchant) -> None:
 
 
 def _number_claims(requests: Sequence[CreationRequest]) -> Iterator[tuple[int, SubmittedClaim]]:
-    """All claims that can be read, by their places among all that were handed over."""
+    """Yield the valid claims with their positions among all submissions."""
     places = itertools.count()
     for number, request in enumerate(requests):
         ids = request.claim_ids or itertools.repeat(None, len(request.submissions))
@@ -185,7 +185,7 @@ def _number_claims(requests: Sequence[CreationRequest]) -> Iterator[tuple[int, S
 async def _reserve_missing_ids(
     work: Work, chosen: Mapping[int, SubmittedClaim]
 ) -> dict[int, SubmittedClaim]:
-    """Splits ask for the id."""
+    """Reserve ids for claims without one, because split rules need the id."""
     without = [n for n, each in chosen.items() if each.claim_id is None]
     drawn = await reserve_claim_ids(work.tx, len(without)) if without else []
     given = dict(zip(without, drawn, strict=True))
@@ -195,7 +195,7 @@ async def _reserve_missing_ids(
 async def _reject_unusable(
     work: Work, submissions: Sequence[ClaimSubmission | RejectedSubmission]
 ) -> dict[int, CreationResult]:
-    """Results of the claims that cannot be created whatever the database says."""
+    """Return the results of claims that fail whatever the database contains."""
     wanted = {
         attachment.ticket_id
         for claim in submissions
@@ -226,8 +226,8 @@ async def _insert_claims(
     work: Work, requests: Sequence[CreationRequest], chosen: Mapping[int, SubmittedClaim],
     starts: Mapping[int, ClaimStart], rules_version: int | None,
 ) -> Mapping[int, tuple[int | None, int | None]]:  # fmt: skip
-    """By the claim's number the id it was created with, or else that of whichever claim has its
-    reference."""
+    """Insert the claims. Return, by position, the new claim's id, or None and the id of the claim
+    that has the reference."""
     rows: list[object] = []
     items: list[ItemRow] = []
     turns = Turns()
@@ -253,7 +253,8 @@ async def _insert_claims(
     for row in stored:
         present = row["present_claim_id"]
         if row["claim_id"] is None and present is None:
-            # Another request created it while this statement ran: it is not in its snapshot.
+            # Another request created the claim while this statement ran, so it is not in the
+            # statement's snapshot.
             reference_number = chosen[row["n"]].claim.reference_number
             present = await work.tx.fetchval(_FIND_BY_REFERENCE, work.merchant_id, reference_number)
         written[row["n"]] = (row["claim_id"], present)
@@ -267,8 +268,8 @@ def _build_result(
     claim_id: int | None,
     present: int | None,
 ) -> CreationResult:
-    """A claim that is there already under the id drawn for it was created by this very request,
-    which did not hear of it."""
+    """Build the result. If a claim exists under the id reserved for it, an earlier attempt of this
+    request created it without getting the result."""
     if claim_id is None and (present is None or present != submitted.claim_id):
         return CreationResult(None, submitted.claim.reference_number, _duplicate(present))
     remarks = tuple(_find_remarks(submitted.claim, start, today))
@@ -306,7 +307,8 @@ def _attachment_rows(work: Work, chosen: Mapping[int, SubmittedClaim]) -> list[d
 
 
 def _link_repeated_references(results: dict[int, CreationResult]) -> None:
-    """A reference used twice in one request: the later claim names the earlier one's id."""
+    """Add the first claim's id to the error of a later claim with the same reference in one
+    request."""
     first_ids = {
         result.reference_number: result.claim_id
         for result in results.values()

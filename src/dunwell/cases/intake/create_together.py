@@ -1,8 +1,7 @@
-"""Creates the claims of requests that arrive together: one merchant's share a statement and its
-commit.
+"""Create the claims of concurrent requests: those of one merchant share a statement and its commit.
 
-Ids are drawn beforehand, so that a request whose commit's outcome was lost finds out by sending
-itself again: what it finds under its own ids it has created, and that is no duplicate.
+Ids are reserved before. If the result of a commit is lost, the request is repeated: claims that
+exist under its own ids were created by it and are no duplicates.
 """
 
 import asyncio
@@ -25,16 +24,16 @@ from dunwell.cases.intake.create_claims import (
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.platform.resources import Resources
 
-# A request of more claims shares with nobody: others would wait for all of them.
+# Larger requests are not shared, because the others would wait for all their claims.
 _MAX_SHARED_CLAIMS = 20
-# Of one set.
+# The most claims in a shared statement.
 _MAX_BATCH = 200
-# So many of the larger ones at a time: connections are left for the others.
+# The most large requests at a time, so that connections are left for others.
 _MAX_LARGE_REQUESTS = 4
 
 
 class _IntakeRequest(CreationRequest):
-    """A request of one merchant."""
+    """A request with its merchant."""
 
     def __init__(
         self,
@@ -47,7 +46,8 @@ class _IntakeRequest(CreationRequest):
 
 
 class ClaimIntake:
-    """Of one process; several need not know of each other."""
+    """Shares statements between the requests of one process. Several processes need no
+    coordination."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -63,7 +63,7 @@ class ClaimIntake:
         actor: Actor,
         submissions: Sequence[ClaimSubmission | RejectedSubmission],
     ) -> list[CreationResult]:
-        """As `create_claims`. Raises what it does."""
+        """Create claims. Raises what `create_claims` raises."""
         check_right(actor, Right.CHANGE_CLAIMS)
         asked = _IntakeRequest(merchant, actor, submissions)
         if len(submissions) > _MAX_SHARED_CLAIMS:
@@ -76,7 +76,7 @@ class ClaimIntake:
             names=frozenset(
                 each.reference_number for each in submissions if each.reference_number is not None
             ),
-            # All of a set go by the same rules and the same clock.
+            # Requests share a statement only under the same rules and sandbox time.
             kind=(merchant.revision, merchant.sandbox_now),
         )
 
@@ -86,12 +86,12 @@ class ClaimIntake:
                 if not each.claim_ids:
                     each.claim_ids = await self._ids.take(connection, len(each.submissions))
             first = requests[0]
-            # Whoever sent a request is written in that request's row of the audit log.
+            # The audit entry of each request names its own actor.
             work = Work.open(self._resources, connection, first.merchant, first.actor)
             try:
                 return await create_requests(work, requests)
             except asyncpg.UniqueViolationError:
-                # Ids that were given away already: the sequence was set back under us.
+                # A reserved id was used before, because the sequence was set back.
                 self._forget_ids(requests)
                 raise
 

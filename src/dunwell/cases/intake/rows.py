@@ -1,8 +1,8 @@
-"""What is stored of a claim, as the rows that `create_claims.sql` unpacks.
+"""The rows of a new claim that `create_claims.sql` unpacks.
 
-Structs because they are made and written several times as quickly as dictionaries; an attribute
-that is None is left out. `n` numbers the claim within its set. The debtor's columns are those of
-`core.claims.fields`. Pure.
+They are structs because these are built and encoded several times faster than dictionaries.
+Attributes that are None are omitted. `n` numbers the claims of a statement. The debtor's columns
+are those of `core.claims.fields`. Pure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -22,7 +22,7 @@ class _Row(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
 
 
 class StartRow(_Row, frozen=True):
-    """Where a claim starts: a process, its first step, and when."""
+    """Where a claim starts: its workflow, first step and due time."""
 
     workflow_id: UUID | None = None
     workflow_major: int | None = None
@@ -31,7 +31,7 @@ class StartRow(_Row, frozen=True):
 
 
 class RequestRow(_Row, frozen=True):
-    """A request that creates claims, as its audit row needs it."""
+    """A request, as its audit entry needs it."""
 
     request: int
     audit_id: UUID
@@ -45,7 +45,7 @@ class _ClaimRowHead(_Row, frozen=True, kw_only=True):
     request: int
     reference_number: str
     currency: str
-    # Drawn beforehand; none: the statement draws one.
+    # The reserved id; None lets the statement draw one.
     claim_id: int | None = None
     workflow_id: UUID | None = None
     workflow_major: int | None = None
@@ -64,7 +64,7 @@ class ItemRow(_Row, frozen=True):
     due_date: date | None = None
 
 
-# Of the debtor's columns all but the address are stored as they were submitted.
+# All debtor columns except the address are stored as submitted.
 _COLUMNS = tuple(each.name for each in FIELDS if each.name != "address")
 _get_columns = attrgetter(*_COLUMNS)
 _ClaimRow: Any = msgspec.defstruct(

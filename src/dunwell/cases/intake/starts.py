@@ -1,6 +1,5 @@
-"""Where each submitted claim starts: the workflow that the rules give it, its first step, and
-when.
-"""
+"""Decide where each submitted claim starts: the workflow by the assignment rules, its first step
+and due time."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
@@ -20,7 +19,8 @@ from dunwell.platform.children.process import Turns
 
 
 class SubmittedFacts:
-    """A claim on the day it is created, in the merchant's zone (`claims.conditions.Facts`)."""
+    """The facts of a claim for conditions (`core.claims.conditions.Facts`) on the day of its
+    creation, in the merchant's time zone."""
 
     __slots__ = ("_claim", "_today")
 
@@ -88,32 +88,33 @@ class SubmittedFacts:
         return self._claim.custom_fields or {}
 
 
-# No split asks for it.
+# Used where no split rule needs the id.
 _NO_ID = 0
 
 
 class SubmittedClaim(NamedTuple):
-    """One claim of one of several requests, by the request's number."""
+    """A submitted claim with the number of its request."""
 
     request: int
     claim: ClaimSubmission
-    # None: not drawn beforehand.
+    # None if no id was reserved.
     claim_id: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimStart:
-    """What a claim gets."""
+    """Where a claim starts."""
 
     row: StartRow
-    # Unassigned, as the workflow it would have got takes another currency.
+    # True if the claim is unassigned because its workflow takes another currency.
     is_other_currency: bool = False
 
 
 async def decide_starts(
     work: Work, rulebook: Rulebook, claims: Mapping[int, SubmittedClaim]
 ) -> dict[int, ClaimStart]:
-    """By the claims' numbers. Claims have their ids beforehand where the rules have a split."""
+    """Return the starts by claim number. If the rules contain a split, each claim has its id
+    already."""
     deciding = _StartDecider(work, rulebook)
     starts, turns = {}, Turns()
     for n, submitted in claims.items():
@@ -123,8 +124,8 @@ async def decide_starts(
 
 
 class _StartDecider:
-    """What is the same for many claims of a set is decided once: by currency where no rule asks
-    for more, and when a workflow starts by the claim's due date."""
+    """Decides starts and caches what many claims of a batch share: the default by currency, and a
+    workflow's start by the claim's due date."""
 
     def __init__(self, work: Work, rulebook: Rulebook) -> None:
         self._work = work
@@ -149,7 +150,7 @@ class _StartDecider:
         return ClaimStart(UNASSIGNED, match.is_other_currency)
 
     def _start_in_currency(self, currency: str, due_on: date | None) -> ClaimStart:
-        """Without rules, or where none of them chooses."""
+        """Return the start of a claim that no rule matches."""
         rules, targets = self._rulebook.rules, self._rulebook.targets
         match = match_default(rules, currency, targets)
         if match.workflow_id is not None:

@@ -1,7 +1,7 @@
-"""What a merchant submits as a claim (spec, Claim; CONTRACT 3): its shape and its limits.
+"""A claim as a merchant submits it (spec, Claim; CONTRACT 3): its shape and limits.
 
-Whom it is about is said in `core.claims.fields`; here stand the rest of the claim, its items and
-its attachments. Money is a string of digits in minor units. Pure.
+The debtor's fields are declared in `core.claims.fields`; this module declares the claim, its items
+and attachments. Amounts are strings of digits in minor units. Pure.
 """
 
 from datetime import date
@@ -35,7 +35,7 @@ class _Part(
     frozen=True,
     forbid_unknown_fields=True,
     rename="camel",
-    # See `core.claims.fields`.
+    # Explained in `core.claims.fields`.
     gc=False,
 ):
     pass
@@ -55,7 +55,7 @@ class AttachmentSubmission(_Part, frozen=True):
 
     @property
     def ticket_id(self) -> UUID | None:
-        """The upload ticket; none if the source cannot be one of ours."""
+        """The id of the upload ticket, or None if the source cannot be one."""
         try:
             return UUID(self.source)
         except ValueError:
@@ -63,7 +63,7 @@ class AttachmentSubmission(_Part, frozen=True):
 
 
 class _Claimed(DebtorFields, frozen=True):
-    """What every claim has: it comes first, whomever the claim is about."""
+    """The fields that each claim has. They come before the debtor's fields."""
 
     reference_number: Reference
     currency: Currency
@@ -85,7 +85,8 @@ class ClaimSubmission(_Claimed, frozen=True, kw_only=True):
 
 
 class ContactPatch(ContactData, frozen=True, kw_only=True):
-    """A JSON merge patch of contact data (RFC 7396): a null clears, also within the two objects."""
+    """A JSON merge patch of contact data (RFC 7396). Null clears a value, also inside the two
+    objects."""
 
-    # Wider than what it changes, and never read as that.
+    # The type is wider than that of the field it changes, and is never used as that.
     custom_fields: dict[Reference, Text | None] | None = None  # type: ignore[assignment]
