@@ -11,8 +11,8 @@ from bench.ground import Ground
 from bench.line import Line
 from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale
+from dunwell.operations.jobs.claim_jobs import run_jobs
 from dunwell.operations.jobs.job import Pause
-from dunwell.operations.jobs.run_jobs import run_jobs
 from dunwell.operations.jobs.start_job import cancel_job, start_job
 
 _CLAIMS, _MOST_SECONDS = 10_000, 30

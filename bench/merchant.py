@@ -22,8 +22,8 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.intake.submission import MAX_CLAIMS
-from dunwell.operations.onboarding.apply import apply_file
-from dunwell.operations.onboarding.report import ApplyReport
+from dunwell.operations.merchant_file.apply_file import apply_file
+from dunwell.operations.merchant_file.changes import ApplyReport
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml

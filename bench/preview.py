@@ -22,8 +22,11 @@ from dunwell.core.workflows.change_workflow import find_workflow
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
-from dunwell.operations.jobs.previews.run_previews import run_previews
-from dunwell.operations.jobs.previews.start_preview import read_preview, start_preview
+from dunwell.operations.jobs.previews.draft_previews import (
+    read_preview,
+    run_previews,
+    start_preview,
+)
 from dunwell.platform.text.yaml_document import parse_yaml
 
 _FEW, _MANY = 10_000, 100_000

@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
-from dunwell.operations.onboarding.logo import LogoMaker
+from dunwell.operations.merchant_file.logo import LogoMaker
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.errors import RateLimited
 from tests.support.children import end_all, find_children

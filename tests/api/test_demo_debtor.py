@@ -7,7 +7,7 @@ import pytest
 from examples.debtor import pay_on_page
 
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.operations.onboarding.apply import apply_file
+from dunwell.operations.merchant_file.apply_file import apply_file
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.house import House

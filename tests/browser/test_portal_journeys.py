@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable, Mapping
 import pytest
 
 from dunwell.core.files.storage import SealedFiles
+from dunwell.operations.jobs.claim_jobs import run_jobs
 from dunwell.operations.jobs.run_exports import run_exports
-from dunwell.operations.jobs.run_jobs import run_jobs
 from tests.browser.clerk import (
     AtWork,
     PortalWay,

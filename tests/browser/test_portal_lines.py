@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.operations.alerts.look import check_for_alerts
+from dunwell.operations.alerts.check_alerts import check_for_alerts
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import list_loose_ends
 from tests.browser.site import Stage

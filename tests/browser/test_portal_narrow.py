@@ -17,8 +17,7 @@ from dunwell.core.workflows.definition import FeeStep
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.interfaces.portal.render.addresses import PATHS
-from dunwell.operations.jobs.previews.run_previews import run_previews
-from dunwell.operations.jobs.previews.start_preview import start_preview
+from dunwell.operations.jobs.previews.draft_previews import run_previews, start_preview
 from tests.browser.judges import keep_screenshot
 from tests.browser.site import Site
 from tests.browser.visit import Tabs

@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.installation.alerts.alert import Alarm, AlertFigures, AlertKind
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.interfaces.cli.findings.installation import judge_standing, judge_telling, judge_watch
-from dunwell.operations.alerts.look import AlarmsView
+from dunwell.operations.alerts.check_alerts import AlarmsView
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}

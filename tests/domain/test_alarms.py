@@ -21,9 +21,7 @@ from dunwell.accounts.installation.alerts.alert import (
     decide_phase,
 )
 from dunwell.accounts.installation.installation_file import Installation, check_installation
-from dunwell.operations.alerts.mail_words import Telling, describe, write_mail
-from dunwell.operations.alerts.send_mails import choose_lines, find_sender
-from dunwell.operations.alerts.signs import (
+from dunwell.operations.alerts.alert_conditions import (
     LineFigures,
     OfLine,
     OfMerchant,
@@ -31,7 +29,9 @@ from dunwell.operations.alerts.signs import (
     Seen,
     find_signs,
 )
-from dunwell.operations.explanation.deliveries.figures import ArrivalFigures, DestinationFigures
+from dunwell.operations.alerts.alert_emails import Telling, describe, write_mail
+from dunwell.operations.alerts.send_alert_emails import choose_lines, find_sender
+from dunwell.operations.dashboards.figures import ArrivalFigures, DestinationFigures
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.translation import find_staff_language
 from tests.support.durations import JUST

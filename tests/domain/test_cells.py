@@ -5,7 +5,7 @@ import io
 
 import pytest
 
-from dunwell.operations.jobs.cells import render_rows
+from dunwell.operations.jobs.exported_lists import render_rows
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,7 @@ from dunwell.interfaces.cli.findings.merchants import (
     check_operator,
     judge_merchant_storage,
 )
-from dunwell.operations.recovery.archive import ArchiveStatus
-from dunwell.operations.recovery.archive_health import ServerLog, describe_archive
+from dunwell.operations.recovery.archive import ArchiveStatus, ServerLog, describe_archive
 from dunwell.platform.config import load_settings
 from tests.domain.test_config_settings import PRODUCTION
 from tests.support.merchants import CONFIGURATION

@@ -50,8 +50,7 @@ from dunwell.interfaces.cli.doctor import check_clocks
 from dunwell.interfaces.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.interfaces.landing.session.session import Level, Session
 from dunwell.operations.jobs.job import ArchiveAction, find_keeping
-from dunwell.operations.recovery.archive import ArchiveStatus
-from dunwell.operations.recovery.archive_health import ServerLog, describe_archive
+from dunwell.operations.recovery.archive import ArchiveStatus, ServerLog, describe_archive
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, Unavailable, ValidationError
 from tests.support.definitions import a_definition
@@ -240,11 +239,11 @@ EDGES: Mapping[str, Edge] = {
         timedelta(seconds=60),
         lambda age: find_step(_APP, pyotp.TOTP(_APP, interval=30).at(NOW), NOW + age) is not None,
     ),
-    "operations/recovery/archive_health.py _MOST_BEHIND": Edge(
+    "operations/recovery/archive.py _MOST_BEHIND": Edge(
         timedelta(minutes=5) + JUST, _is_healthy
     ),
     # A week between bases, and a day more.
-    "operations/recovery/archive_health.py _BASE_LATE":
+    "operations/recovery/archive.py _BASE_LATE":
         Edge(timedelta(days=8) + JUST, lambda age: _is_healthy(timedelta(0), age)),
     "cases/rollout/preview/effects.py MAX_PREVIEW_DAYS": Edge(
         timedelta(days=366), lambda days: _is_taken(PreviewScope(days.days).check), just=ONE_DAY

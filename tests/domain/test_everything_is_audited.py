@@ -54,17 +54,15 @@ from dunwell.interfaces.portal.disputes import drafts
 from dunwell.interfaces.portal.jobs import routes_bulk
 from dunwell.interfaces.portal.web import looking
 from dunwell.interfaces.portal.workflows import parts_shown, routes_list
-from dunwell.operations.alerts import look
-from dunwell.operations.explanation.deliveries import delivery_providers, print_batches
-from dunwell.operations.jobs import read_jobs, start_job
-from dunwell.operations.jobs.previews import start_preview
-from dunwell.operations.onboarding import (
-    apply,
-    apply_given,
-    change_settings,
-    open_merchant,
-    performing,
-)
+from dunwell.operations.alerts import check_alerts as look
+from dunwell.operations.dashboards import delivery_providers, print_batches
+from dunwell.operations.jobs import list_jobs as read_jobs
+from dunwell.operations.jobs import start_job
+from dunwell.operations.jobs.previews import draft_previews as start_preview
+from dunwell.operations.merchant_file import apply_file as apply
+from dunwell.operations.merchant_file import apply_file as apply_given
+from dunwell.operations.merchant_file import change_settings, open_merchant
+from dunwell.operations.merchant_file import make_changes as performing
 from dunwell.operations.sandbox import advance_clock
 from tests.support.use_cases import (
     find_modules,

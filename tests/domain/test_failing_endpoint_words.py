@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.core.events.webhooks.endpoint import ToldEndpoint, UndeliveredEvents, find_origin
 from dunwell.core.events.webhooks.health.metrics import MOST_LABELLED, OTHERS, decide_labels
-from dunwell.operations.alerts.mail_words import write_merchant_mail
+from dunwell.operations.alerts.alert_emails import write_merchant_mail
 from tests.support.merchants import AT_NOON
 
 _RAISED = UUID(int=int(AT_NOON.timestamp() * 1000) << 80)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.operations.onboarding.logo_image import ImageRefused, clean_svg, looks_like_svg
+from dunwell.operations.merchant_file.logo_image import ImageRefused, clean_svg, looks_like_svg
 
 HEAD = '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9">'
 

@@ -11,8 +11,7 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.contact.escalation.engine import Engine
 from dunwell.interfaces.api.readiness import Readiness
 from dunwell.interfaces.worker.loops import Loop, run_loops
-from dunwell.operations.alerts.look import check_for_alerts, read_alarms
-from dunwell.operations.alerts.tell_clocks import raise_clock_alert
+from dunwell.operations.alerts.check_alerts import check_for_alerts, raise_clock_alert, read_alarms
 from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import ClocksApart, DatabaseTime, WatchedClock

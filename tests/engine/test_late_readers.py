@@ -18,7 +18,7 @@ from dunwell.cases.assignment.store import find_rules_draft
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.rollout.delete_workflow import delete_workflow
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
-from dunwell.operations.explanation.explain_claim import explain_claim
+from dunwell.operations.claim_status.explain_claim import explain_claim
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.engine.test_workflow_races import alone

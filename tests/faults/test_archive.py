@@ -19,8 +19,13 @@ import httpx
 import pytest
 
 from dunwell.operations.recovery import wal_file
-from dunwell.operations.recovery.archive import WalArchive, load_standing, open_embedded
-from dunwell.operations.recovery.archive_health import ask_log, check_archive
+from dunwell.operations.recovery.archive import (
+    WalArchive,
+    ask_log,
+    check_archive,
+    load_standing,
+    open_embedded,
+)
 from dunwell.operations.recovery.keep_archive import Keeper
 from dunwell.operations.recovery.point_in_time import restore_to_moment
 from dunwell.platform.config import Settings, load_settings

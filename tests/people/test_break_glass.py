@@ -28,7 +28,7 @@ from dunwell.accounts.users.sign_in.sign_in import (
 from dunwell.accounts.users.single_sign_on.identities import link_identity
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import UserRoles
-from dunwell.operations.keys.installation_seals import seal_installation
+from dunwell.operations.seals.seals import seal_installation
 from dunwell.platform.errors import InvalidState, ValidationError
 from dunwell.platform.metrics import REGISTRY
 from tests.people.test_sessions import require

@@ -31,8 +31,8 @@ from dunwell.accounts.users.sign_in.sign_in import (
 )
 from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.accounts.users.user_work import Visitor
-from dunwell.operations.alerts.look import check_for_alerts
-from dunwell.operations.alerts.send_mails import send_alarm_mails
+from dunwell.operations.alerts.check_alerts import check_for_alerts
+from dunwell.operations.alerts.send_alert_emails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources

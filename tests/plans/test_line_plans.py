@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.contact.sending.batches.release_batches import TAKEN_BACK
 from dunwell.operations.alerts.store import load_seen
-from dunwell.operations.explanation.deliveries.store import (
+from dunwell.operations.dashboards.store import (
     LookedAtContacts,
     load_backlogs,
     load_deliveries,

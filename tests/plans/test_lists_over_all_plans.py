@@ -33,8 +33,8 @@ from dunwell.core.claims.lists.store import FEW, ClaimFilter
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
 from dunwell.core.claims.states import HoldKind, Status
-from dunwell.operations.explanation.overview import read_waiting
-from dunwell.operations.jobs.read_jobs import list_jobs
+from dunwell.operations.dashboards.overview import read_waiting
+from dunwell.operations.jobs.list_jobs import list_jobs
 from dunwell.platform.database.listed_table import BUDGET
 from dunwell.platform.resources import Resources
 from tests.support.plans import Explaining

@@ -19,7 +19,7 @@ from dunwell.cases.rollout import workflow_overviews
 from dunwell.core.claims.lists import store as lists_store
 from dunwell.core.claims.lists.list_claims import CLAIMS
 from dunwell.core.claims.searching import store as searching
-from dunwell.operations.explanation import overview
+from dunwell.operations.dashboards import overview
 from dunwell.platform.database import listed_table
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources

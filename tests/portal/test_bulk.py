@@ -4,9 +4,9 @@ import pytest
 
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.portal.jobs import routes_bulk
+from dunwell.operations.jobs.claim_jobs import run_jobs
 from dunwell.operations.jobs.job import MOST_LIVE
 from dunwell.operations.jobs.run_exports import run_exports
-from dunwell.operations.jobs.run_jobs import run_jobs
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
 from tests.support.house import House

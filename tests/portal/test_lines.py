@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.contact.escalation.reports.delivery_reports import join_reports
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.operations.alerts.look import check_for_alerts
-from dunwell.operations.alerts.mail_words import PLACES
+from dunwell.operations.alerts.alert_emails import PLACES
+from dunwell.operations.alerts.check_alerts import check_for_alerts
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

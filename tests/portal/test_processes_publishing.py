@@ -10,7 +10,7 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.store import load_current, load_draft, load_workflows
 from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.interfaces.portal.workflows import routes_publish
-from dunwell.operations.jobs.previews.run_previews import run_previews
+from dunwell.operations.jobs.previews.draft_previews import run_previews
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application

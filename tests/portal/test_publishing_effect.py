@@ -23,7 +23,7 @@ from dunwell.cases.rollout.preview.preview_draft import (
 )
 from dunwell.core.workflows.change_workflow import find_workflow
 from dunwell.core.workflows.drafts.edit_draft import save_draft
-from dunwell.operations.jobs.previews.run_previews import run_previews
+from dunwell.operations.jobs.previews.draft_previews import run_previews
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.resources import Resources

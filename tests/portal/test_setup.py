@@ -10,8 +10,8 @@ from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.interfaces.portal.setup.sections import SECTIONS
-from dunwell.operations.onboarding.apply import apply_checked, open_file
-from dunwell.operations.onboarding.checking import CheckedFile
+from dunwell.operations.merchant_file.apply_file import apply_checked, open_file
+from dunwell.operations.merchant_file.check_file import CheckedFile
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
 from tests.support.application import an_application

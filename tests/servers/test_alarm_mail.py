@@ -8,8 +8,8 @@ from typing import Any
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
-from dunwell.operations.alerts.look import check_for_alerts
-from dunwell.operations.alerts.send_mails import send_alarm_mails
+from dunwell.operations.alerts.check_alerts import check_for_alerts
+from dunwell.operations.alerts.send_alert_emails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.postfix import Postfix

@@ -89,14 +89,16 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_the_effect_counts_where_the_claims_of_30_days_would_have_gone"
         ),
     ),
-    "operations/alerts/look.py _EVERY": (f"{_ALARMS}::test_one_worker_of_many_looks_in_a_minute",),
-    "operations/alerts/look.py KEPT_FOR": (
+    "operations/alerts/check_alerts.py _EVERY": (
+        f"{_ALARMS}::test_one_worker_of_many_looks_in_a_minute",
+    ),
+    "operations/alerts/check_alerts.py KEPT_FOR": (
         "tests/usecases/test_alarms.py::test_what_is_old_is_taken_out",
     ),
-    "operations/alerts/look.py _DAY": (
+    "operations/alerts/check_alerts.py _DAY": (
         "tests/usecases/test_alarms.py::test_figures_are_of_one_day",
     ),
-    "operations/alerts/failing_endpoints.py _LOGGED_EVERY": (
+    "operations/alerts/endpoint_alerts.py _LOGGED_EVERY": (
         (
             "tests/usecases/test_failing_endpoints.py"
             "::test_it_is_logged_once_an_hour_by_all_workers_together"
@@ -108,8 +110,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_a_merchant_is_told_once_after_an_hour_and_once_when_it_works"
         ),
     ),
-    "operations/alerts/look.py STALE_AFTER": (f"{_ALARMS}::test_that_nobody_looks_is_seen",),
-    "operations/alerts/send_mails.py _ANSWERED_WITHIN": (
+    "operations/alerts/check_alerts.py STALE_AFTER": (
+        f"{_ALARMS}::test_that_nobody_looks_is_seen",
+    ),
+    "operations/alerts/send_alert_emails.py _ANSWERED_WITHIN": (
         "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
     ),
     "accounts/installation/alerts/alert.py CALM": (
@@ -127,7 +131,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/reports/delivery_reports.py _PATIENCE": (
         f"{_REPORTS}::test_it_waits_a_day_and_no_longer",
     ),
-    "operations/explanation/deliveries/delivery_providers.py LOOKED_BACK": (
+    "operations/dashboards/delivery_providers.py LOOKED_BACK": (
         "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
     ),
     "contact/sending/receive_sms.py _KEPT_FOR": (
@@ -253,7 +257,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_what_is_left_of_a_debtors_file_is_kept_for_an_hour"
         ),
     ),
-    "operations/keys/standing.py _GUARDS_LAST": (
+    "operations/keys/versions.py _GUARDS_LAST": (
         "tests/usecases/test_key_versions.py::test_a_version_may_go_nine_days_after_the_next",
     ),
     "accounts/merchants/credentials/credentials.py OLD_SECRET_LIVES": (
@@ -347,10 +351,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/recovery/archive.py KEPT_FOR": (
         "tests/domain/test_archive_bases.py::test_a_base_goes_once_the_next_is_two_weeks_old",
     ),
-    "operations/explanation/overview.py MONEY_DAYS": (
+    "operations/dashboards/overview.py MONEY_DAYS": (
         "tests/usecases/test_read_overview.py::test_money_is_of_today_and_the_thirteen_days_before",
     ),
-    "operations/explanation/overview.py RECENT": (
+    "operations/dashboards/overview.py RECENT": (
         "tests/usecases/test_read_overview.py::test_messages_are_those_of_seven_days",
     ),
     "operations/jobs/job.py _EXPORTS_KEPT": (
@@ -422,7 +426,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/users/sign_in/limits.py WINDOW": (
         "tests/people/test_sign_in.py::test_ten_wrong_passwords_lock_whoever_is_meant",
     ),
-    "operations/explanation/overview.py _BOUNCES_FOR": (
+    "operations/dashboards/overview.py _BOUNCES_FOR": (
         (
             "tests/usecases/test_read_waiting.py"
             "::test_a_message_that_did_not_arrive_waits_for_seven_days"

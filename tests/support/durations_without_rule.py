@@ -8,18 +8,18 @@ _PATIENCE = "the patience of a process with another one: how long is waited befo
 _BOUND = "a bound of what is asked for or looked through, not a time that is over"
 
 NO_RULE: Mapping[str, str] = {
-    "operations/alerts/backlog_figures.py BACKLOG_SECONDS": _PAUSE,
-    "operations/alerts/failing_endpoints.py WATCH_SECONDS": _PAUSE,
-    "operations/alerts/look.py LOOK_SECONDS": _PAUSE,
-    "operations/alerts/send_mails.py MAIL_SECONDS": _PAUSE,
-    "operations/alerts/send_mails.py _CALL_SECONDS": _PATIENCE,
-    "operations/alerts/send_mails.py _FIRST_PAUSE": _PAUSE,
-    "operations/alerts/send_mails.py _LONGEST_PAUSE": _PAUSE,
+    "operations/alerts/backlog_metrics.py BACKLOG_SECONDS": _PAUSE,
+    "operations/alerts/endpoint_alerts.py WATCH_SECONDS": _PAUSE,
+    "operations/alerts/check_alerts.py LOOK_SECONDS": _PAUSE,
+    "operations/alerts/send_alert_emails.py MAIL_SECONDS": _PAUSE,
+    "operations/alerts/send_alert_emails.py _CALL_SECONDS": _PATIENCE,
+    "operations/alerts/send_alert_emails.py _FIRST_PAUSE": _PAUSE,
+    "operations/alerts/send_alert_emails.py _LONGEST_PAUSE": _PAUSE,
     "operations/alerts/store.py _LONGEST_PAUSE": _BOUND,
     "operations/alerts/store.py _TAKE_TURN": (
         "room for clocks that differ, not a time that is over"
     ),
-    "operations/alerts/tell_clocks.py _TELL_SECONDS": _PAUSE,
+    "operations/alerts/check_alerts.py _TELL_SECONDS": _PAUSE,
     "platform/watched_clock.py _LOOK_SECONDS": _PAUSE,
     "interfaces/api/serving.py _ADMITTED_SECONDS": (
         "how long what was found of a token is not asked again"
@@ -74,13 +74,13 @@ NO_RULE: Mapping[str, str] = {
     "core/files/storage.py _RETRY": _PATIENCE,
     "platform/database/lists.py _Reading.bound_times": _UNIT,
     "accounts/installation/current_installation.py _SECONDS": _PAUSE,
-    "operations/jobs/previews/run_previews.py _BEAT_SECONDS": _PAUSE,
-    "operations/jobs/run_jobs.py JOB_SECONDS": _PAUSE,
-    "operations/jobs/run_jobs.py _PAUSE": _PAUSE,
-    "operations/jobs/run_jobs.py _SLICE_SECONDS": (
+    "operations/jobs/previews/draft_previews.py _BEAT_SECONDS": _PAUSE,
+    "operations/jobs/claim_jobs.py JOB_SECONDS": _PAUSE,
+    "operations/jobs/claim_jobs.py _PAUSE": _PAUSE,
+    "operations/jobs/claim_jobs.py _SLICE_SECONDS": (
         "how long one job runs before the next has its turn"
     ),
-    "operations/jobs/sweep_jobs.py SWEEP_JOBS_SECONDS": _PAUSE,
+    "operations/jobs/runner.py SWEEP_JOBS_SECONDS": _PAUSE,
     "operations/keys/reseal.py RESEAL_SECONDS": _PAUSE,
     "operations/keys/reseal.py _REST_SECONDS": _PAUSE,
     "platform/children/fair_queue.py _RETRY_AFTER_SECONDS": _PAUSE,
@@ -138,7 +138,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/portal/web/paging.py span_of_day": _UNIT,
     "interfaces/portal/webhooks/routes.py _MILLISECOND": _UNIT,
     "interfaces/portal/web/preview_turns.py _RETRY_SECONDS": _PAUSE,
-    "operations/recovery/hold.py _LOOK_SECONDS": _PAUSE,
+    "operations/recovery/restore_hold.py _LOOK_SECONDS": _PAUSE,
     "operations/recovery/keep_archive.py MARK_SECONDS": _PAUSE,
     "operations/recovery/keep_archive.py _LOOK_SECONDS": _PAUSE,
     "operations/recovery/keep_archive.py _PATIENCE_SECONDS": _PATIENCE,

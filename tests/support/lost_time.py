@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dunwell.core.claims.claim_holds import resume_claim
-from dunwell.operations.recovery.hold import REASON, hold, resume
+from dunwell.operations.recovery.restore_hold import REASON, hold, resume
 from dunwell.platform.embedded.postgres import find_binaries
 from dunwell.platform.resources import Resources
 from tests.support.house import House

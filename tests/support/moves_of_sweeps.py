@@ -36,9 +36,9 @@ from dunwell.interfaces.landing.reaching import store as reaching_store
 from dunwell.interfaces.landing.session import details
 from dunwell.interfaces.landing.session import store as session_store
 from dunwell.operations.alerts import store as operations_alerts_store
-from dunwell.operations.explanation import overview
-from dunwell.operations.explanation.deliveries import store as deliveries_store
-from dunwell.operations.recovery import hold
+from dunwell.operations.dashboards import overview
+from dunwell.operations.dashboards import store as deliveries_store
+from dunwell.operations.recovery import restore_hold as hold
 from dunwell.operations.sandbox import store as operations_sandbox_store
 from dunwell.platform.database import attempts
 from tests.support.rows import NOW

@@ -56,14 +56,17 @@ from dunwell.interfaces.landing.objecting import store as objecting_store
 from dunwell.interfaces.landing.reaching import store as reaching_store
 from dunwell.interfaces.landing.session import store as session_store
 from dunwell.operations.alerts import store as operations_alerts_store
-from dunwell.operations.explanation import store as explanation_store
-from dunwell.operations.explanation.deliveries import store as deliveries_store
+from dunwell.operations.claim_status import store as explanation_store
+from dunwell.operations.dashboards import store as deliveries_store
 from dunwell.operations.jobs import store as jobs_store
 from dunwell.operations.jobs.previews import store as previews_store
-from dunwell.operations.keys import sealed_columns, sealed_files, standing
-from dunwell.operations.keys import store as keys_store
-from dunwell.operations.recovery import archive_health, dump, hold, keep_archive
+from dunwell.operations.keys import sealed_columns, sealed_files
+from dunwell.operations.keys import versions as standing
+from dunwell.operations.recovery import archive as archive_health
+from dunwell.operations.recovery import dump, keep_archive
+from dunwell.operations.recovery import restore_hold as hold
 from dunwell.operations.sandbox import store as operations_sandbox_store
+from dunwell.operations.seals import store as keys_store
 from dunwell.platform import key_versions, watched_clock
 from dunwell.platform.database import attempts, database, epochs, lists, migrate
 from dunwell.platform.database import migrate as migrations

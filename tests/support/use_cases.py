@@ -31,9 +31,10 @@ from dunwell.contact.notices.occasions import notify_debtor
 from dunwell.core.claims import access, claim_holds, raise_event
 from dunwell.core.claims.searching import search_claims
 from dunwell.core.workflows import change_workflow
-from dunwell.operations.explanation import explain_claim
-from dunwell.operations.jobs import act, exported_lists, runner
-from dunwell.operations.onboarding import open_merchant
+from dunwell.operations.claim_status import explain_claim
+from dunwell.operations.jobs import claim_jobs as act
+from dunwell.operations.jobs import exported_lists, runner
+from dunwell.operations.merchant_file import open_merchant
 
 SOURCE = Path(dunwell.__file__).parent
 _GIVEN = {"Work", "Actor"}

@@ -17,7 +17,7 @@ from dunwell.contact.sending.receive_sms import sweep_old_incoming
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.sweep_landing import sweep_landing
 from dunwell.interfaces.worker.housekeeping import Housekeeping
-from dunwell.operations.jobs.sweep_jobs import sweep_jobs
+from dunwell.operations.jobs.runner import sweep_jobs
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.merchants import a_merchant

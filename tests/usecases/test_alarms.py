@@ -11,8 +11,8 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.operations.alerts.look import check_for_alerts, read_alarms
-from dunwell.operations.alerts.send_mails import send_alarm_mails
+from dunwell.operations.alerts.check_alerts import check_for_alerts, read_alarms
+from dunwell.operations.alerts.send_alert_emails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources

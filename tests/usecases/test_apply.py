@@ -10,8 +10,8 @@ import yaml
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.operations.onboarding.apply import apply_file, plan_file
-from dunwell.operations.onboarding.report import ApplyReport
+from dunwell.operations.merchant_file.apply_file import apply_file, plan_file
+from dunwell.operations.merchant_file.changes import ApplyReport
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

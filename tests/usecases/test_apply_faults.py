@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 import yaml
 
-from dunwell.operations.onboarding.apply import apply_file
-from dunwell.operations.onboarding.checking import InstallationLimits, check_merchant_file
-from dunwell.operations.onboarding.reading import read_merchant_file
+from dunwell.operations.merchant_file.apply_file import apply_file
+from dunwell.operations.merchant_file.check_file import InstallationLimits, check_merchant_file
+from dunwell.operations.merchant_file.read_file import read_merchant_file
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_document

@@ -9,8 +9,8 @@ import pytest
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.operations.onboarding.apply import apply_file
-from dunwell.operations.onboarding.report import ApplyReport
+from dunwell.operations.merchant_file.apply_file import apply_file
+from dunwell.operations.merchant_file.changes import ApplyReport
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources

@@ -16,7 +16,7 @@ from dunwell.accounts.installation.current_installation import StandingInstallat
 from dunwell.accounts.installation.installation_file import check_installation, is_installation
 from dunwell.accounts.installation.store import load_secrets
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.operations.onboarding.apply import apply_file
+from dunwell.operations.merchant_file.apply_file import apply_file
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources

@@ -11,7 +11,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.operations.alerts.backlog_figures import BacklogFigures, compute_message_counts
+from dunwell.operations.alerts.backlog_metrics import BacklogFigures, compute_message_counts
 from dunwell.operations.alerts.store import MessageCount, count_due_steps, count_messages
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database

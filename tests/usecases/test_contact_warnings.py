@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.configuration import Letters
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.interfaces.cli.findings.merchants import check_workflows
-from dunwell.operations.onboarding.report import ApplyReport
+from dunwell.operations.merchant_file.changes import ApplyReport
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
 from dunwell.platform.resources import Resources

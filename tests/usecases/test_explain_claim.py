@@ -12,8 +12,12 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import HoldKind
 from dunwell.core.workflows.definition import Condition, IntegerBounds
-from dunwell.operations.explanation.explain_claim import explain_claim
-from dunwell.operations.explanation.views import ClaimExplanation, ExplainedNextContact, write_plain
+from dunwell.operations.claim_status.explain_claim import explain_claim
+from dunwell.operations.claim_status.views import (
+    ClaimExplanation,
+    ExplainedNextContact,
+    write_plain,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources

@@ -18,9 +18,9 @@ from dunwell.accounts.merchants.configuration import MerchantContact
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.core.events.webhooks.endpoints import switch_on_endpoint
-from dunwell.operations.alerts.failing_endpoints import EndpointWatch
-from dunwell.operations.alerts.look import check_for_alerts
-from dunwell.operations.alerts.send_mails import send_alarm_mails
+from dunwell.operations.alerts.check_alerts import check_for_alerts
+from dunwell.operations.alerts.endpoint_alerts import EndpointWatch
+from dunwell.operations.alerts.send_alert_emails import send_alarm_mails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources

@@ -15,17 +15,17 @@ from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.operations.onboarding.apply import apply_file
-from dunwell.operations.onboarding.apply_given import (
+from dunwell.operations.merchant_file.apply_file import (
+    apply_file,
     apply_given,
     export_file,
     plan_given,
     read_given,
 )
-from dunwell.operations.onboarding.checking import InstallationLimits
-from dunwell.operations.onboarding.logo import LogoMaker
-from dunwell.operations.onboarding.open_merchant import open_merchant
-from dunwell.operations.onboarding.report import ApplyReport
+from dunwell.operations.merchant_file.changes import ApplyReport
+from dunwell.operations.merchant_file.check_file import InstallationLimits
+from dunwell.operations.merchant_file.logo import LogoMaker
+from dunwell.operations.merchant_file.open_merchant import open_merchant
 from dunwell.platform.errors import InsufficientScope, InvalidState, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml

@@ -14,7 +14,7 @@ from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Interface, Origin, user_actor
 from dunwell.accounts.merchants.audit_log import list_installation_audit
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.operations.keys.installation_seals import seal_installation, verify_installation
+from dunwell.operations.seals.seals import seal_installation, verify_installation
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources

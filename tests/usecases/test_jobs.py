@@ -14,9 +14,9 @@ from dunwell.accounts.users.user import UserRoles
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import HoldKind, Status
-from dunwell.operations.jobs import run_jobs as running
+from dunwell.operations.jobs import claim_jobs as running
 from dunwell.operations.jobs import runner
-from dunwell.operations.jobs.act import act_on_claims
+from dunwell.operations.jobs.claim_jobs import act_on_claims, run_jobs
 from dunwell.operations.jobs.job import (
     Action,
     ArchiveAction,
@@ -29,8 +29,7 @@ from dunwell.operations.jobs.job import (
     RowOutcome,
     RowReason,
 )
-from dunwell.operations.jobs.read_jobs import JobFilter, JobView, list_job_rows, list_jobs, read_job
-from dunwell.operations.jobs.run_jobs import run_jobs
+from dunwell.operations.jobs.list_jobs import JobFilter, JobView, list_job_rows, list_jobs, read_job
 from dunwell.operations.jobs.start_job import (
     DryRun,
     cancel_job,

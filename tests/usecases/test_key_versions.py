@@ -11,9 +11,9 @@ from dunwell.core.events.webhooks.endpoint_secrets import open_authorization, op
 from dunwell.core.events.webhooks.endpoints import load_endpoints
 from dunwell.core.files.storage import Storage
 from dunwell.operations.keys.reseal import Resealer
-from dunwell.operations.keys.sealed import SealedValues
+from dunwell.operations.keys.sealed_columns import SealedValues
 from dunwell.operations.keys.sealed_files import SealedLetters
-from dunwell.operations.keys.standing import Moment, abandon_version, load_standing, retire_version
+from dunwell.operations.keys.versions import Moment, abandon_version, load_standing, retire_version
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

@@ -4,7 +4,7 @@ from datetime import UTC, date, datetime, timedelta
 from uuid import uuid4
 
 from dunwell.core.workflows.definition import ContactStep, FeeStep, Step, WaitStep
-from dunwell.operations.explanation.overview import (
+from dunwell.operations.dashboards.overview import (
     DueStep,
     Overview,
     Tomorrow,

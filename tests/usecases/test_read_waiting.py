@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
-from dunwell.operations.explanation import overview
-from dunwell.operations.explanation.overview import AttentionKind, WaitingWork, read_waiting
+from dunwell.operations.dashboards import overview
+from dunwell.operations.dashboards.overview import AttentionKind, WaitingWork, read_waiting
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources

@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.audit_log import list_installation_audit
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import resume_claim
-from dunwell.operations.recovery.hold import REASON, resume, wait_until_resumed
+from dunwell.operations.recovery.restore_hold import REASON, resume, wait_until_resumed
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources

@@ -13,8 +13,8 @@ from dunwell.cases.replies.receive_reply import ReplyOutcome, list_unread_replie
 from dunwell.cases.replies.reply import compute_hold_end, open_reply
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import pause_claim
-from dunwell.operations.explanation.claim_life import read_claim_life
-from dunwell.operations.explanation.overview import AttentionKind, WaitingWork, read_waiting
+from dunwell.operations.claim_status.timeline import read_claim_life
+from dunwell.operations.dashboards.overview import AttentionKind, WaitingWork, read_waiting
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources

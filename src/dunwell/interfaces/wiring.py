@@ -72,17 +72,20 @@ from dunwell.interfaces.portal.texts.routes_preview import PreviewPrinter
 from dunwell.interfaces.portal.web.site import PortalServices
 from dunwell.interfaces.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.interfaces.worker.loops import Loop, note_success
-from dunwell.operations.alerts.backlog_figures import BACKLOG_SECONDS, BacklogFigures
-from dunwell.operations.alerts.failing_endpoints import WATCH_SECONDS, EndpointWatch
-from dunwell.operations.alerts.look import LOOK_SECONDS, check_for_alerts
-from dunwell.operations.alerts.send_mails import MAIL_SECONDS, send_alarm_mails
-from dunwell.operations.alerts.tell_clocks import raising_clock_alerts
-from dunwell.operations.jobs.previews.run_previews import run_previews
+from dunwell.operations.alerts.backlog_metrics import BACKLOG_SECONDS, BacklogFigures
+from dunwell.operations.alerts.check_alerts import (
+    LOOK_SECONDS,
+    check_for_alerts,
+    raising_clock_alerts,
+)
+from dunwell.operations.alerts.endpoint_alerts import WATCH_SECONDS, EndpointWatch
+from dunwell.operations.alerts.send_alert_emails import MAIL_SECONDS, send_alarm_mails
+from dunwell.operations.jobs.claim_jobs import JOB_SECONDS, run_jobs
+from dunwell.operations.jobs.previews.draft_previews import run_previews
 from dunwell.operations.jobs.run_exports import run_exports
-from dunwell.operations.jobs.run_jobs import JOB_SECONDS, run_jobs
-from dunwell.operations.jobs.sweep_jobs import SWEEP_JOBS_SECONDS, sweep_jobs
-from dunwell.operations.keys.installation_seals import seal_installation
+from dunwell.operations.jobs.runner import SWEEP_JOBS_SECONDS, sweep_jobs
 from dunwell.operations.keys.reseal import RESEAL_SECONDS, Resealer, list_sealed_values
+from dunwell.operations.seals.seals import seal_installation
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.embedded.postgres import find_database_url

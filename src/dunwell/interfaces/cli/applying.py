@@ -25,9 +25,9 @@ from dunwell.adapters.installed import list_adapters, list_providers
 from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import read_settings
 from dunwell.interfaces.cli.output import show_progress
-from dunwell.operations.onboarding.apply import apply_file, plan_file
-from dunwell.operations.onboarding.reading import read_document
-from dunwell.operations.onboarding.report import ApplyReport
+from dunwell.operations.merchant_file.apply_file import apply_file, plan_file
+from dunwell.operations.merchant_file.changes import ApplyReport
+from dunwell.operations.merchant_file.read_file import read_document
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import open_resources
 

@@ -28,8 +28,8 @@ from dunwell.interfaces.cli.findings.merchants import (
     check_workflows,
 )
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
-from dunwell.operations.recovery.archive_health import check_archive
-from dunwell.operations.recovery.hold import Restored, load_hold
+from dunwell.operations.recovery.archive import check_archive
+from dunwell.operations.recovery.restore_hold import Restored, load_hold
 from dunwell.platform.children.child import Confinement, find_confinement
 from dunwell.platform.config import Settings
 from dunwell.platform.config.loading import find_ssl_mode

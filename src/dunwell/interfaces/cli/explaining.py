@@ -9,8 +9,8 @@ import click
 from dunwell.accounts.merchants.account import Work
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_change
-from dunwell.operations.explanation.explain_claim import explain_claim
-from dunwell.operations.explanation.views import ClaimExplanation, write_plain
+from dunwell.operations.claim_status.explain_claim import explain_claim
+from dunwell.operations.claim_status.views import ClaimExplanation, write_plain
 from dunwell.platform.resources import Resources
 
 

@@ -12,7 +12,7 @@ from dunwell.interfaces.cli.database import reach_database
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.output import confirm, echo_json, render_table
 from dunwell.operations.keys.reseal import list_sealed_values
-from dunwell.operations.keys.standing import (
+from dunwell.operations.keys.versions import (
     Moment,
     VersionStanding,
     abandon_version,

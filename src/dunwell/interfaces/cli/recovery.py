@@ -14,8 +14,8 @@ from dunwell.operations.recovery.archive import WalArchive
 from dunwell.operations.recovery.back_up import back_up, check_restorable
 from dunwell.operations.recovery.back_up import restore as restore_backup
 from dunwell.operations.recovery.backup_set import DUMP, BackupManifest
-from dunwell.operations.recovery.hold import hold, resume
 from dunwell.operations.recovery.point_in_time import restore_to_moment
+from dunwell.operations.recovery.restore_hold import hold, resume
 from dunwell.operations.recovery.verify_backup import verify_backup
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock

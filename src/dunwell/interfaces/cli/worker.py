@@ -17,7 +17,7 @@ from dunwell.interfaces.cli.serving import (
 )
 from dunwell.interfaces.wiring import choose_operators, open_loops
 from dunwell.interfaces.worker.loops import run_loops
-from dunwell.operations.recovery.hold import wait_until_resumed
+from dunwell.operations.recovery.restore_hold import wait_until_resumed
 from dunwell.platform.children.process import end_with_parent, relax_collector
 from dunwell.platform.config import Settings
 from dunwell.platform.config.private_folder import close_to_others

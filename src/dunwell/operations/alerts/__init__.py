@@ -1,1 +1,1 @@
-"""Looks for what needs a person, over all merchants and lines, and tells the operator by e-mail."""
+"""Alerts: check what needs a person, over all merchants and providers, and send e-mails."""

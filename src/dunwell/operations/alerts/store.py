@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import msgspec
 
 from dunwell.core.events.webhooks.endpoint import TOLD_AFTER
-from dunwell.operations.alerts.mail_words import Telling
-from dunwell.operations.alerts.signs import OfLine, OfMerchant, Seen
+from dunwell.operations.alerts.alert_conditions import OfLine, OfMerchant, Seen
+from dunwell.operations.alerts.alert_emails import Telling
 from dunwell.platform.database.database import Connection
 
 # By claims_due_anywhere, as far as $2.

@@ -1,1 +1,1 @@
-"""What is done to many claims, or written out of a list, by the worker, and seen meanwhile."""
+"""Background jobs: changes of many claims, CSV exports, and previews, run by the worker."""

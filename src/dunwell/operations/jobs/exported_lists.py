@@ -1,8 +1,13 @@
 """Which lists can be written out, with which columns, and the filters each of them takes."""
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+import csv
+import io
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from datetime import date, datetime
+from enum import Enum
+from typing import Any, TypeAlias
 
 import msgspec
 
@@ -33,12 +38,58 @@ from dunwell.contact.messages.suppression import (
     SuppressionFilter,
     list_suppressions,
 )
+from dunwell.contact.messages.templates.formatting import count_minor_digits
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
-from dunwell.operations.jobs.cells import Cell, Cells, render_amount
 from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.wire import write_instant
+
+Cell: TypeAlias = str | int | bool | datetime | date | Enum | None
+Cells: TypeAlias = Sequence[Cell]
+
+MARK = "\ufeff".encode()
+# What a spreadsheet takes for the beginning of a formula, or passes over before one.
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+# Where a spreadsheet of another language cuts a cell in two, and the rest is taken for a formula;
+# what is between is passed over.
+_CUT = re.compile(r"""([;\t\r\n])(?=(?:[^\S\t\r\n]|")*[=+\-@])""")
+
+
+def render_rows(rows: Iterable[Cells]) -> bytes:
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\r\n")
+    writer.writerows([_render_cell(cell) for cell in row] for row in rows)
+    return text.getvalue().encode()
+
+
+def render_amount(cents: int, currency: str) -> str:
+    """As a decimal with a point."""
+    digits = count_minor_digits(currency)
+    sign, figures = "-" if cents < 0 else "", str(abs(cents)).rjust(digits + 1, "0")
+    return f"{sign}{figures[:-digits]}.{figures[-digits:]}" if digits else f"{sign}{figures}"
+
+
+def _render_cell(cell: Cell) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, datetime):
+        return write_instant(cell)
+    if isinstance(cell, date):
+        return cell.isoformat()
+    if isinstance(cell, bool):
+        return "true" if cell else "false"
+    text = str(cell.value) if isinstance(cell, Enum) else str(cell)
+    is_text = isinstance(cell, str) and not isinstance(cell, Enum)
+    return _make_text(text) if is_text else text
+
+
+def _make_text(text: str) -> str:
+    """Taken for text, whole or cut in two: by an apostrophe before whatever begins like a
+    formula."""
+    safe = _CUT.sub(r"\1'", text)
+    return f"'{safe}" if safe.lstrip(' "').startswith(_FORMULA) else safe
 
 
 @dataclass(frozen=True, slots=True)

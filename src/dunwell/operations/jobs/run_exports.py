@@ -10,8 +10,13 @@ from functools import partial
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.files.storage import SealedFiles
-from dunwell.operations.jobs.cells import MARK, render_rows
-from dunwell.operations.jobs.exported_lists import EXPORTED, check_export, check_readable
+from dunwell.operations.jobs.exported_lists import (
+    EXPORTED,
+    MARK,
+    check_export,
+    check_readable,
+    render_rows,
+)
 from dunwell.operations.jobs.job import Export, JobKind, Progress
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
 from dunwell.operations.jobs.store import (

@@ -21,13 +21,17 @@ from dunwell.accounts.merchants.actor import Actor, ActorKind
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, rights_of_scopes
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.accounts.users.store import load_user
+from dunwell.core.files.storage import SealedFiles
 from dunwell.operations.jobs.job import BackgroundJob, JobKind, JobState, find_keeping
 from dunwell.operations.jobs.store import (
     LeasedJob,
+    find_old,
     lease_job,
+    load_files,
     load_jobs,
     lock_leased,
     release_job,
+    remove_job,
     renew_job,
     save_end,
 )
@@ -217,3 +221,28 @@ async def _run_with_lease(running: RunningJob, kind: RunnableKind) -> None:
     if task.cancelled():
         raise LeaseLostError
     task.result()
+
+
+SWEEP_JOBS_SECONDS = 60.0
+_AT_ONCE = 10
+
+
+async def sweep_jobs(resources: Resources, storage: SealedFiles) -> int:
+    """How many; 0: none is old."""
+    async with resources.database.connection() as connection:
+        old = await find_old(connection, resources.clock.now(), _AT_ONCE)
+    for merchant_id, job_id in old:
+        await _sweep(resources, storage, merchant_id, job_id)
+    return len(old)
+
+
+async def _sweep(
+    resources: Resources, storage: SealedFiles, merchant_id: int, job_id: UUID
+) -> None:
+    """The files first: as long as they are there, their rows say where."""
+    async with resources.database.connection() as connection:
+        files = await load_files(connection, merchant_id, job_id)
+    for each in files:
+        await storage.remove(each.file_key)
+    async with resources.database.transaction() as tx:
+        await remove_job(tx, merchant_id, job_id)

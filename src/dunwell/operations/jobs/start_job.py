@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.audit_fields import redact
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.operations.jobs.act import decide_rows, find_target
+from dunwell.operations.jobs.claim_jobs import decide_rows, find_target
 from dunwell.operations.jobs.exported_lists import check_export, check_readable
 from dunwell.operations.jobs.job import (
     MOST_LIVE,

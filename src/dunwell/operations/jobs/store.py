@@ -8,9 +8,9 @@ from uuid import UUID
 from dunwell.accounts.merchants.actor import Actor, ActorKind, read_origin
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.states import HoldKind, Status
-from dunwell.operations.jobs.decision import JobClaim
 from dunwell.operations.jobs.job import (
     BackgroundJob,
+    JobClaim,
     JobKind,
     JobRow,
     JobState,

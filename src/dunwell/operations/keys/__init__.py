@@ -1,1 +1,1 @@
-"""The versions of the installation's secret key: which there are, what names them, their end."""
+"""Versions of the installation's secret key: rotate it, and seal stored values with the new one."""

@@ -11,8 +11,7 @@ from collections.abc import Sequence
 import structlog
 
 from dunwell.core.files.storage import Storage
-from dunwell.operations.keys.sealed import RowKey, SealedValues
-from dunwell.operations.keys.sealed_columns import SEALED_COLUMNS
+from dunwell.operations.keys.sealed_columns import SEALED_COLUMNS, RowKey, SealedValues
 from dunwell.operations.keys.sealed_files import SealedLetters, SealedUploads
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources

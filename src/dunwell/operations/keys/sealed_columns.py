@@ -7,7 +7,7 @@ compares the table with the schema.
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeAlias
 from uuid import UUID
 
 import structlog
@@ -16,10 +16,43 @@ from dunwell.accounts.installation import store as secrets
 from dunwell.accounts.users.factors import totp
 from dunwell.cases.replies import reply
 from dunwell.core.events.webhooks import endpoint_secrets
-from dunwell.operations.keys.sealed import PART_SIZE, Part, RowKey
 from dunwell.platform.crypto import KeyRing, SealBroken, read_version
 from dunwell.platform.database.database import Connection, Database
 from dunwell.platform.database.sql import compose
+
+# The values of a primary key, in its order.
+RowKey: TypeAlias = tuple[Any, ...]
+# Rows in one transaction.
+PART_SIZE = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of the rows that was gone through. `last` is its last row, or None when no row was
+    left."""
+
+    last: RowKey | None
+    resealed: int = 0
+
+
+class SealedValues(Protocol):
+    """A kind of sealed values. Each value names the version of the secret key that sealed it."""
+
+    @property
+    def name(self) -> str:
+        """As operators are shown it; several kinds can share a name."""
+
+    @property
+    def beginning(self) -> RowKey:
+        """A key before all others."""
+
+    async def count(self, tx: Connection) -> Mapping[int, int]:
+        """The number of values by version."""
+
+    async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> Part:
+        """Reseal the values of the next part that an older version sealed. A value that is changed
+        meanwhile stays as it was written. It is safe to break this off at any point."""
+
 
 # By primary key.
 _LOAD_PART = """

@@ -13,7 +13,7 @@ import structlog
 
 from dunwell.contact.messages.letters.letter_files import reseal_letter
 from dunwell.core.files.storage import ContentMissing, Storage
-from dunwell.operations.keys.sealed import PART_SIZE, Part, RowKey
+from dunwell.operations.keys.sealed_columns import PART_SIZE, Part, RowKey
 from dunwell.platform.crypto import KeyRing, SealBroken
 from dunwell.platform.database.database import Connection, Database
 

@@ -16,7 +16,7 @@ from typing import Self
 import asyncpg
 import msgspec
 
-from dunwell.operations.recovery.hold import NOTE
+from dunwell.operations.recovery.restore_hold import NOTE
 from dunwell.platform.database.database import NotMigrated
 from dunwell.platform.database.migrate import (
     LOAD_REVISION,

@@ -26,7 +26,7 @@ from dunwell.operations.recovery.archive import (
 )
 from dunwell.operations.recovery.back_up import check_fits
 from dunwell.operations.recovery.backup_set import place_kept
-from dunwell.operations.recovery.hold import NOTE
+from dunwell.operations.recovery.restore_hold import NOTE
 from dunwell.operations.recovery.wal_file import render_get_command
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock

@@ -1,1 +1,1 @@
-"""The sandbox merchant's clock: it stands until it is moved, and the process runs along with it."""
+"""The test clock of a sandbox merchant: it moves on request, and what falls due is done."""

@@ -19,8 +19,8 @@ from dunwell.interfaces.api.routes.claim_showing import show_claim, show_holds
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, MERCHANT_ID, read_page
 from dunwell.interfaces.api.schemas import claims
 from dunwell.interfaces.api.schemas.claims import ClaimList, ListedClaim
-from dunwell.operations.explanation.explain_claim import explain_claim
-from dunwell.operations.explanation.views import EXAMPLE, ClaimExplanation, write_plain
+from dunwell.operations.claim_status.explain_claim import explain_claim
+from dunwell.operations.claim_status.views import EXAMPLE, ClaimExplanation, write_plain
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.wire import read_as_json, write_instant
 

@@ -31,12 +31,12 @@ from dunwell.interfaces.cli.findings.letters import open_line
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import run_reading
-from dunwell.operations.explanation.deliveries.delivery_providers import (
+from dunwell.operations.dashboards.delivery_providers import (
     Destination,
     LinesView,
     read_lines,
 )
-from dunwell.operations.explanation.deliveries.figures import DestinationFigures, Failures
+from dunwell.operations.dashboards.figures import DestinationFigures, Failures
 from dunwell.platform.errors import NotFound, Refusal
 from dunwell.platform.resources import Resources
 

@@ -13,7 +13,7 @@ from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.serving import announced
 from dunwell.interfaces.wiring import open_mail_loops
 from dunwell.interfaces.worker.loops import run_loops
-from dunwell.operations.recovery.hold import wait_until_resumed
+from dunwell.operations.recovery.restore_hold import wait_until_resumed
 from dunwell.platform.children.process import relax_collector
 from dunwell.platform.config import Settings
 from dunwell.platform.config.private_folder import close_to_others

@@ -17,9 +17,9 @@ from dunwell.accounts.users.single_sign_on.store import find_merchants
 from dunwell.accounts.users.store import count_break_glass
 from dunwell.adapters.providers import ProviderUnusable, build_provider
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
-from dunwell.operations.alerts.look import AlarmsView, read_alarms
-from dunwell.operations.alerts.mail_words import describe
-from dunwell.operations.alerts.send_mails import choose_lines
+from dunwell.operations.alerts.alert_emails import describe
+from dunwell.operations.alerts.check_alerts import AlarmsView, read_alarms
+from dunwell.operations.alerts.send_alert_emails import choose_lines
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database

@@ -13,7 +13,7 @@ from dunwell.contact.messages.ledger.verify_ledger import (
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_reading
-from dunwell.operations.keys.installation_seals import verify_installation
+from dunwell.operations.seals.seals import verify_installation
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import render_count
 

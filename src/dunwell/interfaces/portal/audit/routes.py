@@ -28,10 +28,10 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.explanation.store import load_user_names
+from dunwell.operations.claim_status.store import load_user_names
 from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.operations.jobs.start_job import start_export
-from dunwell.operations.keys.verify_span import SpanVerdict, verify_span
+from dunwell.operations.seals.seals import SpanVerdict, verify_span
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.wire import write_instant
 

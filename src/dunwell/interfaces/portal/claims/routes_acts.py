@@ -33,7 +33,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.amounts import read_amount, render_plain
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.operations.explanation.claim_life import TimelineEvent, read_claim_life
+from dunwell.operations.claim_status.timeline import TimelineEvent, read_claim_life
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.texts import is_line

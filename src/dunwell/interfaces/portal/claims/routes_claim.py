@@ -26,9 +26,9 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.formats import parse_instant
 from dunwell.interfaces.web.responses import answer_file
-from dunwell.operations.explanation.claim_life import MOST, read_claim_life
-from dunwell.operations.explanation.explain_claim import explain_claim
-from dunwell.operations.explanation.read_seal import read_seal
+from dunwell.operations.claim_status.explain_claim import explain_claim
+from dunwell.operations.claim_status.timeline import MOST, read_claim_life
+from dunwell.operations.seals.seals import read_seal
 from dunwell.platform.errors import NotFound
 
 

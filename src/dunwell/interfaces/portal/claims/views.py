@@ -16,8 +16,8 @@ from dunwell.core.claims.read_claim import ClaimView
 from dunwell.core.claims.states import Hold
 from dunwell.core.files.upload import AttachedFile
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.explanation.claim_life import TimelineEvent
-from dunwell.operations.explanation.views import ClaimExplanation
+from dunwell.operations.claim_status.timeline import TimelineEvent
+from dunwell.operations.claim_status.views import ClaimExplanation
 
 # The chips above the timeline -> which kinds of happenings they leave.
 CHIPS: Mapping[str, frozenset[str]] = {

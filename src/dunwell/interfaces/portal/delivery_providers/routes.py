@@ -21,16 +21,16 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.alerts.look import AlarmsView, read_alarms
-from dunwell.operations.alerts.mail_words import describe, find_place
-from dunwell.operations.explanation.deliveries import print_batches
-from dunwell.operations.explanation.deliveries.delivery_providers import (
+from dunwell.operations.alerts.alert_emails import describe, find_place
+from dunwell.operations.alerts.check_alerts import AlarmsView, read_alarms
+from dunwell.operations.dashboards import print_batches
+from dunwell.operations.dashboards.delivery_providers import (
     MOST_SENT,
     MOST_WAITING,
     LinesView,
     read_lines,
 )
-from dunwell.operations.explanation.deliveries.print_batches import (
+from dunwell.operations.dashboards.print_batches import (
     AskedView,
     BatchesView,
     BatchView,

@@ -17,7 +17,7 @@ from dunwell.cases.disputes.answer_dispute import (
 )
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState
 from dunwell.interfaces.portal.disputes.store import load_draft_row, save_draft_row
-from dunwell.operations.explanation.store import load_user_names
+from dunwell.operations.claim_status.store import load_user_names
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 

@@ -16,10 +16,10 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.explanation.store import load_user_names
-from dunwell.operations.jobs.cells import MARK, render_rows
+from dunwell.operations.claim_status.store import load_user_names
+from dunwell.operations.jobs.exported_lists import MARK, render_rows
 from dunwell.operations.jobs.job import BackgroundJob, JobRow, RowOutcome, RowReason
-from dunwell.operations.jobs.read_jobs import (
+from dunwell.operations.jobs.list_jobs import (
     JobView,
     list_job_rows,
     list_jobs,

@@ -7,7 +7,7 @@ page colours stands beside its colour: good, warn, bad, info or none.
 from collections.abc import Mapping
 
 from dunwell.cases.assignment.wording import RULE_OUTCOMES
-from dunwell.operations.explanation.reasons import STEP_REASONS
+from dunwell.operations.claim_status.reasons import STEP_REASONS
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.translation import Language

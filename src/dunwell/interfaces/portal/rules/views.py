@@ -31,7 +31,7 @@ from dunwell.cases.assignment.store import RulesDraftChange, RulesVersionSummary
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.explanation.store import load_user_names
+from dunwell.operations.claim_status.store import load_user_names
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.differences import compute_revision
 

@@ -28,9 +28,9 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import PlacedFaults, find_field
-from dunwell.operations.onboarding.checklist import list_needs
-from dunwell.operations.onboarding.open_merchant import open_merchant
-from dunwell.operations.onboarding.write_file import find_counterpart_key
+from dunwell.operations.merchant_file.checklist import list_needs
+from dunwell.operations.merchant_file.open_merchant import open_merchant
+from dunwell.operations.merchant_file.settings import find_counterpart_key
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound, ValidationError
 

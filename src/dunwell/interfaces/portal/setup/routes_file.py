@@ -19,13 +19,13 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_merchant
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
-from dunwell.operations.onboarding.apply_given import (
+from dunwell.operations.merchant_file.apply_file import (
     apply_given,
     export_file,
     plan_given,
     read_given,
 )
-from dunwell.operations.onboarding.reading import Source
+from dunwell.operations.merchant_file.read_file import Source
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.text.yaml_document import render_yaml
 

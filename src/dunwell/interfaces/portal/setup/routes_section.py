@@ -53,15 +53,15 @@ from dunwell.interfaces.web.forms import (
     show_fields,
 )
 from dunwell.interfaces.web.responses import answer_asset
-from dunwell.operations.onboarding.change_settings import (
+from dunwell.operations.merchant_file.change_settings import (
     SettingsChange,
     check_settings,
     read_settings,
     save_settings,
 )
-from dunwell.operations.onboarding.logo import LOGO_PLACE
-from dunwell.operations.onboarding.logo_image import ImageRefused
-from dunwell.operations.onboarding.write_file import compute_parts_revision
+from dunwell.operations.merchant_file.logo import LOGO_PLACE
+from dunwell.operations.merchant_file.logo_image import ImageRefused
+from dunwell.operations.merchant_file.settings import compute_parts_revision
 from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 
 _REASONS = "disputes.reasons."

@@ -11,8 +11,8 @@ from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.forms import AmountFormat
-from dunwell.operations.onboarding.checking import InstallationLimits
-from dunwell.operations.onboarding.logo import LogoMaker
+from dunwell.operations.merchant_file.check_file import InstallationLimits
+from dunwell.operations.merchant_file.logo import LogoMaker
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import NotFound
 

@@ -12,8 +12,8 @@ from dunwell.interfaces.portal.setup.brand import BrandView
 from dunwell.interfaces.portal.setup.reasons import ReasonRow
 from dunwell.interfaces.web.forms import Field, Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.onboarding.checklist import Checklist
-from dunwell.operations.onboarding.report import ApplyReport
+from dunwell.operations.merchant_file.changes import ApplyReport
+from dunwell.operations.merchant_file.checklist import Checklist
 from dunwell.platform.errors import Fault
 
 

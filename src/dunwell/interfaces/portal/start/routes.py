@@ -16,8 +16,8 @@ from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.alerts.look import read_alarms
-from dunwell.operations.explanation.overview import (
+from dunwell.operations.alerts.check_alerts import read_alarms
+from dunwell.operations.dashboards.overview import (
     MONEY_DAYS,
     MOST,
     NEWEST,

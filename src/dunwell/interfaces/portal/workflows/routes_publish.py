@@ -37,7 +37,7 @@ from dunwell.interfaces.portal.workflows.views_publish import (
 )
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
-from dunwell.operations.jobs.previews.start_preview import read_preview, start_preview
+from dunwell.operations.jobs.previews.draft_previews import read_preview, start_preview
 from dunwell.operations.jobs.start_job import TooManyJobs
 from dunwell.platform.errors import InvalidState, ValidationError
 

@@ -26,7 +26,7 @@ from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.texts import TextPlace, find_place
 from dunwell.core.workflows.versions.differences import PartDifference, compare_part
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.jobs.previews.start_preview import PreviewOfDraft
+from dunwell.operations.jobs.previews.draft_previews import PreviewOfDraft
 from dunwell.platform.errors import Fault
 
 

@@ -1,0 +1,92 @@
+"""Shows operators what waits for the workers, in the Prometheus format. Labels are names of the
+installation file and a few fixed words.
+
+Each worker shows all of it, so an operator takes the maximum over workers, not the sum.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
+
+from prometheus_client import Gauge
+
+from dunwell.accounts.installation.store import load_installation
+from dunwell.operations.alerts.store import DueSteps, MessageCount, count_due_steps, count_messages
+from dunwell.platform.metrics import REGISTRY
+from dunwell.platform.resources import Resources
+
+BACKLOG_SECONDS = 60.0
+# Steps and messages that are counted over all merchants: enough to see a backlog, and counted in a
+# fraction of a second each minute.
+MOST_WAITING = 100_000
+# Delivery providers that have a value of their own; all others share one. An installation has a
+# handful, and Prometheus keeps a time series for each value there ever was.
+MOST_LINES = 50
+# Names of lines consist of lower-case letters, digits and hyphens, so these could be such names;
+# an underscore keeps them apart.
+WITHOUT_LINE, OTHERS = "_none", "_other"
+STATES = ("planned", "leased", "unknown")
+
+_STEPS = Gauge(
+    "dunwell_steps_due",
+    "Steps of claims that are due and have not been run.",
+    registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
+_OLDEST_STEP = Gauge(
+    "dunwell_steps_oldest_due_seconds",
+    "How long ago the step that has waited longest fell due; 0 when no step is due.",
+    registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
+_MESSAGES = Gauge(
+    "dunwell_messages",
+    "Messages by delivery provider and state: planned, leased (on their way) or unknown.",
+    ("line", "state"), registry=REGISTRY, multiprocess_mode="mostrecent",
+)  # fmt: skip
+
+
+class BacklogFigures:
+    """Counts what waits, for one worker."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._shown: set[str] = set()
+
+    async def run_once(self) -> int:
+        """Always 0: once a minute is enough."""
+        now = self._resources.clock.now()
+        async with self._resources.database.connection() as connection:
+            lines = (await load_installation(connection)).installation.delivery_providers or {}
+            steps = await count_due_steps(connection, now, MOST_WAITING)
+            messages = await count_messages(connection, now, MOST_WAITING)
+        _show_steps(steps, now)
+        self._show_messages(messages, lines)
+        return 0
+
+    def _show_messages(self, messages: Sequence[MessageCount], lines: Collection[str]) -> None:
+        counts = compute_message_counts(messages, lines)
+        labels = {line for line, _ in counts}
+        # A process that shares its figures cannot take a series back, so it is set to 0 first.
+        for line in self._shown - labels:
+            for state in STATES:
+                _MESSAGES.labels(line, state).set(0)
+                _MESSAGES.remove(line, state)
+        for key, count in counts.items():
+            _MESSAGES.labels(*key).set(count)
+        self._shown = labels
+
+
+def compute_message_counts(
+    messages: Sequence[MessageCount], lines: Collection[str]
+) -> Mapping[tuple[str, str], int]:
+    """Counts by label and state, zeros included; `lines` are those of the installation file."""
+    own = sorted(lines)[:MOST_LINES]
+    counts = {(label, state): 0 for label in (*own, WITHOUT_LINE, OTHERS) for state in STATES}
+    for each in messages:
+        label = WITHOUT_LINE if each.line is None else each.line if each.line in own else OTHERS
+        counts[label, each.state] += each.count
+    return counts
+
+
+def _show_steps(steps: DueSteps, now: datetime) -> None:
+    waited = 0.0 if steps.oldest is None else max(0.0, (now - steps.oldest).total_seconds())
+    _STEPS.set(steps.count)
+    _OLDEST_STEP.set(waited)

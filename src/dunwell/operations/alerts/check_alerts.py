@@ -1,0 +1,186 @@
+"""Check once a minute for what needs a person; begin, keep and end alerts; list them for staff."""
+
+import asyncio
+from collections.abc import AsyncIterator, Collection, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from dunwell.accounts.installation.alerts.alert import (
+    Alarm,
+    Alarms,
+    AlertFigures,
+    AlertKind,
+    Sign,
+    compare,
+    decide_phase,
+)
+from dunwell.accounts.installation.alerts.store import (
+    NewMail,
+    load_standing,
+    load_untold,
+    save_alert,
+    save_changes,
+    save_mails,
+    sweep,
+)
+from dunwell.accounts.installation.delivery_providers import Line
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.account import check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.sending.adapters import FindLine
+from dunwell.operations.alerts.alert_conditions import LineFigures, Outside, find_signs
+from dunwell.operations.alerts.alert_emails import Telling, write_mail
+from dunwell.operations.alerts.store import (
+    load_looked_at,
+    load_seen,
+    lock_alert_check,
+    save_tellings,
+)
+from dunwell.operations.dashboards.store import LookedAtContacts, load_deliveries, load_sent
+from dunwell.operations.recovery.archive import check_archive
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
+from dunwell.platform.watched_clock import WatchedClock
+
+LOOK_SECONDS = 60.0
+# Who looked last was another worker.
+_EVERY = timedelta(seconds=45)
+_DAY = timedelta(days=1)
+KEPT_FOR = timedelta(days=90)
+_MOST_SENT, _MOST_DELIVERIES, _MOST_TOLD, _SWEPT_AT_ONCE = 10_001, 100, 100, 500
+
+
+async def check_for_alerts(resources: Resources, find_line: FindLine, database_url: str) -> int:
+    """How many alarms are told of; 0 also where another worker has just looked."""
+    is_behind = await _is_archive_behind(resources, database_url)
+    now = resources.clock.now()
+    async with resources.database.transaction() as tx:
+        if not await lock_alert_check(tx, now, now - _EVERY):
+            return 0
+        installation = (await load_installation(tx)).installation
+        alarms, lines = installation.alerts or Alarms(), installation.delivery_providers or {}
+        outside = Outside(_list_unusable(lines, find_line), is_behind)
+        signs = await _find_signs(tx, alarms, lines, outside, now=now)
+        changes = compare(await load_standing(tx), signs, now)
+        await save_changes(tx, changes, now, resources.ids)
+        told = await _plan_telling(tx, resources, alarms, now) if alarms.email else 0
+        await sweep(tx, now - KEPT_FOR, _SWEPT_AT_ONCE)
+    return told
+
+
+async def _find_signs(
+    tx: Connection, alarms: Alarms, lines: Mapping[str, Line], outside: Outside, *, now: datetime
+) -> list[Sign]:
+    looked = LookedAtContacts(list(lines), now - _DAY, _MOST_SENT)
+    figures = LineFigures(
+        await load_sent(tx, looked), await load_deliveries(tx, looked, _MOST_DELIVERIES)
+    )
+    seen = await load_seen(
+        tx, now,
+        late_before=now - timedelta(minutes=alarms.late_after_minutes),
+        unseen_before=now - timedelta(minutes=alarms.unseen_after_minutes),
+        strange_since=now - _DAY,
+    )  # fmt: skip
+    return find_signs(alarms, lines, seen=seen, figures=figures, outside=outside, now=now)
+
+
+async def _plan_telling(tx: Connection, resources: Resources, alarms: Alarms, now: datetime) -> int:
+    """One e-mail to each address, of all that is to be told at this moment."""
+    again_after = timedelta(hours=alarms.again_after_hours)
+    tellings: list[Telling] = []
+    for alarm in await load_untold(tx, now - KEPT_FOR, _MOST_TOLD):
+        phase = decide_phase(alarm, now, again_after)
+        if phase is not None:
+            tellings.append(Telling(alarm, phase))
+    if not tellings:
+        return 0
+    await save_tellings(tx, tellings, now)
+    words = write_mail(tellings, alarms, resources.settings.public_url)
+    mails = [
+        NewMail(resources.ids.new(now), each, *words, alarms.language) for each in alarms.email
+    ]
+    await save_mails(tx, mails, now)
+    return len(tellings)
+
+
+def _list_unusable(lines: Mapping[str, Line], find_line: FindLine) -> Collection[str]:
+    """Those of which no adapter can be made: a secret that is gone, a file that is none."""
+    return [name for name in lines if find_line(name) is None]
+
+
+async def _is_archive_behind(resources: Resources, database_url: str) -> bool:
+    found = await check_archive(resources.settings.archive_dir, database_url)
+    return found is not None and found[1] is not None
+
+
+# Each minute somebody looks.
+STALE_AFTER = timedelta(minutes=10)
+
+
+@dataclass(frozen=True, slots=True)
+class AlarmsView:
+    # The oldest first.
+    standing: Sequence[Alarm]
+    # When somebody looked last; none: never.
+    looked_at: datetime | None
+    # Nobody looks any more: no worker runs, or none gets that far.
+    is_stale: bool
+    # Nobody is named who would be told.
+    is_told_nobody: bool
+
+
+async def read_alarms(tx: Connection, actor: Actor, now: datetime) -> AlarmsView:
+    """now: real time. Over all merchants."""
+    check_right(actor, Right.OPERATE)
+    looked_at = await load_looked_at(tx)
+    installation = (await load_installation(tx)).installation
+    return AlarmsView(
+        standing=await load_standing(tx),
+        looked_at=looked_at,
+        is_stale=looked_at is None or now - looked_at >= STALE_AFTER,
+        is_told_nobody=not (installation.alerts or Alarms()).email,
+    )
+
+
+# Well within the time after which an alarm that nobody keeps is over.
+_TELL_SECONDS = 30.0
+
+log = structlog.get_logger(__name__)
+
+
+async def raise_clock_alert(resources: Resources, host: str) -> bool:
+    """Begin or keep the alarm, if the clocks differed when they were last compared; whether they
+    did. host: the name of this machine."""
+    clock = resources.clock
+    comparison = clock.comparison if isinstance(clock, WatchedClock) else None
+    if comparison is None or not comparison.is_odd:
+        return False
+    figures = AlertFigures(host_clock=comparison.host, database_clock=comparison.database)
+    async with resources.database.transaction() as tx:
+        now = await tx.fetchval("SELECT clock_timestamp()")
+        await save_alert(tx, Sign(AlertKind.CLOCKS_APART, host, figures), now, resources.ids)
+    return True
+
+
+@asynccontextmanager
+async def raising_clock_alerts(resources: Resources, host: str) -> AsyncIterator[None]:
+    """Do so again and again until the block ends."""
+    task = asyncio.create_task(_keep_telling(resources, host))
+    try:
+        yield
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def _keep_telling(resources: Resources, host: str) -> None:
+    while True:
+        try:
+            await raise_clock_alert(resources, host)
+        except Exception:  # the next round tries again, whatever it was
+            log.exception("clocks not reported", once_a_minute=True)
+        await asyncio.sleep(_TELL_SECONDS)

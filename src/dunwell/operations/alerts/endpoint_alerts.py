@@ -1,0 +1,108 @@
+"""Tells people that webhook endpoints fail: the log, the figures, and the merchants they belong to.
+
+Any number of workers may do so side by side: what an endpoint was logged and told of is kept with
+it, in the transaction that plans the e-mail.
+"""
+
+from collections.abc import Iterator, Sequence
+from datetime import timedelta
+from itertools import groupby
+
+import structlog
+
+from dunwell.accounts.installation.alerts.store import NewMail, save_mails
+from dunwell.accounts.installation.store import load_installation
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.core.events.webhooks.endpoint import TOLD_AFTER, ToldEndpoint
+from dunwell.core.events.webhooks.health.metrics import UndeliveredFigures, show_failing
+from dunwell.core.events.webhooks.health.store import (
+    count_failing,
+    count_undelivered,
+    mark_failures_told,
+    mark_logged,
+    mark_recoveries_told,
+)
+from dunwell.operations.alerts.alert_emails import write_merchant_mail
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
+
+WATCH_SECONDS = 60.0
+# A failing endpoint is a line in the log, and another each hour.
+_LOGGED_EVERY = timedelta(hours=1)
+# Rows that are locked at once; the next round goes on with what is left.
+_SET_SIZE = 200
+# Events that are counted for one endpoint: enough to see a backlog, quick to count each minute.
+MOST_UNDELIVERED = 10_000
+
+_log = structlog.get_logger(__name__)
+
+
+class EndpointWatch:
+    """Looks after the webhook endpoints of all merchants, for one worker."""
+
+    def __init__(self, resources: Resources) -> None:
+        self._resources = resources
+        self._figures = UndeliveredFigures()
+
+    async def run_once(self) -> int:
+        """How many endpoints were told of; 0 when nothing was left to tell."""
+        logged = await self._log_failing()
+        told = await self._tell_merchants()
+        await self._show_figures()
+        return logged + told
+
+    async def _log_failing(self) -> int:
+        now = self._resources.clock.now()
+        async with self._resources.database.transaction() as tx:
+            failing = await mark_logged(tx, now, now - _LOGGED_EVERY, _SET_SIZE)
+        for each in failing:
+            _log.warning(
+                "webhook endpoint fails",
+                merchant_id=each.merchant_id, endpoint_id=str(each.endpoint_id),
+                status=each.status, error=each.error,
+            )  # fmt: skip
+        return len(failing)
+
+    async def _tell_merchants(self) -> int:
+        """Nothing is marked as told while no delivery provider for e-mail could tell it."""
+        now = self._resources.clock.now()
+        async with self._resources.database.transaction() as tx:
+            lines = (await load_installation(tx)).installation.delivery_providers or {}
+            if not any(each.channel == "EMAIL" for each in lines.values()):
+                return 0
+            failing = await mark_failures_told(tx, now, now - TOLD_AFTER, _SET_SIZE)
+            working = await mark_recoveries_told(tx, _SET_SIZE)
+            mails = [
+                mail
+                for endpoints in [*_group(failing), *_group(working)]
+                if (mail := await self._write(tx, endpoints)) is not None
+            ]
+            await save_mails(tx, mails, now)
+        return len(failing) + len(working)
+
+    async def _write(self, tx: Connection, endpoints: Sequence[ToldEndpoint]) -> NewMail | None:
+        """To the merchant they belong to. None: it has taken its contact address away since it was
+        told of the failure."""
+        merchant = await load_merchant(tx, endpoints[0].merchant_id)
+        assert merchant is not None, "a merchant with endpoints is never removed"
+        contact = merchant.configuration.contact
+        # The languages that these e-mails are written in.
+        language = "de" if merchant.configuration.language == "de" else "en"
+        if contact is None:
+            return None
+        words = write_merchant_mail(endpoints, language, self._resources.settings.public_url)
+        mail_id = self._resources.ids.new(self._resources.clock.now())
+        return NewMail(mail_id, contact.email, *words, language=language)
+
+    async def _show_figures(self) -> None:
+        async with self._resources.database.connection() as connection:
+            failing, switched_off = await count_failing(connection)
+            waiting = await count_undelivered(connection, MOST_UNDELIVERED)
+        show_failing(failing=failing, switched_off=switched_off)
+        self._figures.show(waiting, self._resources.clock.now())
+
+
+def _group(endpoints: Sequence[ToldEndpoint]) -> Iterator[Sequence[ToldEndpoint]]:
+    """Those of one merchant together, as each merchant is told of its own alone."""
+    for _, of_merchant in groupby(endpoints, key=lambda each: each.merchant_id):
+        yield list(of_merchant)

@@ -1,0 +1,1 @@
+"""Why a claim has its status: the rules that applied, its steps and holds, and its timeline."""

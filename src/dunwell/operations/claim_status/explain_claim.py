@@ -1,0 +1,310 @@
+"""Explains a claim: which rules chose its workflow, what it did, what comes next and when, and what
+holds it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from msgspec import UNSET
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.assignment.matching import RuleMatch, match_rules
+from dunwell.cases.assignment.rulebook import (
+    Rulebook,
+    compute_today,
+    load_claim_facts,
+    load_rulebook,
+    load_rulebook_of_rules,
+)
+from dunwell.cases.assignment.store import find_rules_version
+from dunwell.cases.assignment.wording import describe_default, describe_verdict
+from dunwell.contact.escalation.due_claim import DueClaim, find_position
+from dunwell.contact.escalation.forecast.person_guard import make_person_guard
+from dunwell.contact.escalation.forecast.running_claim import AwaitedContact as RunningContact
+from dunwell.contact.escalation.forecast.running_claim import RunningClaim, find_person, foresee
+from dunwell.contact.escalation.process import Process, find_process
+from dunwell.contact.escalation.schedule import StepFacts
+from dunwell.contact.escalation.store import load_claims
+from dunwell.contact.messages.guards.store import load_contacted
+from dunwell.contact.messages.identities import identify
+from dunwell.core.claims.conditions import find_unmet
+from dunwell.core.claims.states import ACTIVE, Hold, Status
+from dunwell.core.claims.store import load_holds
+from dunwell.core.workflows.definition import CheckpointStep, ContactStep, FeeStep, WaitStep
+from dunwell.core.workflows.store import load_newest
+from dunwell.core.workflows.versions.versions import Version
+from dunwell.operations.claim_status.reasons import (
+    explain_contact,
+    explain_due_time,
+    explain_hold,
+    explain_no_next_step,
+    explain_past_step,
+    explain_standstill,
+)
+from dunwell.operations.claim_status.store import load_history, load_open_contact, load_standing
+from dunwell.operations.claim_status.views import (
+    ClaimExplanation,
+    ClaimState,
+    ExplainedAssignment,
+    ExplainedContact,
+    ExplainedHold,
+    ExplainedNextContact,
+    ExplainedNextStep,
+    ExplainedRule,
+    ExplainedRules,
+    ExplainedStep,
+    PastStep,
+    StepKind,
+    StoredOpenContact,
+)
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import NotFound
+from dunwell.platform.text.wire import write_instant
+
+
+async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
+    """Asked of the claim's facts as they are now, which may have changed since it was assigned."""
+    rulebook = await _load_rulebook(work, standing)
+    facts = await load_claim_facts(
+        work.tx, work.merchant_id, standing.claim_id, compute_today(work)
+    )
+    assert facts is not None, "the claim was found in this snapshot"
+    match = match_rules(
+        rulebook.rules,
+        facts.conditions,
+        facts.currency,
+        targets=rulebook.targets,
+        claim_id=standing.claim_id,
+    )
+    return show_match(rulebook, match)
+
+
+def show_match(rulebook: Rulebook, match: RuleMatch) -> ExplainedRules:
+    return ExplainedRules(
+        version=rulebook.version,
+        rules=tuple(
+            ExplainedRule(each.name, each.outcome.value, each.unmet, describe_verdict(each))
+            for each in match.verdicts
+        ),
+        default=None if match.default is None else describe_default(match),
+        chosen=rulebook.names[match.workflow_id] if match.workflow_id else None,
+    )
+
+
+async def _load_rulebook(work: Work, standing: ClaimState) -> Rulebook:
+    if standing.rules_version is None:
+        return await load_rulebook(work.tx, work.merchant)
+    chosen_by = await find_rules_version(work.tx, work.merchant_id, standing.rules_version)
+    assert chosen_by is not None, "published rules are never deleted"
+    return await load_rulebook_of_rules(work.tx, work.merchant, chosen_by.rules, chosen_by.version)
+
+
+_MOST_CONTACTS = 5
+_ARCHIVING = "Archiving"
+_KINDS: dict[type, StepKind] = {
+    ContactStep: "COMMUNICATION",
+    WaitStep: "WAIT",
+    FeeStep: "FEE",
+    CheckpointStep: "CHECKPOINT",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Case:
+    """A claim that runs, with all there is to know about its process."""
+
+    standing: ClaimState
+    claim: DueClaim
+    version: Version
+    process: Process
+    facts: StepFacts
+    history: Sequence[PastStep]
+    holds: Sequence[Hold]
+    contact: StoredOpenContact | None
+    zone: str
+    # A merchant that is not switched knows scenarios, which have no versions.
+    is_switched: bool
+
+
+async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplanation:
+    """Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        standing = await load_standing(work.tx, work.merchant_id, claim_id)
+        if standing is None:
+            raise NotFound(f"There is no claim {claim_id}.")
+        rules = await explain_rules(work, standing)
+        holds = [
+            hold
+            for hold in await load_holds(work.tx, work.merchant_id, claim_id)
+            if hold.stands(work.now)
+        ]
+        case = await _open_case(work, keys, standing, holds)
+        contacts = await _foresee(work, keys, case) if case else ()
+    zone = case.zone if case else work.merchant.configuration.timezone
+    return ClaimExplanation(
+        claim_id=claim_id,
+        status=Status(standing.status).value,
+        assignment=_describe_assignment(case) if case else None,
+        rules=rules,
+        history=_describe_history(case) if case else (),
+        next_step=_describe_next(case) if case else None,
+        reason=explain_no_next_step(standing),
+        holds=tuple(_describe_hold(hold, zone) for hold in holds),
+        contact=_describe_contact(case) if case else None,
+        next_contacts=contacts,
+    )
+
+
+async def _open_case(
+    work: Work, keys: KeyRing, standing: ClaimState, holds: Sequence[Hold]
+) -> _Case | None:
+    if standing.workflow_id is None or standing.workflow_major is None:
+        return None
+    key = (standing.workflow_id, standing.workflow_major)
+    version = (await load_newest(work.tx, work.merchant_id, [key]))[key]
+    process = find_process(version, work.merchant.configuration)
+    [claim] = await load_claims(work.tx, keys, work.merchant, [standing.claim_id])
+    run = (work.merchant_id, standing.claim_id, standing.run)
+    return _Case(
+        standing=standing,
+        claim=claim,
+        version=version,
+        process=process,
+        facts=claim.step_facts(process.calendar.local_date(work.now)),
+        history=await load_history(work.tx, *run),
+        holds=holds,
+        contact=await load_open_contact(work.tx, *run),
+        zone=process.calendar.zone.key,
+        is_switched=work.merchant.switched_to_workflows,
+    )
+
+
+async def _foresee(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNextContact, ...]:
+    if Status(case.standing.status) not in ACTIVE:
+        return ()
+    identities = identify(keys, work.merchant_id, find_person(case.claim))
+    contacted_on = await load_contacted(work.tx, work.merchant_id, identities)
+    guard = make_person_guard(work.merchant.configuration, identities, contacted_on)
+    foreseen = foresee(case.process, _find_running(case), work.now, guard)
+    contacts = (
+        ExplainedNextContact(
+            write_instant(each.at), each.channel, step_id=each.step.id, name=each.step.name
+        )
+        for each in foreseen
+        if each.channel is not None and each.step is not None
+    )
+    return tuple(islice(contacts, _MOST_CONTACTS))
+
+
+def _find_running(case: _Case) -> RunningClaim:
+    """The claim as previews see it."""
+    contact, until = case.contact, None
+    if case.holds and all(hold.until for hold in case.holds):
+        until = max(hold.until for hold in case.holds if hold.until)
+    waiting = None
+    if contact is not None:
+        waiting = RunningContact(
+            step_id=contact.step_id,
+            place=contact.place,
+            channel=contact.channel,
+            state=contact.state,
+            not_before=contact.not_before,
+        )
+    return RunningClaim(
+        facts=case.claim,
+        person="",
+        is_held=bool(case.holds),
+        held_until=until,
+        open_contact=waiting,
+    )
+
+
+def _describe_assignment(case: _Case) -> ExplainedAssignment:
+    standing = case.standing
+    name, rules_version = standing.workflow_name or "", standing.rules_version
+    if case.is_switched:
+        workflow_id = str(case.version.workflow_id)
+        return ExplainedAssignment(name, case.version.name, rules_version, workflow_id=workflow_id)
+    scenario_id = UNSET if standing.scenario_id is None else standing.scenario_id
+    return ExplainedAssignment(name, None, rules_version, scenario_id=scenario_id)
+
+
+def _describe_history(case: _Case) -> tuple[ExplainedStep, ...]:
+    order = {step.id: place for place, step in enumerate(case.process.steps)}
+    names = {step.id: step.name for step in case.process.steps}
+    waits = {step.id for step in case.process.steps if isinstance(step, WaitStep)}
+    ordered = sorted(case.history, key=lambda each: (each.at, order.get(each.step_id, len(order))))
+    return tuple(
+        ExplainedStep(
+            step_id=each.step_id,
+            name=names.get(each.step_id, _ARCHIVING),
+            outcome=each.outcome,
+            at=write_instant(each.at),
+            version=each.version if case.is_switched else None,
+            reason=explain_past_step(each, is_wait=each.step_id in waits),
+        )
+        for each in ordered
+    )
+
+
+def _describe_hold(hold: Hold, zone: str) -> ExplainedHold:
+    return ExplainedHold(
+        kind=hold.kind.value,
+        since=write_instant(hold.since),
+        until=write_instant(hold.until),
+        by=hold.actor_kind.value,
+        reason=explain_hold(hold, zone),
+    )
+
+
+def _describe_next(case: _Case) -> ExplainedNextStep | None:
+    """The step the claim stands before, or the contact it waits for."""
+    standing = case.standing
+    if Status(standing.status) not in ACTIVE:
+        return None
+    position = find_position(case.process, case.claim)
+    wanted = case.contact.step_id if case.contact else position.next_step_id
+    step = next((each for each in case.process.steps if each.id == wanted), None)
+    unmet: tuple[str, ...] = ()
+    if step is not None and case.contact is None:
+        unmet = tuple(find_unmet(step.when, case.facts.condition))
+    at = None if standing.held else standing.due_at
+    reason: str
+    if case.contact:
+        reason = explain_contact(case.contact, standing, case.zone)
+        waits = case.contact.state == "PLANNED" and not standing.held
+        at = case.contact.not_before if waits else None
+    elif standing.held:
+        reason = explain_standstill()
+    else:
+        ordered = sorted(case.history, key=lambda each: each.at)
+        reason = explain_due_time(standing, case.version.definition, step, ordered)
+    return ExplainedNextStep(
+        step_id=None if step is None else step.id,
+        name=_ARCHIVING if step is None else step.name,
+        kind="ARCHIVE" if step is None else _KINDS[type(step)],
+        at=write_instant(at),
+        outcome="SKIPPED" if unmet else "RUN",
+        unmet=unmet,
+        reason=reason,
+    )
+
+
+def _describe_contact(case: _Case) -> ExplainedContact | None:
+    contact = case.contact
+    if contact is None:
+        return None
+    is_kept = case.standing.held or Status(case.standing.status) not in ACTIVE
+    waits = contact.state in {"PLANNED", "ATTACHMENT_MISSING"} and not is_kept
+    return ExplainedContact(
+        reference=str(contact.communication_id),
+        channel=contact.channel,
+        state=contact.state,
+        held_by=contact.held_by,
+        until=write_instant(contact.not_before) if waits else None,
+        reason=explain_contact(contact, case.standing, case.zone),
+    )

@@ -1,0 +1,135 @@
+"""Why a claim's process stands where it stands, in sentences for a person.
+
+Codes stay beside the words: programs read those, people read these. Pure.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from dunwell.contact.messages.guards.guards import HeldBy
+from dunwell.core.claims.states import Hold, HoldKind
+from dunwell.core.workflows.definition import ContactStep, Definition, Step, WaitStep
+from dunwell.operations.claim_status.views import ClaimState, PastStep, StoredOpenContact
+from dunwell.platform.text.lazy_text import InstantText, LazyText
+
+_HOLDS = {
+    HoldKind.DISPUTE: "the claim is disputed",
+    HoldKind.PAUSE: "the process was paused",
+    HoldKind.MODALITY_REQUESTED: "a payment modality was asked for and not answered yet",
+    HoldKind.MODALITY_ACTIVE: "a payment plan or a deferment runs",
+    HoldKind.PAYMENT_PENDING: "a payment is under way",
+}
+_HELD_BY: Mapping[HeldBy, LazyText] = {
+    HeldBy.GUARD_DAY: LazyText(
+        "the debtor was already contacted on that day, for this or another claim"
+    ),
+    HeldBy.GUARD_WEEK: LazyText("the weekly contact limit was reached"),
+    HeldBy.QUIET_HOURS: LazyText("during the merchant's quiet hours"),
+    HeldBy.CONTACT_HOURS: LazyText("outside the contact hours"),
+    HeldBy.PERSON_DIED: LazyText("the debtor was reported deceased"),
+}
+# By the code that is recorded with a step.
+STEP_REASONS: Mapping[str, LazyText] = {
+    "GUARD_UNMET": LazyText("its conditions are not met"),
+    "NOBODY_REACHED": LazyText("no contact has succeeded in this run yet, so no fee is charged"),
+    "TOO_LATE": LazyText("delayed by an outage for longer than the workflow allows"),
+    "NOBODY_REACHABLE": LazyText("no channel of the step reaches the debtor"),
+    "ATTACHMENT_MISSING": LazyText("the required attachment did not arrive in time"),
+    "TAKEN_OUT": LazyText("the step was removed from the workflow"),
+}
+
+
+def render_instant(instant: datetime, zone: str) -> InstantText:
+    """2026-03-09 10:00 Europe/Berlin."""
+    text = f"{instant.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
+    return InstantText(text, instant)
+
+
+def say_step_reason(recorded: str) -> LazyText | str:
+    """Return why a step was not done, from what is recorded: a code, and names of conditions."""
+    code, _, names = recorded.partition(" ")
+    reason = STEP_REASONS.get(code, code)
+    if not names:
+        return reason
+    return LazyText("%(reason)s (%(names)s)", reason=reason, names=", ".join(names.split()))
+
+
+def explain_past_step(step: PastStep, *, is_wait: bool = False) -> LazyText:
+    """What became of a step, and why. A wait is recorded when it starts."""
+    if is_wait and step.outcome == "DONE":
+        return LazyText("started")
+    if step.outcome == "DONE":
+        channel, _, _ = (step.reason or "").partition(" ")
+        if channel in {"EMAIL", "SMS", "LETTER"}:
+            return LazyText("sent by %(channel)s", channel=channel)
+        return LazyText("done")
+    reason = say_step_reason(step.reason or "")
+    if step.outcome == "SKIPPED":
+        return LazyText("skipped: %(reason)s", reason=reason)
+    return LazyText("failed: %(reason)s", reason=reason)
+
+
+def explain_hold(hold: Hold, zone: str) -> str:
+    until = f", until {render_instant(hold.until, zone)}" if hold.until else ""
+    return f"{_HOLDS[hold.kind]}, since {render_instant(hold.since, zone)}{until}"
+
+
+def explain_contact(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
+    """What a contact that is under way waits for."""
+    if contact.state == "UNKNOWN":
+        return LazyText("delivery status unknown: a user has to resolve it")
+    if contact.state == "HANDED_OVER":
+        return LazyText("it is being sent")
+    return _say_waiting(contact, standing, zone)
+
+
+def _say_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
+    """Of one that was not handed over yet. It is looked at once more before, so that a
+    hold that came meanwhile keeps it."""
+    until = render_instant(contact.not_before, zone)
+    if standing.held:
+        return LazyText(
+            "not sent while the claim is on hold; sending continues when no hold is left"
+        )
+    if contact.state == "ATTACHMENT_MISSING":
+        return LazyText("waiting for an attachment until %(until)s", until=until)
+    if contact.held_by is None:
+        return LazyText("it is about to be sent")
+    reason = _HELD_BY[HeldBy(contact.held_by)]
+    return LazyText("held back until %(until)s: %(reason)s", until=until, reason=reason)
+
+
+def explain_no_next_step(standing: ClaimState) -> str:
+    """Why no step comes next; empty: one does."""
+    if standing.status == "COLLECTED":
+        return LazyText("The claim is collected. The debtor is no longer contacted.")
+    if standing.status in {"ARCHIVED", "WITHDRAWN"}:
+        return LazyText("The claim is closed (%(claim_status)s).", claim_status=standing.status)
+    if standing.workflow_id is None:
+        return LazyText("No workflow is running because the claim is not assigned.")
+    return ""
+
+
+def explain_standstill() -> LazyText:
+    return LazyText("The workflow is on hold. It continues when no hold is left.")
+
+
+def explain_due_time(
+    standing: ClaimState, definition: Definition, step: Step | None, history: Sequence[PastStep]
+) -> str:
+    """Why the next step runs at the claim's due time."""
+    if step is None:
+        return LazyText("All steps are done. The claim will be archived at this time.")
+    last = history[-1] if history else None
+    steps = {each.id: each for each in definition.steps}
+    before = steps.get(last.step_id) if last else None
+    if isinstance(before, WaitStep) and last is not None and last.outcome == "DONE":
+        return LazyText('The wait "%(name)s" ends at this time.', name=before.name)
+    if isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
+        return LazyText("It is the next step. Contacts are allowed again from this time.")
+    if before is not None:
+        return LazyText('It follows "%(name)s", which is done.', name=before.name)
+    if definition.settings.processing_start == "DUE_DATE":
+        return LazyText("The workflow starts on the due date of the first PRIMARY item.")
+    return LazyText("It is the first step of the workflow.") if standing.run else ""

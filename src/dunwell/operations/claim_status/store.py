@@ -1,0 +1,153 @@
+"""The SQL of a claim's life and of what it waits for: rows in, values out, no rules."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.core.workflows.versions.versions import render_version_name
+from dunwell.operations.claim_status.views import ClaimState, PastStep, StoredOpenContact
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import load_statement
+
+_LOAD = load_statement(__file__, "timeline.sql")
+# What nothing else tells of.
+_TELLING = (
+    "claim.change", "claim.assign", "claim.archive", "claim.withdraw", "item.add", "item.delete",
+    "attachment.add", "attachment.delete", "attachment.replace", "contact.settle",
+)  # fmt: skip
+# Rides on audit_log_list_of_subject.
+_LOAD_ACTORS = """
+SELECT action, actor_kind, actor_id,
+       coalesce(details ->> 'paymentId', details ->> 'disputeId', details ->> 'modalityId') AS about
+FROM audit_log
+WHERE merchant_id = $1 AND subject = 'claim:' || $2::bigint AND action <> 'claims.create'
+  AND action = ANY($3::text[])
+ORDER BY audit_id
+"""
+_NAMING = (
+    "payment.record", "payment.reverse", "dispute.resolve", "dispute.withdraw", "modality.approve",
+    "modality.reject", "modality.withdraw",
+)  # fmt: skip
+# By primary key; people are the installation's.
+_LOAD_NAMES = "SELECT user_id::text AS user_id, name FROM users WHERE user_id = ANY($1::uuid[])"
+# By primary keys; the newest minor by workflow_versions (merchant_id, workflow_id, major, minor).
+_LOAD_STANDING = """
+SELECT c.claim_id, c.status, c.held, c.run, c.next_step_id, c.due_at, c.rules_version,
+       c.workflow_id, c.workflow_major, w.name AS workflow_name, s.scenario_id
+FROM claims c
+LEFT JOIN workflows w ON w.merchant_id = c.merchant_id AND w.workflow_id = c.workflow_id
+LEFT JOIN scenarios s ON s.merchant_id = c.merchant_id AND s.workflow_id = c.workflow_id
+WHERE c.merchant_id = $1 AND c.claim_id = $2
+"""
+# Of the present run. By primary keys.
+_LOAD_HISTORY = """
+SELECT h.step_id, h.outcome, h.reason, h.at, v.major, v.minor
+FROM step_history h
+LEFT JOIN workflow_versions v ON v.merchant_id = h.merchant_id AND v.version_id = h.version_id
+WHERE h.merchant_id = $1 AND h.claim_id = $2 AND h.run = $3
+-- Steps of one instant ran in the definition's order, which the caller knows.
+ORDER BY h.at
+"""
+# By the unique key (merchant_id, claim_id, run, step_id, place).
+_LOAD_OPEN_CONTACT = """
+SELECT communication_id, step_id, place, channel, state, not_before, held_by
+FROM communications
+WHERE merchant_id = $1 AND claim_id = $2 AND run = $3
+  AND state IN ('PLANNED', 'ATTACHMENT_MISSING', 'HANDED_OVER', 'UNKNOWN')
+ORDER BY planned_at DESC
+LIMIT 1
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Doer:
+    kind: str
+    actor_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class LifeRow:
+    kind: str
+    at: datetime
+    subject_id: UUID | None
+    word: str | None
+    more: str | None
+    text: str | None
+    cents: int | None
+    until: datetime | None
+    doer: Doer | None
+
+
+async def load_life(tx: Connection, merchant_id: int, claim_id: int, limit: int) -> list[LifeRow]:
+    rows = await tx.fetch(_LOAD, merchant_id, claim_id, list(_TELLING), limit)
+    return [
+        LifeRow(
+            kind=row["kind"],
+            at=row["at"],
+            subject_id=row["subject_id"],
+            word=row["word"],
+            more=row["more"],
+            text=row["text"],
+            cents=row["cents"],
+            until=row["until"],
+            doer=Doer(row["actor_kind"], row["actor_id"]) if row["actor_kind"] else None,
+        )
+        for row in rows
+    ]
+
+
+async def load_actors(
+    tx: Connection, merchant_id: int, claim_id: int
+) -> Mapping[tuple[str, str], Doer]:
+    """By action and the id of what it was done to."""
+    rows = await tx.fetch(_LOAD_ACTORS, merchant_id, claim_id, list(_NAMING))
+    return {
+        (row["action"], row["about"] or ""): Doer(row["actor_kind"], row["actor_id"])
+        for row in rows
+    }
+
+
+async def load_user_names(tx: Connection, user_ids: Collection[str]) -> Mapping[str, str]:
+    if not user_ids:
+        return {}
+    known = [each for each in user_ids if _is_uuid(each)]
+    return {row["user_id"]: row["name"] for row in await tx.fetch(_LOAD_NAMES, known)}
+
+
+def _is_uuid(text: str) -> bool:
+    try:
+        UUID(text)
+    except ValueError:
+        return False
+    return True
+
+
+async def load_standing(tx: Connection, merchant_id: int, claim_id: int) -> ClaimState | None:
+    row = await tx.fetchrow(_LOAD_STANDING, merchant_id, claim_id)
+    return None if row is None else ClaimState(**row)
+
+
+async def load_history(
+    tx: Connection, merchant_id: int, claim_id: int, run: int
+) -> Sequence[PastStep]:
+    """What became of the steps of a run, the earliest first."""
+    return [
+        PastStep(
+            step_id=row["step_id"],
+            outcome=row["outcome"],
+            reason=row["reason"],
+            at=row["at"],
+            version=None
+            if row["major"] is None
+            else render_version_name(row["major"], row["minor"]),
+        )
+        for row in await tx.fetch(_LOAD_HISTORY, merchant_id, claim_id, run)
+    ]
+
+
+async def load_open_contact(
+    tx: Connection, merchant_id: int, claim_id: int, run: int
+) -> StoredOpenContact | None:
+    row = await tx.fetchrow(_LOAD_OPEN_CONTACT, merchant_id, claim_id, run)
+    return None if row is None else StoredOpenContact(**row)

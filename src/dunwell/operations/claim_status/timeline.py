@@ -1,0 +1,115 @@
+"""What happened to a claim from its beginning on: contacts, money, objections, plans, steps, notes
+and who changed what. The newest first, all of one instant.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.states import ACTIVE, Status
+from dunwell.operations.claim_status.store import (
+    LifeRow,
+    load_actors,
+    load_life,
+    load_standing,
+    load_user_names,
+)
+from dunwell.operations.claim_status.views import ClaimState
+from dunwell.platform.database.database import snapshot
+
+MOST = 500
+
+
+@dataclass(frozen=True, slots=True)
+class TimelineEvent:
+    """kind: CREATED, CONTACT, NOTICE, PAYMENT, REVERSAL, REQUEST, DISPUTE, DISPUTE_END, PLAN,
+    PLAN_ANSWER, PLAN_END, PAUSE, RESUME, STEP, LOOK, NOTE, REPLY or CHANGE. word, more, text: what
+    the kind is told by (`timeline.sql`). until: of a pause, and of a wait that is in progress."""
+
+    kind: str
+    at: datetime
+    subject_id: UUID | None
+    word: str | None
+    more: str | None
+    text: str | None
+    cents: int | None
+    until: datetime | None
+    actor_kind: str | None
+    # A person's name, where it is one; else as the audit log has it.
+    actor: str | None
+
+
+async def read_claim_life(work: Work, claim_id: int) -> list[TimelineEvent]:
+    """At most `MOST`. Raises NotFound."""
+    work.need(Right.READ_CLAIMS)
+    async with snapshot(work.tx):
+        await check_claim(work, claim_id)
+        rows = await load_life(work.tx, work.merchant_id, claim_id, MOST)
+        doers = await load_actors(work.tx, work.merchant_id, claim_id)
+        standing = await load_standing(work.tx, work.merchant_id, claim_id)
+        known = [(row, doers.get(_find_action(row.kind, row.word, row.subject_id))) for row in rows]
+        ids = {
+            doer.actor_id
+            for row, found in known
+            for doer in (row.doer, found)
+            if doer is not None and doer.kind == "USER" and doer.actor_id
+        }
+        names = await load_user_names(work.tx, ids)
+    waiting = _find_wait(rows)
+    wait_ends_at = _find_end_of_wait(standing) if standing is not None else None
+    happenings = []
+    for row, found in known:
+        doer = row.doer or found
+        actor_id = doer.actor_id if doer else None
+        actor = names.get(actor_id or "", actor_id)
+        happenings.append(
+            TimelineEvent(
+                row.kind,
+                row.at,
+                subject_id=row.subject_id,
+                word=row.word,
+                more=row.more,
+                text=row.text,
+                cents=row.cents,
+                until=wait_ends_at if row is waiting else row.until,
+                actor_kind=doer.kind if doer else None,
+                actor=actor,
+            )
+        )
+    return happenings
+
+
+def _find_wait(rows: Sequence[LifeRow]) -> LifeRow | None:
+    """The wait that the process is in: it is recorded when it starts, and nothing ran after it."""
+    newest = next((row for row in rows if row.kind in ("STEP", "CONTACT")), None)
+    return newest if newest is not None and _is_wait(newest) else None
+
+
+def _is_wait(row: LifeRow) -> bool:
+    return (
+        (row.kind, row.word) == ("STEP", "DONE")
+        and row.doer is not None
+        and row.doer.kind == "WAIT"
+    )
+
+
+def _find_end_of_wait(standing: ClaimState) -> datetime | None:
+    """None: a hold keeps the claim, or it has ended."""
+    is_running = not standing.held and Status(standing.status) in ACTIVE
+    return standing.due_at if is_running else None
+
+
+def _find_action(kind: str, word: str | None, subject_id: UUID | None) -> tuple[str, str]:
+    """The audit log's action and the id that it names, of what does not bear its actor itself."""
+    action = {
+        "PAYMENT": "payment.record",
+        "REVERSAL": "payment.reverse",
+        "DISPUTE_END": "dispute.withdraw" if word == "WITHDRAWN" else "dispute.resolve",
+        "PLAN_ANSWER": "modality.approve" if word == "APPROVED" else "modality.reject",
+        "PLAN_END": "modality.withdraw",
+    }.get(kind, "")
+    return action, str(subject_id)

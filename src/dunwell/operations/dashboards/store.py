@@ -1,0 +1,353 @@
+"""The SQL of print batches and of delivery providers as they are shown: of the installation, over
+all merchants. Instants are in real time.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from uuid import UUID
+
+import msgspec
+
+from dunwell.contact.sending.batches.release_batches import TAKEN_BACK
+from dunwell.operations.dashboards.figures import (
+    ArrivalFigures,
+    Backlog,
+    DestinationFigures,
+    Failures,
+    Unmatched,
+)
+from dunwell.platform.database.database import Connection
+from dunwell.platform.database.sql import compose
+
+# By the primary key; of one line by letter_batches_of_line; what did not arrive by
+# letter_batch_items_failed.
+_BATCHES = """
+SELECT b.batch_id, b.line, b.state, b.letters, b.pages, b.made_at, b.released_at,
+       b.found_at IS NOT NULL AS is_found,
+       (SELECT count(*) FROM letter_batch_items i
+        WHERE i.batch_id = b.batch_id AND i.status IN ('RETURNED', 'FAILED'))::integer AS failed
+FROM letter_batches b
+WHERE {wanted}
+ORDER BY b.batch_id DESC
+LIMIT $2
+"""
+_FIND = compose(_BATCHES, wanted="b.batch_id < $1")
+_FIND_OF_LINE = compose(_BATCHES, wanted="b.line = $3 AND b.batch_id < $1")
+_LOAD = compose(_BATCHES, wanted="b.batch_id = $1")
+# By letter_batch_items_of_batch; a batch has 10,000 at most.
+_COUNT = """
+SELECT status, count(*)::integer AS letters
+FROM letter_batch_items
+WHERE batch_id = $1
+GROUP BY status
+"""
+# A letter's contact or notice, with its claim.
+_LETTERS = """
+SELECT i.merchant_id, i.communication_id, i.line, i.reference, i.country, i.pages, i.status,
+       i.status_at, i.handed_at, i.doubt, coalesce(m.claim_id, n.claim_id) AS claim_id,
+       m.claim_id IS NOT NULL AS is_contact, x.name AS merchant, c.reference_number
+FROM letter_batch_items i
+JOIN merchants x USING (merchant_id)
+LEFT JOIN communications m USING (merchant_id, communication_id)
+LEFT JOIN debtor_notices n
+    ON (n.merchant_id, n.notice_id) = (i.merchant_id, i.communication_id)
+LEFT JOIN claims c
+    ON (c.merchant_id, c.claim_id) = (i.merchant_id, coalesce(m.claim_id, n.claim_id))
+WHERE {wanted}
+ORDER BY {order}
+LIMIT $3
+"""
+# By letter_batch_items_of_batch, and letter_batch_items_failed.
+_FIND_LETTERS = compose(
+    _LETTERS,
+    wanted="i.batch_id = $4 AND (i.communication_id, i.merchant_id) > ($1, $2)",
+    order="i.communication_id, i.merchant_id",
+)
+_FIND_FAILED = compose(
+    _LETTERS,
+    wanted="i.batch_id = $4 AND i.status IN ('RETURNED', 'FAILED')"
+    " AND (i.communication_id, i.merchant_id) > ($1, $2)",
+    order="i.communication_id, i.merchant_id",
+)
+# By letter_batch_items_doubted.
+_FIND_ASKED = compose(
+    _LETTERS,
+    wanted="i.line = $4 AND i.doubt IS NOT NULL AND (i.merchant_id, i.communication_id) > ($2, $1)",
+    order="i.merchant_id, i.communication_id",
+)
+# By letter_batch_items_waiting and letter_batch_items_doubted; counted no further than $2.
+_WAITING = """
+SELECT given.line, waiting.letters, waiting.since, asked.letters AS asked
+FROM unnest($1::text[]) AS given (line)
+CROSS JOIN LATERAL (
+    SELECT count(*)::integer AS letters, min(handed_at) AS since
+    FROM (SELECT handed_at FROM letter_batch_items
+          WHERE line = given.line AND state = 'WAITING' ORDER BY handed_at LIMIT $2) first) waiting
+CROSS JOIN LATERAL (
+    SELECT count(*)::integer AS letters
+    FROM (SELECT FROM letter_batch_items
+          WHERE line = given.line AND doubt IS NOT NULL LIMIT $2) first) asked
+"""
+# By letter_status_files_read.
+_STATUS_FILES = """
+SELECT line, name, read_at, outcome, reports, reason
+FROM letter_status_files
+ORDER BY read_at DESC
+LIMIT $1
+"""
+
+
+class BatchRow(msgspec.Struct, frozen=True, gc=False):
+    """state: DECIDED, WRITTEN, RELEASED. is_found: it was taken over after a restore. failed: of
+    its letters those that did not arrive."""
+
+    batch_id: UUID
+    line: str
+    state: str
+    letters: int
+    pages: int
+    made_at: datetime
+    released_at: datetime | None
+    is_found: bool
+    failed: int
+
+
+class LetterRow(msgspec.Struct, frozen=True, gc=False):
+    """status: what the print service said last. doubt: UNTOLD or GONE, where a person is asked.
+    is_contact: of a process; else it is a notice."""
+
+    merchant_id: int
+    communication_id: UUID
+    line: str
+    reference: str
+    country: str | None
+    pages: int
+    status: str | None
+    status_at: datetime | None
+    handed_at: datetime | None
+    doubt: str | None
+    claim_id: int | None
+    is_contact: bool
+    merchant: str
+    reference_number: str | None
+
+
+class LineWaiting(msgspec.Struct, frozen=True, gc=False):
+    """since: of the letter that has waited longest. asked: of which a person is asked."""
+
+    line: str
+    letters: int
+    since: datetime | None
+    asked: int
+
+
+class StatusFileRow(msgspec.Struct, frozen=True, gc=False):
+    """outcome: READ or REFUSED, with the reason."""
+
+    line: str
+    name: str
+    read_at: datetime
+    outcome: str
+    reports: int
+    reason: str | None
+
+
+async def find_batches(
+    tx: Connection, line: str | None, before: UUID, limit: int
+) -> Sequence[BatchRow]:
+    """The newest first."""
+    if line is None:
+        rows = await tx.fetch(_FIND, before, limit)
+    else:
+        rows = await tx.fetch(_FIND_OF_LINE, before, limit, line)
+    return [BatchRow(*row) for row in rows]
+
+
+async def load_batch(tx: Connection, batch_id: UUID) -> BatchRow | None:
+    row = await tx.fetchrow(_LOAD, batch_id, 1)
+    return None if row is None else BatchRow(*row)
+
+
+async def count_statuses(tx: Connection, batch_id: UUID) -> dict[str | None, int]:
+    """None: nothing was said of so many."""
+    return {row["status"]: row["letters"] for row in await tx.fetch(_COUNT, batch_id)}
+
+
+async def find_letters(
+    tx: Connection, batch_id: UUID, behind: tuple[UUID, int], limit: int, *, only_failed: bool
+) -> Sequence[LetterRow]:
+    statement = _FIND_FAILED if only_failed else _FIND_LETTERS
+    return [LetterRow(*row) for row in await tx.fetch(statement, *behind, limit, batch_id)]
+
+
+async def find_asked_letters(
+    tx: Connection, line: str, behind: tuple[UUID, int], limit: int
+) -> Sequence[LetterRow]:
+    """Those that a person is asked about."""
+    return [LetterRow(*row) for row in await tx.fetch(_FIND_ASKED, *behind, limit, line)]
+
+
+async def load_waiting(tx: Connection, lines: Sequence[str], most: int) -> Sequence[LineWaiting]:
+    rows = await tx.fetch(_WAITING, list(lines), most)
+    return sorted((LineWaiting(*row) for row in rows), key=lambda each: each.line)
+
+
+async def find_status_files(tx: Connection, limit: int) -> Sequence[StatusFileRow]:
+    """The latest first."""
+    return [StatusFileRow(*row) for row in await tx.fetch(_STATUS_FILES, limit)]
+
+
+# By communications_planned for each merchant that sends by the line; counted no further than $3.
+_BACKLOG = """
+SELECT used.line, count(waiting.not_before)::integer AS waiting, min(waiting.not_before) AS since
+FROM (SELECT m.merchant_id, named.key AS channel, named.value ->> 'provider' AS line
+      FROM merchants m
+      CROSS JOIN LATERAL jsonb_each(m.configuration -> 'channels') AS named
+      WHERE named.value ->> 'provider' = ANY($1::text[])) used
+LEFT JOIN LATERAL (
+    SELECT c.not_before
+    FROM communications c
+    WHERE c.merchant_id = used.merchant_id AND c.state = 'PLANNED' AND c.not_before <= $2
+      AND c.channel = used.channel
+      -- What a hold keeps does not wait for the line.
+      AND EXISTS (SELECT FROM claims k WHERE k.merchant_id = c.merchant_id
+                    AND k.claim_id = c.claim_id AND NOT k.held)
+    ORDER BY c.not_before
+    LIMIT $3) waiting ON true
+GROUP BY used.line
+"""
+# By communications_of_line; no further back than $3 contacts of a line. What was taken back before
+# it was printed ($4) was never sent.
+_LATEST = """
+unnest($1::text[]) AS given (line)
+CROSS JOIN LATERAL (
+    SELECT c.merchant_id, c.communication_id, c.state, c.delivered_at, c.settled_at, c.failure,
+           c.destination, c.recipient_digest
+    FROM communications c
+    WHERE c.line = given.line AND c.settled_at >= $2
+    ORDER BY c.settled_at DESC
+    LIMIT $3) found
+"""
+_COUNTS = """
+count(*)::integer AS sent,
+count(*) FILTER (WHERE found.state = 'ACCEPTED' AND found.delivered_at IS NOT NULL)::integer
+    AS delivered,
+count(*) FILTER (WHERE found.state = 'FAILED')::integer AS failed
+"""
+_SENT = compose(
+    """
+SELECT given.line, {counts}
+FROM {latest}
+WHERE found.state IN ('ACCEPTED', 'FAILED') AND found.failure IS DISTINCT FROM $4
+GROUP BY given.line
+""",
+    counts=_COUNTS,
+    latest=_LATEST,
+)
+_DELIVERIES = compose(
+    """
+SELECT given.line, found.destination, {counts},
+       count(DISTINCT found.recipient_digest) FILTER (WHERE found.state = 'FAILED')::integer
+           AS people
+FROM {latest}
+WHERE found.state IN ('ACCEPTED', 'FAILED') AND found.failure IS DISTINCT FROM $4
+GROUP BY given.line, found.destination
+ORDER BY failed DESC, sent DESC, given.line, found.destination
+LIMIT $5
+""",
+    counts=_COUNTS,
+    latest=_LATEST,
+)
+# Why contacts failed, with what their reports say of the cause (by channel_reports_of_message), and
+# what was reported of messages that are no contacts (by channel_reports_of_line).
+_FAILURES = compose(
+    """
+SELECT line, destination, cause, reason, count(*)::integer AS messages, max(at) AS last_at
+FROM (
+    SELECT given.line, found.destination, coalesce(told.cause, 'OTHER') AS cause,
+           coalesce(found.failure, '') AS reason, found.settled_at AS at
+    FROM {latest}
+    LEFT JOIN LATERAL (
+        SELECT r.cause
+        FROM channel_reports r
+        WHERE r.merchant_id = found.merchant_id AND r.communication_id = found.communication_id
+          AND r.line = given.line AND r.state IN ('FAILED', 'RETURNED')
+        ORDER BY r.received_at DESC
+        LIMIT 1) told ON true
+    WHERE found.state = 'FAILED' AND found.failure IS DISTINCT FROM $4
+    UNION ALL
+    SELECT r.line, r.destination, r.cause, r.reason, r.received_at
+    FROM unnest($1::text[]) AS given (line)
+    JOIN channel_reports r ON r.line = given.line AND r.received_at >= $2
+    WHERE r.state IN ('FAILED', 'RETURNED') AND r.outcome IS DISTINCT FROM 'UNMATCHED'
+      AND r.communication_id IS NOT NULL
+      AND NOT EXISTS (SELECT FROM communications c
+                      WHERE c.merchant_id = r.merchant_id
+                        AND c.communication_id = r.communication_id)) told
+GROUP BY line, destination, cause, reason
+ORDER BY messages DESC, line, destination, reason
+LIMIT $5
+""",
+    latest=_LATEST,
+)
+# By channel_reports_unmatched.
+_UNMATCHED = """
+SELECT line, provider_id, state, reason, received_at
+FROM channel_reports
+WHERE outcome = 'UNMATCHED' AND received_at >= $1
+ORDER BY received_at DESC
+LIMIT $2
+"""
+
+
+async def load_backlogs(
+    tx: Connection, lines: Sequence[str], now: datetime, most: int
+) -> Mapping[str, Backlog]:
+    """Of lines that merchants send by."""
+    rows = await tx.fetch(_BACKLOG, lines, now, most)
+    return {row["line"]: Backlog(row["waiting"], row["since"]) for row in rows}
+
+
+class LookedAtContacts(msgspec.Struct, frozen=True, gc=False):
+    """Which contacts are looked at: of these lines, settled since, so many of each at most."""
+
+    lines: Sequence[str]
+    since: datetime
+    most: int
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        return (self.lines, self.since, self.most, TAKEN_BACK)
+
+
+async def load_sent(tx: Connection, looked: LookedAtContacts) -> Mapping[str, ArrivalFigures]:
+    """Of lines that something left by."""
+    rows = await tx.fetch(_SENT, *looked.values)
+    return {
+        row["line"]: ArrivalFigures(row["sent"], row["delivered"], row["failed"]) for row in rows
+    }
+
+
+async def load_deliveries(
+    tx: Connection, looked: LookedAtContacts, limit: int
+) -> Sequence[DestinationFigures]:
+    """Where most failed first."""
+    rows = await tx.fetch(_DELIVERIES, *looked.values, limit)
+    return [
+        DestinationFigures(
+            row["line"], row["destination"], ArrivalFigures(row["sent"], row["delivered"],
+            row["failed"]),
+            row["people"],
+        )
+        for row in rows
+    ]  # fmt: skip
+
+
+async def load_failures(tx: Connection, looked: LookedAtContacts, limit: int) -> Sequence[Failures]:
+    """The most frequent first."""
+    return [Failures(*row) for row in await tx.fetch(_FAILURES, *looked.values, limit)]
+
+
+async def load_unmatched(tx: Connection, since: datetime, most: int) -> Sequence[Unmatched]:
+    """Those that name nothing of ours, the latest first."""
+    return [Unmatched(*row) for row in await tx.fetch(_UNMATCHED, since, most)]

@@ -1,1 +1,0 @@
-"""How delivery providers and print batches are doing, as operators see it."""

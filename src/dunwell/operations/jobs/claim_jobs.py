@@ -1,0 +1,175 @@
+"""Run the jobs that change each claim of a selection, and decide the rows of a dry run."""
+
+import time
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from functools import partial
+
+import structlog
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.cases.assignment.assign_claims import assign_to_workflow
+from dunwell.contact.escalation.end_claim import archive_claim
+from dunwell.core.claims.claim_holds import pause_claim, resume_claim
+from dunwell.core.workflows.store import hold_workflows, load_current
+from dunwell.operations.jobs.job import (
+    KINDS_OF_ROWS,
+    Action,
+    ArchiveAction,
+    Assign,
+    Export,
+    JobClaim,
+    JobTarget,
+    NotDone,
+    Outcomes,
+    Pause,
+    PreviewDraft,
+    RowOutcome,
+    RowReason,
+    count_progress,
+    decide_row,
+)
+from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
+from dunwell.operations.jobs.store import (
+    load_facts,
+    load_waiting,
+    lock_claims,
+    save_outcomes,
+    save_progress,
+)
+from dunwell.platform.database.database import savepoint
+from dunwell.platform.errors import InsufficientScope, NotFound, Refusal, Unavailable
+from dunwell.platform.heartbeat import LEASE
+from dunwell.platform.resources import Resources
+
+
+async def act_on_claims(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
+    """Locks the claims."""
+    target = await find_target(work, action)
+    await lock_claims(work.tx, work.merchant_id, claim_ids)
+    facts = await load_facts(work.tx, work.merchant_id, claim_ids, work.now)
+    outcomes = decide_rows(action, claim_ids, facts, target)
+    to_do = [claim_id for claim_id in claim_ids if outcomes[claim_id] is None]
+    return {**outcomes, **(await _do(work, action, to_do))}
+
+
+async def find_target(work: Work, action: Action) -> JobTarget | None:
+    """Of an assignment. Raises NotFound."""
+    if not isinstance(action, Assign):
+        return None
+    # Workflows before claims.
+    held = await hold_workflows(work.tx, work.merchant_id, [action.workflow_id])
+    version = await load_current(work.tx, work.merchant_id, action.workflow_id)
+    if action.workflow_id not in held or version is None:
+        raise NotFound(f"There is no published workflow {action.workflow_id}.")
+    own = work.merchant.configuration.currency
+    return JobTarget(action.workflow_id, version.definition.settings.currency or own)
+
+
+def decide_rows(
+    action: Action, claim_ids: Sequence[int], facts: Mapping[int, JobClaim],
+    target: JobTarget | None,
+) -> dict[int, NotDone | None]:  # fmt: skip
+    return {each: decide_row(action, facts.get(each), target) for each in claim_ids}
+
+
+async def _do(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
+    if isinstance(action, Assign):
+        return await _assign(work, action, claim_ids) if claim_ids else {}
+    try:
+        async with savepoint(work.tx):
+            for claim_id in claim_ids:
+                await _do_one(work, action, claim_id)
+    except Unavailable:
+        raise
+    except Refusal:
+        return {each: await _try_one(work, action, each) for each in claim_ids}
+    return dict.fromkeys(claim_ids)
+
+
+async def _try_one(work: Work, action: Action, claim_id: int) -> NotDone | None:
+    try:
+        async with savepoint(work.tx):
+            await _do_one(work, action, claim_id)
+    except Unavailable:
+        raise
+    except InsufficientScope:
+        return NotDone(RowOutcome.FAILED, RowReason.RIGHT_LOST)
+    except Refusal as refusal:
+        return NotDone(RowOutcome.FAILED, RowReason.REFUSED, refusal.message)
+    return None
+
+
+async def _do_one(work: Work, action: Action, claim_id: int) -> None:
+    if isinstance(action, Pause):
+        await pause_claim(work, claim_id, until=action.until, reason=action.reason)
+    elif isinstance(action, ArchiveAction):
+        await archive_claim(work, claim_id)
+    else:
+        await resume_claim(work, claim_id)
+
+
+async def _assign(work: Work, action: Assign, claim_ids: Sequence[int]) -> Outcomes:
+    """Assigning takes many at once, and says of each why not."""
+    try:
+        async with savepoint(work.tx):
+            done = await assign_to_workflow(work, action.workflow_id, claim_ids)
+    except InsufficientScope:
+        return dict.fromkeys(claim_ids, NotDone(RowOutcome.FAILED, RowReason.RIGHT_LOST))
+    failures = {
+        each.claim_id: NotDone(RowOutcome.FAILED, RowReason.REFUSED, each.message)
+        for each in done.failures
+    }
+    return {each: failures.get(each) for each in claim_ids}
+
+
+BATCH = 100
+JOB_SECONDS = 0.5
+_SLICE_SECONDS = 2.0
+_PAUSE = timedelta(seconds=1)
+# Leased so often without progress, it goes row by row, and then leaves the row out.
+_CAREFUL_FROM, _GIVES_UP_ROW_FROM = 3, 5
+_NO_MESSAGE = NotDone(RowOutcome.FAILED, RowReason.ERROR)
+
+log = structlog.get_logger(__name__)
+
+
+async def run_jobs(resources: Resources, *, batch: int = BATCH) -> int:
+    """A slice of one job; the number of rows that were done, at least 1, or 0 if none was due."""
+    run = partial(_run_slice, batch=batch)
+    kind = RunnableKind(KINDS_OF_ROWS, run, pause_after_error=_PAUSE)
+    return await run_due_job(resources, kind)
+
+
+async def _run_slice(running: RunningJob, batch: int) -> None:
+    tries = running.leased.tries
+    ends_at = time.monotonic() + _SLICE_SECONDS
+    limit = 1 if tries >= _CAREFUL_FROM else batch
+    leaves_out = tries >= _GIVES_UP_ROW_FROM
+    while time.monotonic() < ends_at:
+        if await _run_batch(running, limit, leaves_out=leaves_out) == 0:
+            return
+        leaves_out = False
+    await running.release()
+
+
+async def _run_batch(running: RunningJob, limit: int, *, leaves_out: bool) -> int:
+    """The number of rows; after 0 the job has ended. With `leaves_out`, the row at which earlier
+    workers failed is recorded as FAILED instead."""
+    async with running.step() as (tx, job):
+        assert not isinstance(job.deed, Export | PreviewDraft)
+        work = await running.open_work(tx, job)
+        claim_ids = await load_waiting(tx, work.merchant_id, job.job_id, limit)
+        if not claim_ids:
+            await running.finish(tx, job)
+            return 0
+        if leaves_out:
+            log.error("job row given up", claim_id=claim_ids[0])
+            outcomes: Outcomes = {claim_ids[0]: _NO_MESSAGE}
+        else:
+            outcomes = await act_on_claims(work, job.deed, claim_ids)
+        await save_outcomes(tx, work.merchant_id, job.job_id, outcomes)
+        progress = count_progress(0, list(outcomes.values()))
+        await save_progress(tx, running.leased, progress, running.resources.clock.now() + LEASE)
+    running.done += len(claim_ids)
+    return len(claim_ids)

@@ -1,0 +1,143 @@
+"""Preview what publishing a draft does to running claims: started by a clerk, computed by the
+worker as a background job.
+"""
+
+from dataclasses import dataclass
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.cases.rollout.preview.effects import DEFAULT_PREVIEW_DAYS, PreviewScope
+from dunwell.cases.rollout.preview.effects_views import DraftEffectsView, build_draft_effects_view
+from dunwell.cases.rollout.preview.preview_costs import (
+    compute_preview_costs_with_own_printer,
+    prepare_costs,
+)
+from dunwell.cases.rollout.preview.preview_draft import preview_draft
+from dunwell.core.workflows.store import load_draft
+from dunwell.operations.jobs.job import BackgroundJob, JobKind, JobState, PreviewDraft
+from dunwell.operations.jobs.previews.store import (
+    find_live_preview,
+    find_preview,
+    insert_preview,
+    save_result,
+)
+from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
+from dunwell.operations.jobs.start_job import TooManyJobs, begin_job
+from dunwell.operations.jobs.store import load_jobs
+from dunwell.platform.database.database import snapshot
+from dunwell.platform.errors import EditConflict
+from dunwell.platform.heartbeat import LEASE
+from dunwell.platform.resources import Resources
+from dunwell.platform.text.lazy_text import LazyText
+
+
+@dataclass(frozen=True, slots=True)
+class PreviewOfDraft:
+    """found: None: it has not ended."""
+
+    job: BackgroundJob
+    found: DraftEffectsView | None
+
+
+class PreviewRuns(TooManyJobs):
+    """The merchant's preview of another draft waits or runs."""
+
+
+async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> BackgroundJob:
+    """The draft's preview, which may have been started before. Raises InvalidState (the draft is
+    another one by now), TooManyJobs and PreviewRuns."""
+    work.need(Right.CONFIGURE)
+    draft = await load_draft(work.tx, work.merchant_id, workflow_id)
+    if draft is None or draft.version_id != draft_id:
+        raise EditConflict("The draft was changed meanwhile. Look at it again.", state="DRAFT")
+    running = await _find_running(work, draft_id)
+    if running is not None:
+        return running
+    try:
+        job = await begin_job(work, PreviewDraft(workflow_id, draft_id))
+    except TooManyJobs:
+        # Another one that began at the same time is seen by now.
+        running = await _find_running(work, draft_id)
+        if running is None:
+            raise
+        return running
+    await insert_preview(work.tx, work.merchant_id, job.job_id, draft_id)
+    return job
+
+
+async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
+    """Raises PreviewRuns."""
+    live = await find_live_preview(work.tx, work.merchant_id)
+    if live is None:
+        return None
+    job_id, draft_of_job = live
+    if draft_of_job != draft_id:
+        message = LazyText(
+            "Another preview is being calculated. Wait until it is done, or cancel it."
+        )
+        raise PreviewRuns(message, state=JobState.RUNNING)
+    return (await load_jobs(work.tx, work.merchant_id, [job_id]))[job_id]
+
+
+async def read_preview(work: Work, draft_id: UUID) -> PreviewOfDraft | None:
+    """The newest of a draft; None: nobody has asked for one."""
+    work.need(Right.CONFIGURE)
+    stored = await find_preview(work.tx, work.merchant_id, draft_id)
+    if stored is None:
+        return None
+    job = (await load_jobs(work.tx, work.merchant_id, [stored.job_id]))[stored.job_id]
+    found = None
+    if stored.result is not None:
+        found = msgspec.convert(stored.result, DraftEffectsView)
+    return PreviewOfDraft(job, found)
+
+
+_LISTED = 50
+_BEAT_SECONDS = 1.0
+_GIVEN_UP = "The claims could not be counted. Begin anew; tell the operator if it fails again."
+_RIGHT_LOST = "Whoever started it may not look at drafts any more."
+_CHANGED = "The draft was changed or published meanwhile. Look at it again."
+
+
+async def run_previews(resources: Resources) -> int:
+    """One preview, to its end; the number of claims, at least 1, or 0 if none was due."""
+    kind = RunnableKind(
+        [JobKind.PREVIEW],
+        _run,
+        given_up=_GIVEN_UP,
+        right_lost=_RIGHT_LOST,
+        refused=_CHANGED,
+        heartbeat_seconds=_BEAT_SECONDS,
+    )
+    return await run_due_job(resources, kind)
+
+
+async def _run(running: RunningJob) -> None:
+    found = await _compute(running)
+    running.done = running.total = found.claims
+    async with running.step() as (tx, job):
+        await running.renew(tx, running.resources.clock.now() + LEASE)
+        await save_result(tx, running.leased, msgspec.to_builtins(found))
+        await running.finish(tx, job)
+
+
+async def _compute(running: RunningJob) -> DraftEffectsView:
+    resources = running.resources
+
+    def note(done: int, total: int) -> None:
+        running.done, running.total = done, total
+
+    async with resources.database.connection() as connection, snapshot(connection):
+        job = await running.load(connection)
+        work = await running.open_work(connection, job)
+        assert isinstance(job.deed, PreviewDraft)
+        asked = PreviewScope(DEFAULT_PREVIEW_DAYS, _LISTED, note, costs=True)
+        preview = await preview_draft(work, resources.keys, job.deed.workflow_id, asked)
+        prepared = await prepare_costs(work, resources, preview)
+    costs = None
+    if prepared is not None:
+        costs = await compute_preview_costs_with_own_printer(prepared, resources.settings.fonts)
+    return build_draft_effects_view(preview.effects, preview.days, costs)

@@ -1,0 +1,181 @@
+"""How the versions of the secret key stand: what still names each, and when one can be retired."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import msgspec
+
+from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
+from dunwell.operations.keys.sealed_columns import SealedValues
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import InvalidState, NotFound
+from dunwell.platform.ids import Ids
+from dunwell.platform.key_versions import KnownVersion, load_versions
+
+# Digests and what is derived again from a row's id cannot be made anew: who an address was is not
+# kept. Each is counted by a scan; nobody asks often.
+_COUNT_DIGESTS = {
+    "suppressions": "SELECT key_version, count(*) FROM suppressions GROUP BY 1",
+    "disputes": """
+        SELECT key_version, count(*)
+        FROM disputes
+        WHERE key_version IS NOT NULL AND released_at IS NULL
+        GROUP BY 1""",
+    "letter codes": "SELECT key_version, count(*) FROM debtor_codes GROUP BY 1",
+    "check codes": "SELECT key_version, count(*) FROM check_codes GROUP BY 1",
+    "messages": "SELECT key_version, count(*) FROM communication_contents GROUP BY 1",
+    "notices": """
+        SELECT key_version, count(*)
+        FROM debtor_notices
+        WHERE due_at IS NOT NULL OR expires_at > now() OR recipient_digest IS NOT NULL
+        GROUP BY 1""",
+    "ledger seals": "SELECT key_version, count(*) FROM ledger_seals GROUP BY 1",
+    "installation seals": "SELECT key_version, count(*) FROM installation_seals GROUP BY 1",
+}
+_LOCK = "SELECT version FROM key_versions ORDER BY version FOR UPDATE"
+_RETIRE = """
+UPDATE key_versions SET retired_at = now() WHERE version = $1 AND retired_at IS NULL
+"""
+# Guards are kept for eight days (`contact.messages.guards`), and bear no version: they are raised
+# under all
+# there are, so a version that has been there for longer covers for the others.
+_GUARDS_LAST = timedelta(days=9)
+
+
+class VersionStanding(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+    version: int
+    # IN_USE, KEPT, MISSING in this process's settings, or RETIRED.
+    state: str
+    recorded_at: datetime | None
+    # By what they are: so many values are sealed with it, so many digests are made with it.
+    sealed: Mapping[str, int]
+    digests: Mapping[str, int]
+
+
+async def load_standing(
+    tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues]
+) -> list[VersionStanding]:
+    """The newest first."""
+    known = {each.version: each for each in await load_versions(tx)}
+    sealed: dict[str, Counter[int]] = {kind.name: Counter() for kind in kinds}
+    for kind in kinds:
+        sealed[kind.name].update(await kind.count(tx))
+    digests = {
+        name: dict(map(tuple, await tx.fetch(statement)))
+        for name, statement in _COUNT_DIGESTS.items()
+    }
+    return [
+        VersionStanding(
+            version=version,
+            state=_decide_state(keys, version, known.get(version)),
+            recorded_at=known[version].recorded_at if version in known else None,
+            sealed={name: counts.get(version, 0) for name, counts in sealed.items()},
+            digests={name: counts.get(version, 0) for name, counts in digests.items()},
+        )
+        for version in sorted({*known, *keys.versions}, reverse=True)
+    ]
+
+
+async def find_next_version(tx: Connection, keys: KeyRing) -> int:
+    """A number that no version has had."""
+    known = [each.version for each in await load_versions(tx)]
+    return max([*known, *keys.versions]) + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """When something is done, and what it is recorded under."""
+
+    now: datetime
+    ids: Ids
+
+
+async def retire_version(
+    tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int, moment: Moment
+) -> None:
+    """From now on it may be taken out of the settings. Twice is as good as once. Raises NotFound,
+    InvalidState: something needs it."""
+    await tx.execute(_LOCK)
+    await _check_retirable(tx, keys, kinds, version)
+    await _retire(tx, version, "key.retire", moment)
+
+
+async def abandon_version(
+    tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int, moment: Moment
+) -> None:
+    """It is lost: go on without what needs it. Raises NotFound, InvalidState: it is there."""
+    await tx.execute(_LOCK)
+    standing = {each.version: each for each in await load_standing(tx, keys, kinds)}
+    if version not in standing:
+        raise NotFound(f"There is no version {version} of the secret key here.")
+    if standing[version].state in ("IN_USE", "KEPT"):
+        raise InvalidState(f"Version {version} is there. Only what is missing can be lost.")
+    await _retire(tx, version, "key.give-up", moment)
+
+
+async def _retire(tx: Connection, version: int, action: str, moment: Moment) -> None:
+    if (await tx.execute(_RETIRE, version)).endswith(" 0"):
+        return
+    act = InstallationAct(
+        actor_kind="OPERATOR",
+        actor_id="dunwell key",
+        action=action,
+        subject=f"key:{version}",
+        after={"state": "RETIRED"},
+        origin={"face": "COMMAND_LINE"},
+    )
+    await save_installation_audit(tx, act, moment.now, moment.ids)
+
+
+async def _check_retirable(
+    tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int
+) -> None:
+    standing = {each.version: each for each in await load_standing(tx, keys, kinds)}
+    found = standing.get(version)
+    if found is None:
+        raise NotFound(f"There is no version {version} of the secret key here.")
+    if found.state == "RETIRED":
+        return
+    if found.state == "IN_USE":
+        raise InvalidState(f"Version {version} is in use. See: dunwell key rotate")
+    if any(found.sealed.values()):
+        what = _count(found.sealed)
+        raise InvalidState(
+            f"Version {version} still seals {what}; the worker seals them anew. Wait for it."
+        )
+    if any(found.digests.values()):
+        what = _count(found.digests)
+        raise InvalidState(
+            f"Version {version} must stay: {what} were made with it, and cannot be made anew. Keep "
+            "it behind the one in use; it seals nothing any more."
+        )
+    _check_guards(standing.values(), version, await tx.fetchval("SELECT now()"))
+
+
+def _check_guards(standing: Collection[VersionStanding], version: int, now: datetime) -> None:
+    """Raises InvalidState."""
+    others = [
+        each.recorded_at
+        for each in standing
+        if each.version != version and each.state in ("IN_USE", "KEPT") and each.recorded_at
+    ]
+    if not others or min(others) + _GUARDS_LAST > now:
+        raise InvalidState(
+            f"Version {version} must stay for {_GUARDS_LAST.days} days beside the next: till then "
+            "only it tells who was contacted of late."
+        )
+
+
+def _decide_state(keys: KeyRing, version: int, known: KnownVersion | None) -> str:
+    if known is not None and known.retired_at is not None:
+        return "RETIRED"
+    if version == keys.version:
+        return "IN_USE"
+    return "KEPT" if version in keys.versions else "MISSING"
+
+
+def _count(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count:,} {name}" for name, count in counts.items() if count)

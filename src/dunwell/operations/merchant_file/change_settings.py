@@ -1,0 +1,138 @@
+"""Changes parts of a merchant's settings by the rules of the merchant file: what is given stands
+for a file of these keys alone.
+
+It is compared with what was shown: of two who change the same part at once, the second is told, and
+who changes another part is not in the way.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.configuration import Configuration, Logo
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant
+from dunwell.contact.messages.templates.merchant_rules import (
+    find_forbidden_words,
+    find_quiet_faults,
+    find_value_faults,
+)
+from dunwell.core.workflows.definition import Definition
+from dunwell.operations.merchant_file.check_against_merchant import find_standing_faults
+from dunwell.operations.merchant_file.check_file import (
+    CheckedFile,
+    InstallationLimits,
+    check_merchant_file,
+)
+from dunwell.operations.merchant_file.decide_changes import decide_changes
+from dunwell.operations.merchant_file.load_state import load_standing
+from dunwell.operations.merchant_file.make_changes import perform_changes
+from dunwell.operations.merchant_file.merchant_state import MerchantState
+from dunwell.operations.merchant_file.read_file import Source
+from dunwell.operations.merchant_file.settings import (
+    compute_parts_revision,
+    merge_configuration,
+    write_settings,
+)
+from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
+from dunwell.platform.resources import Resources
+
+# What every file says.
+_NAMED = ("name", "language", "timezone")
+
+
+@dataclass(frozen=True, slots=True)
+class SettingsChange:
+    """`parts`: keys of the merchant file with what they are to be. `logo`: the image that
+    `brand.logo` stands for, checked. `revision`: of these keys, as they were shown."""
+
+    parts: Mapping[str, Any]
+    revision: str
+    logo: Logo | None = None
+
+
+async def read_settings(work: Work) -> dict[str, Any]:
+    """As a merchant file has them."""
+    work.need(Right.CONFIGURE)
+    return write_settings(await _load(work))
+
+
+async def check_settings(
+    work: Work, resources: Resources, change: SettingsChange, surroundings: InstallationLimits
+) -> None:
+    """Whether `save_settings` would take it now. Raises what that raises."""
+    work.need(Right.CONFIGURE)
+    standing = await load_standing(
+        work.tx, resources.keys, work.merchant.key, lock=False, counts_claims=False
+    )
+    _check(standing, change, surroundings)
+
+
+async def save_settings(
+    work: Work, resources: Resources, change: SettingsChange, surroundings: InstallationLimits
+) -> bool:
+    """False: it is so already. Raises ValidationError with every fault, by pointers into the file,
+    and EditConflict when what was shown has changed."""
+    work.need(Right.CONFIGURE)
+    standing = await load_standing(
+        work.tx, resources.keys, work.merchant.key, lock=True, counts_claims=False
+    )
+    checked = _check(standing, change, surroundings)
+    changes = decide_changes(checked, standing, publish=False)
+    await perform_changes(
+        resources, work.tx, standing.merchant, changes=changes, actor=work.actor
+    )  # fmt: skip
+    return bool(changes)
+
+
+def _check(
+    standing: MerchantState, change: SettingsChange, surroundings: InstallationLimits
+) -> CheckedFile:
+    merchant = standing.merchant
+    assert merchant is not None
+    present = write_settings(merchant)
+    if compute_parts_revision(present, change.parts) != change.revision:
+        raise EditConflict("Somebody has changed these settings meanwhile.")
+    named = {"key": merchant.key, **{key: present[key] for key in _NAMED}}
+    checked = check_merchant_file(
+        Source({**named, **change.parts}, {}, [], change.logo), surroundings
+    )
+    wanted = merge_configuration(checked, merchant.configuration)
+    faults = [
+        *find_standing_faults(checked, standing, is_development=surroundings.is_development),
+        *_find_broken(standing, merchant.configuration, wanted),
+    ]
+    if faults:
+        raise ValidationError(faults)
+    return checked
+
+
+def _find_broken(
+    standing: MerchantState, before: Configuration, after: Configuration
+) -> Iterator[Fault]:
+    """What the published processes would lose; what is wrong with them already is no matter of this
+    change."""
+    for name, workflow in standing.workflows.items():
+        if workflow.current is None:
+            continue
+        definition = workflow.current.definition
+        known = set(_find_process_faults(before, definition))
+        for fault in _find_process_faults(after, definition):
+            if fault not in known:
+                message = f'The workflow "{name}" needs it: {fault.message}'
+                yield replace(fault, path="", message=message)
+
+
+def _find_process_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
+    yield from find_value_faults(configuration, definition)
+    yield from find_forbidden_words(definition, configuration.forbidden_words)
+    yield from find_quiet_faults(configuration, definition)
+
+
+async def _load(work: Work) -> Merchant:
+    merchant = await load_merchant(work.tx, work.merchant_id)
+    if merchant is None:
+        raise NotFound("There is no such merchant.")
+    return merchant

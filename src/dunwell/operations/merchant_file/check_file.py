@@ -1,0 +1,105 @@
+"""Everything wrong with a merchant file, at once, with pointers that name the YAML path.
+
+Looks at the file alone; what also depends on the merchant as it stands is in `standing_rules`.
+Pure.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Logo
+from dunwell.core.workflows.definition import Definition
+from dunwell.operations.merchant_file.file import (
+    NOT_AVAILABLE,
+    RENAMED_KEYS,
+    MerchantFile,
+    list_processes,
+)
+from dunwell.operations.merchant_file.read_file import Source
+from dunwell.operations.merchant_file.rules import (
+    find_account_faults,
+    find_dispute_faults,
+    find_guard_faults,
+    find_identity_faults,
+    find_method_faults,
+    find_modality_faults,
+    find_page_faults,
+    find_partial_faults,
+    find_process_faults,
+    find_webhook_faults,
+)
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
+from dunwell.platform.text.texts import find_unprintable
+
+
+@dataclass(frozen=True, slots=True)
+class InstallationLimits:
+    """What the installation allows: adapter names per channel, payment providers, the profile."""
+
+    available_adapters: Mapping[str, Collection[str]]
+    is_development: bool
+    available_providers: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedFile:
+    file: MerchantFile
+    # What `file` was made from: it shows which keys are given inside an object.
+    document: Mapping[str, Any]
+    logo: Logo | None
+    # By the workflow's or scenario's name, in the file's order.
+    definitions: dict[str, Definition]
+
+
+def check_merchant_file(source: Source, surroundings: InstallationLimits) -> CheckedFile:
+    """Raises ValidationError with every fault."""
+    faults = list(dict.fromkeys(_find_faults(source, surroundings)))
+    if faults:
+        raise ValidationError(faults)
+    file = msgspec.convert(source.document, MerchantFile)
+    definitions = {}
+    for index, part in enumerate(list_processes(file)):
+        document = source.definitions.get(index, part.definition)
+        definitions[part.name] = msgspec.convert(document, Definition)
+    return CheckedFile(file, source.document, source.logo, definitions)
+
+
+def _find_faults(source: Source, surroundings: InstallationLimits) -> Iterator[Fault]:
+    document = source.document
+    if not isinstance(document, dict):
+        yield from find_faults(document, MerchantFile)
+        return
+    yield from _find_shape_faults(document)
+    processes = ("workflows", "scenarios")
+    without_definitions = {k: v for k, v in document.items() if k not in processes}
+    yield from find_unprintable(without_definitions)
+    yield from source.faults
+    yield from find_account_faults(document, surroundings.available_adapters)
+    yield from find_identity_faults(document)
+    yield from find_page_faults(document)
+    yield from find_method_faults(document, surroundings.available_providers)
+    yield from find_partial_faults(document)
+    yield from find_guard_faults(document, source.definitions)
+    yield from find_modality_faults(document)
+    yield from find_dispute_faults(document)
+    yield from find_webhook_faults(document)
+    yield from find_process_faults(document, source.definitions)
+
+
+def _find_shape_faults(document: dict[str, Any]) -> Iterator[Fault]:
+    """Keys that are no part of this release say so instead of being merely unknown."""
+    later = {
+        render_pointer([*place.split("/")[1:], key]): key
+        for place, keys in NOT_AVAILABLE.items()
+        for key in keys
+    }
+    for fault in name_renamed_keys(find_faults(document, MerchantFile), RENAMED_KEYS):
+        if fault.path in later and fault.code == "UNKNOWN_FIELD":
+            message = f'"{later[fault.path]}" is not available in this release; remove it.'
+            yield Fault(fault.path, message, "NOT_AVAILABLE")
+        else:
+            yield fault

@@ -1,0 +1,309 @@
+"""What a merchant file would change about the merchant as it is. Pure."""
+
+from collections.abc import Iterator, Mapping
+from uuid import UUID
+
+from msgspec import UNSET
+
+from dunwell.accounts.merchants.credentials.credential import REQUESTS_PER_MINUTE
+from dunwell.accounts.merchants.merchant import NewMerchant
+from dunwell.accounts.merchants.rights import Scope, order_scopes
+from dunwell.cases.assignment.matching import RuleTarget
+from dunwell.cases.assignment.overlaps import list_overlaps
+from dunwell.cases.assignment.rules import (
+    NO_RULES,
+    RulesDocument,
+    describe_rule_differences,
+    list_workflow_names,
+    resolve_names,
+)
+from dunwell.cases.assignment.wording import describe_overlap
+from dunwell.cases.rollout.contact_waits import describe_contact_warnings
+from dunwell.cases.rollout.scenarios.scenario_edit import ScenarioEdit, decide_edit
+from dunwell.core.events.webhooks.endpoint import sort_types
+from dunwell.core.workflows.definition import Definition
+from dunwell.core.workflows.versions.differences import find_differences
+from dunwell.core.workflows.versions.versions import (
+    Version,
+    VersionVerdict,
+    find_next_number,
+    find_verdict,
+    render_version_name,
+)
+from dunwell.operations.merchant_file.changes import (
+    AddCredential,
+    AddWebhook,
+    Change,
+    ChangeConfiguration,
+    ChangeWebhook,
+    CreateMerchant,
+    DiscardDraft,
+    DiscardRules,
+    PublishDraft,
+    PublishRules,
+    RemoveWebhook,
+    SaveDraft,
+    SaveRules,
+    SaveScenario,
+    ScopeCredential,
+)
+from dunwell.operations.merchant_file.check_file import CheckedFile
+from dunwell.operations.merchant_file.file import CredentialPart, MerchantFile
+from dunwell.operations.merchant_file.merchant_state import (
+    MerchantState,
+    StandingScenario,
+    StandingWorkflow,
+)
+from dunwell.operations.merchant_file.rules import to_wanted
+from dunwell.operations.merchant_file.settings import merge_configuration, render_configuration
+from dunwell.platform.text.differences import compare_values
+from dunwell.platform.text.texts import render_count
+
+
+def decide_scenario(
+    name: str, wanted: Definition, description: str | None, standing: StandingScenario | None,
+    *, is_plan: bool = False,
+) -> Iterator[Change]:  # fmt: skip
+    """No description: the one there is. `is_plan` is a matter of words alone."""
+    would = "would be " if is_plan else ""
+    if standing is None:
+        words = [f'scenario "{name}" {would}created']
+        yield SaveScenario(name, wanted, description, words=words)
+        return
+    words = []
+    if description is not None and description != standing.scenario.description:
+        words.append(f'scenario "{name}": description changed')
+    if wanted != standing.scenario.definition:
+        reach = f"claims in process follow it with their next step: {standing.active_claims:,}"
+        words.append(f'scenario "{name}" {would}changed in place; {reach}')
+        told = [
+            *find_differences(standing.scenario.definition, wanted),
+            *find_edit(wanted, standing).words,
+        ]
+        words += [f'scenario "{name}": {line}' for line in told]
+    if words:
+        yield SaveScenario(name, wanted, description, words=words)
+
+
+def find_edit(wanted: Definition, standing: StandingScenario) -> ScenarioEdit:
+    """What the definition of the file means for the claims as they stand."""
+    scenario = standing.scenario
+    return decide_edit(scenario.definition, wanted, scenario.retired, standing.places)
+
+
+def decide_workflow(
+    name: str, wanted: Definition, standing: StandingWorkflow | None, *, publish: bool,
+    is_plan: bool = False,
+) -> Iterator[Change]:  # fmt: skip
+    """`is_plan` is a matter of words alone: what is not done is not told as done."""
+    published = "would be published as" if is_plan else "published as"
+    current = standing.current if standing else None
+    draft = standing.draft.definition if standing and standing.draft else None
+    if standing is None or current is None:
+        if draft != wanted:
+            yield SaveDraft(name, wanted)
+        yield PublishDraft(name, words=[f'workflow "{name}" {published} v1.0'])
+    elif current.definition == wanted:
+        if draft is not None:
+            words = f'workflow "{name}": draft discarded; the file says what {current.name} says'
+            yield DiscardDraft(standing.workflow_id, words=[words])
+    elif publish:
+        if draft != wanted:
+            yield SaveDraft(name, wanted)
+        yield PublishDraft(
+            name,
+            words=_describe(
+                name, wanted=wanted, standing=standing, current=current, said=published
+            ),
+        )
+    elif draft != wanted:
+        saved = "would be saved" if is_plan else "saved"
+        said = f"{saved} as draft; --publish makes it"
+        yield SaveDraft(
+            name,
+            wanted,
+            words=_describe(name, wanted=wanted, standing=standing, current=current, said=said),
+        )
+
+
+def _describe(
+    name: str, wanted: Definition, standing: StandingWorkflow, current: Version, said: str
+) -> list[str]:
+    verdict = find_verdict(current.definition, wanted)
+    number = render_version_name(*find_next_number(current, verdict))
+    reach = _describe_reach(standing, current.major, verdict)
+    return [
+        f'workflow "{name}" {said} {number} ({verdict.lower()}): {reach}',
+        *(f'workflow "{name}": {line}' for line in find_differences(current.definition, wanted)),
+    ]
+
+
+def _describe_reach(standing: StandingWorkflow, major: int, verdict: VersionVerdict) -> str:
+    """Which claims under way take the new version (spec, Workflow version 4 and 5)."""
+    reached = standing.active_claims.get(major, 0) if verdict is VersionVerdict.MINOR else 0
+    staying = sum(standing.active_claims.values()) - reached
+    return (
+        f"{render_count(reached, 'claim')} in process {_takes(reached)} it over, "
+        f"{render_count(staying, 'claim')} {_stays(staying)} on the version of before"
+    )
+
+
+def _takes(claims: int) -> str:
+    return "takes" if claims == 1 else "take"
+
+
+def _stays(claims: int) -> str:
+    return "stays" if claims == 1 else "stay"
+
+
+def decide_rules(
+    wanted: RulesDocument, standing: MerchantState, currencies: Mapping[str, str],
+    *, publish: bool, is_plan: bool = False,
+) -> Iterator[Change]:  # fmt: skip
+    """`currencies`: of every workflow named, as it will be once the file is applied. `is_plan` is a
+    matter of words alone."""
+    would = "would be " if is_plan else ""
+    published, draft = standing.rules, standing.rules_draft
+    if wanted == (published or NO_RULES):
+        if draft is not None:
+            words = f"assignment rules: draft {would}discarded; the file says what is published"
+            yield DiscardRules(words=[words])
+        return
+    told = [*describe_rule_differences(published, wanted), *_describe_overlaps(wanted, currencies)]
+    number = standing.rules_version + 1
+    if published is None or publish:
+        head = (
+            [] if published is None else [f"assignment rules {would}published as version {number}"]
+        )
+        if draft != wanted:
+            yield SaveRules(wanted)
+        yield PublishRules(words=[*head, *told])
+    elif draft != wanted:
+        head = [f"assignment rules {would}saved as draft; --publish makes them version {number}"]
+        yield SaveRules(wanted, words=[*head, *told])
+
+
+def _describe_overlaps(wanted: RulesDocument, currencies: Mapping[str, str]) -> Iterator[str]:
+    """Some of the workflows are still to be made: any ids will do to tell them apart."""
+    names = dict.fromkeys(name for _, name in list_workflow_names(wanted))
+    ids = {name: UUID(int=number) for number, name in enumerate(names)}
+    targets = {each: RuleTarget(currencies.get(name)) for name, each in ids.items()}
+    for overlap in list_overlaps(resolve_names(wanted, ids), targets):
+        yield describe_overlap(overlap)
+
+
+def decide_changes(
+    checked: CheckedFile, standing: MerchantState, *, publish: bool, is_plan: bool = False
+) -> list[Change]:
+    """The changes in the order they are to be made; none: everything is as the file says."""
+    file = checked.file
+    changes = [
+        *_decide_account(checked, standing),
+        *_decide_credentials(file, standing),
+        *_decide_webhooks(file, standing),
+    ]
+    for part in file.scenarios or []:
+        description = None if part.description is UNSET else part.description
+        wanted, present = checked.definitions[part.name], standing.scenarios.get(part.name)
+        changes += decide_scenario(part.name, wanted, description, present, is_plan=is_plan)
+    for each in file.workflows or []:
+        name, definition = each.name, checked.definitions[each.name]
+        changes += decide_workflow(
+            name, definition, standing.workflows.get(name), publish=publish, is_plan=is_plan
+        )
+    if file.assignment_rules is not UNSET:
+        currencies = _find_currencies(checked, standing)
+        changes += decide_rules(
+            file.assignment_rules, standing, currencies, publish=publish, is_plan=is_plan
+        )
+    return changes
+
+
+def describe_warnings(checked: CheckedFile) -> list[str]:
+    """Return what should be changed about the file's workflows or scenarios, and stops nothing."""
+    file = checked.file
+    return [
+        line
+        for kind, parts in (("workflow", file.workflows), ("scenario", file.scenarios))
+        for part in parts or []
+        for line in describe_contact_warnings(kind, part.name, checked.definitions[part.name])
+    ]
+
+
+def _decide_account(checked: CheckedFile, standing: MerchantState) -> Iterator[Change]:
+    file, merchant = checked.file, standing.merchant
+    if merchant is None:
+        new = NewMerchant(
+            key=file.key,
+            name=file.name,
+            configuration=merge_configuration(checked, None),
+            is_sandbox=file.sandbox is True,
+            switched_to_workflows=file.switched_to_workflows is not False,
+        )
+        kind = "sandbox merchant" if new.is_sandbox else "merchant"
+        yield CreateMerchant(new, words=[f'{kind} "{file.key}" created'])
+        return
+    wanted = merge_configuration(checked, merchant.configuration)
+    before = render_configuration(merchant.name, merchant.configuration)
+    after = render_configuration(file.name, wanted)
+    words = [line for key in after for line in compare_values(key, before[key], after[key])]
+    if words:
+        yield ChangeConfiguration(file.name, wanted, words=words)
+
+
+def _decide_credentials(file: MerchantFile, standing: MerchantState) -> Iterator[Change]:
+    """Those that are there keep secret and limit, revoked ones too; a given scope counts."""
+    for part in file.credentials or []:
+        scopes, present = _find_scopes(part), standing.credentials.get(part.name)
+        if present is None:
+            limit = part.requests_per_minute
+            yield AddCredential(
+                part.name,
+                REQUESTS_PER_MINUTE if limit is UNSET else limit,
+                scopes or (Scope.ALL,),
+                words=[f'credential "{part.name}" created'],
+            )
+        elif scopes and scopes != present.scopes:
+            before, after = ", ".join(present.scopes), ", ".join(scopes)
+            words = [f'credential "{part.name}" scope: {before} -> {after}']
+            yield ScopeCredential(present.client_id, scopes, words=words)
+
+
+def _find_scopes(part: CredentialPart) -> tuple[Scope, ...]:
+    """None: the file does not say."""
+    if part.scope is UNSET:
+        return ()
+    return order_scopes([part.scope] if isinstance(part.scope, str) else part.scope)
+
+
+def _decide_webhooks(file: MerchantFile, standing: MerchantState) -> Iterator[Change]:
+    """The list in the file is the whole list."""
+    if file.webhooks is UNSET:
+        return
+    kept = {url: endpoint.authorization for url, endpoint in standing.endpoints.items()}
+    wanted = {part.url: to_wanted(part, kept.get(part.url)) for part in file.webhooks}
+    for url, endpoint in standing.endpoints.items():
+        if url not in wanted:
+            yield RemoveWebhook(endpoint.endpoint_id, words=[f"webhook {url} removed"])
+    for url, each in wanted.items():
+        present, types = standing.endpoints.get(url), sort_types(each.types)
+        if present is None:
+            yield AddWebhook(each, words=[f"webhook {url} added: {', '.join(types)}"])
+            continue
+        words = list(compare_values(f"webhook {url} events", list(present.types), list(types)))
+        if present.authorization != each.authorization:
+            words.append(f"webhook {url} authorization changed")
+        if words:
+            yield ChangeWebhook(present.endpoint_id, each, words=words)
+
+
+def _find_currencies(checked: CheckedFile, standing: MerchantState) -> dict[str, str]:
+    """What each workflow takes, by its name: as the file says, else as it stands."""
+    before = None if standing.merchant is None else standing.merchant.configuration
+    own = merge_configuration(checked, before).currency
+    current = {name: each.current for name, each in standing.workflows.items()}
+    definitions = {name: each.definition for name, each in current.items() if each is not None}
+    return {
+        name: definition.settings.currency or own
+        for name, definition in {**definitions, **checked.definitions}.items()
+    }

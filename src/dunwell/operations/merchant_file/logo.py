@@ -1,0 +1,116 @@
+"""The logo that a merchant file names: read from the file's folder, checked, kept if it is safe.
+
+SVGs are compared with an allow-list. Pictures are parsed and written anew in the child processes
+that check uploads, and drawn in those that print letters.
+"""
+
+from collections.abc import AsyncIterator, Hashable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from dunwell.accounts.merchants.configuration import Logo
+from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
+from dunwell.contact.messages.letters.sheet import Picture
+from dunwell.core.files.inspection import Inspector
+from dunwell.core.files.upload import PDF
+from dunwell.operations.merchant_file.logo_image import (
+    DATA,
+    SVG_TYPE,
+    ImageRefused,
+    clean_svg,
+    looks_like_svg,
+    read_data,
+)
+from dunwell.operations.merchant_file.read_file import Source
+from dunwell.platform.errors import Fault, Unavailable, UnsupportedMediaType
+
+_MOST_BYTES = 50 * 1024
+_TOO_LARGE = "It is larger than 50 KB; make it smaller."
+LOGO_PLACE = "/brand/logo"
+
+
+@dataclass(frozen=True, slots=True)
+class LogoMaker:
+    """Makes logos of images that are given, for one caller of the process's shared children."""
+
+    inspector: Inspector
+    printer: LetterPrinter
+    # The jobs of one caller are done one after the other.
+    caller: Hashable = ""
+
+    async def make_logo(self, content: bytes) -> Logo:
+        """Return the image checked and written anew, with its picture for mail programs.
+
+        Raises ImageRefused, RateLimited, Unavailable.
+        """
+        if len(content) > _MOST_BYTES:
+            raise ImageRefused(_TOO_LARGE)
+        return await self._draw_for_mail(await self._check(content))
+
+    async def _check(self, content: bytes) -> Logo:
+        if looks_like_svg(content):
+            return Logo(SVG_TYPE, clean_svg(content))
+        try:
+            written = await self.inspector.clean(content, self.caller)
+        except UnsupportedMediaType as refusal:
+            raise ImageRefused(f"{refusal.message} Use SVG, PNG, JPEG or WebP.") from refusal
+        if written.content_type == PDF:
+            raise ImageRefused("It is a PDF; use SVG, PNG, JPEG or WebP.")
+        return Logo(written.content_type, written.content)
+
+    async def _draw_for_mail(self, logo: Logo) -> Logo:
+        """Add its picture for mail programs, which know no SVG."""
+        printer = self.printer.serving(self.caller)
+        try:
+            png = await printer.draw_logo(Picture(logo.content_type, logo.content))
+        except Unprintable as refusal:
+            raise ImageRefused("It cannot be drawn; write it as PNG.") from refusal
+        except OSError as error:
+            raise Unavailable("Logos cannot be drawn just now. Try again shortly.") from error
+        return msgspec.structs.replace(logo, png=png)
+
+
+@asynccontextmanager
+async def open_logo_maker() -> AsyncIterator[LogoMaker]:
+    """A maker with children of its own, for a command that has no others."""
+    inspector, printer = Inspector(size=1), LetterPrinter(1)
+    try:
+        yield LogoMaker(inspector, printer)
+    finally:
+        await inspector.close()
+        await printer.close()
+
+
+async def add_logo(source: Source, path: Path) -> Source:
+    """The source of the merchant file at `path` with its logo, or a fault that says why not."""
+    name = find_logo(source.document)
+    if name is None:
+        return source
+    try:
+        content = read_data(name) if name.startswith(DATA) else _read(path.parent / name)
+        async with open_logo_maker() as maker:
+            return replace(source, logo=await maker.make_logo(content))
+    except ImageRefused as refusal:
+        called = "The image" if name.startswith(DATA) else name
+        fault = Fault(LOGO_PLACE, f"{called} is not taken. {refusal}", "WRONG_IMAGE")
+    except OSError as error:
+        fault = Fault(LOGO_PLACE, f"{name} cannot be read: {error.strerror}.", "UNREADABLE")
+    return replace(source, faults=[*source.faults, fault])
+
+
+def find_logo(document: Any) -> str | None:
+    """How a merchant file names its logo; none: it has none."""
+    brand = document.get("brand") if isinstance(document, dict) else None
+    name = brand.get("logo") if isinstance(brand, dict) else None
+    # A name of another shape is the schema's to report.
+    return name if isinstance(name, str) and name and "\0" not in name else None
+
+
+def _read(path: Path) -> bytes:
+    if path.stat().st_size > _MOST_BYTES:
+        raise ImageRefused(_TOO_LARGE)
+    return path.read_bytes()

@@ -1,0 +1,178 @@
+"""Perform the changes of a merchant file, each through the use case that owns it."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from uuid import UUID
+
+import msgspec
+
+from dunwell.accounts.merchants.account import Work, check_right
+from dunwell.accounts.merchants.actor import Actor, operator_actor
+from dunwell.accounts.merchants.credentials.credentials import allow_credential, create_credential
+from dunwell.accounts.merchants.credentials.secrets import CREDENTIAL_RANDOM_BYTES
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.set_up_merchant import change_configuration, create_merchant
+from dunwell.cases.assignment.rules_draft import (
+    discard_rules_draft,
+    publish_rules_draft,
+    save_rules_draft,
+)
+from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
+from dunwell.core.events.webhooks.endpoints import add_endpoint, change_endpoint, remove_endpoint
+from dunwell.core.workflows.drafts.draft_changes import Ticks
+from dunwell.core.workflows.drafts.edit_draft import discard_draft, save_draft
+from dunwell.core.workflows.drafts.publish_draft import publish_draft
+from dunwell.core.workflows.drafts.store import load_open_changes
+from dunwell.core.workflows.store import load_workflows
+from dunwell.operations.merchant_file.changes import (
+    AddCredential,
+    AddWebhook,
+    Change,
+    ChangeConfiguration,
+    ChangeWebhook,
+    CreateMerchant,
+    DiscardDraft,
+    DiscardRules,
+    NewCredentialReport,
+    NewWebhookReport,
+    PublishDraft,
+    PublishRules,
+    RemoveWebhook,
+    SaveDraft,
+    SaveRules,
+    SaveScenario,
+    ScopeCredential,
+)
+from dunwell.platform.database.database import Connection
+from dunwell.platform.resources import Resources
+
+APPLY = operator_actor("apply")
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Whose changes they were, and the secrets that came into being."""
+
+    merchant_id: int
+    credentials: list[NewCredentialReport] = field(default_factory=list)
+    webhooks: list[NewWebhookReport] = field(default_factory=list)
+
+
+async def perform_changes(
+    resources: Resources, tx: Connection, merchant: Merchant | None,
+    *, changes: Sequence[Change], actor: Actor = APPLY,
+) -> Made:  # fmt: skip
+    """No merchant: the first change creates it."""
+    check_right(actor, Right.CONFIGURE)
+    work = await _begin(resources, tx, merchant, changes=changes, actor=actor)
+    made = Made(work.merchant_id)
+    for change in changes:
+        match change:
+            case (
+                AddCredential()
+                | ScopeCredential()
+                | AddWebhook()
+                | ChangeWebhook()
+                | RemoveWebhook()
+            ):
+                await _perform_access(resources, work, change, made)
+            case SaveDraft() | PublishDraft() | DiscardDraft():
+                await _perform_process(work, change)
+            case SaveScenario():
+                await save_scenario(work, change.name, change.definition, change.description)
+            case SaveRules() | PublishRules() | DiscardRules():
+                await _perform_rules(work, change)
+            case ChangeConfiguration():
+                await change_configuration(work, change.name, change.configuration)
+                # What comes after is checked against it.
+                configuration = change.configuration
+                changed = msgspec.structs.replace(work.merchant, configuration=configuration)
+                work = replace(work, merchant=changed)
+            case CreateMerchant():
+                assert merchant is None
+    return made
+
+
+async def _begin(
+    resources: Resources, tx: Connection, merchant: Merchant | None,
+    *, changes: Sequence[Change], actor: Actor,
+) -> Work:  # fmt: skip
+    if merchant is not None:
+        return Work.open(resources, tx, merchant, actor)
+    creation = changes[0]
+    assert isinstance(creation, CreateMerchant)
+    return await create_merchant(
+        tx, actor, new=creation.new, now=resources.clock.now(), ids=resources.ids
+    )
+
+
+async def _perform_access(
+    resources: Resources,
+    work: Work,
+    change: AddCredential | ScopeCredential | AddWebhook | ChangeWebhook | RemoveWebhook,
+    made: Made,
+) -> None:
+    match change:
+        case AddCredential():
+            credential = await create_credential(
+                work, change.name,
+                randomness=secrets.token_bytes(CREDENTIAL_RANDOM_BYTES),
+                requests_per_minute=change.requests_per_minute,
+                scopes=change.scopes,
+            )  # fmt: skip
+            made.credentials.append(
+                NewCredentialReport(change.name, credential.client_id, credential.client_secret)
+            )
+        case ScopeCredential():
+            await allow_credential(work, change.client_id, change.scopes)
+        case AddWebhook():
+            new = await add_endpoint(
+                work, resources.keys, change.wanted,
+                is_development=resources.settings.is_development,
+            )  # fmt: skip
+            made.webhooks.append(NewWebhookReport(new.url, new.secret))
+        case ChangeWebhook():
+            await change_endpoint(
+                work,
+                resources.keys,
+                change.endpoint_id,
+                types=change.wanted.types,
+                authorization=change.wanted.authorization,
+            )
+        case RemoveWebhook():
+            await remove_endpoint(work, change.endpoint_id)
+
+
+async def _perform_process(work: Work, change: SaveDraft | PublishDraft | DiscardDraft) -> None:
+    match change:
+        case SaveDraft():
+            await save_draft(work, change.name, change.definition)
+        case PublishDraft():
+            workflow_id = await _find_workflow(work, change.name)
+            # Whoever gives a file has said all of what is published.
+            said = {
+                each.change_id
+                for each in await load_open_changes(work.tx, work.merchant_id, workflow_id)
+            }
+            ticks = Ticks(seen=frozenset(said), agreed=frozenset(said))
+            await publish_draft(work, workflow_id, ticks=ticks)
+        case DiscardDraft():
+            await discard_draft(work, change.workflow_id)
+
+
+async def _perform_rules(work: Work, change: SaveRules | PublishRules | DiscardRules) -> None:
+    match change:
+        case SaveRules():
+            await save_rules_draft(work, change.document)
+        case PublishRules():
+            await publish_rules_draft(work)
+        case DiscardRules():
+            await discard_rules_draft(work)
+
+
+async def _find_workflow(work: Work, name: str) -> UUID:
+    """The id of a workflow that is there, or that a change before has made."""
+    workflows = await load_workflows(work.tx, work.merchant_id)
+    return next(each.workflow_id for each in workflows if each.name == name)

@@ -1,0 +1,138 @@
+"""Creates a merchant of which only the name is known yet, by the rules of the merchant file; a live
+merchant made from its sandbox gets the sandbox's workflows.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work, check_right
+from dunwell.accounts.merchants.actor import Actor
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.accounts.merchants.rights import Right
+from dunwell.accounts.merchants.store import load_merchant, lock_merchant
+from dunwell.cases.assignment.rules import RuleDocument, RulesDocument, build_document
+from dunwell.cases.assignment.store import find_published_rules, find_rules_draft
+from dunwell.cases.disputes.response_templates import add_response_template, list_response_templates
+from dunwell.core.workflows.change_workflow import deactivate_workflow
+from dunwell.core.workflows.store import load_current, load_draft, load_workflows
+from dunwell.operations.merchant_file.changes import (
+    Change,
+    PublishDraft,
+    PublishRules,
+    SaveDraft,
+    SaveRules,
+)
+from dunwell.operations.merchant_file.check_file import InstallationLimits, check_merchant_file
+from dunwell.operations.merchant_file.decide_changes import decide_changes
+from dunwell.operations.merchant_file.load_state import load_standing
+from dunwell.operations.merchant_file.make_changes import perform_changes
+from dunwell.operations.merchant_file.read_file import Source
+from dunwell.operations.merchant_file.settings import write_counterpart_settings
+from dunwell.platform.database.database import Connection
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.resources import Resources
+
+
+@dataclass(frozen=True, slots=True)
+class CopiedProcesses:
+    changes: list[Change]
+    # Names of workflows that new claims do not get.
+    deactivated: frozenset[str]
+
+
+async def load_processes_to_copy(tx: Connection, merchant_id: int) -> CopiedProcesses:
+    """The sandbox is locked, so that nobody changes rules or workflows between two reads."""
+    await lock_merchant(tx, merchant_id)
+    workflows = await load_workflows(tx, merchant_id)
+    changes: list[Change] = []
+    published: dict[UUID, str] = {}
+    for each in workflows:
+        current = await load_current(tx, merchant_id, each.workflow_id)
+        draft = await load_draft(tx, merchant_id, each.workflow_id)
+        if current is not None:
+            published[each.workflow_id] = each.name
+            changes += [SaveDraft(each.name, current.definition), PublishDraft(each.name)]
+        if draft is not None:
+            changes.append(SaveDraft(each.name, draft.definition))
+    names = {each.workflow_id: each.name for each in workflows}
+    ruling = await find_published_rules(tx, merchant_id)
+    draft_rules = await find_rules_draft(tx, merchant_id)
+    if ruling is not None:
+        document = _keep_known(build_document(ruling.rules, names), published.values())
+        changes += [SaveRules(document), PublishRules()]
+    if draft_rules is not None:
+        changes.append(
+            SaveRules(_keep_known(build_document(draft_rules.rules, names), names.values()))
+        )
+    deactivated = frozenset(each.name for each in workflows if not each.assignment_enabled)
+    return CopiedProcesses(changes, deactivated)
+
+
+async def deactivate_copied(work: Work, copied: CopiedProcesses) -> None:
+    """New claims do not get what they did not get in the sandbox."""
+    for each in await load_workflows(work.tx, work.merchant_id):
+        if each.name in copied.deactivated:
+            await deactivate_workflow(work, each.workflow_id)
+
+
+def _keep_known(document: RulesDocument, names: Collection[str]) -> RulesDocument:
+    """Without rules for a workflow that was deleted in the sandbox: they decide nothing there."""
+    default = document.default if document.default in names else None
+    rules = [each for each in document.rules if _list_targets(each) <= {*names}]
+    return RulesDocument(default=default, rules=rules)
+
+
+def _list_targets(rule: RuleDocument) -> set[str]:
+    if isinstance(rule.target, str):
+        return {rule.target}
+    return {each.workflow for each in rule.target}
+
+
+async def open_merchant(
+    resources: Resources, tx: Connection, actor: Actor,
+    *, document: dict[str, Any], surroundings: InstallationLimits, beside: Merchant | None = None,
+) -> int:  # fmt: skip
+    """The new merchant's id. `document`: key, name, language, timezone, currency, sandbox.
+    `beside`: the counterpart, whose settings it begins with; a live merchant gets the workflows,
+    templates and rules of its sandbox too. Raises ValidationError with every fault; one of them:
+    the key is taken."""
+    check_right(actor, Right.CONFIGURE)
+    logo = beside.configuration.brand.logo if beside else None
+    settings = write_counterpart_settings(beside) if beside else {}
+    source = Source({**settings, **document}, {}, [], logo)
+    try:
+        checked = check_merchant_file(source, surroundings)
+    except ValidationError as refusal:
+        if all(fault.path != "/key" for fault in refusal.faults):
+            taken = await _find_taken(tx, resources, document["key"])
+            raise ValidationError([*taken, *refusal.faults]) from None
+        raise
+    taken = await _find_taken(tx, resources, checked.file.key)
+    if taken:
+        raise ValidationError(taken)
+    standing = await load_standing(tx, resources.keys, checked.file.key, lock=False)
+    changes = [*decide_changes(checked, standing, publish=False)]
+    if beside is None or not beside.is_sandbox or document["sandbox"]:
+        return (
+            await perform_changes(resources, tx, None, changes=changes, actor=actor)
+        ).merchant_id
+    copied = await load_processes_to_copy(tx, beside.merchant_id)
+    changes += copied.changes
+    made = await perform_changes(resources, tx, None, changes=changes, actor=actor)
+    merchant = await load_merchant(tx, made.merchant_id)
+    assert merchant is not None
+    work = Work.open(resources, tx, merchant, actor)
+    await deactivate_copied(work, copied)
+    for text in await list_response_templates(Work.open(resources, tx, beside, actor)):
+        await add_response_template(work, text.name, text.text)
+    return made.merchant_id
+
+
+async def _find_taken(tx: Connection, resources: Resources, key: str) -> list[Fault]:
+    """The fault of a key, itself well formed, that another merchant has."""
+    standing = await load_standing(tx, resources.keys, key, lock=False)
+    if standing.merchant is None:
+        return []
+    return [Fault("/key", "Another merchant has this key already. Choose another.", "TAKEN")]

@@ -1,0 +1,77 @@
+"""Read a merchant file and the definitions it names from disk into plain values."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from dunwell.accounts.merchants.configuration import Logo
+from dunwell.operations.merchant_file.file import find_process_key
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.shape import render_pointer
+from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml
+
+_MOST_BYTES = 10 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A merchant file as read: its value, and those of the definitions it names by `file`."""
+
+    document: Any
+    # Place in `workflows` or `scenarios` -> the definition's value.
+    definitions: Mapping[int, Any]
+    # What could not be read.
+    faults: list[Fault]
+    # The image it names, checked; `logo.add_logo` puts it in.
+    logo: Logo | None = None
+
+
+def read_merchant_file(path: Path) -> Source:
+    """Raises ValidationError when the file itself cannot be read; the others are faults in it."""
+    document = read_document(path)
+    definitions: dict[int, Any] = {}
+    faults: list[Fault] = []
+    for pointer, index, name in _list_files(document):
+        value = _read(path.parent / name, pointer)
+        if isinstance(value, Fault):
+            faults.append(value)
+        else:
+            definitions[index] = value
+    return Source(document, definitions, faults)
+
+
+def read_document(path: Path) -> Any:
+    """The value of one YAML file. Raises ValidationError when it cannot be read."""
+    document = _read(path, "")
+    if isinstance(document, Fault):
+        raise ValidationError([document], f"{path.name} cannot be read: {document.message}")
+    return document
+
+
+def _list_files(document: Any) -> list[tuple[str, int, str]]:
+    """Where each is named, its process's place, and its path."""
+    if not isinstance(document, dict):
+        return []
+    key = find_process_key(document)
+    processes = document.get(key)
+    if not isinstance(processes, list):
+        return []
+    return [
+        (render_pointer([key, index, "file"]), index, entry["file"])
+        for index, entry in enumerate(processes)
+        if isinstance(entry, dict) and isinstance(entry.get("file"), str)
+    ]
+
+
+def _read(path: Path, pointer: str) -> Any:
+    """The value in the file, or the Fault that keeps us from it."""
+    try:
+        if path.stat().st_size > _MOST_BYTES:
+            return Fault(pointer, f"{path.name} is larger than 10 MiB.", "TOO_LARGE")
+        return parse_yaml(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        return Fault(pointer, f"{path.name} cannot be read: {reason}.", "UNREADABLE")
+    except DocumentFaulty as error:
+        return Fault(pointer, f"{path.name} is no YAML. {error}", "NOT_YAML")

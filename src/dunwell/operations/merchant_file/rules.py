@@ -1,0 +1,424 @@
+"""What a merchant file must satisfy beyond the shape of its keys: account, guards, pages, payment
+methods, webhooks, workflows and assignment rules. Pure.
+"""
+
+import difflib
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from msgspec import UNSET
+
+from dunwell.accounts.installation.installation_file import WebhookReach
+from dunwell.accounts.merchants.configuration import (
+    PAGE_LANGUAGES,
+    PROOFS,
+    BankAccount,
+    Channel,
+    ChannelSetup,
+    DisputeReason,
+    Disputes,
+    Guards,
+    LandingPage,
+    Legal,
+    MerchantContact,
+    Modalities,
+    PartialPayments,
+    PaymentMethod,
+    Privacy,
+)
+from dunwell.cases.assignment.rules import find_rule_faults
+from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
+from dunwell.contact.messages.templates.merchant_rules import is_all_quiet
+from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.core.events.webhooks.endpoint import (
+    WantedEndpoint,
+    find_form_faults,
+    find_reach_faults,
+)
+from dunwell.core.workflows.checking import check_workflow_name, find_definition_faults
+from dunwell.core.workflows.definition import Definition, WorkflowContactHours
+from dunwell.core.workflows.definition_rules import (
+    currency_fault,
+    find_repeats,
+    language_fault,
+    timezone_fault,
+)
+from dunwell.operations.merchant_file.file import (
+    CredentialPart,
+    ScenarioPart,
+    WebhookPart,
+    find_process_key,
+)
+from dunwell.platform.errors import Fault, ValidationError
+from dunwell.platform.text.codes import (
+    is_bic,
+    is_country,
+    is_currency,
+    is_iban,
+    is_language,
+    is_timezone,
+)
+from dunwell.platform.text.shape import describe_wrong_type, read_if_fits, render_nearest
+from dunwell.platform.text.texts import is_email_address
+
+# What networks show: a name with a letter in it (GSM 03.40, alphanumeric), a number, a short code.
+_SMS_SENDER = re.compile(
+    r"(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9 ]{1,11}|\+[1-9][0-9]{5,14}|[1-9][0-9]{2,5}"
+)
+
+
+def find_account_faults(
+    document: Mapping[str, Any], available_adapters: Mapping[str, Collection[str]]
+) -> Iterator[Fault]:
+    """Parts of another shape are left out: the schema has reported them."""
+    yield from _find_code_faults(document)
+    contact = read_if_fits(document.get("contact"), MerchantContact)
+    if contact is not None and not is_email_address(contact.email):
+        yield _email_fault(contact.email, "/contact/email")
+    payment = document.get("payment")
+    if isinstance(payment, dict) and "bankAccount" in payment:
+        yield from _find_bank_faults(payment["bankAccount"])
+    channels = read_if_fits(document.get("channels"), dict[Channel, ChannelSetup]) or {}
+    for name, setup in channels.items():
+        yield from _find_channel_faults(name, setup, available_adapters.get(name, ()))
+    credentials = read_if_fits(document.get("credentials"), list[CredentialPart]) or []
+    names = [credential.name for credential in credentials]
+    for fault in find_repeats(names, "/credentials"):
+        yield Fault(f"{fault.path}/name", fault.message, fault.code)
+
+
+def _find_code_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    checks = (
+        ("language", is_language, language_fault),
+        ("timezone", is_timezone, timezone_fault),
+        ("currency", is_currency, currency_fault),
+    )
+    for name, is_known, describe in checks:
+        code = document.get(name)
+        if isinstance(code, str) and not is_known(code):
+            yield describe(code, f"/{name}")
+
+
+def _find_bank_faults(given: Any) -> Iterator[Fault]:
+    if given is None:
+        message = f"{describe_wrong_type(None, ['object'])} A bank account cannot be removed."
+        yield Fault("/payment/bankAccount", message, "WRONG_TYPE")
+    account = read_if_fits(given, BankAccount)
+    if account is None:
+        return
+    if not is_iban(account.iban):
+        message = "This is no IBAN: country, length or check digits are wrong. Copy it again."
+        yield Fault("/payment/bankAccount/iban", message, "WRONG_IBAN")
+    if account.bic is not None and not is_bic(account.bic):
+        message = "This is no BIC; use 8 or 11 letters and digits, or leave it out."
+        yield Fault("/payment/bankAccount/bic", message, "WRONG_BIC")
+
+
+def _find_channel_faults(
+    name: str, setup: ChannelSetup, adapters: Collection[str]
+) -> Iterator[Fault]:
+    path = f"/channels/{name}"
+    if (setup.adapter is None) == (setup.provider is None):
+        message = (
+            'Give "adapter" or "provider" (a delivery provider of the installation file), not both.'
+        )
+        yield Fault(f"{path}/provider", message, "REQUIRED")
+    elif setup.adapter is not None and not adapters:
+        yield Fault(path, f"{name} is not available in this release; remove it.", "NOT_AVAILABLE")
+        return
+    elif setup.adapter is not None and setup.adapter not in adapters:
+        nearest = render_nearest(setup.adapter, sorted(adapters))
+        message = f'There is no adapter "{setup.adapter}" for {name}. {nearest}'
+        yield Fault(f"{path}/adapter", message, "UNKNOWN_ADAPTER")
+    if setup.sender is None:
+        if name != "LETTER":
+            yield Fault(f"{path}/from", '"from" is required: the sender debtors see.', "REQUIRED")
+        return
+    if name == "LETTER":
+        message = 'A letter\'s sender is the creditor under "legal"; remove "from".'
+        yield Fault(f"{path}/from", message, "NOT_ALLOWED")
+    if name == "EMAIL" and not is_email_address(setup.sender):
+        yield _email_fault(setup.sender, f"{path}/from")
+    if name == "SMS" and not _SMS_SENDER.fullmatch(setup.sender):
+        message = (
+            f'"{setup.sender}" cannot be an SMS\'s sender; use up to 11 letters, digits and '
+            "spaces, a number in international format with a leading plus, or a short code."
+        )
+        yield Fault(f"{path}/from", message, "WRONG_SENDER")
+
+
+def _email_fault(text: str, path: str) -> Fault:
+    message = f'"{text}" is no plain e-mail address such as "claims@example.com".'
+    return Fault(path, message, "WRONG_EMAIL")
+
+
+_QUIET_PATH = "/guards/quietHours"
+
+
+def find_guard_faults(
+    document: Mapping[str, Any], definitions: Mapping[int, Any]
+) -> Iterator[Fault]:
+    """`definitions`: those in files of their own, by place. Parts of another shape are left out:
+    the schema has reported them."""
+    guards = read_if_fits(document.get("guards"), Guards)
+    quiet = guards.quiet_hours if guards is not None else None
+    if quiet is None:
+        return
+    # HH:MM: text order is time order.
+    if quiet.since == quiet.until or (quiet.since, quiet.until) == ("00:00", "24:00"):
+        message = "Nobody would ever be sent an e-mail or SMS; leave some hours of the day."
+        yield Fault(f"{_QUIET_PATH}/to", message, "EMPTY_HOURS")
+        return
+    for name, hours in _find_contact_hours(document, definitions):
+        if is_all_quiet(quiet, hours):
+            message = f'All contact hours of "{name}" are quiet; its e-mails would never go out.'
+            yield Fault(_QUIET_PATH, message, "EMPTY_HOURS")
+
+
+def _find_contact_hours(
+    document: Mapping[str, Any], definitions: Mapping[int, Any]
+) -> Iterator[tuple[str, WorkflowContactHours]]:
+    """Of the file's processes in the merchant's own zone."""
+    parts = read_if_fits(document.get(find_process_key(document)), list[ScenarioPart]) or []
+    for index, part in enumerate(parts):
+        definition = definitions.get(index, part.definition)
+        settings = definition.get("settings") if isinstance(definition, dict) else None
+        if not isinstance(settings, dict):
+            continue
+        hours = read_if_fits(settings.get("contactHours"), WorkflowContactHours)
+        zone = document.get("timezone")
+        if hours is not None and settings.get("timezone", zone) == zone:
+            yield part.name, hours
+
+
+_REASONS_PATH = "/disputes/reasons"
+# So alike is a name of the contract's mistyped, and no other reason.
+_TYPO = 0.9
+
+
+def find_dispute_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """Parts of another shape are left out: the schema has reported them."""
+    given = document.get("disputes")
+    if isinstance(given, dict) and "reasons" not in given:
+        yield Fault(_REASONS_PATH, '"reasons" is required.', "REQUIRED")
+    disputes = read_if_fits(given, Disputes)
+    reasons = disputes.reasons if disputes is not None else ()
+    for index, reason in enumerate(reasons):
+        yield from _find_reason_faults(reason, f"{_REASONS_PATH}/{index}")
+    for fault in find_repeats([reason.type for reason in reasons], _REASONS_PATH):
+        yield Fault(f"{fault.path}/type", fault.message, fault.code)
+
+
+def _find_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
+    if reason.is_hidden and reason.type in ALWAYS_OFFERED:
+        message = f"{reason.type} is always offered: nobody may be left without a way to object."
+        yield Fault(f"{path}/hidden", message, "NOT_ALLOWED")
+    if reason.type not in RESERVED_NAMES:
+        yield from _find_own_faults(reason, path)
+    for code in reason.labels:
+        if not is_language(code):
+            yield language_fault(code, f"{path}/label/{code}")
+
+
+def _find_own_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
+    near = difflib.get_close_matches(reason.type, RESERVED_NAMES, n=1, cutoff=_TYPO)
+    if near:
+        message = f'Did you mean "{near[0]}"? Else choose a name that is less like it.'
+        yield Fault(f"{path}/type", message, "NOT_ALLOWED")
+    elif not reason.labels:
+        message = f'"{reason.type}" is a reason of your own; give it a "label" in a language.'
+        yield Fault(f"{path}/label", message, "REQUIRED")
+
+
+_PLAN = "/modalities/plan"
+
+
+def find_modality_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """Parts of another shape are left out: the schema has reported them."""
+    modalities = read_if_fits(document.get("modalities"), Modalities)
+    plan = modalities.plan if modalities is not None else None
+    if plan is None:
+        return
+    if not plan.counts and plan.min_rate is None:
+        message = 'Say how plans may look: "counts", "minRate", or both.'
+        yield Fault(f"{_PLAN}/counts", message, "REQUIRED")
+    yield from find_repeats(plan.counts or [], f"{_PLAN}/counts")
+
+
+def find_partial_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """A part of another shape is left out: the schema has reported it."""
+    payment = document.get("payment")
+    given = payment.get("partial") if isinstance(payment, dict) else None
+    part = read_if_fits(given, PartialPayments)
+    if part is not None and part.min_amount is None and not part.items:
+        message = 'Say what may be paid in part: "min", "items", or both.'
+        yield Fault("/payment/partial/min", message, "REQUIRED")
+
+
+def _find_verification_faults(page: LandingPage) -> Iterator[Fault]:
+    for channel, wanted in page.verification.items():
+        path = f"/landingPage/verification/{channel}"
+        if not wanted:
+            message = f"What links ask for is NONE, or a list of {', '.join(PROOFS)}."
+            yield Fault(path, message, "NOT_ALLOWED")
+        elif wanted != "NONE":
+            yield from find_repeats(wanted, path)
+
+
+def find_identity_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """Parts of another shape are left out: the schema has reported them."""
+    legal = read_if_fits(document.get("legal"), Legal)
+    if legal is not None and legal.country is not None and not is_country(legal.country):
+        message = f'"{legal.country}" is no country of ISO 3166-1, such as "DE" or "AT".'
+        yield Fault("/legal/country", message, "UNKNOWN_COUNTRY")
+    privacy = read_if_fits(document.get("privacy"), Privacy)
+    if privacy is not None:
+        yield from find_repeats(privacy.basis, "/privacy/basis")
+
+
+def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """Parts of another shape are left out: the schema has reported them."""
+    page = read_if_fits(document.get("landingPage"), LandingPage)
+    if page is None:
+        return
+    path = "/landingPage/languages"
+    for index, code in enumerate(page.languages):
+        yield from _find_language_fault(f"{path}/{index}", code)
+    yield from find_repeats(page.languages, path)
+    for code in page.advice:
+        yield from _find_language_fault(f"/landingPage/advice/{code}", code)
+    yield from _find_verification_faults(page)
+    yield from find_repeats(page.features, "/landingPage/features")
+
+
+def _find_language_fault(path: str, code: str) -> Iterator[Fault]:
+    if code not in PAGE_LANGUAGES:
+        nearest = render_nearest(code, PAGE_LANGUAGES)
+        yield Fault(path, f'The pages do not speak "{code}". {nearest}', "UNKNOWN_LANGUAGE")
+
+
+def find_method_faults(
+    document: Mapping[str, Any], available_providers: Collection[str]
+) -> Iterator[Fault]:
+    """`available_providers`: the installation's, by name."""
+    payment = document.get("payment")
+    given = payment.get("methods") if isinstance(payment, dict) else None
+    methods = read_if_fits(given, list[PaymentMethod]) or []
+    for index, method in enumerate(methods):
+        if method.provider not in available_providers:
+            nearest = render_nearest(method.provider, sorted(available_providers))
+            message = f'There is no payment provider "{method.provider}". {nearest}'
+            yield Fault(f"/payment/methods/{index}/provider", message, "UNKNOWN_PROVIDER")
+    for fault in find_repeats([method.provider for method in methods], "/payment/methods"):
+        yield Fault(f"{fault.path}/provider", fault.message, fault.code)
+
+
+def find_webhook_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """Parts of another shape are left out: the schema has reported them."""
+    entries = document.get("webhooks")
+    seen: set[str] = set()
+    for index, entry in enumerate(entries if isinstance(entries, list) else []):
+        part = read_if_fits(entry, WebhookPart)
+        if part is None:
+            continue
+        path = f"/webhooks/{index}"
+        if part.url in seen:
+            yield Fault(f"{path}/url", "This address is in the list already.", "REPEATED")
+        seen.add(part.url)
+        for fault in find_form_faults(to_wanted(part)):
+            yield Fault(path + fault.path, fault.message, fault.code)
+
+
+def find_unreached_webhooks(
+    parts: Sequence[WebhookPart], reach: WebhookReach, *, is_development: bool
+) -> Iterator[Fault]:
+    """reach: where the merchant's webhooks may be sent, as the installation file says."""
+    for index, part in enumerate(parts):
+        for fault in find_reach_faults(part.url, reach, is_development=is_development):
+            yield Fault(f"/webhooks/{index}{fault.path}", fault.message, fault.code)
+
+
+def to_wanted(part: WebhookPart, kept: str | None = None) -> WantedEndpoint:
+    """kept: the authorization of the endpoint that is there, for a file that says none."""
+    authorization = kept if part.authorization is UNSET else part.authorization
+    return WantedEndpoint(part.url, tuple(part.events), authorization)
+
+
+def find_process_faults(
+    document: Mapping[str, Any], definitions: Mapping[int, Any]
+) -> Iterator[Fault]:
+    """`definitions`: those that stand in files of their own, by place among the processes."""
+    key = find_process_key(document)
+    processes = document.get(key)
+    entries = processes if isinstance(processes, list) else []
+    for index, entry in enumerate(entries):
+        if isinstance(entry, dict):
+            yield from _find_entry_faults(entry, f"/{key}/{index}", definitions.get(index))
+    names = [entry.get("name") if isinstance(entry, dict) else None for entry in entries]
+    for fault in find_repeats(_distinguish(names), f"/{key}"):
+        yield Fault(f"{fault.path}/name", fault.message, fault.code)
+    yield from _find_world_faults(document)
+    rules = document.get("assignmentRules")
+    if isinstance(rules, dict):
+        for fault in find_rule_faults(rules):
+            yield Fault(f"/assignmentRules{fault.path}", fault.message, fault.code)
+
+
+def _find_world_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+    """A merchant works with workflows or, until it is switched, with scenarios."""
+    if document.get("workflows") and document.get("scenarios"):
+        message = "A merchant has workflows or scenarios; remove one of the two."
+        yield Fault("/scenarios", message, "WORKFLOWS_OR_SCENARIOS")
+    if document.get("switchedToWorkflows") is False and document.get("workflows"):
+        message = 'A merchant on scenarios has no workflows; name them "scenarios", or switch it.'
+        yield Fault("/workflows", message, "NOT_SWITCHED")
+    if document.get("switchedToWorkflows") is True and document.get("scenarios"):
+        message = 'A merchant on workflows has no scenarios; name them "workflows".'
+        yield Fault("/scenarios", message, "SWITCHED")
+
+
+def _distinguish(names: list[Any]) -> list[object]:
+    """Names as they are; what is no name repeats nothing."""
+    return [name if isinstance(name, str) else object() for name in names]
+
+
+def _find_entry_faults(entry: Mapping[str, Any], path: str, loaded: Any) -> Iterator[Fault]:
+    yield from _find_name_faults(entry.get("name"), path)
+    if ("definition" in entry) == ("file" in entry):
+        message = 'Give exactly one of "definition" and "file".'
+        yield Fault(path, message, "DEFINITION_OR_FILE")
+        return
+    if "definition" in entry:
+        yield from (
+            point_at(fault, path, is_inline=True) for fault in _find_all(entry["definition"])
+        )
+    elif loaded is not None:
+        yield from (point_at(fault, path, is_inline=False) for fault in _find_all(loaded))
+
+
+def point_at(fault: Fault, path: str, *, is_inline: bool) -> Fault:
+    """A definition's fault as one of the merchant file; `path` is the process's place in it."""
+    if is_inline:
+        return Fault(f"{path}/definition{fault.path}", fault.message, fault.code)
+    place = fault.path or "The whole"
+    return Fault(f"{path}/file", f"{place}: {fault.message}", fault.code)
+
+
+def _find_name_faults(name: Any, path: str) -> Iterator[Fault]:
+    if not isinstance(name, str):
+        return
+    try:
+        check_workflow_name(name)
+    except ValidationError as refusal:
+        for fault in refusal.faults:
+            yield Fault(path + fault.path, fault.message, fault.code)
+
+
+def _find_all(document: Any) -> list[Fault]:
+    """Faults of a definition, those of its texts' placeholders included."""
+    faults = find_definition_faults(document)
+    definition = read_if_fits(document, Definition)
+    if definition is not None:
+        faults += find_template_faults(definition)
+    return faults

@@ -1,0 +1,187 @@
+"""The settings of a merchant in the words of its file: merged with what a file gives, written back,
+and copied for its sandbox or live counterpart. Pure.
+"""
+
+import hashlib
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+import msgspec
+from msgspec import UNSET, UnsetType, structs
+from schwifty import IBAN
+
+from dunwell.accounts.merchants.configuration import BankAccount, Configuration, Logo
+from dunwell.accounts.merchants.legal_gaps import find_gaps
+from dunwell.accounts.merchants.merchant import Merchant
+from dunwell.cases.assignment.rules import render_document
+from dunwell.operations.merchant_file.check_file import CheckedFile
+from dunwell.operations.merchant_file.logo_image import write_data
+from dunwell.operations.merchant_file.merchant_state import MerchantState
+from dunwell.platform.text.differences import compute_revision
+
+_DEFAULT_CURRENCY = "EUR"
+_MERGED_OBJECTS = ("payment", "landingPage", "channels")
+
+
+def merge_configuration(checked: CheckedFile, before: Configuration | None) -> Configuration:
+    """Return the settings after the file is applied. `before` is None for a new merchant."""
+    file = checked.file
+    before = before or Configuration(file.language, file.timezone, _DEFAULT_CURRENCY)
+    stored = msgspec.to_builtins(before)
+    given = {key: value for key, value in checked.document.items() if key in stored}
+    for key in _MERGED_OBJECTS:
+        given[key] = {**stored[key], **given.get(key, {})}
+    if file.brand is not UNSET:
+        given["brand"] = {**given["brand"], "logo": msgspec.to_builtins(checked.logo)}
+    return _normalize(msgspec.convert({**stored, **given}, Configuration))
+
+
+def _normalize(configuration: Configuration) -> Configuration:
+    """Return the settings with one spelling for each value, so that files that mean the same do not
+    differ."""
+    payment, plan = configuration.payment, configuration.modalities.plan
+    brand, page = configuration.brand, configuration.landing_page
+    if payment.bank_account is not None:
+        payment = structs.replace(payment, bank_account=_normalize_account(payment.bank_account))
+    if plan is not None:
+        plan = structs.replace(plan, counts=tuple(sorted(plan.counts or ())))
+    if brand.color is not None:
+        brand = structs.replace(brand, color=brand.color.lower())
+    verification = {name: each for name, each in page.verification.items() if each != "NONE"}
+    return structs.replace(
+        configuration,
+        payment=payment,
+        modalities=structs.replace(configuration.modalities, plan=plan),
+        brand=brand,
+        landing_page=structs.replace(page, verification=verification),
+    )
+
+
+def _normalize_account(account: BankAccount) -> BankAccount:
+    """Return the account with IBAN and BIC in capitals, without spaces."""
+    bic = None if account.bic is None else account.bic.replace(" ", "").upper()
+    return BankAccount(iban=IBAN(account.iban).compact, holder=account.holder, bic=bic)
+
+
+def describe_gaps(checked: CheckedFile, before: Configuration | None) -> list[str] | UnsetType:
+    """Return what the law requires and the settings lack once the file is applied, if anything."""
+    gaps = find_gaps(merge_configuration(checked, before))
+    return [f"{gap.key}: {gap.reason}" for gap in gaps] or UNSET
+
+
+def render_configuration(name: str, configuration: Configuration) -> dict[str, Any]:
+    """Return the name and the settings under the file's keys, for showing differences."""
+    # By way of JSON, which has lists where the structs have tuples.
+    settings = msgspec.json.decode(msgspec.json.encode(configuration))
+    document = {"name": name, **settings}
+    document["brand"]["logo"] = _describe_logo(configuration.brand.logo)
+    return document
+
+
+def _describe_logo(logo: Logo | None) -> str | None:
+    """Return enough to tell one image from another."""
+    if logo is None:
+        return None
+    digest = hashlib.sha256(logo.content).hexdigest()[:8]
+    where = "" if logo.png else ", not in e-mails yet"
+    return f"{logo.content_type}, {len(logo.content)} bytes, {digest}{where}"
+
+
+def write_settings(merchant: Merchant) -> dict[str, Any]:
+    """The keys that stand in its configuration, as a file has them; what is not set is absent."""
+    document: dict[str, Any] = _drop_absent(
+        render_configuration(merchant.name, merchant.configuration)
+    )
+    logo = merchant.configuration.brand.logo
+    if logo is not None:
+        document["brand"]["logo"] = write_data(logo)
+    # Null takes it back; absent keeps what is there.
+    document["payment"].setdefault("partial", None)
+    return document
+
+
+def compute_parts_revision(document: Mapping[str, Any], keys: Collection[str]) -> str:
+    """The revision of these keys of a document."""
+    return compute_revision({key: document.get(key) for key in keys})
+
+
+def write_file(standing: MerchantState) -> dict[str, Any]:
+    """All that a file can say of a merchant that is there."""
+    merchant = standing.merchant
+    assert merchant is not None
+    rules = standing.rules
+    document = {
+        "key": merchant.key,
+        "sandbox": merchant.is_sandbox,
+        "switchedToWorkflows": merchant.switched_to_workflows,
+        **write_settings(merchant),
+        "webhooks": [
+            {"url": url, "events": list(each.types)} for url, each in standing.endpoints.items()
+        ],
+        "credentials": list(_list_credentials(standing)),
+        **_write_processes(standing),
+    }
+    return document if rules is None else {**document, "assignmentRules": render_document(rules)}
+
+
+def _list_credentials(standing: MerchantState) -> Iterator[dict[str, Any]]:
+    for name, each in standing.credentials.items():
+        if each.revoked_at is None:
+            yield {
+                "name": name,
+                "requestsPerMinute": each.requests_per_minute,
+                "scope": [str(scope) for scope in each.scopes],
+            }
+
+
+def _write_processes(standing: MerchantState) -> dict[str, Any]:
+    scenarios = [
+        {
+            "name": name,
+            "description": each.scenario.description,
+            "definition": _drop_absent(msgspec.to_builtins(each.scenario.definition)),
+        }
+        for name, each in standing.scenarios.items()
+    ]
+    if scenarios:
+        return {"scenarios": scenarios}
+    return {
+        "workflows": [
+            {"name": name, "definition": _drop_absent(msgspec.to_builtins(each.current.definition))}
+            for name, each in standing.workflows.items()
+            if each.current is not None
+        ]
+    }
+
+
+def _drop_absent(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _drop_absent(each) for name, each in value.items() if each is not None}
+    return [_drop_absent(each) for each in value] if isinstance(value, list) else value
+
+
+_SUFFIX = "-sandbox"
+
+
+def find_counterpart_key(merchant: Merchant) -> str:
+    """What its counterpart is called, if there is one; "": a sandbox that was named otherwise."""
+    if not merchant.is_sandbox:
+        return f"{merchant.key}{_SUFFIX}"
+    return merchant.key.removesuffix(_SUFFIX) if merchant.key.endswith(_SUFFIX) else ""
+
+
+def write_counterpart_settings(merchant: Merchant) -> dict[str, Any]:
+    """Its settings as its counterpart can have them: a sandbox sends and pays nothing outside, and
+    what carries a sandbox's messages and money is chosen anew for a live merchant."""
+    settings = write_settings(merchant)
+    payment, channels = settings["payment"], settings["channels"]
+    if merchant.is_sandbox:
+        payment["methods"] = []
+        del settings["channels"]
+        return settings
+    payment["methods"] = [{"provider": "sandbox"}] if payment["methods"] else []
+    settings["channels"] = {
+        name: {key: value for key, value in each.items() if key == "from"} | {"adapter": "outbox"}
+        for name, each in channels.items()
+    }
+    return settings

@@ -1,1 +1,0 @@
-"""Merchant files: what one may say, what it would change, and changing it (CONTRACT 11)."""

@@ -1,0 +1,165 @@
+"""Seal the installation's audit log, and verify seals: the whole chain, the part behind a page of
+the audit log, or the seal that covers one message.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+from uuid import UUID
+
+from dunwell.accounts.merchants.account import Work
+from dunwell.accounts.merchants.rights import Right
+from dunwell.contact.messages.ledger.ledger import (
+    BEGINNING,
+    LedgerFinding,
+    SealParts,
+    digest_row,
+    digest_seal,
+)
+from dunwell.contact.messages.ledger.store import (
+    AUDITS,
+    CONTACTS,
+    SealHead,
+    load_sealed_of,
+    load_seals_of,
+    measure_span,
+)
+from dunwell.contact.messages.ledger.verify_ledger import LedgerVerdict, check_chain
+from dunwell.operations.seals.store import (
+    TABLE,
+    count_unsealed,
+    load_head,
+    load_sealed,
+    load_seals,
+    load_unsealed,
+    lock_sealing,
+    save_seal,
+)
+from dunwell.platform.crypto import KeyRing
+from dunwell.platform.database.database import Connection, snapshot
+from dunwell.platform.resources import Resources
+
+_BATCH_SIZE = 10_000
+# No merchant's: theirs begin with 1.
+_OWNER = 0
+
+
+async def seal_installation(resources: Resources) -> int:
+    """One batch; how many rows it took, 0 when there was nothing or somebody else is at it."""
+    keys = resources.keys
+    async with resources.database.transaction() as tx:
+        if not await lock_sealing(tx):
+            return 0
+        head = await load_head(tx) or SealHead(0, BEGINNING)
+        version, number = max(head.key_version, keys.version), head.seal + 1
+        audits = [
+            (row.key, digest_row(keys, _OWNER, table=TABLE, fields=row.fields, key_version=version))
+            for row in await load_unsealed(tx, number, _BATCH_SIZE)
+        ]
+        if not audits:
+            return 0
+        parts = SealParts(number, head.digest, [], [digest for _, digest in audits])
+        following = SealHead(number, digest_seal(keys, _OWNER, parts, version), version)
+        await save_seal(tx, following, audits, resources.clock.now())
+        return len(audits)
+
+
+async def verify_installation(
+    resources: Resources, expected: SealHead | None = None
+) -> LedgerVerdict:
+    """`expected`: a head that was kept elsewhere. The verdict's key is empty: it is no merchant's.
+    Nothing is changed."""
+    async with resources.database.connection() as connection, snapshot(connection):
+        rows = {TABLE: load_sealed(connection)}
+        seals = load_seals(connection)
+        chain = await check_chain(resources.keys, _OWNER, seals=seals, rows=rows, expected=expected)
+        unsealed = await count_unsealed(connection)
+    found = chain.findings
+    return LedgerVerdict(
+        merchant_key="",
+        head=chain.head,
+        sealed_rows=chain.rows,
+        unsealed_rows=unsealed,
+        findings=tuple(found.listed),
+        fault_count=found.count,
+    )
+
+
+# What one page may ask for: some seconds at most.
+MOST_ROWS = 100_000
+
+
+@dataclass(frozen=True, slots=True)
+class SpanVerdict:
+    """`outcome`: SOUND, FAULTY, or TOO_MUCH: more rows than a page may ask for, and nothing was
+    checked. `rows`: how many were checked, of contacts and of the audit log."""
+
+    outcome: Literal["SOUND", "FAULTY", "TOO_MUCH"]
+    first: int
+    last: int
+    rows: int
+    findings: tuple[LedgerFinding, ...] = ()
+    fault_count: int = 0
+
+
+async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanVerdict:
+    """From the seal `first` to the seal `last`, both included."""
+    work.need(Right.AUDIT)
+    tx, merchant_id = work.tx, work.merchant_id
+    async with snapshot(tx):
+        rows, before = await measure_span(tx, merchant_id, first, last)
+        if rows > MOST_ROWS:
+            return SpanVerdict("TOO_MUCH", first, last, rows)
+        start = before or SealHead(first - 1, BEGINNING)
+        chain = await check_chain(
+            keys,
+            merchant_id,
+            seals=load_seals_of(tx, merchant_id, first, last),
+            rows={
+                t: load_sealed_of(tx, merchant_id, table=t, first=first, last=last)
+                for t in (CONTACTS, AUDITS)
+            },
+            expected=None,
+            previous=start,
+        )
+    found = chain.findings
+    outcome: Literal["SOUND", "FAULTY"] = "FAULTY" if found.count else "SOUND"
+    return SpanVerdict(
+        outcome,
+        first,
+        last=last,
+        rows=chain.rows,
+        findings=tuple(found.listed),
+        fault_count=found.count,
+    )
+
+
+# By primary key, then on contact_ledger_once.
+_LOAD = """
+SELECT l.seal, s.sealed_at
+FROM communications m
+JOIN contact_ledger l ON l.merchant_id = m.merchant_id AND l.claim_id = m.claim_id
+    AND l.run = m.run AND l.step_id = m.step_id AND l.place = m.place
+    AND l.outcome IN ('ACCEPTED', 'SETTLED_SENT')
+LEFT JOIN ledger_seals s ON s.merchant_id = l.merchant_id AND s.seal = l.seal
+WHERE m.merchant_id = $1 AND m.communication_id = $2
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ContactSeal:
+    """seal: none for the seconds until it is put on."""
+
+    seal: int | None
+    sealed_at: datetime | None
+
+
+async def read_seal(work: Work, communication_id: UUID) -> ContactSeal | None:
+    """None: nothing of it stands in the ledger, as nothing was sent."""
+    work.need(Right.READ_CLAIMS)
+    return await load_seal(work.tx, work.merchant_id, communication_id)
+
+
+async def load_seal(tx: Connection, merchant_id: int, communication_id: UUID) -> ContactSeal | None:
+    row = await tx.fetchrow(_LOAD, merchant_id, communication_id)
+    return None if row is None else ContactSeal(**row)
