@@ -1,1 +1,1 @@
-"""Payment modalities: plans and deferments, from the request to their end."""
+"""Payment modalities: payment plans and deferrals, from the request to their end."""

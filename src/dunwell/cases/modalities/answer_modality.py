@@ -1,5 +1,6 @@
-"""A payment plan or deferral is requested, approved, rejected or withdrawn; the claim's workflow
-stops until the answer, and while it is kept.
+"""Request, approve, reject, withdraw and assign payment plans and deferrals.
+
+The claim's workflow stops until a request is answered, and while an approved modality is active.
 """
 
 from collections.abc import Collection, Mapping
@@ -61,7 +62,7 @@ from dunwell.platform.text.texts import check_printable
 
 
 def is_kept(modality: Modality) -> bool:
-    """Whether what was agreed still holds, or was kept."""
+    """Return whether an approved modality is active or was fulfilled."""
     is_kept = modality.ended_reason in (None, ModalityEndReason.FULFILLED)
     return modality.state is ModalityState.APPROVED and is_kept
 
@@ -69,7 +70,8 @@ def is_kept(modality: Modality) -> bool:
 def build_answer_facts(
     modality: Modality, reference_number: str, answer_on: date | None = None
 ) -> PlanFacts | DefermentFacts | RejectionFacts:
-    """answer_on: by when a request is answered."""
+    """Build the facts of the message about a request or the response to it. `answer_on` is the day
+    by which a request is answered."""
     if modality.state is ModalityState.REJECTED:
         return RejectionFacts(
             reference_number, modality.type is ModalityType.PAYMENT_PLAN, modality.reason
@@ -97,7 +99,7 @@ def build_answer_facts(
 
 
 async def notify_of_modality(work: Work, claim: LockedClaim, modality: Modality) -> None:
-    """That it was asked for, or how that was answered; of each state once."""
+    """Notify the debtor of the modality's state, once per state."""
     subject = f"{modality.modality_id} {modality.state}"
     configuration, answer_on = work.merchant.configuration, None
     if modality.state is ModalityState.REQUESTED:
@@ -107,18 +109,19 @@ async def notify_of_modality(work: Work, claim: LockedClaim, modality: Modality)
     await notify_debtor(work, claim.claim_id, subject, facts)
 
 
-# Of a claim's earlier modalities; more than anybody can have asked for in the interval that counts.
+# More earlier modalities than a claim can get within the period that the limit covers.
 _MAX_EARLIER = 200
 
 
 async def request_modality(
     work: Work, claim_id: int, terms: Terms, *, shown_cents: int | None = None
 ) -> Modality:
-    """shown_cents: what was outstanding when the terms were looked at; None: they were not.
+    """Request a payment plan or deferral for the claim.
 
-    Raises NotFound, InvalidState (claim ended, another modality lives, asked too often) and
-    ValidationError with every fault of the terms, or for another amount than the shown one
-    (AMOUNT_CHANGED).
+    `shown_cents` is the outstanding amount that the page showed, or None without a page. Raises
+    NotFound; InvalidState: the claim has ended, another modality has not, or there were too many
+    requests; ValidationError with every fault of the terms, or AMOUNT_CHANGED if another amount is
+    outstanding than shown.
     """
     work.need(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
@@ -150,9 +153,12 @@ async def request_modality(
 
 
 async def open_modality_hold(work: Work, modality: Modality) -> None:
-    """A request holds until it is answered, a deferment until its day is over. A plan holds as long
-    as it is in force and, if it breaks, until that was told: it has no end of its own that could
-    come before."""
+    """Open the hold of a modality.
+
+    The hold of a request lasts until the response, that of a deferral until its day is over. The
+    hold of a plan has no end of its own: it lasts while the plan is active and, after a break,
+    until the debtor has been notified.
+    """
     if modality.state is ModalityState.REQUESTED:
         await open_hold(work, modality.claim_id, HoldKind.MODALITY_REQUESTED)
         return
@@ -164,7 +170,7 @@ async def open_modality_hold(work: Work, modality: Modality) -> None:
 
 
 async def raise_state_change(work: Work, modality: Modality) -> None:
-    """PAYMENT_MODALITY_STATE_CHANGE with the modality's state as it is given."""
+    """Raise PAYMENT_MODALITY_STATE_CHANGE with the state of the given modality."""
     await raise_event(
         work,
         modality.claim_id,
@@ -207,7 +213,8 @@ async def _insert_modality(work: Work, modality: Modality, status: Status) -> No
 
 
 async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
-    """Approving again changes nothing. Raises NotFound and InvalidState (see `answering`)."""
+    """Approve a request. Repeating it changes nothing. Raises NotFound and InvalidState (see
+    `_lock_request`)."""
     work.need(Right.ANSWER)
     claim, requested, is_new = await _lock_request(
         work, claim_id, modality_id, ModalityState.APPROVED
@@ -216,7 +223,7 @@ async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Moda
         return requested
     approved = replace(requested, state=ModalityState.APPROVED, answered_at=work.now)
     await save_approval(work.tx, work.merchant_id, modality_id, work.now)
-    # The new hold first: at no time is the claim free.
+    # The new hold is opened first, so that the claim is never without a hold.
     await open_modality_hold(work, approved)
     await lift_hold(work, claim_id, HoldKind.MODALITY_REQUESTED)
     await raise_state_change(work, approved)
@@ -228,9 +235,10 @@ async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Moda
 async def reject_modality(
     work: Work, claim_id: int, modality_id: UUID, *, reason: str | None = None
 ) -> Modality:
-    """`reason` is for the debtor. Rejecting again changes nothing, another reason included.
+    """Reject a request. `reason` is for the debtor. Repeating it changes nothing, even with another
+    reason.
 
-    Raises ValidationError (control characters), NotFound and InvalidState (see `answering`).
+    Raises ValidationError (control characters), NotFound and InvalidState (see `_lock_request`).
     """
     work.need(Right.ANSWER)
     check_printable(reason, "reason")
@@ -258,7 +266,8 @@ async def reject_modality(
 
 
 async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
-    """Withdrawing again changes nothing. Raises NotFound, InvalidState (it ended otherwise)."""
+    """Withdraw the modality for the debtor. Repeating it changes nothing. Raises NotFound, and
+    InvalidState if it has ended differently."""
     work.need(Right.CHANGE_CLAIMS)
     _, modality = await _lock_modality(work, claim_id, modality_id)
     if modality.ended_reason is ModalityEndReason.WITHDRAWN:
@@ -289,7 +298,7 @@ async def _save_answer(work: Work, action: str, before: Modality, after: Modalit
 
 
 def _list_values(modality: Modality) -> dict[str, object]:
-    """The reason is for the debtor, in the merchant's own words."""
+    """The reason is masked, because it is the merchant's message to the debtor."""
     reason = None if modality.reason is None else MASKED
     return {"state": modality.state, "endedReason": modality.ended_reason, "reason": reason}
 
@@ -297,7 +306,7 @@ def _list_values(modality: Modality) -> dict[str, object]:
 async def _lock_modality(
     work: Work, claim_id: int, modality_id: UUID
 ) -> tuple[LockedClaim, Modality]:
-    """The locked claim and the modality. Raises NotFound."""
+    """Return the locked claim and the modality. Raises NotFound."""
     claim = await access_claim(work, claim_id)
     modality = await find_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
@@ -308,10 +317,10 @@ async def _lock_modality(
 async def _lock_request(
     work: Work, claim_id: int, modality_id: UUID, answer: ModalityState
 ) -> tuple[LockedClaim, Modality, bool]:
-    """The locked claim, the modality, and whether the answer changes it.
+    """Return the locked claim, the modality, and whether the response changes it.
 
-    Raises NotFound, and InvalidState where it cannot be given: it has ended, also when nobody has
-    noted that yet, or the other answer was given.
+    Raises NotFound, and InvalidState if the other response was given or the modality has ended,
+    even if that is not recorded yet.
     """
     claim, modality = await _lock_modality(work, claim_id, modality_id)
     if not check_answer(modality, answer):
@@ -339,10 +348,10 @@ async def assign_modality(
     *,
     expected_id: UUID | None,
 ) -> None:
-    """known: whose it was when it was looked at. Giving it to whose it is changes nothing.
+    """Assign a request. Assigning it to its present assignee changes nothing.
 
-    Raises NotFound, InvalidState (nobody waits for an answer), EditConflict, and
-    ValidationError for somebody who may not answer here.
+    `expected_id` is the assignee that the user saw. Raises NotFound; InvalidState: the request is
+    not open; EditConflict; ValidationError: the user may not respond here.
     """
     work.need(Right.ANSWER)
     await access_claim(work, claim_id)
@@ -369,7 +378,7 @@ async def assign_modality(
 
 
 async def list_assignees(work: Work, modality_ids: Collection[UUID]) -> Mapping[UUID, Assignee]:
-    """By the modality's id, of those that are somebody's."""
+    """Return the assignees by modality id, for modalities that have one."""
     work.need(Right.READ_CLAIMS)
     given = await list_assignee_ids(work.tx, work.merchant_id, modality_ids)
     people = await find_assignees(work.tx, work.merchant_id, set(given.values()))

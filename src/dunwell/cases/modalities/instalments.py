@@ -1,7 +1,7 @@
-"""Shares an amount out in instalments, to the cent and by the month.
+"""Divide an amount into monthly instalments, exact to the cent.
 
-The first remainder parts get one cent more: 10240 in 3 is 3414, 3413, 3413. Dates keep the first
-one's day of the month; where a month has no such day, its last. Pure.
+The first instalments get one cent more if the division has a remainder: 10240 in 3 is 3414, 3413,
+3413. Each date has the first one's day of the month, or the last day of a shorter month. Pure.
 """
 
 from calendar import monthrange
@@ -15,7 +15,7 @@ _DAYS_OF_EVERY_MONTH = 28
 
 
 class Instalment(msgspec.Struct, frozen=True, gc=False):
-    """One rate of a schedule and what is paid of it. `number` counts from 1."""
+    """An instalment of a schedule, and what has been paid of it. `number` counts from 1."""
 
     number: int
     due_on: date
@@ -32,7 +32,7 @@ class Instalment(msgspec.Struct, frozen=True, gc=False):
 
 
 class InstalmentShares(msgspec.Struct, frozen=True, gc=False):
-    """So many rates of the one amount and then so many, maybe none, of the other."""
+    """The first instalments have one amount, and the others, if any, another."""
 
     first_count: int
     first_cents: int
@@ -41,7 +41,7 @@ class InstalmentShares(msgspec.Struct, frozen=True, gc=False):
 
 
 def compute_shares(amount_cents: int, count: int) -> InstalmentShares:
-    """Into `count` rates; there must be a cent for each."""
+    """Divide the amount into `count` instalments of at least one cent each."""
     share, remainder = divmod(amount_cents, count)
     if not remainder:
         return InstalmentShares(count, share, 0, share)
@@ -49,7 +49,7 @@ def compute_shares(amount_cents: int, count: int) -> InstalmentShares:
 
 
 def build_schedule(amount_cents: int, count: int, first_on: date) -> tuple[Instalment, ...]:
-    """`count` instalments, a month apart; there must be a cent for each."""
+    """Return `count` monthly instalments of at least one cent each."""
     shares = compute_shares(amount_cents, count)
     return tuple(
         Instalment(
@@ -62,7 +62,7 @@ def build_schedule(amount_cents: int, count: int, first_on: date) -> tuple[Insta
 
 
 def add_months(day: date, months: int) -> date:
-    """The same day so many months later, or the last of a month that has no such day."""
+    """Return the same day `months` later, or the last day of a shorter month."""
     years, month = divmod(day.month - 1 + months, 12)
     year, month = day.year + years, month + 1
     if day.day <= _DAYS_OF_EVERY_MONTH:
@@ -71,7 +71,7 @@ def add_months(day: date, months: int) -> date:
 
 
 def apply_payments(instalments: Sequence[Instalment], paid_cents: int) -> tuple[Instalment, ...]:
-    """Pay the instalments in their order, as far as the cents go; what is left pays none."""
+    """Apply the paid amount to the instalments in order. What is left over is ignored."""
     covered, left = [], max(0, paid_cents)
     for instalment in instalments:
         paid = min(left, instalment.amount_cents)

@@ -1,7 +1,8 @@
-"""Which plans and deferments a merchant takes for a claim, every fault of a request at once.
+"""The limits that a merchant sets for plans and deferrals. A check reports every fault of a request
+at once.
 
-No payment is due after the claim's `max_deferral_on`: neither a deferred one nor a plan's last
-rate. Amounts are in minor units of the claim's currency. Pure.
+Neither a deferred payment nor a plan's last instalment may be due after the claim's
+`max_deferral_on`. Amounts are in minor units of the claim's currency. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,15 +22,15 @@ _REQUEST_INTERVAL = timedelta(days=30)
 
 
 class ModalityFacts(msgspec.Struct, frozen=True, gc=False):
-    """What the bounds ask of a claim."""
+    """The facts of a claim that the limits depend on."""
 
     outstanding_cents: int
-    # No payment may be due after this day; none: as far as the merchant goes.
+    # No payment may be due after this day. None means that only the merchant's limits apply.
     max_deferral_on: date | None = None
 
 
 class PlanTerms(msgspec.Struct, frozen=True, gc=False):
-    """So many equal rates, a month apart."""
+    """A number of equal monthly instalments."""
 
     count: int
     first_on: date
@@ -43,7 +44,7 @@ class PlanTerms(msgspec.Struct, frozen=True, gc=False):
 
 
 class DeferralTerms(msgspec.Struct, frozen=True, gc=False):
-    """All of it at once, on a later day at the latest."""
+    """The whole amount, due by a later day."""
 
     until: date
 
@@ -61,7 +62,8 @@ Terms = PlanTerms | DeferralTerms
 def find_terms_faults(
     terms: Terms, modalities: Modalities, facts: ModalityFacts, today: date
 ) -> list[Fault]:
-    """Every fault of what was asked for; none: it is within the merchant's bounds."""
+    """Return every fault of the terms. An empty list means that they are within the merchant's
+    limits."""
     if isinstance(terms, PlanTerms):
         if modalities.plan is None:
             return [_build_not_offered_fault("payment plan")]
@@ -74,15 +76,16 @@ def find_terms_faults(
 def is_approved_automatically(
     terms: Terms, modalities: Modalities, earlier: Sequence[Modality]
 ) -> bool:
-    """Whether terms within the bounds need no answer: the merchant says so, once for each claim."""
+    """Return whether terms within the limits need no response: the merchant approves them
+    automatically, once per claim."""
     offer = modalities.plan if isinstance(terms, PlanTerms) else modalities.deferment
     was_approved = any(each.state is ModalityState.APPROVED for each in earlier)
     return offer is not None and offer.auto_approve and not was_approved
 
 
 def check_may_request(earlier: Sequence[Modality], asker: ActorKind, now: datetime) -> None:
-    """Raises InvalidState while another modality of the claim lives, and for a debtor who asks too
-    often: each request stops the process."""
+    """Raises InvalidState if another modality of the claim has not ended, or if the debtor requests
+    too often. Each request stops the workflow, so requests are limited."""
     live = next((each for each in earlier if each.ended_at is None), None)
     if live is not None:
         raise InvalidState(
@@ -132,7 +135,7 @@ def _find_instalment_faults(
 
 
 def compute_max_instalments(plans: Plans, facts: ModalityFacts) -> int:
-    """Into how many rates, none below the least, the amount can be parted at most."""
+    """Return the largest number of instalments that are not below the minimum."""
     return facts.outstanding_cents // (plans.min_rate_cents or 1)
 
 
@@ -151,8 +154,8 @@ def _find_deferral_faults(
 def compute_deferral_range(
     deferments: Deferments, facts: ModalityFacts, today: date
 ) -> tuple[date, date]:
-    """The first and the last day a payment can be deferred to; none when they are the wrong way
-    round."""
+    """Return the first and the last day to which a payment can be deferred. If the last is before
+    the first, there is none."""
     last = today + timedelta(days=deferments.max_days)
     limit = facts.max_deferral_on
     return today + timedelta(days=1), last if limit is None else min(last, limit)

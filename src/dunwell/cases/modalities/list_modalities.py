@@ -1,6 +1,4 @@
-"""A merchant's payment modalities: those of a claim, and those over all claims, the newest
-first.
-"""
+"""List payment modalities, newest first: those of one claim, or all of a merchant's."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,8 +19,8 @@ from dunwell.platform.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class ModalityFilter:
-    """All that is given must hold. `stands`: it has not ended. Requested since, inclusive, and
-    until, exclusive."""
+    """All given conditions must match. `stands` selects modalities that have not ended. `since`
+    (inclusive) and `until` (exclusive) apply to the time of the request."""
 
     state: ModalityState | None = None
     type: ModalityType | None = None
@@ -74,7 +72,7 @@ async def list_modalities(
     work: Work, *, limit: int, cursor: str | None = None, wanted: ModalityFilter = NO_FILTER,
     oldest_first: bool = False,
 ) -> ListPage[ListedModality]:  # fmt: skip
-    """Raises ValidationError for a bad cursor."""
+    """Raises ValidationError for an invalid cursor."""
     work.need(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), MODALITIES, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
@@ -84,7 +82,7 @@ async def list_modalities(
 async def list_claim_modalities(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedModality]:
-    """Raises NotFound, and ValidationError for a bad cursor."""
+    """Raises NotFound, and ValidationError for an invalid cursor."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
@@ -93,7 +91,8 @@ async def list_claim_modalities(
 
 
 async def get_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
-    """Raises NotFound, in the words of what is missing first."""
+    """Return one modality of the claim. Raises NotFound. If both are missing, the message names the
+    claim."""
     work.need(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)

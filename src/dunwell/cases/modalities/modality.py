@@ -1,8 +1,8 @@
-"""What a payment modality is: a plan or a deferment, its states (drawn in docs/states.md) and how
+"""A payment modality, which is a plan or a deferral: its states (drawn in docs/states.md) and how
 it ends.
 
-Only an answer moves the state (CONTRACT 5). How a modality ended stands beside it: `ended_reason`.
-One that has ended takes no answer any more, but the rejection that ended it. Pure.
+Only a response changes the state (CONTRACT 5). `ended_reason` says how a modality ended. One that
+has ended can no longer be answered; a rejection is itself an end. Pure.
 """
 
 from collections.abc import Mapping
@@ -18,13 +18,13 @@ from dunwell.core.claims.states import HoldKind
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.text.lazy_text import LazyText
 
-# What a live modality holds its claim by; a claim has one modality at a time.
+# The kinds of hold that a modality opens. A claim has one modality at a time.
 HOLD_KINDS = (HoldKind.MODALITY_REQUESTED, HoldKind.MODALITY_ACTIVE)
 
 
 class ModalityType(StrEnum):
     PAYMENT_PLAN = "PAYMENT_PLAN"
-    # Spelled as the contract has it.
+    # The contract spells it this way.
     PAYMENT_DEFEREMENT = "PAYMENT_DEFEREMENT"
 
 
@@ -34,7 +34,7 @@ class ModalityState(StrEnum):
     REJECTED = "REJECTED"
 
 
-# State -> what it may become; the same answer again changes nothing, all else is refused.
+# State -> possible next states. Repeating a response changes nothing; any other change is refused.
 TRANSITIONS: Mapping[ModalityState, frozenset[ModalityState]] = {
     ModalityState.REQUESTED: frozenset({ModalityState.APPROVED, ModalityState.REJECTED}),
     ModalityState.APPROVED: frozenset(),
@@ -43,13 +43,13 @@ TRANSITIONS: Mapping[ModalityState, frozenset[ModalityState]] = {
 
 
 class ModalityEndReason(StrEnum):
-    # By the debtor.
+    # Withdrawn by the debtor.
     WITHDRAWN = "WITHDRAWN"
-    # A rate was missed.
+    # An instalment was missed.
     BROKEN = "BROKEN"
-    # All of it was paid, or the claim was.
+    # The modality or the claim was paid in full.
     FULFILLED = "FULFILLED"
-    # The date deferred to is over; of a request, the first date it asked for.
+    # The day of the deferral is over or, for a request, its first date.
     PASSED = "PASSED"
     REJECTED = "REJECTED"
     CLAIM_ENDED = "CLAIM_ENDED"
@@ -61,24 +61,25 @@ class Modality(msgspec.Struct, frozen=True, gc=False):
     type: ModalityType
     state: ModalityState
     currency: str
-    # What was outstanding when it was asked for: what the schedule shares out.
+    # The amount outstanding at the time of the request, which the schedule divides.
     amount_cents: int
-    # A deferment's has one entry. What was paid since the request pays the earliest first.
+    # A deferral has one entry. Payments since the request are applied to the earliest entries
+    # first.
     schedule: tuple[Instalment, ...]
-    # Paid since the request; of one that has ended, until then.
+    # Paid since the request, or until the end of a modality that has ended.
     paid_cents: int
     requested_at: datetime
-    # Who asked for it.
+    # Who requested it.
     actor_kind: ActorKind
     answered_at: datetime | None = None
-    # The merchant's words on a rejection.
+    # The merchant's message about a rejection.
     reason: str | None = None
     ended_at: datetime | None = None
     ended_reason: ModalityEndReason | None = None
 
 
 def find_open_instalment(modality: Modality) -> Instalment | None:
-    """The first rate of a plan in force that is not paid in full."""
+    """Return the first instalment of an active plan that is not fully paid, or None."""
     is_in_force = modality.state is ModalityState.APPROVED and modality.ended_at is None
     if modality.type is not ModalityType.PAYMENT_PLAN or not is_in_force:
         return None
@@ -86,7 +87,7 @@ def find_open_instalment(modality: Modality) -> Instalment | None:
 
 
 def check_answer(modality: Modality, answer: ModalityState) -> bool:
-    """Whether the answer changes anything. Raises InvalidState where it cannot be given."""
+    """Return whether the response changes anything. Raises InvalidState if it is not possible."""
     ended = modality.ended_reason
     if ended is not None and ended is not ModalityEndReason.REJECTED:
         raise InvalidState(

@@ -1,6 +1,5 @@
-"""The payment plans and deferrals to show a debtor, with exact dates and sums, and the nearest one
-to what the merchant refused. Pure.
-"""
+"""The payment plans and deferrals that are offered to a debtor, with exact dates and amounts, and
+the nearest alternative to refused terms. Pure."""
 
 from calendar import monthrange
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,21 +20,21 @@ from dunwell.cases.modalities.limits import (
 )
 from dunwell.cases.modalities.modality import Modality, ModalityType
 
-# Out of which a merchant that names a least rate alone is offered.
+# The numbers of instalments to offer if the merchant sets only a minimum instalment.
 _USUAL_COUNTS = (2, 3, 4, 6, 9, 12, 18, 24, 36)
 _ALL_COUNTS = range(2, MAX_INSTALMENTS + 1)
 _MAX_PLANS = 4
-# By then the next income of most people has come.
+# By then, most people have received their next income.
 _USUAL_FIRST_DATE = timedelta(days=14)
 _TOMORROW = timedelta(days=1)
 _WEEK = timedelta(days=7)
-# Days to choose among are no nearer to each other.
+# The least distance between two offered days.
 _MIN_GAP = timedelta(days=3)
 
 
 @dataclass(frozen=True, slots=True)
 class ModalityOffer:
-    """Terms that can be asked for, and what they come to. A deferment's schedule has one entry."""
+    """Terms that can be requested, and their schedule. A deferral's schedule has one entry."""
 
     terms: Terms
     schedule: tuple[Instalment, ...]
@@ -46,8 +45,8 @@ class ModalityOffer:
 
 
 def list_offers(modalities: Modalities, facts: ModalityFacts, today: date) -> list[ModalityOffer]:
-    """At most seven: plans by their number of rates, then deferments by their date; fewer, down to
-    none, where the bounds leave no more. `today` is the merchant's."""
+    """Return at most seven offers: plans by number of instalments, then deferrals by date. `today`
+    is the day in the merchant's time zone."""
     terms: list[Terms] = [
         *list_offered_plans(modalities, facts, today),
         *list_offered_deferrals(modalities, facts, today),
@@ -58,12 +57,12 @@ def list_offers(modalities: Modalities, facts: ModalityFacts, today: date) -> li
 def list_offered_plans(
     modalities: Modalities, facts: ModalityFacts, today: date
 ) -> list[PlanTerms]:
-    """At most four, the fewest rates first."""
+    """Return at most four plans, the fewest instalments first."""
     return select_offered_plans(list_plans(modalities, facts, today), modalities)
 
 
 def select_offered_plans(plans: Sequence[PlanTerms], modalities: Modalities) -> list[PlanTerms]:
-    """Of every plan within the bounds, those that are shown."""
+    """Select the plans to show from all plans within the limits."""
     counts = (modalities.plan and modalities.plan.counts) or _USUAL_COUNTS
     return _pick_evenly([each for each in plans if each.count in counts], _MAX_PLANS)
 
@@ -71,7 +70,7 @@ def select_offered_plans(plans: Sequence[PlanTerms], modalities: Modalities) -> 
 def list_offered_deferrals(
     modalities: Modalities, facts: ModalityFacts, today: date
 ) -> list[DeferralTerms]:
-    """At most three, the soonest first."""
+    """Return at most three deferrals, the earliest first."""
     if facts.outstanding_cents <= 0:
         return []
     return list(_list_deferrals(modalities, facts, today))
@@ -80,8 +79,8 @@ def list_offered_deferrals(
 def list_plans(
     modalities: Modalities, facts: ModalityFacts, today: date, first_on: date | None = None
 ) -> list[PlanTerms]:
-    """Every plan within the bounds, the fewest rates first, beginning on a day, or on the usual
-    one."""
+    """Return every plan within the limits, the fewest instalments first. They start on `first_on`,
+    or on the usual day."""
     plans = modalities.plan
     if plans is None or facts.outstanding_cents <= 0:
         return []
@@ -97,7 +96,7 @@ def find_plan(
     count: int,
     first_on: date | None = None,
 ) -> PlanTerms | None:
-    """The one of so many rates among `list_plans`."""
+    """Return the plan from `list_plans` with this number of instalments, or None."""
     plans = modalities.plan
     if plans is None or facts.outstanding_cents <= 0 or count not in (plans.counts or _ALL_COUNTS):
         return None
@@ -108,14 +107,14 @@ def find_plan(
 def find_plan_by_instalment(
     plans: Sequence[PlanTerms], facts: ModalityFacts, rate_cents: int
 ) -> PlanTerms | None:
-    """The one of the fewest rates with none above `rate_cents`."""
+    """Return the plan with the fewest instalments of which none is above `rate_cents`, or None."""
     return next(
         (each for each in plans if compute_instalment_cents(each, facts) <= rate_cents), None
     )
 
 
 def compute_instalment_cents(plan: PlanTerms, facts: ModalityFacts) -> int:
-    """A plan's highest rate, which is its first, in minor units."""
+    """Return the plan's largest instalment, which is its first, in minor units."""
     return -(-facts.outstanding_cents // plan.count)
 
 
@@ -131,7 +130,8 @@ def _list_fitting(
     most = compute_max_instalments(modalities.plan, facts)
     fitting = [count for count in sorted(counts) if count <= most]
     if fitting and not find_terms_faults(PlanTerms(fitting[-1], days[0]), modalities, facts, today):
-        # Of the shorter ones each ends sooner, and its rates are higher.
+        # Shorter plans end sooner and have larger instalments, so they are within the limits as
+        # well.
         return [PlanTerms(count, days[0]) for count in fitting]
     found = (
         _find_first_date(modalities, facts=facts, count=count, days=days, today=today)
@@ -143,7 +143,7 @@ def _list_fitting(
 def _find_first_date(
     modalities: Modalities, facts: ModalityFacts, count: int, days: Sequence[date], today: date
 ) -> PlanTerms | None:
-    """The plan beginning on the first of these days on which it is within the bounds."""
+    """Return the plan that starts on the first of these days within the limits, or None."""
     for first_on in days:
         terms = PlanTerms(count, first_on)
         if not find_terms_faults(terms, modalities, facts, today):
@@ -152,7 +152,7 @@ def _find_first_date(
 
 
 def _list_first_dates(plans: Plans, today: date) -> Iterator[date]:
-    """The usual time, and at once for what would end too late."""
+    """Yield the usual first date, and tomorrow for plans that would otherwise end too late."""
     furthest = timedelta(days=plans.first_date_within_days)
     yield today + min(_USUAL_FIRST_DATE, furthest)
     yield today + min(_TOMORROW, furthest)
@@ -161,7 +161,8 @@ def _list_first_dates(plans: Plans, today: date) -> Iterator[date]:
 def _list_deferrals(
     modalities: Modalities, facts: ModalityFacts, today: date
 ) -> Iterator[DeferralTerms]:
-    """A week, a day between, and as long as possible; of less than ten days the half and all."""
+    """Yield the deferral by a week, a day in between, and the longest one. For less than ten days,
+    yield half of the time and all of it."""
     if modalities.deferment is None:
         return
     first, last = compute_deferral_range(modalities.deferment, facts, today)
@@ -176,8 +177,8 @@ def _list_deferrals(
 
 
 def _find_day_between(today: date, last: date) -> list[date]:
-    """The month's end, by which most people's money has come, or two weeks; none where the other
-    days would be nearly the same."""
+    """Return the end of the month, by when most people have received their income, or two weeks
+    from today. Return an empty list if both are too close to the other offered days."""
     soonest = today + _WEEK + _MIN_GAP
     month_end = soonest.replace(day=monthrange(soonest.year, soonest.month)[1])
     days = (month_end, today + 2 * _WEEK)
@@ -185,7 +186,7 @@ def _find_day_between(today: date, last: date) -> list[date]:
 
 
 def _pick_evenly(terms: list[PlanTerms], most: int) -> list[PlanTerms]:
-    """The first, the last, and what lies evenly between."""
+    """Pick the first, the last, and evenly spaced terms in between."""
     if len(terms) <= most:
         return terms
     return [terms[place * (len(terms) - 1) // (most - 1)] for place in range(most)]
@@ -197,16 +198,16 @@ _ONE_DAY = timedelta(days=1)
 def find_nearest_offer(
     refused: Sequence[Terms], modalities: Modalities, facts: ModalityFacts, today: date
 ) -> ModalityOffer | None:
-    """Return the offer within the bounds that is nearest to the terms refused last.
+    """Return the offer within the limits that is nearest to the terms refused last.
 
-    `refused` starts with the newest and is not empty. Return None if the bounds leave nothing that
+    `refused` starts with the newest and is not empty. Return None if the limits allow nothing that
     asks the merchant for less than all of `refused`.
 
         refused last    the nearest offer
         a plan          the most instalments below every refused number, from the same first day
-                        (from the usual one if that day has come or is not possible any more);
-                        else all of it on the first day that was asked for
-        a deferral      the latest of the days that are offered before every refused day
+                        (from the usual one if that day is past or no longer possible);
+                        else the whole amount on the requested first day
+        a deferral      the latest offered day before every refused day
     """
     newest = refused[0]
     if isinstance(newest, PlanTerms):
@@ -217,7 +218,7 @@ def find_nearest_offer(
 
 
 def build_terms(modality: Modality) -> Terms:
-    """Return what was asked for, as the debtor chose it."""
+    """Return the terms that the debtor requested."""
     first_on = modality.schedule[0].due_on
     if modality.type is ModalityType.PAYMENT_PLAN:
         return PlanTerms(len(modality.schedule), first_on)
@@ -230,14 +231,14 @@ def _find_nearest_plan(
 ) -> Terms | None:  # fmt: skip
     below = min(each.count for each in refused if isinstance(each, PlanTerms))
     for first_on in (asked.first_on, None):
-        # An instalment that is due today could not arrive in time.
+        # A payment that is due today could not arrive in time.
         if first_on is not None and first_on <= today:
             continue
         plans = list_plans(modalities, facts, today, first_on)
         fewer = [each for each in plans if each.count < below]
         if fewer:
             return fewer[-1]
-    # All of it on the day of the first instalment: the plan of one payment, so to speak.
+    # The whole amount on the day of the first instalment, like a plan with one payment.
     terms = DeferralTerms(min(asked.first_on, _find_last_day(refused)))
     return terms if _is_possible(terms, modalities, facts, today) else None
 
@@ -257,6 +258,6 @@ def _find_nearest_deferral(
 
 
 def _find_last_day(refused: Sequence[Terms]) -> date:
-    """The last day before every day to which a deferral was refused."""
+    """Return the last day before every day to which a deferral was refused."""
     days = [each.until for each in refused if isinstance(each, DeferralTerms)]
     return min(days, default=date.max) - _ONE_DAY

@@ -1,6 +1,5 @@
-"""How a payment modality develops: whether it continues on a day, which instalments its debtor is
-reminded of, and when to look again. Pure.
-"""
+"""The course of a payment modality: whether it has ended, which instalments its debtor is notified
+of, and when it is checked next. Pure."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -24,10 +23,8 @@ _ONE_DAY = timedelta(days=1)
 
 
 def decide_progress(modality: Modality, status: Status, today: date) -> ModalityEndReason | date:
-    """Why the modality has ended, or the day to look at it again, which is after `today`.
-
-    `status` is the claim's.
-    """
+    """Return why the modality has ended, or the day after `today` on which it is checked next.
+    `status` is the claim's."""
     if status not in ACTIVE:
         return (
             ModalityEndReason.FULFILLED
@@ -46,14 +43,14 @@ def decide_progress(modality: Modality, status: Status, today: date) -> Modality
 
 
 def compute_end_day(modality_type: ModalityType, schedule: Sequence[Instalment]) -> date:
-    """The first day on which nothing of the schedule is awaited any more."""
+    """Return the first day on which no payment of the schedule is awaited."""
     return _day_after(modality_type, schedule[-1])
 
 
 def compute_response_day(modality: Modality, business_days: int, timezone: str) -> date:
     """Return the day by which a request is answered.
 
-    It is never after the last day on which the request stands: later there is nothing to answer.
+    It is never after the last day of the request, when there is nothing left to answer.
     """
     awaited = next((each for each in modality.schedule if not each.is_paid), modality.schedule[-1])
     last_day = _day_after(modality.type, awaited) - _ONE_DAY
@@ -61,7 +58,7 @@ def compute_response_day(modality: Modality, business_days: int, timezone: str) 
 
 
 def start_of_day(day: date, timezone: str) -> datetime:
-    """Its first instant in a zone."""
+    """Return the first instant of the day in the time zone."""
     calendar = Calendar(
         zone=ZoneInfo(timezone), weekdays=frozenset(), opens=None, closes=None, holidays=frozenset()
     )
@@ -73,7 +70,7 @@ def local_date(instant: datetime, timezone: str) -> date:
 
 
 def _day_after(modality_type: ModalityType, awaited: Instalment) -> date:
-    """The first day on which it is too late to pay this."""
+    """Return the first day on which a payment of this instalment is too late."""
     grace = GRACE if modality_type is ModalityType.PAYMENT_PLAN else timedelta(0)
     return awaited.due_on + grace + _ONE_DAY
 
@@ -96,7 +93,7 @@ class InstalmentNotice:
 
 @dataclass(frozen=True, slots=True)
 class _NoticeWindow:
-    """So long something may be told of a rate; `until` is exclusive."""
+    """The period in which a notice may be sent. `until` is exclusive."""
 
     notice: InstalmentNotice
     since: datetime
@@ -104,29 +101,29 @@ class _NoticeWindow:
 
 
 def list_due_notices(modality: Modality, now: datetime, timezone: str) -> list[InstalmentNotice]:
-    """In the order of their dates. now: the merchant's."""
+    """Return the notices that are due at `now` in the merchant's time, by date."""
     windows = _list_windows(modality, timezone)
     return [each.notice for each in windows if each.since <= now < each.until]
 
 
 def find_next_notice(modality: Modality, now: datetime, timezone: str) -> datetime | None:
-    """The first instant after `now` at which there is something new to tell."""
+    """Return the first instant after `now` at which another notice becomes due, or None."""
     coming = (each.since for each in _list_windows(modality, timezone) if each.since > now)
     return min(coming, default=None)
 
 
 def compute_morning(day: date, timezone: str) -> datetime:
-    """Nine o'clock of a day in a zone."""
+    """Return nine o'clock of the day in the time zone."""
     return _build_calendar(timezone).to_instant(datetime.combine(day, _MORNING))
 
 
 def compute_last_pay_day(rate: Instalment) -> date:
-    """The last day on which it can still be paid and keep its plan."""
+    """Return the last day on which the instalment can be paid without breaking the plan."""
     return rate.due_on + GRACE
 
 
 def _list_windows(modality: Modality, timezone: str) -> Iterator[_NoticeWindow]:
-    """Of a plan in force; the others have none."""
+    """Yield the notice periods of an active plan. Other modalities have none."""
     is_agreed = modality.state is ModalityState.APPROVED and modality.ended_at is None
     if modality.type is not ModalityType.PAYMENT_PLAN or not is_agreed:
         return

@@ -1,4 +1,4 @@
-"""The SQL of payment modalities, their instalments, assignees, and which are to be looked at."""
+"""The SQL of payment modalities, their instalments, assignees and checks."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,7 +21,7 @@ from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
-# Outstanding is what the items come to less what is allocated to them. By primary keys.
+# The outstanding amount is the sum of the items minus their allocations. Uses primary keys.
 _LOAD_FACTS = """
 SELECT d.max_deferral_on,
        (SELECT coalesce(sum(value_cents), 0) FROM items
@@ -31,9 +31,9 @@ SELECT d.max_deferral_on,
 FROM debtors d
 WHERE d.merchant_id = $1 AND d.claim_id = $2
 """
-# Paid since the request is what stood at the end (or stands now) beyond what had been paid before.
-# A payment from before that was taken back since is owed beside the modality, and does not undo
-# what was paid on it. Payments ride on (merchant_id, claim_id, transaction_id).
+# `paid_cents` is what was paid at the end (or is paid now) beyond what had been paid before the
+# request. A payment from before the request that was reversed later is owed in addition; it does
+# not reduce what was paid since. Payments are read by (merchant_id, claim_id, transaction_id).
 _SELECT = """
 SELECT p.modality_id, p.claim_id, p.type, p.state, p.amount_cents, p.deferred_until,
        p.requested_at, p.actor_kind, p.answered_at, p.reason, p.ended_at, p.ended_reason,
@@ -57,16 +57,16 @@ CROSS JOIN LATERAL (
       AND (p.ended_at IS NULL OR recorded_at <= p.ended_at)) y
 WHERE p.merchant_id = $1
 """
-# By primary keys; a debtor's page nests it.
+# Nested in the statement of the debtor's page. Uses primary keys.
 LOAD_ONE = compose("{select} AND p.claim_id = $2 AND p.modality_id = $3", select=_SELECT)
-# Every debtor's page nests it. Rides on payment_modalities_one.
+# Nested in the statement of each debtor's page. Uses the index payment_modalities_one.
 LOAD_LIVE = compose(
     "{select} AND p.claim_id = ANY($2::bigint[]) AND p.ended_at IS NULL", select=_SELECT
 )
-# By primary keys.
+# Uses primary keys.
 _LOAD_BY_ID = compose("{select} AND p.modality_id = ANY($2::uuid[])", select=_SELECT)
-# The newest, if it broke or was refused: every debtor's page nests it. Rides on
-# payment_modalities_claim.
+# The newest modality, if it was broken or rejected. Nested in the statement of each debtor's page.
+# Uses the index payment_modalities_claim.
 LOAD_UNSUCCESSFUL = compose(
     """{select} AND p.claim_id = $2 AND p.ended_reason IN ('BROKEN', 'REJECTED')
   AND NOT EXISTS (
@@ -76,7 +76,7 @@ LOAD_UNSUCCESSFUL = compose(
 """,
     select=_SELECT,
 )
-# Newest first. Rides on payment_modalities_claim.
+# Newest first. Uses the index payment_modalities_claim.
 _LIST_NEWEST = compose(
     """{select} AND p.claim_id = $2
 ORDER BY p.requested_at DESC, p.modality_id DESC
@@ -120,7 +120,7 @@ WHERE p.merchant_id = $1 AND p.modality_id = e.modality_id
 
 
 class ModalityRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """As both statements have it."""
+    """A row of the statements above."""
 
     modality_id: UUID
     claim_id: int
@@ -136,7 +136,7 @@ class ModalityRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     ended_reason: ModalityEndReason | None
     currency: str
     claim_status: Status
-    # Of a plan's instalments, the earliest first.
+    # The plan's instalments, earliest first.
     due_ons: list[date] | None
     amounts_cents: list[int] | None
     paid_cents: int
@@ -144,14 +144,14 @@ class ModalityRow(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 @dataclass(frozen=True, slots=True)
 class ListedModality:
-    """A modality with its claim's reference."""
+    """A modality with its claim's reference number."""
 
     modality: Modality
     reference_number: str
 
 
 async def load_modality_facts(tx: Connection, merchant_id: int, claim_id: int) -> ModalityFacts:
-    """What the bounds ask of a claim, which must exist."""
+    """Return the facts of an existing claim that the limits depend on."""
     row = await tx.fetchrow(_LOAD_FACTS, merchant_id, claim_id)
     assert row is not None
     return ModalityFacts(row["outstanding_cents"], row["max_deferral_on"])
@@ -167,7 +167,7 @@ async def find_modality(
 async def list_recent_modalities(
     tx: Connection, merchant_id: int, claim_id: int, *, limit: int
 ) -> list[Modality]:
-    """The claim's newest ones, the newest first."""
+    """Return the claim's modalities, newest first."""
     rows = await tx.fetch(_LIST_NEWEST, merchant_id, claim_id, limit)
     return [_build_from_row(row) for row in rows]
 
@@ -175,7 +175,8 @@ async def list_recent_modalities(
 async def list_live_modalities(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int]
 ) -> list[tuple[Modality, str, Status]]:
-    """Those of the claims that have not ended, each with its claim's reference and status."""
+    """Return the claims' modalities that have not ended, each with the claim's reference number and
+    status."""
     rows = await tx.fetch(LOAD_LIVE, merchant_id, list(claim_ids))
     return [
         (_build_from_row(row), row["reference_number"], Status(row["claim_status"])) for row in rows
@@ -185,7 +186,7 @@ async def list_live_modalities(
 async def load_listed_modalities(
     tx: Connection, merchant_id: int, modality_ids: Sequence[UUID]
 ) -> dict[UUID, ListedModality]:
-    """By id."""
+    """Return the modalities by id."""
     rows = await tx.fetch(_LOAD_BY_ID, merchant_id, list(modality_ids))
     return {
         row["modality_id"]: ListedModality(_build_from_row(row), row["reference_number"])
@@ -201,7 +202,7 @@ async def insert_modality(
     actor_id: str | None,
     check_at: datetime,
 ) -> None:
-    """A new one of a locked claim; what had been paid until now is kept with it."""
+    """Insert a modality of a locked claim, with the amount that has been paid so far."""
     is_plan = modality.type is ModalityType.PAYMENT_PLAN
     rates = modality.schedule if is_plan else ()
     await tx.execute(
@@ -226,12 +227,12 @@ async def save_rejection(
 async def save_ends(
     tx: Connection, merchant_id: int, now: datetime, ended: Mapping[UUID, ModalityEndReason]
 ) -> None:
-    """Modality id -> why it has ended. Their claims must be locked."""
+    """Save why modalities have ended (modality id -> reason). Their claims must be locked."""
     await tx.execute(_END, merchant_id, now, list(ended), list(ended.values()))
 
 
 def build_modality(row: ModalityRow) -> Modality:
-    """What is paid covers the earliest instalments first."""
+    """Build the modality. Paid amounts are applied to the earliest instalments first."""
     paid_cents = max(0, row.paid_cents)
     return Modality(
         modality_id=row.modality_id,
@@ -262,7 +263,7 @@ def _build_schedule_from_row(row: ModalityRow) -> list[Instalment]:
     return [Instalment(place, day, cents) for place, (day, cents) in enumerate(pairs, start=1)]
 
 
-# By primary key.
+# Uses the primary key.
 _FIND_ASSIGNEE = (
     "SELECT assignee_id FROM payment_modalities WHERE merchant_id = $1 AND modality_id = $2"
 )
@@ -284,7 +285,7 @@ async def find_assignee_id(tx: Connection, merchant_id: int, modality_id: UUID) 
 async def list_assignee_ids(
     tx: Connection, merchant_id: int, modality_ids: Collection[UUID]
 ) -> Mapping[UUID, UUID]:
-    """Modality id -> user's id, of those that are somebody's."""
+    """Return modality id -> user id, for modalities with an assignee."""
     rows = await tx.fetch(_LIST_ASSIGNEES, merchant_id, list(modality_ids))
     return {row["modality_id"]: row["assignee_id"] for row in rows}
 
@@ -292,14 +293,13 @@ async def list_assignee_ids(
 async def save_assignee(
     tx: Connection, merchant_id: int, modality_id: UUID, assignee_id: UUID | None
 ) -> None:
-    """Of one whose claim is locked."""
+    """Save the assignee. The claim must be locked."""
     await tx.execute(_SAVE_ASSIGNEE, merchant_id, modality_id, assignee_id)
 
 
-# Rides on payment_modalities_check_anywhere, then on payment_modalities_check. What ends a claim
-# has its modality looked at without delay (`end_claim`, `schedule_check_now`): nobody goes over all
-# that
-# live.
+# Uses the index payment_modalities_check_anywhere and then payment_modalities_check. Whatever ends
+# a claim schedules an immediate check of its modality (`end_claim`, `schedule_check_now`), so only
+# due modalities are read.
 _LIST_MERCHANTS = compose(
     """
 SELECT due.merchant_id
@@ -328,7 +328,7 @@ SET check_at = n.check_at
 FROM unnest($2::uuid[], $3::timestamptz[]) AS n (modality_id, check_at)
 WHERE p.merchant_id = $1 AND p.modality_id = n.modality_id
 """
-# By payment_modalities_one: none or one.
+# Uses the index payment_modalities_one, which has at most one row per claim.
 _SCHEDULE_CHECK_NOW = """
 UPDATE payment_modalities
 SET check_at = least(check_at, $3)
@@ -339,7 +339,8 @@ WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NULL
 async def list_merchants_to_check(
     tx: Connection, now: datetime, merchant_id: int | None
 ) -> list[int]:
-    """Merchants with modalities to look at by their own clocks, or the given one if it has any."""
+    """Return the merchants with modalities due by their own clocks. With `merchant_id`, return only
+    that one, if it has any."""
     rows = await tx.fetch(_LIST_MERCHANTS, now, merchant_id)
     return [row["merchant_id"] for row in rows]
 
@@ -347,7 +348,7 @@ async def list_merchants_to_check(
 async def lock_claims_to_check(
     tx: Connection, merchant_id: int, now: datetime, limit: int
 ) -> list[int]:
-    """Claims whose modalities are due for a look, leaving out what others have locked."""
+    """Lock and return claims whose modalities are due, skipping those that others have locked."""
     rows = await tx.fetch(_LOCK_DUE_CLAIMS, merchant_id, now, limit)
     return [row["claim_id"] for row in rows]
 
@@ -355,12 +356,12 @@ async def lock_claims_to_check(
 async def save_next_checks(
     tx: Connection, merchant_id: int, following: Mapping[UUID, datetime]
 ) -> None:
-    """Modality id -> when to look again."""
+    """Save when each modality is checked next (modality id -> time)."""
     await tx.execute(_SAVE_NEXT_CHECKS, merchant_id, list(following), list(following.values()))
 
 
 async def schedule_check_now(
     tx: Connection, merchant_id: int, claim_id: int, now: datetime
 ) -> None:
-    """Have a claim's modality, if it has a live one, looked at without delay."""
+    """Schedule an immediate check of the claim's modality, if one has not ended."""
     await tx.execute(_SCHEDULE_CHECK_NOW, merchant_id, claim_id, now)

@@ -1,6 +1,5 @@
-"""Ends modalities that are broken, over or fulfilled, tells their debtors, and lets a claim rest
-after a broken plan.
-"""
+"""End modalities that are broken, past or fulfilled, notify their debtors, and keep a claim on hold
+for a quiet period after a broken plan."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -53,8 +52,8 @@ from dunwell.platform.resources import Resources
 
 QUIET_AFTER_BREAK = timedelta(days=1)
 
-# Of claims whose plans have ended: what still holds them for these, and not for a later one. By the
-# holds' primary key, then by payment_modalities_one.
+# Sets the end of holds whose plans have ended, unless the claim has a newer approved modality. Uses
+# the holds' primary key and then payment_modalities_one.
 _END_HOLDS = """
 UPDATE holds h
 SET until = $3
@@ -64,7 +63,7 @@ WHERE h.merchant_id = $1 AND h.claim_id = ANY($2::bigint[]) AND h.kind = 'MODALI
                   WHERE p.merchant_id = $1 AND p.claim_id = h.claim_id AND p.ended_at IS NULL
                     AND p.state = 'APPROVED')
 """
-# By the holds' primary key, then by payment_modalities_one.
+# Uses the holds' primary key and then payment_modalities_one.
 _HAS_HOLD_OR_MODALITY = """
 SELECT EXISTS (SELECT FROM holds
                WHERE merchant_id = $1 AND claim_id = $2 AND kind = 'MODALITY_ACTIVE'
@@ -76,15 +75,19 @@ _HOLD_REASON = "That the plan has ended did not arrive; it is told by the next w
 
 
 async def begin_quiet_period(work: Work, claim_ids: list[int]) -> None:
-    """Of locked claims whose plans have just broken; what tells it is written beside. A sandbox's
-    clock does not wait for real messages: its rest begins at once."""
+    """Start the quiet period of locked claims whose plans have just broken. Its end is set when the
+    notice has been delivered. A sandbox clock does not wait for deliveries, so there the end is set
+    at once."""
     until = work.now + QUIET_AFTER_BREAK if work.merchant.is_sandbox else None
     await work.tx.execute(_END_HOLDS, work.merchant_id, claim_ids, until)
 
 
 async def set_hold_after_break(work: Work, claim_id: int, subject: str, told: ToldOccasion) -> None:
-    """subject: the plan's id. The claim must be locked. A hold that has fallen stays so, unless
-    news that did not arrive is under way."""
+    """Adjust the claim's hold after the delivery of the notice. The claim must be locked.
+
+    `subject` is the plan's id. A hold that has ended is opened again only while an undelivered
+    notice is sent through another channel.
+    """
     if not told.is_under_way:
         await save_audit(
             work, "modality.tell", f"claim:{claim_id}",
@@ -100,7 +103,8 @@ async def set_hold_after_break(work: Work, claim_id: int, subject: str, told: To
 
 
 async def _keep_on_hold(work: Work, claim_id: int) -> None:
-    """By the hold there is, or by one in its place; what has ended, or has a plan, needs none."""
+    """Keep the claim on hold through its present hold or a new one. An ended claim, or one with
+    another modality, needs none."""
     await work.tx.execute(_END_HOLDS, work.merchant_id, [claim_id], None)
     if await work.tx.fetchval(_HAS_HOLD_OR_MODALITY, work.merchant_id, claim_id):
         return
@@ -111,7 +115,8 @@ async def _keep_on_hold(work: Work, claim_id: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class CheckedModality:
-    """A modality with its claim's reference and status. ended: why, if it ends now."""
+    """A modality with its claim's reference number and status. `ended` is the reason if it ends
+    now."""
 
     modality: Modality
     reference_number: str
@@ -120,7 +125,8 @@ class CheckedModality:
 
 
 async def notify_of_progress(work: Work, looked_at: Sequence[CheckedModality]) -> None:
-    """Of a set whose claims are locked, in one statement; what was told is not told again."""
+    """Notify the debtors of several locked claims, in one statement. A notice that was sent before
+    is not sent again."""
     told = [each for standing in looked_at for each in _list_occasions(work, standing)]
     await save_occasions(work.tx, work.merchant_id, told)
 
@@ -128,8 +134,8 @@ async def notify_of_progress(work: Work, looked_at: Sequence[CheckedModality]) -
 async def is_notice_still_true(
     work: Work, claim: LockedClaim, subject: str, facts: OccasionFacts
 ) -> bool:
-    """Whether what was to be told holds when it is sent. Nobody is asked to pay what they dispute.
-    The claim is locked."""
+    """Return whether a notice is still true when it is sent. A debtor is not asked to pay a
+    disputed claim. The claim is locked."""
     if not isinstance(facts, RateDueFacts | RateMissedFacts | PlanBrokenFacts | PlanFulfilledFacts):
         return True
     modality_id, _, number = subject.partition(" ")
@@ -148,7 +154,8 @@ async def is_notice_still_true(
 def _is_still_due(
     work: Work, modality: Modality, number: str, facts: RateDueFacts | RateMissedFacts
 ) -> bool:
-    """With the same amount; a rate that was paid in part is not told with what it was."""
+    """Return whether the instalment is still due with the same amount, which a partial payment
+    changes."""
     kind = (
         InstalmentNoticeKind.DUE if isinstance(facts, RateDueFacts) else InstalmentNoticeKind.MISSED
     )
@@ -206,8 +213,8 @@ def _build_instalment_facts(standing: CheckedModality, due: InstalmentNotice) ->
 
 
 def _compute_send_time(work: Work, wanted: datetime) -> datetime:
-    """The first from then on outside quiet hours, in real time. A sandbox's clock is not real: it
-    is told at once."""
+    """Return the first time outside quiet hours, in real time. For a sandbox merchant it is now,
+    because its clock is not real."""
     if work.merchant.is_sandbox:
         return work.real_now
     hours = find_quiet_hours(work.merchant.configuration)["EMAIL"]
@@ -221,7 +228,9 @@ log = structlog.get_logger(__name__)
 
 
 async def sweep_modalities(resources: Resources, merchant_id: int | None = None) -> int:
-    """One set of each merchant that has modalities to look at, or of one; how many were."""
+    """Check one batch of due modalities of each merchant, or of one. Return how many were
+    checked.
+    """
     async with resources.database.connection() as connection:
         now = resources.clock.now()
         merchant_ids = await list_merchants_to_check(connection, now, merchant_id)
@@ -232,7 +241,7 @@ async def sweep_modalities(resources: Resources, merchant_id: int | None = None)
         except Unavailable:
             raise
         except Exception as error:
-            # One merchant's fault must not keep the others' claims from going on.
+            # A failure at one merchant must not stop the claims of others.
             log.exception("cannot sweep", merchant_id=owner_id, error=type(error).__name__)
     return looked_at
 
@@ -244,7 +253,7 @@ async def _sweep_for(resources: Resources, merchant_id: int) -> int:
             return 0
         work = Work.open(resources, tx, merchant, SYSTEM)
         claim_ids = await lock_claims_to_check(tx, merchant_id, work.now, _SET_SIZE)
-        # A statement of its own: it sees what was committed while the locks were waited for.
+        # A separate statement sees what was committed while it waited for the locks.
         found = await list_live_modalities(tx, merchant_id, claim_ids)
         if found:
             await _apply(work, [CheckedModality(*each) for each in found])
