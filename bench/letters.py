@@ -13,7 +13,7 @@ from bench.line import Line
 from bench.rounds import Scale, alternate
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.rendering import LetterPost, render_letter
-from dunwell.contact.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.letters.sheet import encode_sheet
 from dunwell.contact.messages.templates.facts import (
     CreditorFacts,
     LandingFacts,
@@ -103,4 +103,4 @@ def make_sheet(number: int) -> bytes:
         today=date(2026, 2, 26),
         landing=LandingFacts(f"https://claims.nordwind.example/q/{number:022d}", "7K3M-9QXA-4TZB"),
     )
-    return write_sheet(render_letter(_TEMPLATE, {}, "de", facts, _POST).sheet)
+    return encode_sheet(render_letter(_TEMPLATE, {}, "de", facts, _POST).sheet)

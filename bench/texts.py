@@ -27,7 +27,7 @@ from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 
@@ -102,7 +102,7 @@ async def _send(ground: Ground, bench: BenchMerchant, count: int, channel: Kanne
     clock = bench.resources.clock
     assert isinstance(clock, MovableClock)
     clock.advance(_PUT_OFF)
-    while await join_reports(bench.resources):
+    while await process_reports(bench.resources):
         pass
     seconds = time.perf_counter() - started
     async with ground.database.connection() as connection:
@@ -115,7 +115,7 @@ async def _join(resources: Resources, count: int) -> None:
     """Until all have come back, as the worker does it."""
     async with asyncio.timeout(_PATIENCE_SECONDS):
         while True:
-            await join_reports(resources)
+            await process_reports(resources)
             async with resources.database.connection() as connection:
                 if await connection.fetchval(_REPORTED) >= count:
                     break

@@ -8,7 +8,7 @@ import struct
 from collections.abc import Iterator
 from pathlib import Path
 
-from dunwell.contact.messages.letters.fonts.font_file import Face, read_faces
+from dunwell.contact.messages.letters.fonts.font_file import FontFileFace, parse_faces
 
 FOLDER = Path(__file__).parents[1] / "src/dunwell/contact/messages/letters/fonts"
 _SIGNATURES = (b"OTTO", b"\0\1\0\0")
@@ -24,7 +24,7 @@ def write_coverage() -> dict[str, str]:
     return {"libertinus.txt": _render(regular), "others.txt": _render(others)}
 
 
-def _find_faces() -> Iterator[Face]:
+def _find_faces() -> Iterator[FontFileFace]:
     """They are part of Typst's library, as files as they are."""
     found = importlib.util.find_spec("typst._typst")
     assert found is not None
@@ -34,7 +34,7 @@ def _find_faces() -> Iterator[Face]:
         place = library.find(signature)
         while place >= 0:
             if (size := _measure(library, place)) is not None:
-                yield from read_faces(library[place : place + size])
+                yield from parse_faces(library[place : place + size])
             place = library.find(signature, place + 4)
 
 
@@ -51,7 +51,7 @@ def _measure(library: bytes, place: int) -> int | None:
     return max(int(offset) + int(length) for _, _, offset, length in entries)
 
 
-def _render(faces: list[Face]) -> str:
+def _render(faces: list[FontFileFace]) -> str:
     characters = sorted(
         {
             number

@@ -4,7 +4,7 @@ from dataclasses import replace
 from uuid import UUID
 
 from dunwell.contact.sending.channel import Accepted, MessageFile, Permanent
-from dunwell.contact.sending.references import read_reference
+from dunwell.contact.sending.references import parse_reference
 from dunwell.platform.resources import Resources
 from tests.adapters.channel_contract import ChannelContract, ChannelUnderTest
 from tests.support.files import an_image
@@ -60,7 +60,7 @@ class PrintServiceContract(ChannelContract):
         outcome = await channel.adapter.send(message)
         (name,) = list_letters(channel.depot)
         assert outcome == Accepted(name.removesuffix(".pdf"))
-        named = read_reference(resources.keys, name.removesuffix(".pdf"))
+        named = parse_reference(resources.keys, name.removesuffix(".pdf"))
         assert named is not None
         assert named.communication_id == message.communication_id
         async with resources.database.connection() as connection:
@@ -86,7 +86,7 @@ class PrintServiceContract(ChannelContract):
                 before,
             )
         (channel.depot / name).unlink()
-        became = await channel.adapter.what_became_of([sent, before, behind, never])  # type: ignore[attr-defined]
+        became = await channel.adapter.look_up_outcomes([sent, before, behind, never])  # type: ignore[attr-defined]
         assert became == {sent: True, before: False, behind: True}
         async with resources.database.connection() as connection:
             states = [row["state"] for row in await connection.fetch(_STATES)]

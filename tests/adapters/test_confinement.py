@@ -13,7 +13,7 @@ import pytest
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import MailReader
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.letters.sheet import encode_sheet
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.pictures import PagePainter, ShownFile
 from dunwell.core.files.upload import PDF
@@ -58,7 +58,7 @@ async def _paint(children: list[Callable[[], Awaitable[None]]]) -> None:
 async def _print(children: list[Callable[[], Awaitable[None]]]) -> None:
     printer = LetterPrinter(1)
     children.append(printer.close)
-    await printer.print_sheet(write_sheet(a_letter().sheet))
+    await printer.print_sheet(encode_sheet(a_letter().sheet))
 
 
 async def _read_document(children: list[Callable[[], Awaitable[None]]]) -> None:

@@ -10,7 +10,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from dunwell.adapters.channels.internet_message import build_internet_message
 from dunwell.adapters.channels.smtp.channel import open_signer
-from dunwell.contact.sending.channel import LineUnusable
+from dunwell.contact.sending.channel import DeliveryProviderUnusable
 from tests.support.messages import a_message
 from tests.support.smtp_lines import a_line
 
@@ -50,7 +50,7 @@ def test_a_signed_message_is_believed_and_a_changed_one_is_not(key: rsa.RSAPriva
 
 @pytest.mark.parametrize("secrets", [{}, {_NAME: b"no key"}])
 def test_a_key_that_is_none_is_told(secrets: dict[str, bytes]) -> None:
-    with pytest.raises(LineUnusable, match="RSA private key"):
+    with pytest.raises(DeliveryProviderUnusable, match="RSA private key"):
         open_signer("post", _LINE, secrets)
 
 
@@ -63,6 +63,6 @@ def test_without_the_extra_it_says_what_to_install(monkeypatch: pytest.MonkeyPat
         return real(name, *given, **named)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(LineUnusable, match=r"dunwell\[dkim\]"):
+    with pytest.raises(DeliveryProviderUnusable, match=r"dunwell\[dkim\]"):
         open_signer("post", _LINE, {})
     assert open_signer("post", a_line(25), {}) is None

@@ -9,9 +9,13 @@ import pytest
 from tools.write_font_coverage import FOLDER, write_coverage
 
 from dunwell.contact.messages.letters.address import render_address
-from dunwell.contact.messages.letters.fonts.font_library import FontChoice, FontLibrary, name_script
+from dunwell.contact.messages.letters.fonts.font_library import (
+    FontChoice,
+    FontLibrary,
+    get_script_name,
+)
 from dunwell.contact.messages.letters.printer import LetterPrinter, ScriptMissing, describe_missing
-from dunwell.contact.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.letters.sheet import encode_sheet
 from dunwell.core.claims.fields import DebtorName
 from tests.support.letters import PrintedLetter, a_letter
 from tests.support.messages import CREDITOR
@@ -35,7 +39,7 @@ async def printer() -> AsyncIterator[LetterPrinter]:
 
 
 async def print_to(path: Path, printer: LetterPrinter, *address: str) -> PrintedLetter:
-    sheet = write_sheet(a_letter(address=address).sheet)
+    sheet = encode_sheet(a_letter(address=address).sheet)
     path.write_bytes(await printer.print_sheet(sheet))  # noqa: ASYNC240 - a test's
     return PrintedLetter(path)
 
@@ -61,7 +65,7 @@ async def test_a_script_that_no_font_has_stops_the_letter(script: str, name: str
     """The reason names the script, and nothing of the name."""
     printer = LetterPrinter(1)
     with pytest.raises(ScriptMissing) as refused:
-        await printer.print_sheet(write_sheet(a_letter(address=[name, "x", "y"]).sheet))
+        await printer.print_sheet(encode_sheet(a_letter(address=[name, "x", "y"]).sheet))
     words = describe_missing(refused.value)
     assert script in words
     assert not set(name) & set(words) - {" "}
@@ -75,7 +79,7 @@ async def test_an_emoji_in_a_name_does_not_stop_the_letter(tmp_path: Path) -> No
     creditor = replace(CREDITOR, name="Teekontor 🍵", legal_name="Teekontor 🍵 GmbH")
     rendered = a_letter(address=address, debtor=debtor, creditor=creditor)
     path = tmp_path / "letter.pdf"
-    path.write_bytes(await printer.print_sheet(write_sheet(rendered.sheet)))
+    path.write_bytes(await printer.print_sheet(encode_sheet(rendered.sheet)))
     text = PrintedLetter(path).text()
     await printer.close()
     assert rendered.body_text.startswith("Guten Tag Erika Mustermann,")
@@ -112,7 +116,7 @@ def test_what_comes_along_is_written_down() -> None:
 
 
 def test_scripts_have_names() -> None:
-    assert [name_script(each) for each in "王か한ཀ😀\ue123"] == [
+    assert [get_script_name(each) for each in "王か한ཀ😀\ue123"] == [
         "Han", "Hiragana", "Hangul", "Tibetan", "symbols", "Unknown",
     ]  # fmt: skip
 
@@ -135,7 +139,7 @@ async def test_right_to_left_names_turn_nothing_around_them(
 async def test_equal_letters_are_equal_bytes_whatever_was_printed_before(
     printer: LetterPrinter,
 ) -> None:
-    sheets = [write_sheet(a_letter(address=[name, "x"]).sheet) for name in _NAMES.values()]
+    sheets = [encode_sheet(a_letter(address=[name, "x"]).sheet) for name in _NAMES.values()]
     first = [await printer.print_sheet(sheet) for sheet in sheets]
     again = [await printer.print_sheet(sheet) for sheet in reversed(sheets)]
     assert again[::-1] == first
@@ -145,7 +149,7 @@ async def test_children_with_fonts_are_few_and_as_confined(printer: LetterPrinte
     others = {*list_children()}
     # Each needs other fonts, hence another child.
     for name in [*_NAMES.values()][:4]:
-        await printer.print_sheet(write_sheet(a_letter(address=[name, "x"]).sheet))
+        await printer.print_sheet(encode_sheet(a_letter(address=[name, "x"]).sheet))
     children = [each for each in list_children() if each not in others]
     assert len(children) <= 2
     for pid in children:

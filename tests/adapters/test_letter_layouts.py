@@ -10,15 +10,15 @@ from PIL import Image
 
 from dunwell.accounts.installation.delivery_providers import LayoutName
 from dunwell.contact.messages.letters.layout import (
+    InvalidLayout,
     Layout,
     LayoutBox,
-    LayoutFaulty,
-    check_layout,
     list_layouts,
     load_layout,
+    parse_layout,
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.letters.sheet import encode_sheet
 from tests.support.letters import PrintedLetter, a_letter
 from tests.support.tools import run_tool
 
@@ -46,8 +46,8 @@ def test_a_line_names_the_layouts_there_are() -> None:
 async def test_nothing_else_stands_in_the_window_or_in_free_zones(
     printer: LetterPrinter, tmp_path: Path, name: str
 ) -> None:
-    layout = check_layout(load_layout(name))
-    sheet = write_sheet(a_letter(_BODY, address=_LONG, layout=name).sheet)
+    layout = parse_layout(load_layout(name))
+    sheet = encode_sheet(a_letter(_BODY, address=_LONG, layout=name).sheet)
     path = tmp_path / "letter.pdf"
     path.write_bytes(await printer.print_sheet(sheet))
     words = PrintedLetter(path).words()
@@ -63,9 +63,9 @@ async def test_nothing_else_stands_in_the_window_or_in_free_zones(
 
 @pytest.mark.parametrize("name", list_layouts())
 async def test_equal_input_is_equal_bytes(printer: LetterPrinter, name: str) -> None:
-    sheet = write_sheet(a_letter(layout=name).sheet)
+    sheet = encode_sheet(a_letter(layout=name).sheet)
     first = await printer.print_sheet(sheet)
-    await printer.print_sheet(write_sheet(a_letter(layout="c5-6").sheet))
+    await printer.print_sheet(encode_sheet(a_letter(layout="c5-6").sheet))
     assert await printer.print_sheet(sheet) == first
 
 
@@ -75,7 +75,7 @@ async def test_form_a_stands_eighteen_millimetres_higher(
     tops = []
     for name in ("din-5008-a", "din-5008-b"):
         path = tmp_path / f"{name}.pdf"
-        sheet = write_sheet(a_letter(layout=name).sheet)
+        sheet = encode_sheet(a_letter(layout=name).sheet)
         path.write_bytes(await printer.print_sheet(sheet))
         tops.append(next(word.top for word in PrintedLetter(path).words() if word.text == "51147"))
     assert tops[1] - tops[0] == pytest.approx(18, abs=0.1)
@@ -109,8 +109,8 @@ def _box(left: float, top: float, width: float, height: float) -> dict[str, floa
     ],
 )
 def test_a_faulty_layout_is_not_loaded(content: bytes, words: str) -> None:
-    with pytest.raises(LayoutFaulty) as refused:
-        check_layout(content)
+    with pytest.raises(InvalidLayout) as refused:
+        parse_layout(content)
     assert words.lower() in str(refused.value).lower()
 
 

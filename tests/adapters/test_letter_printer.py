@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.messages.letters.sheet import Enclosure, Picture, write_sheet
+from dunwell.contact.messages.letters.sheet import Enclosure, Picture, encode_sheet
 from dunwell.contact.messages.templates.facts import (
     CreditorFacts,
     LandingFacts,
@@ -51,7 +51,7 @@ async def printer() -> AsyncIterator[LetterPrinter]:
 @pytest.fixture
 def print_letter(printer: LetterPrinter, tmp_path: Path) -> Print:
     async def print_one(body: str | None = None, **changes: Any) -> PrintedLetter:
-        pdf = await printer.print_sheet(write_sheet(a_letter(body, **changes).sheet))
+        pdf = await printer.print_sheet(encode_sheet(a_letter(body, **changes).sheet))
         path = tmp_path / "letter.pdf"
         await asyncio.to_thread(path.write_bytes, pdf)
         return PrintedLetter(path)
@@ -148,18 +148,18 @@ async def test_a_long_letter_numbers_its_pages_and_keeps_what_belongs_together(
 
 
 async def test_the_same_sheet_is_the_same_bytes_from_any_child(printer: LetterPrinter) -> None:
-    sheet = write_sheet(a_letter().sheet)
+    sheet = encode_sheet(a_letter().sheet)
     first = await printer.print_sheet(sheet)
     other = LetterPrinter(1)
     assert await other.print_sheet(sheet) == first
     await other.close()
-    assert await printer.print_sheet(write_sheet(a_letter("x").sheet)) != first
+    assert await printer.print_sheet(encode_sheet(a_letter("x").sheet)) != first
 
 
 async def test_what_was_printed_before_leaves_no_trace(printer: LetterPrinter) -> None:
     svg = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0h9v9z"/></svg>'
     sheets = [
-        write_sheet(a_letter(body, **changes).sheet)
+        encode_sheet(a_letter(body, **changes).sheet)
         for body, changes in (
             (None, {"logo": Picture("image/svg+xml", svg), "color": "#aa0000"}),
             (None, {"creditor": replace(CREDITOR, bank_iban=None, legal_name="Südwind KG")}),
@@ -226,8 +226,8 @@ async def test_a_logo_takes_the_place_of_the_name(printer: LetterPrinter, kind: 
     logo = Picture("image/svg+xml", svg)
     if kind != "SVG":
         logo = Picture(f"image/{kind.lower()}", an_image(kind, 80, 40))
-    with_logo = await printer.print_sheet(write_sheet(a_letter(logo=logo).sheet))
-    assert with_logo != await printer.print_sheet(write_sheet(a_letter().sheet))
+    with_logo = await printer.print_sheet(encode_sheet(a_letter(logo=logo).sheet))
+    assert with_logo != await printer.print_sheet(encode_sheet(a_letter().sheet))
 
 
 @pytest.mark.parametrize("shape", ["0 0 9 9", "0 0 900 9"])

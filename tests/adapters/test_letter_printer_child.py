@@ -8,11 +8,11 @@ import psutil
 import pytest
 
 from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
-from dunwell.contact.messages.letters.sheet import Picture, write_sheet
+from dunwell.contact.messages.letters.sheet import Picture, encode_sheet
 from tests.support.children import end_all, find_children
 from tests.support.letters import a_letter
 
-_SHEET = write_sheet(a_letter().sheet)
+_SHEET = encode_sheet(a_letter().sheet)
 
 
 @pytest.fixture
@@ -77,7 +77,7 @@ async def test_what_cannot_be_laid_out_is_refused_and_the_next_is_printed(
     for refused in (
         _SHEET.replace(b'"color":null', b'"color":"blue"'),
         b"{}",
-        write_sheet(a_letter(logo=no_text).sheet),
+        encode_sheet(a_letter(logo=no_text).sheet),
     ):
         with pytest.raises(Unprintable):
             await printer.print_sheet(refused)

@@ -13,7 +13,7 @@ from dunwell.accounts.installation.delivery_providers import Credentials, Twilio
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.gateway import UnclearAnswer
 from dunwell.adapters.channels.twilio.channel import TwilioChannel, sign
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.interfaces.cli.findings.gateways import check_gateway
 from dunwell.platform.clock import MovableClock
@@ -122,7 +122,7 @@ class Sent:
     served: Served
 
     async def contacts(self) -> list[tuple[object, ...]]:
-        await join_reports(self.house.resources)
+        await process_reports(self.house.resources)
         await self.house.run()
         return [tuple(row) for row in await self.house.rows(_CONTACTS)]
 

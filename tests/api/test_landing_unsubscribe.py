@@ -6,9 +6,9 @@ from uuid import UUID
 import httpx
 import pytest
 
-from dunwell.contact.notices.notice import Unreachable
-from dunwell.contact.notices.occasions.facts import CodeFacts, RateDueFacts
-from dunwell.contact.sending.references import write_reference
+from dunwell.contact.notices.notice import RecipientUnreachable
+from dunwell.contact.notices.occasions.facts import CodeFacts, InstalmentDueFacts
+from dunwell.contact.sending.references import build_reference
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.application import an_application
@@ -72,7 +72,7 @@ async def test_a_reminder_of_a_plan_is_ended_as_one_of_the_process(
     """And what answers an act of the debtor's bears no such link."""
     asker = await an_asker(resources, clock)
     channel = ScriptedChannel()
-    for facts in (RateDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
+    for facts in (InstalmentDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
         await asker.planned(facts)
         await asker.run(channel)
     reminder, code = channel.sent
@@ -83,9 +83,9 @@ async def test_a_reminder_of_a_plan_is_ended_as_one_of_the_process(
     assert answer.status_code == 200
     suppressed = [tuple(row) for row in await asker.house.rows(_SUPPRESSED)]
     assert suppressed == [("EMAIL", "DEBTOR", "DEBTOR")]
-    assert await asker.ask(RateDueFacts("INV-1001", "EUR", 1, clock.now().date())) == Unreachable(
-        "SUPPRESSED"
-    )
+    assert await asker.ask(
+        InstalmentDueFacts("INV-1001", "EUR", 1, clock.now().date())
+    ) == RecipientUnreachable("SUPPRESSED")
 
 
 async def test_looking_changes_nothing(house: House, visitor: httpx.AsyncClient) -> None:
@@ -101,8 +101,8 @@ async def test_what_we_did_not_write_opens_nothing(
     keys, merchant_id = house.resources.keys, house.merchant.merchant_id
     right = (await path(house)).removeprefix("/u/")
     turned = right[:-1] + ("a" if right[-1] != "a" else "b")
-    foreign = write_reference(keys, merchant_id + 1_000_000, UUID(int=1))
-    absent = write_reference(keys, merchant_id, UUID(int=1))
+    foreign = build_reference(keys, merchant_id + 1_000_000, UUID(int=1))
+    absent = build_reference(keys, merchant_id, UUID(int=1))
     for token in ("x", turned, right[:-1], foreign, absent):
         answer = await visitor.post(f"/u/{token}", content="List-Unsubscribe=One-Click")
         assert answer.status_code == 410, token

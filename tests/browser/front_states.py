@@ -3,7 +3,7 @@
 from typing import Any
 
 from dunwell.accounts.installation.installation_file import Operator
-from dunwell.contact.sending.references import write_reference
+from dunwell.contact.sending.references import build_reference
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
 from tests.support.operators import AGENCY, OWN
@@ -45,7 +45,7 @@ async def _unsubscribe(visit: Visit) -> None:
         " ORDER BY planned_at DESC LIMIT 1"
     )
     keys, merchant_id = house.resources.keys, house.merchant.merchant_id
-    await visit.go(f"/u/{write_reference(keys, merchant_id, row['communication_id'])}")
+    await visit.go(f"/u/{build_reference(keys, merchant_id, row['communication_id'])}")
 
 
 async def _unsubscribed(visit: Visit) -> None:

@@ -15,7 +15,7 @@ from dunwell.contact.messages.letters.sheet import Picture
 from dunwell.contact.messages.templates.rendering import LOGO_ID, render_email
 from dunwell.contact.notices.notice_codes import NOTICE_CODE_MASK
 from dunwell.contact.sending.channel import MessageImage
-from dunwell.contact.sending.logo import show_logo
+from dunwell.contact.sending.logo import embed_logo
 from dunwell.core.workflows.definition import EmailTemplate
 from dunwell.platform.text.colors import measure_contrast
 from tests.browser.judges import ROOT, keep_screenshot, list_violations
@@ -86,7 +86,7 @@ async def _open(chromium: Browser, html: str, width: int) -> tuple[Page, list[st
 async def test_a_mail_is_read_at_any_width_in_the_light_and_in_the_dark(
     chromium: Browser, logo: MessageImage, name: str
 ) -> None:
-    page, asked = await _open(chromium, show_logo(_ALL[name], logo), 320)
+    page, asked = await _open(chromium, embed_logo(_ALL[name], logo), 320)
     found: list[Any] = []
     for width in (320, 390, 700):
         await page.set_viewport_size({"width": width, "height": 844})

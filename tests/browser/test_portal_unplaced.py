@@ -8,8 +8,8 @@ from playwright.async_api import Browser, expect
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
-from dunwell.contact.sending.incoming_sms import Incoming
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
+from dunwell.contact.sending.incoming_sms import ReceivedSms
 from dunwell.contact.sending.receive_sms import receive_sms
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import save_report
@@ -41,13 +41,13 @@ async def fill(resources: Resources) -> None:
     secrets = {"deliveryProviders/sms-kannel/credentials/passwordFile": b"token"}
     await apply_installation(resources, check_installation({"deliveryProviders": _LINES}), secrets)
     for number, (sender, text) in enumerate(_WRITTEN):
-        incoming = Incoming("sms-kannel", str(number), sender, "+4930123456", text)
+        incoming = ReceivedSms("sms-kannel", str(number), sender, "+4930123456", text)
         await receive_sms(resources, incoming)
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         for report in (_REPORT, replace(_REPORT, provider_id="2", state="DELAYED", reason="")):
             await save_report(tx, report, real_now=now, ids=resources.ids)
-    await join_reports(resources)
+    await process_reports(resources)
 
 
 @pytest.mark.parametrize("locale", ["en-GB", "de-DE"])

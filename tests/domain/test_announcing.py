@@ -8,16 +8,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
+from dunwell.contact.escalation.contacts.render_leased import compute_pay_by
 from dunwell.contact.escalation.forecast.forecast import (
-    Announced,
-    ForeseenStep,
-    Prospect,
+    Announcement,
+    AnnouncementKind,
+    ForecastStep,
     find_pay_by,
     forecast,
-    list_announced,
+    list_announcements,
 )
-from dunwell.contact.escalation.process import Process, make_process
+from dunwell.contact.escalation.process import Process, build_process_for_timezone
 from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
@@ -48,14 +48,14 @@ FACTS = StepFacts(
 
 def a_process(*steps: dict[str, Any]) -> Process:
     numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
-    return make_process(a_definition(steps=numbered), "Europe/Berlin")
+    return build_process_for_timezone(a_definition(steps=numbered), "Europe/Berlin")
 
 
 def wait(days: int) -> dict[str, Any]:
     return {"kind": "WAIT", "days": days}
 
 
-def play(process: Process, now: datetime = NOW) -> list[ForeseenStep]:
+def play(process: Process, now: datetime = NOW) -> list[ForecastStep]:
     standing = WorkflowPosition(process.id_at(0), now)
     return list(forecast(process, standing, FACTS, now, until=now + 4000 * DAY))
 
@@ -63,7 +63,7 @@ def play(process: Process, now: datetime = NOW) -> list[ForeseenStep]:
 def announce(*steps: dict[str, Any]) -> list[tuple[str, int, int]]:
     """Kind, days from today, cents."""
     process = a_process(*steps)
-    announced = list_announced(play(process), process.calendar)
+    announced = list_announcements(play(process), process.calendar)
     return [(each.kind.value, (each.on - TODAY).days, each.cents) for each in announced]
 
 
@@ -119,7 +119,7 @@ def test_the_pay_by_date_leaves_time_for_a_transfer_to_be_recorded(
 ) -> None:
     process = a_process(EMAIL, *steps)
     contact = ContactPlanned(process.steps[0], 0, "EMAIL")  # type: ignore[arg-type]
-    pay_by = foresee_pay_by(process, contact, FACTS, NOW)
+    pay_by = compute_pay_by(process, contact, FACTS, NOW)
     assert pay_by == (None if days is None else TODAY + days * DAY)
 
 
@@ -128,7 +128,7 @@ def test_bank_holidays_bring_the_pay_by_date_forward() -> None:
     process = a_process(EMAIL, wait(14), EMAIL)
     contact = ContactPlanned(process.steps[0], 0, "EMAIL")  # type: ignore[arg-type]
     sent_at = datetime(2026, 3, 26, 9, tzinfo=UTC)
-    assert foresee_pay_by(process, contact, FACTS, sent_at) == date(2026, 4, 1)
+    assert compute_pay_by(process, contact, FACTS, sent_at) == date(2026, 4, 1)
 
 
 # Friday, 27 February: Saturday is the first postal day, Monday the second.
@@ -149,10 +149,12 @@ def test_a_letter_s_pay_by_date_is_counted_from_when_it_can_have_arrived(
         {"id": 2, "name": "Wait", **wait(days)},
         {"id": 3, "name": "Fee", **FEE},
     ]
-    process = make_process(a_definition(steps=steps), "Europe/Berlin", postal_days=postal_days)
+    process = build_process_for_timezone(
+        a_definition(steps=steps), "Europe/Berlin", postal_days=postal_days
+    )
     contact = ContactPlanned(process.steps[0], 0, "LETTER")  # type: ignore[arg-type]
     sent_at = datetime(2026, 2, 27, 9, tzinfo=UTC)
-    assert foresee_pay_by(process, contact, FACTS, sent_at) == pay_by
+    assert compute_pay_by(process, contact, FACTS, sent_at) == pay_by
 
 
 _STEPS = st.lists(
@@ -192,20 +194,20 @@ def test_a_transfer_on_the_pay_by_date_is_recorded_before_anything_happens(
 def test_what_is_told_is_what_is_foreseen(steps: list[dict[str, Any]], now: datetime) -> None:
     process = a_process(*steps)
     foreseen = play(process, now)
-    told = list_announced(foreseen, process.calendar)
+    told = list_announcements(foreseen, process.calendar)
     assert [each.on for each in told] == sorted(each.on for each in told)
     assert {each.on for each in told} <= {process.calendar.local_date(f.at) for f in foreseen}
     fees = [f.outcome for f in foreseen if isinstance(f.outcome, FeeAdded)]
-    assert [each.cents for each in told if each.kind is Prospect.FEE] == [250] * len(fees)
-    assert [each.kind for each in told][-1:] == [Prospect.END]
+    assert [each.cents for each in told if each.kind is AnnouncementKind.FEE] == [250] * len(fees)
+    assert [each.kind for each in told][-1:] == [AnnouncementKind.END]
 
 
 def test_days_are_the_process_s_own() -> None:
     """23:30 in Berlin is the day before in London."""
     process = a_process(FEE)
     late = datetime(2026, 7, 1, 22, 30, tzinfo=UTC)
-    [fee, *_] = list_announced(
-        [ForeseenStep(late, process.steps[0], None, FeeAdded(process.steps[0]))],  # type: ignore[arg-type]
+    [fee, *_] = list_announcements(
+        [ForecastStep(late, process.steps[0], None, FeeAdded(process.steps[0]))],  # type: ignore[arg-type]
         process.calendar,
     )
-    assert fee == Announced(Prospect.FEE, date(2026, 7, 2), 250)
+    assert fee == Announcement(AnnouncementKind.FEE, date(2026, 7, 2), 250)

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.escalation.calendars import Calendar, make_calendar
+from dunwell.contact.escalation.calendars import Calendar, build_calendar
 from dunwell.core.workflows.definition import ProcessSettings, WaitStep
 from tests.support.definitions import DOCUMENT
 
-BERLIN = make_calendar(msgspec.convert(DOCUMENT["settings"], ProcessSettings), "Europe/Berlin")
+BERLIN = build_calendar(msgspec.convert(DOCUMENT["settings"], ProcessSettings), "Europe/Berlin")
 INSTANTS = st.datetimes(datetime(2025, 1, 1), datetime(2031, 1, 1), timezones=st.just(UTC))
 
 
@@ -79,7 +79,7 @@ def test_noon_stays_noon_over_the_change() -> None:
 
 
 def test_without_contact_hours_every_hour_is_open() -> None:
-    always: Calendar = make_calendar(ProcessSettings(languages=["en"]), "America/New_York")
+    always: Calendar = build_calendar(ProcessSettings(languages=["en"]), "America/New_York")
     instant = datetime(2026, 12, 25, 3, 0, tzinfo=UTC)
     assert always.next_opening(instant) == instant
     assert always.local_date(instant) == date(2026, 12, 24)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from dunwell.contact.messages.templates.placeholders import PLACEHOLDER
-from dunwell.contact.messages.templates.sms_parts import count_parts, write_plainly
+from dunwell.contact.messages.templates.sms_parts import count_parts, replace_typography
 from dunwell.platform.text.yaml_document import parse_yaml
 
 FILE = Path(__file__).parents[2] / "examples" / "friendly-reminders.yaml"
@@ -68,5 +68,5 @@ def test_an_sms_costs_at_most_two_parts_with_usual_values() -> None:
     assert len(bodies) == 4
     for body in bodies:
         filled = PLACEHOLDER.sub(lambda match: values[match.group(1)], body)
-        parts = count_parts(write_plainly(filled))
+        parts = count_parts(replace_typography(filled))
         assert (parts.alphabet, parts.count <= 2) == ("GSM-7", True), filled

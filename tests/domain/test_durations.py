@@ -33,15 +33,15 @@ from dunwell.cases.payments.provider import CheckoutNoticeRejected
 from dunwell.cases.rollout.preview.effects import NextContacts, PreviewScope
 from dunwell.contact.escalation.contacts.render_leased import render_leased
 from dunwell.contact.escalation.due_claim import DueClaim
-from dunwell.contact.escalation.forecast.running_claim import RunningClaim, foresee
-from dunwell.contact.escalation.process import make_process
-from dunwell.contact.escalation.schedule import StepFacts, Tried, WorkflowPosition
-from dunwell.contact.messages.guards.guards import Candidate, KeptBack, decide_contacts
+from dunwell.contact.escalation.forecast.running_claim import RunningClaim, forecast_claim
+from dunwell.contact.escalation.process import build_process_for_timezone
+from dunwell.contact.escalation.schedule import StepFacts, TriedChannels, WorkflowPosition
+from dunwell.contact.messages.guards.guards import ContactHold, GuardCandidate, decide_contacts
 from dunwell.contact.notices.notice import (
     NoticeKind,
+    decide_address_limit,
     decide_expiry,
     decide_limit,
-    decide_limit_to_one,
 )
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.states import Hold, HoldKind, Status, check_new_hold
@@ -66,7 +66,7 @@ ONE_DAY = timedelta(days=1)
 _APP = "JBSWY3DPEHPK3PXP" * 2
 _KEYS = KeyRing({1: b"k" * 32})
 _EMAIL = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
-_PROCESS = make_process(
+_PROCESS = build_process_for_timezone(
     a_definition(steps=[{"id": 1, "name": "One", "send": "IMMEDIATE", **_EMAIL}]),
     "Europe/Berlin",
 )
@@ -126,16 +126,17 @@ def _is_claim_foreseen(until: timedelta) -> bool:
         claim_id=1, reference_number="A", currency="EUR", status=Status.IN_PROCESS,
         process_key=(ID, 1), run=1, position=WorkflowPosition(1, NOW + until), event_sequence=0,
         next_item_position=1, outstanding_cents=1, total_cents=1, first_primary_on=None,
-        item_types=frozenset(), custom_fields={}, has_reached=False, tried=Tried(frozenset(), 0),
+        item_types=frozenset(), custom_fields={}, has_reached=False,
+        tried=TriedChannels(frozenset(), 0),
         customer_number=None, date_of_birth=None, language=None, email="a@example.org",
         mobile_number=None, address={}, usable_channels=frozenset({"EMAIL"}),
     )  # fmt: skip
     running = RunningClaim(claim, "a", is_held=False, held_until=None, open_contact=None)
-    return any(foresee(_PROCESS, running, NOW, lambda at, _: at))
+    return any(forecast_claim(_PROCESS, running, NOW, lambda at, _: at))
 
 
 def _is_day_kept(age: timedelta) -> bool:
-    candidate, today = Candidate(ID, (b"anna",)), NOW.date()
+    candidate, today = GuardCandidate(ID, (b"anna",)), NOW.date()
     verdict = decide_contacts([candidate], {b"anna": [today - age]}, Guards(), today)
     return today - age in verdict.raised[0].days
 
@@ -159,7 +160,7 @@ def _find_next_try(error: Exception) -> timedelta:
     letters: Any = None
     head: Any = Failing()
     [kept_back] = asyncio.run(render_leased(letters, head, [leased], NOW))
-    assert isinstance(kept_back, KeptBack)
+    assert isinstance(kept_back, ContactHold)
     return kept_back.not_before - NOW
 
 
@@ -207,7 +208,7 @@ EDGES: Mapping[str, Edge] = {
         timedelta(days=30), lambda age: may_open_dispute([_a_debtors_dispute()] * 5, NOW + age),
         before=False, after=True,
     ),
-    "contact/escalation/forecast/running_claim.py FARTHEST":
+    "contact/escalation/forecast/running_claim.py FORECAST_HORIZON":
         Edge(timedelta(days=3_650) + JUST, _is_claim_foreseen),
     "core/events/webhooks/retry.py _FAILING_FOR": Edge(timedelta(days=5), _judge(500, 500)),
     "core/events/webhooks/retry.py _GONE_AGAIN_AFTER": Edge(timedelta(hours=1), _judge(410, 410)),
@@ -220,7 +221,9 @@ EDGES: Mapping[str, Edge] = {
     "interfaces/landing/entering/tries.py WINDOW":
         Edge(timedelta(minutes=15), _count_together, before=2, after=1),
     "interfaces/landing/session/session.py ALL_LAST": Edge(timedelta(hours=8), _can_be_extended),
-    "contact/messages/guards/guards.py _KEPT": Edge(timedelta(days=8), _is_day_kept, just=ONE_DAY),
+    "contact/messages/guards/guards.py _KEEP_DAYS_FOR": Edge(
+        timedelta(days=8), _is_day_kept, just=ONE_DAY
+    ),
     "cases/modalities/limits.py _REQUEST_INTERVAL": Edge(
         timedelta(days=30),
         lambda age: _is_taken(
@@ -232,7 +235,7 @@ EDGES: Mapping[str, Edge] = {
         timedelta(hours=1), lambda age: decide_limit([NOW] * 5, NOW + age) is not None
     ),
     "contact/notices/notice.py DAY": Edge(
-        timedelta(days=1), lambda age: decide_limit_to_one([NOW] * 20, NOW + age) is not None
+        timedelta(days=1), lambda age: decide_address_limit([NOW] * 20, NOW + age) is not None
     ),
     # Its own half minute, and the next.
     "accounts/users/factors/totp.py _STEP_SECONDS": Edge(
@@ -252,7 +255,7 @@ EDGES: Mapping[str, Edge] = {
         Edge(timedelta(days=3_650) + JUST, _is_contact_foreseen),
 }  # fmt: skip
 LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
-    "contact/escalation/contacts/render_leased.py _AFTER_ABSENCE":
+    "contact/escalation/contacts/render_leased.py _AFTER_OUTAGE":
         (lambda: _find_next_try(Unavailable("away")), timedelta(minutes=1)),
     "contact/escalation/contacts/render_leased.py _AFTER_FAULT":
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),

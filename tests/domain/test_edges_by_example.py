@@ -8,14 +8,14 @@ import pytest
 
 from dunwell.cases.assignment.matching import RuleTarget, choose_workflow, prepare_rules
 from dunwell.cases.assignment.rules import RuleSet
-from dunwell.contact.escalation.process import make_process
+from dunwell.contact.escalation.process import build_process_for_timezone
 from dunwell.contact.escalation.schedule import (
     ContactPlanned,
     Skipped,
     StepFacts,
-    Tried,
+    TriedChannels,
     WorkflowPosition,
-    decide,
+    decide_steps,
 )
 from dunwell.core.claims.conditions import ConditionFacts, count_years
 from dunwell.core.workflows.versions.differences import find_differences
@@ -69,12 +69,12 @@ def test_a_rule_that_is_not_active_wins_no_claim() -> None:
 def test_channels_tried_at_one_step_are_free_at_the_next() -> None:
     first, other = DOCUMENT["steps"][0], {**DOCUMENT["steps"][0], "id": 2, "name": "Again"}
     skipped = {**first, "when": {"outstanding": {"min": "999999"}}}
-    process = make_process(a_definition(steps=[skipped, other]), "Europe/Berlin")
+    process = build_process_for_timezone(a_definition(steps=[skipped, other]), "Europe/Berlin")
     now = datetime(2026, 3, 2, 9, tzinfo=UTC)
     condition = ConditionFacts(outstanding_cents=5000, total_cents=5000, today=now.date())
-    tried = Tried(frozenset({"EMAIL"}), 1)
+    tried = TriedChannels(frozenset({"EMAIL"}), 1)
     facts = StepFacts(condition, True, frozenset({"EMAIL"}), tried)
-    outcomes = decide(process, WorkflowPosition(1, now), facts, now).outcomes
+    outcomes = decide_steps(process, WorkflowPosition(1, now), facts, now).outcomes
     assert [type(each) for each in outcomes] == [Skipped, ContactPlanned]
     planned = outcomes[1]
     assert isinstance(planned, ContactPlanned)

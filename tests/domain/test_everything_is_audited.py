@@ -116,7 +116,7 @@ _NO_ROW = {
         sms_costs.prepare_sms_costs,
         trial_messages.prepare_trial_writer,
         advance_clock.read_clock,
-        unmatched.list_unplaced,
+        unmatched.list_unmatched,
     ),
     "A use case that it calls writes the row.": (
         edit_rules.edit_rules_draft,
@@ -157,7 +157,7 @@ _NO_ROW = {
         send_drafted.send_draft_files,
     ),
     "The installation's own audit log has its row.": (
-        unconfirmed_letters.resolve_doubted_letters,
+        unconfirmed_letters.resolve_uncertain_letters,
         unmatched.mark_unmatched_as_seen,
     ),
     "Its SQL, create_claims.sql, writes a row for each request.": (

@@ -4,17 +4,20 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from dunwell.contact.messages.templates.merchant_rules import STANDARD, find_forbidden_words
+from dunwell.contact.messages.templates.merchant_rules import (
+    STANDARD_FORBIDDEN_WORDS,
+    list_forbidden_word_faults,
+)
 from tests.support.definitions import a_definition
 
 
 def _find(text: str, language: str = "de", own: Mapping[str, Sequence[str]] | None = None) -> str:
     definition = a_definition(templates={}, snippets={"end": {language: text}})
-    return " ".join(fault.message for fault in find_forbidden_words(definition, own or {}))
+    return " ".join(fault.message for fault in list_forbidden_word_faults(definition, own or {}))
 
 
 def test_the_usual_definition_uses_none() -> None:
-    assert list(find_forbidden_words(a_definition(), {})) == []
+    assert list(list_forbidden_word_faults(a_definition(), {})) == []
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,7 @@ def test_words_that_only_contain_one_pass(text: str) -> None:
 def test_each_text_is_one_fault_with_its_place_and_all_its_words() -> None:
     mail = {"subject": {"en": "Final warning"}, "body": {"en": "We sue you. Police! SUE"}}
     definition = a_definition(templates={"a/b": {"EMAIL": mail}}, snippets={})
-    faults = [(each.path, each.message) for each in find_forbidden_words(definition, {})]
+    faults = [(each.path, each.message) for each in list_forbidden_word_faults(definition, {})]
     assert faults == [
         (
             "/templates/a~1b/EMAIL/subject/en",
@@ -87,4 +90,4 @@ def test_a_merchants_own_list_stands_in_place_of_the_standard_one() -> None:
 
 
 def test_the_debtor_pages_languages_have_a_list() -> None:
-    assert set(STANDARD) == {"de", "en"}
+    assert set(STANDARD_FORBIDDEN_WORDS) == {"de", "en"}

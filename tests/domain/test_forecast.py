@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.escalation.forecast.forecast import ForeseenStep, UnderWay, forecast
-from dunwell.contact.escalation.process import Process, make_process
+from dunwell.contact.escalation.forecast.forecast import ForecastStep, PendingContact, forecast
+from dunwell.contact.escalation.process import Process, build_process_for_timezone
 from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
@@ -18,7 +18,7 @@ from dunwell.contact.escalation.schedule import (
     Skipped,
     SkipReason,
     StepFacts,
-    Tried,
+    TriedChannels,
     WorkflowPosition,
 )
 from dunwell.core.claims.conditions import ConditionFacts
@@ -41,18 +41,18 @@ FACTS = StepFacts(
 
 def a_process(*steps: dict[str, Any]) -> Process:
     numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
-    return make_process(a_definition(steps=numbered), "Europe/Berlin")
+    return build_process_for_timezone(a_definition(steps=numbered), "Europe/Berlin")
 
 
 def foresee(
-    process: Process, position: WorkflowPosition | UnderWay | None = None, **given: Any
+    process: Process, position: WorkflowPosition | PendingContact | None = None, **given: Any
 ) -> Any:
     facts, until = given.pop("facts", FACTS), given.pop("until", EVER)
     standing = position or WorkflowPosition(process.id_at(0), NOW)
     return list(forecast(process, standing, facts, NOW, until=until, **given))
 
 
-def read(foreseen: list[ForeseenStep]) -> list[tuple[int | None, int, str | None]]:
+def read(foreseen: list[ForecastStep]) -> list[tuple[int | None, int, str | None]]:
     """Step, days from now, channel."""
     return [
         (each.step.id if each.step else None, (each.at - NOW).days, each.channel)
@@ -61,7 +61,7 @@ def read(foreseen: list[ForeseenStep]) -> list[tuple[int | None, int, str | None
 
 
 def test_the_usual_process_is_foreseen_to_its_end() -> None:
-    process = make_process(a_definition(), "Europe/Berlin")
+    process = build_process_for_timezone(a_definition(), "Europe/Berlin")
     assert read(foresee(process)) == [
         (1, 0, "EMAIL"), (2, 0, None), (3, 7, None), (4, 7, None), (5, 7, None), (None, 21, None),
     ]  # fmt: skip
@@ -114,14 +114,14 @@ def test_a_contact_under_way_is_made_first_and_the_process_goes_on_behind_it() -
     step = process.steps[0]
     assert isinstance(step, ContactStep)
     planned = ContactPlanned(step, 0, "EMAIL")
-    waiting = UnderWay(planned, NOW + DAY, 1)
-    tried = replace(FACTS, tried=Tried(frozenset({"EMAIL"}), 1))
+    waiting = PendingContact(planned, NOW + DAY, 1)
+    tried = replace(FACTS, tried=TriedChannels(frozenset({"EMAIL"}), 1))
     assert read(foresee(process, waiting, facts=tried))[:3] == [
         (1, 1, "EMAIL"),
         (2, 1, None),
         (3, 8, "EMAIL"),
     ]
-    late = UnderWay(planned, NOW + DAY, 2)
+    late = PendingContact(planned, NOW + DAY, 2)
     assert read(foresee(process, late))[:3] == [(1, 1, "EMAIL"), (2, 1, None), (3, 8, "EMAIL")]
 
 

@@ -9,12 +9,12 @@ from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.configuration import Guards
 from dunwell.contact.messages.guards.guards import (
-    Candidate,
+    GuardCandidate,
     GuardHold,
-    HeldBy,
-    RaisedGuard,
+    HoldReason,
+    UpdatedGuard,
     decide_contacts,
-    find_first_day,
+    find_first_free_day,
     has_room,
     remove_contact_day,
 )
@@ -24,15 +24,15 @@ DAY = timedelta(days=1)
 ANNA, HER_NUMBER, BERND = b"anna", b"number", b"bernd"
 
 
-def contact(number: int, *identities: bytes) -> Candidate:
-    return Candidate(UUID(int=number), identities)
+def contact(number: int, *identities: bytes) -> GuardCandidate:
+    return GuardCandidate(UUID(int=number), identities)
 
 
 def test_of_two_contacts_of_one_person_the_first_goes_today_and_the_other_tomorrow() -> None:
     verdict = decide_contacts([contact(1, ANNA), contact(2, ANNA)], {}, Guards(), MONDAY)
     assert verdict.passed == (contact(1, ANNA),)
-    assert verdict.held == {UUID(int=2): GuardHold(HeldBy.GUARD_DAY, MONDAY + DAY)}
-    assert verdict.raised == (RaisedGuard(ANNA, (MONDAY,), 1, 3, is_new=True),)
+    assert verdict.held == {UUID(int=2): GuardHold(HoldReason.GUARD_DAY, MONDAY + DAY)}
+    assert verdict.raised == (UpdatedGuard(ANNA, (MONDAY,), 1, 3, is_new=True),)
 
 
 def test_a_person_is_one_by_any_of_their_identities_and_all_are_raised() -> None:
@@ -54,7 +54,7 @@ def test_the_week_is_the_day_and_the_six_before() -> None:
     days = [MONDAY, MONDAY + DAY, MONDAY + 2 * DAY]
     friday = MONDAY + 4 * DAY
     verdict = decide_contacts([contact(1, ANNA)], {ANNA: days}, Guards(), friday)
-    assert verdict.held == {UUID(int=1): GuardHold(HeldBy.GUARD_WEEK, MONDAY + 7 * DAY)}
+    assert verdict.held == {UUID(int=1): GuardHold(HoldReason.GUARD_WEEK, MONDAY + 7 * DAY)}
     assert not has_room(days, Guards(), MONDAY + 6 * DAY)
     assert has_room(days, Guards(), MONDAY + 7 * DAY)
 
@@ -62,7 +62,7 @@ def test_the_week_is_the_day_and_the_six_before() -> None:
 def test_the_week_is_named_where_day_and_week_are_both_full() -> None:
     guards = Guards(max_contacts_per_day=1, max_contacts_per_week=1)
     verdict = decide_contacts([contact(1, ANNA)], {ANNA: [MONDAY]}, guards, MONDAY)
-    assert verdict.held[UUID(int=1)] == GuardHold(HeldBy.GUARD_WEEK, MONDAY + 7 * DAY)
+    assert verdict.held[UUID(int=1)] == GuardHold(HoldReason.GUARD_WEEK, MONDAY + 7 * DAY)
 
 
 def test_a_dispatcher_behind_midnight_minds_what_one_past_it_has_sent() -> None:
@@ -76,7 +76,7 @@ def test_lowered_limits_rule_what_comes_and_old_days_are_dropped() -> None:
     lowered = Guards(max_contacts_per_day=1, max_contacts_per_week=4)
     wednesday = MONDAY + 2 * DAY
     verdict = decide_contacts([contact(1, ANNA)], {ANNA: days}, lowered, wednesday)
-    assert verdict.raised == (RaisedGuard(ANNA, (*days[1:], wednesday), 2, 4, is_new=False),)
+    assert verdict.raised == (UpdatedGuard(ANNA, (*days[1:], wednesday), 2, 4, is_new=False),)
     assert decide_contacts([contact(1, ANNA)], {ANNA: days}, lowered, MONDAY).passed == ()
 
 
@@ -158,7 +158,7 @@ def test_the_first_day_has_room_and_no_day_before_it(
     offsets: list[list[int]], guards: Guards
 ) -> None:
     identities = [[MONDAY + n * DAY for n in some] for some in offsets]
-    first = find_first_day(identities, guards, MONDAY)
+    first = find_first_free_day(identities, guards, MONDAY)
     before = [MONDAY + n * DAY for n in range(1, (first - MONDAY).days)]
     assert all(has_room(days, guards, first) for days in identities)
     assert not any(all(has_room(days, guards, day) for days in identities) for day in before)

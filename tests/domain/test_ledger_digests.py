@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.contact.messages.ledger.ledger import (
-    BEGINNING,
+    FIRST_PREVIOUS_DIGEST,
     SealParts,
     digest_content,
     digest_recipient,
@@ -30,15 +30,15 @@ def test_contents_have_one_digest_only_if_they_are_equal(
 def test_seals_tell_rows_of_contacts_from_those_of_the_audit(
     contacts: list[bytes], audits: list[bytes], others: list[bytes], more: list[bytes]
 ) -> None:
-    one = digest_seal(KEYS, 1, SealParts(1, BEGINNING, contacts, audits))
-    other = digest_seal(KEYS, 1, SealParts(1, BEGINNING, others, more))
+    one = digest_seal(KEYS, 1, SealParts(1, FIRST_PREVIOUS_DIGEST, contacts, audits))
+    other = digest_seal(KEYS, 1, SealParts(1, FIRST_PREVIOUS_DIGEST, others, more))
     assert (one == other) is ((contacts, audits) == (others, more))
 
 
 def test_a_seal_covers_its_number_its_merchant_and_the_seal_before() -> None:
-    base = digest_seal(KEYS, 1, SealParts(1, BEGINNING, [], []))
-    assert base != digest_seal(KEYS, 1, SealParts(2, BEGINNING, [], []))
-    assert base != digest_seal(KEYS, 2, SealParts(1, BEGINNING, [], []))
+    base = digest_seal(KEYS, 1, SealParts(1, FIRST_PREVIOUS_DIGEST, [], []))
+    assert base != digest_seal(KEYS, 1, SealParts(2, FIRST_PREVIOUS_DIGEST, [], []))
+    assert base != digest_seal(KEYS, 2, SealParts(1, FIRST_PREVIOUS_DIGEST, [], []))
     assert base != digest_seal(KEYS, 1, SealParts(1, bytes(31) + b"x", [], []))
 
 

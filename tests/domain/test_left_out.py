@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.templates.placeholders import PAY_BY, find_used, remove_sentences
+from dunwell.contact.messages.templates.placeholders import PAY_BY, list_used, remove_sentences
 from dunwell.contact.messages.templates.rendering import render_email, render_sms
-from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
 from tests.support.definitions import a_definition
 from tests.support.messages import some_facts
@@ -44,13 +44,13 @@ def test_a_sentence_goes_as_a_whole(text: str, left: str) -> None:
 @given(st.text("ab.!? \n-{}", max_size=60), st.text("ab.!? \n-", max_size=60))
 def test_nothing_of_it_is_left_and_nothing_is_made_up(before: str, after: str) -> None:
     left = remove_sentences(before + " {{ payBy }} " + after, {PAY_BY})
-    assert PAY_BY not in find_used(left)
+    assert PAY_BY not in list_used(left)
     assert set(left) <= set(before + after + " \n{}payBy")
 
 
 @given(st.text(max_size=80))
 def test_a_text_that_names_no_day_stays_as_it_is(text: str) -> None:
-    if PAY_BY not in find_used(text):
+    if PAY_BY not in list_used(text):
         assert remove_sentences(text, {PAY_BY}) == text
 
 
@@ -95,4 +95,4 @@ def test_what_every_message_says_stands_in_no_such_sentence(
 ) -> None:
     email = {"subject": {"de": subject}, "body": {"de": body}}
     definition = a_definition(templates={"first": {"EMAIL": email}}, snippets={})
-    assert [fault.code for fault in find_template_faults(definition)] == codes
+    assert [fault.code for fault in list_template_faults(definition)] == codes

@@ -6,15 +6,15 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.merchants.configuration import Configuration, Letters
-from dunwell.contact.escalation.calendars import find_arrival_day
+from dunwell.contact.escalation.calendars import compute_arrival_day
 from dunwell.contact.escalation.forecast.forecast import forecast
-from dunwell.contact.escalation.process import Process, build_process, make_process
+from dunwell.contact.escalation.process import Process, build_process, build_process_for_timezone
 from dunwell.contact.escalation.schedule import (
     StepDecision,
     StepFacts,
     WaitBegun,
     WorkflowPosition,
-    decide,
+    decide_steps,
 )
 from dunwell.core.claims.conditions import ConditionFacts
 from tests.support.definitions import DOCUMENT, a_definition
@@ -30,13 +30,13 @@ EASTER = frozenset({date(2026, 4, 3), date(2026, 4, 6)})
 
 def a_process(*steps: dict[str, Any], **more: Any) -> Process:
     numbered = [{"id": n, "name": f"Step {n}", **step} for n, step in enumerate(steps, start=1)]
-    return make_process(a_definition(steps=numbered), "Europe/Berlin", **more)
+    return build_process_for_timezone(a_definition(steps=numbered), "Europe/Berlin", **more)
 
 
 def decide_wait(process: Process, letter_sent_at: datetime | None, due_at: datetime) -> datetime:
     condition = ConditionFacts(5000, 5000, due_at.date())
     facts = StepFacts(condition, True, frozenset({"LETTER"}), letter_sent_at=letter_sent_at)
-    decision: StepDecision = decide(process, WorkflowPosition(2, due_at), facts, due_at)
+    decision: StepDecision = decide_steps(process, WorkflowPosition(2, due_at), facts, due_at)
     [waiting] = [each for each in decision.outcomes if isinstance(each, WaitBegun)]
     return waiting.until
 
@@ -58,7 +58,7 @@ def decide_wait(process: Process, letter_sent_at: datetime | None, due_at: datet
 def test_postal_days_are_monday_to_saturday_without_public_holidays(
     handed_over_on: date, postal_days: int, arrives_on: date
 ) -> None:
-    assert find_arrival_day(handed_over_on, postal_days, EASTER) == arrives_on
+    assert compute_arrival_day(handed_over_on, postal_days, EASTER) == arrives_on
 
 
 def test_the_wait_after_a_letter_starts_when_it_can_have_arrived() -> None:
@@ -100,7 +100,9 @@ def test_the_merchants_setting_and_country_decide() -> None:
 def test_a_country_without_known_holidays_has_sundays_only() -> None:
     settings = {**DOCUMENT["settings"]}
     del settings["holidays"]
-    process = make_process(a_definition(settings=settings), "Europe/Berlin", country="XX")
+    process = build_process_for_timezone(
+        a_definition(settings=settings), "Europe/Berlin", country="XX"
+    )
     assert process.find_letter_arrival(SENT_AT) == datetime(2026, 3, 2, 9, tzinfo=UTC)
 
 

@@ -4,7 +4,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import Guards, QuietHours
-from dunwell.contact.messages.templates.merchant_rules import find_quiet_faults
+from dunwell.contact.messages.templates.merchant_rules import list_quiet_hour_faults
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION
 
@@ -26,7 +26,7 @@ def test_what_leaves_nothing_is_refused(quiet: tuple[str, str], is_refused: bool
     guards = Guards(quiet_hours=QuietHours(*quiet))
     configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
     faults = [
-        (fault.path, fault.code) for fault in find_quiet_faults(configuration, a_definition())
+        (fault.path, fault.code) for fault in list_quiet_hour_faults(configuration, a_definition())
     ]
     assert faults == ([("/settings/contactHours", "EMPTY_HOURS")] if is_refused else [])
 
@@ -36,4 +36,4 @@ def test_another_zone_and_no_hours_are_left_alone(change: dict[str, str | None])
     guards = Guards(quiet_hours=QuietHours("00:00", "23:59"))
     configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
     definition = a_definition(settings={**DOCUMENT["settings"], **change})
-    assert list(find_quiet_faults(configuration, definition)) == []
+    assert list(list_quiet_hour_faults(configuration, definition)) == []

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.platform.errors import Fault
 from tests.support.definitions import a_definition
 
@@ -15,13 +15,13 @@ PARTS = "{{ merchant.name }} {{ claim.referenceNumber }} {{ outstanding }} {{ la
 def _faults(body: str, snippets: dict[str, Any] | None = None) -> list[Fault]:
     whole = f"{PARTS}\n\n{body}" if body.strip() else body
     email = {"subject": {"de": "Erinnerung"}, "body": {"de": whole}}
-    return find_template_faults(
+    return list_template_faults(
         a_definition(templates={"first/one": {"EMAIL": email}}, snippets=snippets or {})
     )
 
 
 def test_the_usual_definition_has_no_fault() -> None:
-    assert find_template_faults(a_definition()) == []
+    assert list_template_faults(a_definition()) == []
 
 
 def test_an_unknown_placeholder_is_told_with_the_nearest_known_one() -> None:
@@ -86,7 +86,7 @@ def test_every_channel_is_checked() -> None:
         "SMS": {"body": body},
         "LETTER": {"subject": wrong, "body": body},
     }
-    faults = find_template_faults(a_definition(templates={"t": template}))
+    faults = list_template_faults(a_definition(templates={"t": template}))
     assert [fault.path for fault in faults] == [
         f"/templates/t/{place}/de"
         for place in ("EMAIL/subject", "EMAIL/body", "SMS/body", "LETTER/subject", "LETTER/body")
@@ -95,7 +95,7 @@ def test_every_channel_is_checked() -> None:
 
 def test_a_subject_takes_no_table() -> None:
     email = {"subject": {"de": "{{ items }}"}, "body": {"de": PARTS}}
-    faults = find_template_faults(a_definition(templates={"t": {"EMAIL": email}}))
+    faults = list_template_faults(a_definition(templates={"t": {"EMAIL": email}}))
     assert [fault.code for fault in faults] == ["MISPLACED_ITEMS"]
 
 
@@ -116,13 +116,13 @@ def test_a_subject_takes_no_table() -> None:
 )
 def test_an_sms_is_plain_text(text: str, code: str) -> None:
     sms = {"body": {"de": f"{PARTS}\n\n{text}"}}
-    faults = find_template_faults(a_definition(templates={"t": {"SMS": sms}}))
+    faults = list_template_faults(a_definition(templates={"t": {"SMS": sms}}))
     assert [(fault.path, fault.code) for fault in faults] == [("/templates/t/SMS/body/de", code)]
 
 
 def test_characters_outside_the_alphabet_are_named() -> None:
     sms = {"body": {"de": f"{PARTS} Danke 🙂 \u2013 \u201cIhr\u201d Team ✓"}}
-    (fault,) = find_template_faults(a_definition(templates={"t": {"SMS": sms}}))
+    (fault,) = list_template_faults(a_definition(templates={"t": {"SMS": sms}}))
     assert fault.message == (
         'An SMS with "🙂" (U+1F642), "✓" (U+2713) costs more than twice as much; write it without.'
     )
@@ -131,16 +131,16 @@ def test_characters_outside_the_alphabet_are_named() -> None:
 def test_a_language_that_needs_other_letters_may_use_them_within_the_length() -> None:
     texts = {"cs": f"{PARTS} Děkujeme"}
     template = {"t": {"SMS": {"body": texts}}}
-    assert find_template_faults(a_definition(templates=template)) == []
+    assert list_template_faults(a_definition(templates=template)) == []
     texts["cs"] = PARTS + "Š" * 671
-    (fault,) = find_template_faults(a_definition(templates=template))
+    (fault,) = list_template_faults(a_definition(templates=template))
     assert fault.code == "TOO_LONG"
 
 
 def test_a_code_stands_on_letters_alone() -> None:
     body = {"de": f"{PARTS} {{{{ landing.code }}}}"}
     mail = {"subject": {"de": "A"}, "body": body}
-    faults = find_template_faults(a_definition(templates={"t": {"EMAIL": mail, "LETTER": mail}}))
+    faults = list_template_faults(a_definition(templates={"t": {"EMAIL": mail, "LETTER": mail}}))
     assert [(fault.path, fault.code) for fault in faults] == [
         ("/templates/t/EMAIL/body/de", "CODE_OUTSIDE_LETTER")
     ]
@@ -149,11 +149,11 @@ def test_a_code_stands_on_letters_alone() -> None:
 @pytest.mark.parametrize("text", ["2 * 3 * 4", "a_b_c", "Zeile eins\nZeile zwei", "Rest: 5 %"])
 def test_ordinary_signs_may_stand_in_an_sms(text: str) -> None:
     sms = {"body": {"de": f"{PARTS}\n{text}"}}
-    assert find_template_faults(a_definition(templates={"t": {"SMS": sms}})) == []
+    assert list_template_faults(a_definition(templates={"t": {"SMS": sms}})) == []
 
 
 def test_a_marked_up_snippet_is_a_fault_of_the_sms_that_uses_it() -> None:
     texts = {"SMS": {"body": {"de": f"{PARTS} {{{{ snippet.bank }}}}"}}}
     snippets = {"bank": {"de": "IBAN **{{ bank.iban }}**"}}
-    faults = find_template_faults(a_definition(templates={"t": texts}, snippets=snippets))
+    faults = list_template_faults(a_definition(templates={"t": texts}, snippets=snippets))
     assert [fault.code for fault in faults] == ["MARKDOWN_IN_SMS"]

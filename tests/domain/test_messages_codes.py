@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.contact.messages.claim_links import (
+    CODE_LENGTH,
     CODE_MASK,
-    LENGTH,
     derive_code,
     digest_code,
-    read_code,
+    parse_code,
     render_code,
 )
 from dunwell.platform.crypto import KeyRing
@@ -23,9 +23,9 @@ OTHER_KEYS = KeyRing({1: b"o" * 32})
 @given(st.uuids())
 def test_a_code_is_read_back_from_what_is_printed(communication_id: UUID) -> None:
     code = derive_code(KEYS, communication_id)
-    assert len(code) == LENGTH
+    assert len(code) == CODE_LENGTH
     assert set(code) <= set("0123456789ABCDEFGHJKMNPQRSTVWXYZ")
-    assert read_code(render_code(code)) == code
+    assert parse_code(render_code(code)) == code
     assert len(render_code(code)) == len(CODE_MASK)
 
 
@@ -33,21 +33,21 @@ def test_a_code_is_read_back_from_what_is_printed(communication_id: UUID) -> Non
 def test_what_reads_alike_is_forgiven(communication_id: UUID) -> None:
     code = derive_code(KEYS, communication_id)
     typed = render_code(code).lower().replace("0", "o").replace("1", "l").replace("-", " - ")
-    assert read_code(f"  {typed}\n") == code
-    assert read_code(code.replace("1", "I").replace("0", "O")) == code
+    assert parse_code(f"  {typed}\n") == code
+    assert parse_code(code.replace("1", "I").replace("0", "O")) == code
 
 
 @pytest.mark.parametrize(
     "text", ["", "ABCD-EFGH", "ABCD-EFGH-JKMU", "ABCD-EFGH-JKMN-P", "ÄBCDEFGHJKMN"]
 )
 def test_what_cannot_be_a_code_is_none(text: str) -> None:
-    assert read_code(text) is None
+    assert parse_code(text) is None
 
 
 @given(st.text(max_size=40))
 def test_reading_takes_any_text(text: str) -> None:
-    code = read_code(text)
-    assert code is None or read_code(code) == code
+    code = parse_code(text)
+    assert code is None or parse_code(code) == code
 
 
 def test_a_code_hangs_on_the_key_and_on_the_communication() -> None:

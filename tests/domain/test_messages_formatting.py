@@ -11,14 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.contact.messages.templates.formatting import (
-    Values,
+    MessageValues,
     render_day,
     render_iban,
     render_line,
     render_money,
     render_name,
 )
-from dunwell.contact.messages.templates.placeholders import NAMES
+from dunwell.contact.messages.templates.placeholders import PLACEHOLDER_NAMES
 from dunwell.core.claims.fields import DebtorName
 from tests.support.messages import some_facts
 
@@ -93,14 +93,14 @@ def test_a_value_is_always_one_line(value: str) -> None:
 
 def test_every_placeholder_has_a_text_in_every_language() -> None:
     for language in ("de", "en", "fr"):
-        values = Values(some_facts(pay_by=some_facts().today), language)
-        texts = {name: values.text(name) for name in NAMES}
+        values = MessageValues(some_facts(pay_by=some_facts().today), language)
+        texts = {name: values.text(name) for name in PLACEHOLDER_NAMES}
         empty = {name for name, text in texts.items() if not text}
         assert empty == {"contractNumber", "companyName", "landing.code"}
 
 
 def test_what_is_no_placeholder_has_no_text() -> None:
-    assert Values(some_facts(), "de").text("no.such") == ""
+    assert MessageValues(some_facts(), "de").text("no.such") == ""
 
 
 @pytest.mark.parametrize(

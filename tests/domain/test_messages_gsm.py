@@ -4,44 +4,44 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.messages.templates.sms_parts import Parts, count_parts, write_plainly
+from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts, replace_typography
 
 
 @pytest.mark.parametrize(
     ("text", "parts"),
     [
-        ("", Parts("GSM-7", 0, 1)),
-        ("a" * 160, Parts("GSM-7", 160, 1)),
-        ("a" * 161, Parts("GSM-7", 161, 2)),
-        ("a" * 306, Parts("GSM-7", 306, 2)),
-        ("a" * 307, Parts("GSM-7", 307, 3)),
-        ("ß" * 160, Parts("GSM-7", 160, 1)),
-        ("€", Parts("GSM-7", 2, 1)),
-        ("a" * 158 + "€", Parts("GSM-7", 160, 1)),
-        ("a" * 159 + "€", Parts("GSM-7", 161, 2)),
+        ("", SmsParts("GSM-7", 0, 1)),
+        ("a" * 160, SmsParts("GSM-7", 160, 1)),
+        ("a" * 161, SmsParts("GSM-7", 161, 2)),
+        ("a" * 306, SmsParts("GSM-7", 306, 2)),
+        ("a" * 307, SmsParts("GSM-7", 307, 3)),
+        ("ß" * 160, SmsParts("GSM-7", 160, 1)),
+        ("€", SmsParts("GSM-7", 2, 1)),
+        ("a" * 158 + "€", SmsParts("GSM-7", 160, 1)),
+        ("a" * 159 + "€", SmsParts("GSM-7", 161, 2)),
         # Each part holds 76 euro signs and one septet that none fits into.
-        ("€" * 153, Parts("GSM-7", 306, 3)),
-        ("[]{}\\^~|", Parts("GSM-7", 16, 1)),
-        ("ł", Parts("UCS-2", 1, 1)),
-        ("ç", Parts("UCS-2", 1, 1)),
-        ("\N{NO-BREAK SPACE}", Parts("UCS-2", 1, 1)),
-        ("ł" * 70, Parts("UCS-2", 70, 1)),
-        ("ł" * 71, Parts("UCS-2", 71, 2)),
-        ("ł" * 134, Parts("UCS-2", 134, 2)),
-        ("a" * 159 + "ł", Parts("UCS-2", 160, 3)),
-        ("😀" * 35, Parts("UCS-2", 70, 1)),
+        ("€" * 153, SmsParts("GSM-7", 306, 3)),
+        ("[]{}\\^~|", SmsParts("GSM-7", 16, 1)),
+        ("ł", SmsParts("UCS-2", 1, 1)),
+        ("ç", SmsParts("UCS-2", 1, 1)),
+        ("\N{NO-BREAK SPACE}", SmsParts("UCS-2", 1, 1)),
+        ("ł" * 70, SmsParts("UCS-2", 70, 1)),
+        ("ł" * 71, SmsParts("UCS-2", 71, 2)),
+        ("ł" * 134, SmsParts("UCS-2", 134, 2)),
+        ("a" * 159 + "ł", SmsParts("UCS-2", 160, 3)),
+        ("😀" * 35, SmsParts("UCS-2", 70, 1)),
         # 33 of them fit a part of 67, as none is cut in two.
-        ("😀" * 67, Parts("UCS-2", 134, 3)),
+        ("😀" * 67, SmsParts("UCS-2", 134, 3)),
     ],
 )
-def test_known_cases(text: str, parts: Parts) -> None:
+def test_known_cases(text: str, parts: SmsParts) -> None:
     assert count_parts(text) == parts
 
 
 def test_what_typographers_like_is_written_plainly() -> None:
     liked = "\u201e1.000,00\N{NO-BREAK SPACE}€\u201c \u2013 so\u00ad weit\u2026 O\u2019Hara"
-    assert write_plainly(liked) == '"1.000,00 €" - so weit... O\'Hara'
-    assert count_parts(write_plainly(liked)).alphabet == "GSM-7"
+    assert replace_typography(liked) == '"1.000,00 €" - so weit... O\'Hara'
+    assert count_parts(replace_typography(liked)).alphabet == "GSM-7"
 
 
 @given(st.text(max_size=2000))

@@ -3,7 +3,7 @@
 import re
 from uuid import UUID
 
-from dunwell.contact.messages.claim_links import TOKEN_MASK, derive_token, hash_token, unmask
+from dunwell.contact.messages.claim_links import TOKEN_MASK, derive_token, hash_token, unmask_token
 from dunwell.platform.crypto import KeyRing
 
 _KEYS = KeyRing({1: bytes(32)})
@@ -30,5 +30,5 @@ def test_a_token_is_known_by_a_hash_of_32_bytes() -> None:
 
 def test_the_mask_gives_way_to_the_token_wherever_it_stands() -> None:
     stored = f"https://pay.example/q/{TOKEN_MASK} and /q/{TOKEN_MASK}"
-    assert unmask(stored, "t0ken") == "https://pay.example/q/t0ken and /q/t0ken"
-    assert unmask("no link here", "t0ken") == "no link here"
+    assert unmask_token(stored, "t0ken") == "https://pay.example/q/t0ken and /q/t0ken"
+    assert unmask_token("no link here", "t0ken") == "no link here"

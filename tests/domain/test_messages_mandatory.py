@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.messages.templates.placeholders import NAMES
-from dunwell.contact.messages.templates.template_faults import GIVEN_BY, find_template_faults
+from dunwell.contact.messages.templates.placeholders import PLACEHOLDER_NAMES
+from dunwell.contact.messages.templates.template_faults import PROVIDED_BY, list_template_faults
 from dunwell.platform.errors import Fault
 from tests.support.definitions import a_definition
 
@@ -20,7 +20,7 @@ def faults_of(channel: str, body: str, subject: str = "Open", **changes: Any) ->
     texts: dict[str, Any] = {"body": {"de": body}}
     if channel != "SMS":
         texts["subject"] = {"de": subject}
-    return find_template_faults(
+    return list_template_faults(
         a_definition(**{"templates": {"t": {channel: texts}}, "snippets": {}} | changes)
     )
 
@@ -57,7 +57,7 @@ def test_each_part_that_only_the_text_can_give_is_asked_for(
 
 def test_every_missing_part_is_told_at_once_and_in_each_language() -> None:
     texts = {"body": {"de": "Guten Tag", "en": COMPLETE["SMS"], "fr": "Bonjour"}}
-    faults = find_template_faults(a_definition(templates={"a/b": {"SMS": texts}}))
+    faults = list_template_faults(a_definition(templates={"a/b": {"SMS": texts}}))
     assert [fault.path for fault in faults] == [
         *["/templates/a~1b/SMS/body/de"] * 3,
         *["/templates/a~1b/SMS/body/fr"] * 3,
@@ -78,4 +78,4 @@ def test_a_snippet_can_give_a_part() -> None:
 
 
 def test_what_gives_a_part_is_a_placeholder() -> None:
-    assert {name for names in GIVEN_BY.values() for name in names} <= set(NAMES)
+    assert {name for names in PROVIDED_BY.values() for name in names} <= set(PLACEHOLDER_NAMES)

@@ -9,20 +9,20 @@ from hypothesis import strategies as st
 
 from dunwell.contact.messages.templates.compiled_text import fill
 from dunwell.contact.messages.templates.facts import LandingFacts
-from dunwell.contact.messages.templates.formatting import Values
+from dunwell.contact.messages.templates.formatting import MessageValues
 from dunwell.contact.messages.templates.markdown import parse_line, parse_markdown
 from dunwell.core.claims.fields import DebtorName
 from tests.support.messages import some_facts
 
-_USUAL = Values(some_facts(), "en")
+_USUAL = MessageValues(some_facts(), "en")
 
 
-def _html(text: str, values: Values = _USUAL) -> str:
+def _html(text: str, values: MessageValues = _USUAL) -> str:
     """Without the styles, of which tests/browser/test_emails.py judges."""
     return re.sub(r' style="[^"]*"', "", fill(parse_markdown(text).html, values)).strip()
 
 
-def _text(text: str, values: Values = _USUAL) -> str:
+def _text(text: str, values: MessageValues = _USUAL) -> str:
     return fill(parse_markdown(text).text, values)
 
 
@@ -94,7 +94,7 @@ def test_a_label_with_its_value_alone_in_a_paragraph_is_a_box() -> None:
 
 
 def test_without_a_landing_page_a_link_is_its_words() -> None:
-    values = Values(some_facts(landing=LandingFacts()), "en")
+    values = MessageValues(some_facts(landing=LandingFacts()), "en")
     assert _html("[Pay]({{ landing.url }})", values) == "<p>Pay</p>"
     assert _text("[Pay]({{ landing.url }})", values) == "Pay"
 
@@ -114,7 +114,7 @@ def test_other_links_are_reported_and_never_made(target: str) -> None:
 
 
 def test_a_value_in_an_address_is_percent_encoded() -> None:
-    values = Values(some_facts(debtor=DebtorName(last_name='a/b?c="d"&é')), "en")
+    values = MessageValues(some_facts(debtor=DebtorName(last_name='a/b?c="d"&é')), "en")
     html = _html("[x](https://shop.example/?n={{ debtor.lastName }})", values)
     assert 'href="https://shop.example/?n=a%2Fb%3Fc%3D%22d%22%26%C3%A9"' in html
 
@@ -158,14 +158,14 @@ class _Tags(HTMLParser):
 
 @given(st.text())
 def test_a_name_can_neither_mark_up_nor_inject(name: str) -> None:
-    values = Values(some_facts(debtor=DebtorName(last_name=name)), "en")
+    values = MessageValues(some_facts(debtor=DebtorName(last_name=name)), "en")
     tags = _Tags()
     tags.feed(_html("**Dear {{ debtor.name }}**, [x](https://a.example/{{ debtor.name }})", values))
     assert tags.seen == ["p", "strong", "a"]
 
 
 def test_a_name_in_markdown_stands_as_it_is() -> None:
-    values = Values(some_facts(debtor=DebtorName(last_name="**x** <b> {{ total }}")), "en")
+    values = MessageValues(some_facts(debtor=DebtorName(last_name="**x** <b> {{ total }}")), "en")
     assert _html("Dear {{ debtor.name }}", values) == "<p>Dear **x** &lt;b&gt; {{ total }}</p>"
     assert _text("Dear {{ debtor.name }}", values) == "Dear **x** <b> {{ total }}"
 

@@ -19,18 +19,18 @@ from dunwell.contact.notices.occasions.facts import (
     ChangeNoticeFacts,
     CodeFacts,
     ContactChangeFacts,
-    DefermentFacts,
+    DeferralFacts,
     DisputeAnswerFacts,
+    DisputeReceivedFacts,
     Facts,
+    InstalmentDueFacts,
+    InstalmentMissedFacts,
     LinkFacts,
-    ObjectionFacts,
     OverdueFacts,
     PauseFacts,
     PlanBrokenFacts,
     PlanFacts,
     PlanFulfilledFacts,
-    RateDueFacts,
-    RateMissedFacts,
     ReceiptFacts,
     RejectionFacts,
     TransferFacts,
@@ -43,7 +43,7 @@ AT = datetime(2026, 3, 2, 9, tzinfo=UTC)
 APRIL, MAY = date(2026, 4, 1), date(2026, 5, 1)
 RECEIPT = ReceiptFacts("INV-1001", "EUR", 5000, AT, "tx_1_2", "Sandbox", 5240)
 PLAN = PlanFacts("INV-1001", "EUR", ((APRIL, 5120), (MAY, 5620)), 500, is_approved=True)
-DEFERMENT = DefermentFacts("INV-1001", "EUR", 10240, APRIL, is_approved=True)
+DEFERMENT = DeferralFacts("INV-1001", "EUR", 10240, APRIL, is_approved=True)
 ANSWER = DisputeAnswerFacts(
     "INV-1001", "7K3M-9QXA", is_accepted=False, is_closed=False, reason="Zu spät.", quiet_days=7
 )
@@ -57,13 +57,13 @@ ALL: list[Facts] = [
     RejectionFacts("INV-1001", is_plan=False, reason=None),
     replace(RECEIPT, outstanding_cents=None), replace(RECEIPT, outstanding_cents=0, method=None),
     TransferFacts("INV-1001", "EUR", 10240, APRIL, MAY), PauseFacts("INV-1001", APRIL),
-    ObjectionFacts("INV-1001", "7K3M-9QXA", APRIL),
+    DisputeReceivedFacts("INV-1001", "7K3M-9QXA", APRIL),
     OverdueFacts("INV-1001", "7", "0195", "7K3M-9QXA", APRIL, MAY),
     ContactChangeFacts("EMAIL", AT, "e***@example.org"), ContactChangeFacts("SMS", AT, "+49***678"),
     PlanFacts("INV-1001", "EUR", ((APRIL, 5120),), 0, is_approved=False),
-    DefermentFacts("INV-1001", "EUR", 10240, APRIL, is_approved=False),
-    RateDueFacts("INV-1001", "EUR", 3414, APRIL),
-    RateMissedFacts("INV-1001", "EUR", 3414, APRIL, MAY),
+    DeferralFacts("INV-1001", "EUR", 10240, APRIL, is_approved=False),
+    InstalmentDueFacts("INV-1001", "EUR", 3414, APRIL),
+    InstalmentMissedFacts("INV-1001", "EUR", 3414, APRIL, MAY),
     PlanBrokenFacts("INV-1001", "EUR", 3414, APRIL),
     PlanFulfilledFacts("INV-1001", is_closed=True), PlanFulfilledFacts("INV-1001", is_closed=False),
 ]  # fmt: skip
@@ -76,8 +76,9 @@ HOSTILE = (
     'Evil\r\nBcc: x@y.z <img src=x onerror="a()"> **b** [l](https://e.example) {{ 0 }} {% x %}'
 )
 _LINKED = (
-    LinkFacts, DisputeAnswerFacts, RejectionFacts, RateDueFacts, RateMissedFacts, PlanFacts,
-    DefermentFacts, TransferFacts, PauseFacts, ObjectionFacts,
+    LinkFacts, DisputeAnswerFacts, RejectionFacts, InstalmentDueFacts, InstalmentMissedFacts,
+    PlanFacts,
+    DeferralFacts, TransferFacts, PauseFacts, DisputeReceivedFacts,
     PlanBrokenFacts, PlanFulfilledFacts,
 )  # fmt: skip
 LINK = f"https://pay.nordwind.example/q/{TOKEN_MASK}"
@@ -204,7 +205,7 @@ def test_no_value_marks_up_or_injects_anything(language: str) -> None:
     hostile: list[Facts] = [
         ReceiptFacts(HOSTILE, "EUR", 1, AT, HOSTILE, HOSTILE, 0),
         PlanFacts(HOSTILE, "EUR", ((APRIL, 1),), 0, is_approved=True),
-        DefermentFacts(HOSTILE, "EUR", 1, APRIL, is_approved=True),
+        DeferralFacts(HOSTILE, "EUR", 1, APRIL, is_approved=True),
         ChangeNoticeFacts("EMAIL", AT, HOSTILE),
         RejectionFacts(HOSTILE, is_plan=True, reason=HOSTILE),
         replace(ANSWER, reference_number=HOSTILE, reason=HOSTILE),

@@ -8,23 +8,23 @@ import pytest
 
 from dunwell.contact.messages.claim_links import TOKEN_MASK, derive_token
 from dunwell.contact.notices.notice import (
-    MOST_AN_HOUR,
+    MAX_PER_HOUR,
     DueNotice,
     NoticeKind,
-    Settlement,
-    TooMany,
+    NoticeLimitReached,
+    NoticeSettlement,
+    decide_address_limit,
     decide_limit,
-    decide_limit_to_one,
     decide_no_call,
     decide_settlement,
-    heeds_suppression,
+    respects_suppression,
 )
 from dunwell.contact.notices.notice_codes import (
     NOTICE_CODE_MASK,
     derive_notice_code,
     derive_notice_token,
     is_notice_code,
-    unmask,
+    unmask_notice,
 )
 from dunwell.contact.sending.channel import Accepted, Outcome, Permanent, Temporary, Unanswered
 from dunwell.platform.crypto import KeyRing
@@ -38,9 +38,9 @@ MINUTE = timedelta(minutes=1)
 def test_five_of_a_kind_go_out_in_an_hour() -> None:
     asked = [NOW - minutes * MINUTE for minutes in (59, 40, 30, 20)]
 
-    assert MOST_AN_HOUR == 5
+    assert MAX_PER_HOUR == 5
     assert decide_limit(asked, NOW) is None
-    assert decide_limit([*asked, NOW], NOW) == TooMany(NOW + MINUTE)
+    assert decide_limit([*asked, NOW], NOW) == NoticeLimitReached(NOW + MINUTE)
 
 
 def test_what_was_asked_for_an_hour_ago_does_not_count() -> None:
@@ -52,7 +52,7 @@ def test_the_next_may_be_asked_for_when_few_enough_are_left() -> None:
 
     again = decide_limit(asked, NOW)
 
-    assert again == TooMany(NOW + 55 * MINUTE)
+    assert again == NoticeLimitReached(NOW + 55 * MINUTE)
     assert decide_limit(asked, NOW + 55 * MINUTE) is None
 
 
@@ -60,10 +60,10 @@ def test_one_address_gets_ten_in_an_hour_and_twenty_in_a_day() -> None:
     hour = [NOW - minutes * MINUTE for minutes in range(1, 11)]
     day = [NOW - hours * 60 * MINUTE for hours in range(2, 22)]
 
-    assert decide_limit_to_one(hour[1:] + day[:10], NOW) is None
-    assert decide_limit_to_one(hour, NOW) == TooMany(NOW + 50 * MINUTE)
-    assert decide_limit_to_one(day, NOW) == TooMany(NOW + 3 * 60 * MINUTE)
-    assert decide_limit_to_one(hour + day, NOW) == TooMany(NOW + 13 * 60 * MINUTE)
+    assert decide_address_limit(hour[1:] + day[:10], NOW) is None
+    assert decide_address_limit(hour, NOW) == NoticeLimitReached(NOW + 50 * MINUTE)
+    assert decide_address_limit(day, NOW) == NoticeLimitReached(NOW + 3 * 60 * MINUTE)
+    assert decide_address_limit(hour + day, NOW) == NoticeLimitReached(NOW + 13 * 60 * MINUTE)
 
 
 @pytest.mark.parametrize(
@@ -81,26 +81,26 @@ def test_one_address_gets_ten_in_an_hour_and_twenty_in_a_day() -> None:
 def test_a_suppressed_address_gets_what_is_waited_for_and_is_told_of_its_change(
     reason: str, sent: set[NoticeKind]
 ) -> None:
-    assert {kind for kind in NoticeKind if not heeds_suppression(kind, reason)} == sent
+    assert {kind for kind in NoticeKind if not respects_suppression(kind, reason)} == sent
 
 
 @pytest.mark.parametrize(
     ("answer", "tries", "expected"),
     [
-        (Accepted(), 1, Settlement("ACCEPTED")),
-        (Permanent("no such mailbox"), 1, Settlement("FAILED", failure="no such mailbox")),
-        (Temporary(0), 1, Settlement("PLANNED", NOW + timedelta(seconds=5))),
-        (Temporary(0), 3, Settlement("PLANNED", NOW + timedelta(seconds=20))),
-        (Temporary(60), 1, Settlement("PLANNED", NOW + MINUTE)),
-        (Temporary(0), 8, Settlement("FAILED", failure="not taken in time")),
-        (Temporary(600), 1, Settlement("FAILED", failure="not taken in time")),
-        (Unanswered(is_repeatable=True), 1, Settlement("HANDED_OVER", NOW + 5 * MINUTE / 60)),
-        (Unanswered(is_repeatable=True), 8, Settlement("UNKNOWN")),
-        (Unanswered(is_repeatable=False), 1, Settlement("UNKNOWN")),
+        (Accepted(), 1, NoticeSettlement("ACCEPTED")),
+        (Permanent("no such mailbox"), 1, NoticeSettlement("FAILED", failure="no such mailbox")),
+        (Temporary(0), 1, NoticeSettlement("PLANNED", NOW + timedelta(seconds=5))),
+        (Temporary(0), 3, NoticeSettlement("PLANNED", NOW + timedelta(seconds=20))),
+        (Temporary(60), 1, NoticeSettlement("PLANNED", NOW + MINUTE)),
+        (Temporary(0), 8, NoticeSettlement("FAILED", failure="not taken in time")),
+        (Temporary(600), 1, NoticeSettlement("FAILED", failure="not taken in time")),
+        (Unanswered(is_repeatable=True), 1, NoticeSettlement("HANDED_OVER", NOW + 5 * MINUTE / 60)),
+        (Unanswered(is_repeatable=True), 8, NoticeSettlement("UNKNOWN")),
+        (Unanswered(is_repeatable=False), 1, NoticeSettlement("UNKNOWN")),
     ],
 )
 def test_what_an_answer_means(
-    answer: Outcome | Unanswered, tries: int, expected: Settlement
+    answer: Outcome | Unanswered, tries: int, expected: NoticeSettlement
 ) -> None:
     expires_at = NOW + 10 * MINUTE
     assert decide_settlement(answer, tries=tries, expires_at=expires_at, now=NOW) == expected
@@ -117,18 +117,24 @@ def test_pauses_end_at_ten_minutes() -> None:
         (False, False, True, 1, None),
         (False, False, False, 1, None),
         (True, False, True, 1, None),
-        (True, False, False, 1, Settlement("UNKNOWN")),
-        (True, True, True, 1, Settlement("UNKNOWN")),
-        (True, False, True, 0, Settlement("UNKNOWN")),
-        (True, False, None, 1, Settlement("UNKNOWN")),
-        (False, True, True, 1, Settlement("FAILED", failure="suppressed")),
-        (False, False, True, 0, Settlement("FAILED", failure="not taken in time")),
-        (False, False, None, 1, Settlement("FAILED", failure="the merchant has no such channel")),
+        (True, False, False, 1, NoticeSettlement("UNKNOWN")),
+        (True, True, True, 1, NoticeSettlement("UNKNOWN")),
+        (True, False, True, 0, NoticeSettlement("UNKNOWN")),
+        (True, False, None, 1, NoticeSettlement("UNKNOWN")),
+        (False, True, True, 1, NoticeSettlement("FAILED", failure="suppressed")),
+        (False, False, True, 0, NoticeSettlement("FAILED", failure="not taken in time")),
+        (
+            False,
+            False,
+            None,
+            1,
+            NoticeSettlement("FAILED", failure="the merchant has no such channel"),
+        ),
     ],
 )
 def test_why_a_channel_is_not_called(
     was_handed_over: bool, is_suppressed: bool, is_repeatable: bool | None, minutes: int,
-    expected: Settlement | None,
+    expected: NoticeSettlement | None,
 ) -> None:  # fmt: skip
     expires_at = NOW + minutes * MINUTE
     standing = DueNotice(was_handed_over, is_suppressed, is_repeatable, expires_at)
@@ -168,9 +174,9 @@ def test_a_notice_shows_its_own_secret_and_no_other() -> None:
     text = f"{NOTICE_CODE_MASK} {TOKEN_MASK}"
 
     assert (len(NOTICE_CODE_MASK), len(TOKEN_MASK)) == (len(code), len(token))
-    assert unmask(KEYS, NoticeKind.CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
-    assert unmask(KEYS, NoticeKind.CHANGE_CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
+    assert unmask_notice(KEYS, NoticeKind.CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
+    assert unmask_notice(KEYS, NoticeKind.CHANGE_CODE, NOTICE_ID, text) == f"{code} {TOKEN_MASK}"
     for kind in (NoticeKind.LINK, NoticeKind.ANSWER, NoticeKind.REMINDER, NoticeKind.CONFIRMATION):
-        assert unmask(KEYS, kind, NOTICE_ID, text) == f"{NOTICE_CODE_MASK} {token}"
+        assert unmask_notice(KEYS, kind, NOTICE_ID, text) == f"{NOTICE_CODE_MASK} {token}"
     for kind in (NoticeKind.RECEIPT, NoticeKind.CHANGE_NOTICE):
-        assert unmask(KEYS, kind, NOTICE_ID, text) == text
+        assert unmask_notice(KEYS, kind, NOTICE_ID, text) == text

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from dunwell.accounts.installation.installation_file import Operator
-from dunwell.contact.messages.templates.creditors import list_operator, write_operator
+from dunwell.contact.messages.templates.creditors import list_operator, render_operator_line
 from dunwell.contact.messages.templates.rendering import render_email
 from dunwell.core.workflows.definition import EmailTemplate
 from dunwell.platform.text.translation import find_debtor_language
@@ -42,7 +42,7 @@ def test_a_creditor_that_runs_its_own_is_not_named_twice() -> None:
 
 def test_nobody_is_made_up() -> None:
     assert list_operator(CREDITOR, find_debtor_language("en")) == []
-    assert write_operator(CREDITOR, find_debtor_language("en")) == ""
+    assert render_operator_line(CREDITOR, find_debtor_language("en")) == ""
 
 
 def test_a_debt_collectors_registration_and_authority_stand_in_every_email() -> None:

@@ -25,9 +25,9 @@ from dunwell.cases.rollout.preview.preview_effects import (
     PersonForecast,
     build_quiet_guard,
 )
-from dunwell.contact.escalation.process import make_process
+from dunwell.contact.escalation.process import build_process_for_timezone
 from dunwell.contact.escalation.schedule import StepFacts, WorkflowPosition
-from dunwell.contact.messages.guards.guards import HeldBy
+from dunwell.contact.messages.guards.guards import HoldReason
 from dunwell.core.claims.conditions import ConditionFacts
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION
@@ -53,7 +53,7 @@ def play(
 ) -> PreviewOutlook:
     until = NOW + 60 * DAY
     outlook = PreviewOutlook(NOW, until)
-    process = make_process(a_definition(steps=steps), "Europe/Berlin")
+    process = build_process_for_timezone(a_definition(steps=steps), "Europe/Berlin")
     configuration = msgspec.structs.replace(CONFIGURATION, guards=guards)
     PersonForecast(process, configuration, NOW, until, outlook).forecast_person(players, {})
     return outlook
@@ -89,7 +89,7 @@ def test_quiet_hours_hold_back_what_no_contact_hours_do() -> None:
     guards = Guards(quiet_hours=QuietHours("09:00", "12:00"))
     player = ForecastClaim("A", WorkflowPosition(1, NOW), FACTS, (b"one",))
     outlook = play([player], guards, numbered({**EMAIL, "send": "IMMEDIATE"}))
-    assert outlook.held_back == {(NOW.date(), HeldBy.QUIET_HOURS): 1}
+    assert outlook.held_back == {(NOW.date(), HoldReason.QUIET_HOURS): 1}
     assert outlook.contacts == {(NOW.date(), "EMAIL"): 1}
 
 
@@ -145,7 +145,9 @@ def test_what_plays_alike_has_the_same_next_contacts(
     quiet = build_quiet_guard(CONFIGURATION)
     standing = WorkflowPosition(1, NOW + timedelta(hours=due_in_hours))
     contacts = [
-        NextContacts(make_process(each, "Europe/Berlin"), NOW, quiet).find(standing, FACTS)
+        NextContacts(build_process_for_timezone(each, "Europe/Berlin"), NOW, quiet).find(
+            standing, FACTS
+        )
         for each in (before, after)
     ]
     if has_same_course(before, after):

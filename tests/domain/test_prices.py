@@ -12,7 +12,7 @@ from dunwell.cases.rollout.preview.costs import (
     PricedProvider,
     compute_costs,
 )
-from dunwell.contact.sending.report import Weight, find_country, price_of
+from dunwell.contact.sending.report import PricedMessage, compute_price, find_country
 
 _LINE = TwilioLine(
     channel="SMS", credentials=Credentials(user="AC", password_file="t"),
@@ -23,19 +23,19 @@ _LINE = TwilioLine(
 @pytest.mark.parametrize(
     ("weight", "cents"),
     [
-        (Weight(1, "DE"), "7.5"),
-        (Weight(3, "DE"), "22.5"),
-        (Weight(2, "AT"), "24"),
-        (Weight(1), "12"),
+        (PricedMessage(1, "DE"), "7.5"),
+        (PricedMessage(3, "DE"), "22.5"),
+        (PricedMessage(2, "AT"), "24"),
+        (PricedMessage(1), "12"),
     ],
 )
-def test_a_message_costs_its_parts_by_its_country(weight: Weight, cents: str) -> None:
-    assert price_of(_LINE, weight) == Decimal(cents)
+def test_a_message_costs_its_parts_by_its_country(weight: PricedMessage, cents: str) -> None:
+    assert compute_price(_LINE, weight) == Decimal(cents)
 
 
 def test_a_line_without_a_price_tells_none() -> None:
     line = TwilioLine(channel="SMS", credentials=_LINE.credentials, prices={"DE": 7})
-    assert price_of(line, Weight(1, "AT")) is None
+    assert compute_price(line, PricedMessage(1, "AT")) is None
 
 
 def test_a_number_has_a_country() -> None:

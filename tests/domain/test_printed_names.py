@@ -2,7 +2,11 @@
 
 import pytest
 
-from dunwell.contact.messages.letters.address import print_debtor, remove_emoji, render_address
+from dunwell.contact.messages.letters.address import (
+    remove_debtor_emoji,
+    remove_emoji,
+    render_address,
+)
 from dunwell.core.claims.fields import DebtorName
 
 
@@ -37,7 +41,7 @@ def test_everything_else_stays(name: str) -> None:
 
 def test_a_part_that_is_an_emoji_alone_leaves_no_blank_line() -> None:
     debtor = DebtorName(first_name="🌸", last_name="Mustermann", company_name="🏠")
-    assert print_debtor(debtor) == DebtorName(last_name="Mustermann")
+    assert remove_debtor_emoji(debtor) == DebtorName(last_name="Mustermann")
     address = {"street": "Deichstraße 1 🏡", "postal_code": "20459", "city": "Hamburg"}
     assert render_address(debtor, address, None, "de") == [
         "Mustermann", "Deichstraße 1", "20459 Hamburg",

@@ -3,7 +3,7 @@
 import msgspec
 import pytest
 
-from dunwell.contact.messages.letters.sheet import Enclosure, write_sheet
+from dunwell.contact.messages.letters.sheet import Enclosure, encode_sheet
 from dunwell.core.claims.fields import DebtorName
 from tests.support.letters import a_letter
 
@@ -77,7 +77,7 @@ def test_values_are_texts_whatever_they_look_like() -> None:
     hostile = '**x** #read("/etc/passwd") $x$ \\ "]) <b>'
     sheet = a_letter(debtor=DebtorName(last_name=hostile)).sheet
     assert sheet.body[0] == ["p", [_text(f"Guten Tag {hostile},")]]
-    assert msgspec.json.decode(write_sheet(sheet))["body"][0] == sheet.body[0]
+    assert msgspec.json.decode(encode_sheet(sheet))["body"][0] == sheet.body[0]
 
 
 @pytest.mark.parametrize("language", ["en", "fr"])

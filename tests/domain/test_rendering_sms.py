@@ -5,7 +5,7 @@ import pytest
 from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
 from dunwell.contact.messages.templates.facts import CHECK_MASK, LandingFacts
 from dunwell.contact.messages.templates.rendering import render_sms
-from dunwell.contact.messages.templates.sms_parts import Parts, count_parts
+from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import SmsTemplate
 from tests.support.messages import some_facts
@@ -23,7 +23,7 @@ def test_a_text_keeps_its_lines_and_costs_no_special_character() -> None:
         "Nordwind: 1.000,00 € offen.\nhttps://pay.example/q/abc\nIhr Team\n"
         "Echt? pay.example/real Code _chk_code"
     )
-    assert parts == Parts("GSM-7", len(text) + 1, 1)
+    assert parts == SmsParts("GSM-7", len(text) + 1, 1)
 
 
 def test_the_parts_of_the_masked_text_are_those_of_what_is_sent() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from dunwell.contact.sending.references import read_reference, write_reference
+from dunwell.contact.sending.references import build_reference, parse_reference
 from dunwell.contact.sending.report import Reference, ReportOutcome, ReportState, decide_report
 from dunwell.platform.crypto import KeyRing
 
@@ -15,7 +15,7 @@ REFERENCE = Reference(7, UUID("01900000-0000-7000-8000-000000000002"))
 
 
 def _write(keys: KeyRing = KEYS) -> str:
-    return write_reference(keys, REFERENCE.merchant_id, REFERENCE.communication_id)
+    return build_reference(keys, REFERENCE.merchant_id, REFERENCE.communication_id)
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,10 @@ def test_what_becomes_of_a_message(
 def test_a_reference_names_its_message_in_any_case(
     merchant_id: int, communication_id: UUID
 ) -> None:
-    text = write_reference(KEYS, merchant_id, communication_id)
+    text = build_reference(KEYS, merchant_id, communication_id)
     assert (len(text), text.isalnum(), text.islower()) == (45, True, True)
     for written in (text, text.upper()):
-        assert read_reference(KEYS, written) == Reference(merchant_id, communication_id)
+        assert parse_reference(KEYS, written) == Reference(merchant_id, communication_id)
 
 
 @given(place=some.integers(0, 44), letter=some.sampled_from("abcdefghijklmnopqrstuvwxyz234567"))
@@ -58,23 +58,23 @@ def test_a_changed_reference_is_none_of_ours(place: int, letter: str) -> None:
     text = _write()
     changed = text[:place] + letter + text[place + 1 :]
     if changed != text:
-        assert read_reference(KEYS, changed) is None
+        assert parse_reference(KEYS, changed) is None
 
 
 def test_a_bit_that_means_nothing_is_not_there_to_be_changed() -> None:
     text = _write()
     for letter in "abcdefghijklmnopqrstuvwxyz234567":
         expected = REFERENCE if letter == text[-1] else None
-        assert read_reference(KEYS, text[:-1] + letter) == expected
+        assert parse_reference(KEYS, text[:-1] + letter) == expected
 
 
 @pytest.mark.parametrize("text", ["", "a", "=", "ä" * 45, "a" * 45, "a" * 10_000, "x@y", "1" * 45])
 def test_other_words_are_none(text: str) -> None:
-    assert read_reference(KEYS, text) is None
+    assert parse_reference(KEYS, text) is None
 
 
 def test_one_of_an_older_key_is_still_read_and_of_another_installation_not() -> None:
     text = _write()
     newer = KeyRing({2: b"n" * 32, 1: b"k" * 32})
-    assert read_reference(newer, text) == REFERENCE
-    assert read_reference(KeyRing({1: b"o" * 32}), text) is None
+    assert parse_reference(newer, text) == REFERENCE
+    assert parse_reference(KeyRing({1: b"o" * 32}), text) is None

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.contact.escalation.process import make_process
+from dunwell.contact.escalation.process import build_process_for_timezone
 from dunwell.contact.escalation.schedule import (
     Archived,
     CheckpointReached,
@@ -20,8 +20,8 @@ from dunwell.contact.escalation.schedule import (
     StepFacts,
     WaitBegun,
     WorkflowPosition,
-    decide,
-    first_due,
+    compute_first_due,
+    decide_steps,
 )
 from dunwell.core.claims.conditions import ConditionFacts
 from tests.support.definitions import DOCUMENT, a_definition
@@ -40,8 +40,8 @@ def the_facts(
 def run(
     step_id: int | None, due_at: datetime = NOW, now: datetime = NOW, **facts: Any
 ) -> StepDecision:
-    process = make_process(a_definition(), "Europe/Berlin")
-    return decide(process, WorkflowPosition(step_id, due_at), the_facts(**facts), now)
+    process = build_process_for_timezone(a_definition(), "Europe/Berlin")
+    return decide_steps(process, WorkflowPosition(step_id, due_at), the_facts(**facts), now)
 
 
 def test_a_contact_is_planned_and_nothing_runs_behind_it() -> None:
@@ -90,8 +90,8 @@ def test_nobody_reachable_is_recorded_and_the_process_goes_on() -> None:
 
 def test_a_guard_that_fails_skips_and_names_the_property() -> None:
     steps = [{**DOCUMENT["steps"][0], "when": {"outstanding": {"min": "9000"}}}]
-    process = make_process(a_definition(steps=steps), "Europe/Berlin")
-    decision = decide(process, WorkflowPosition(1, NOW), the_facts(), NOW)
+    process = build_process_for_timezone(a_definition(steps=steps), "Europe/Berlin")
+    decision = decide_steps(process, WorkflowPosition(1, NOW), the_facts(), NOW)
     skipped = decision.outcomes[0]
     assert isinstance(skipped, Skipped)
     assert (skipped.reason, skipped.unmet) == (SkipReason.GUARD_UNMET, ("outstanding",))
@@ -102,31 +102,31 @@ def test_a_guard_sees_the_fees_of_the_same_moment() -> None:
     fee, contact = DOCUMENT["steps"][2], DOCUMENT["steps"][0]
     guard = {"outstanding": {"min": "5250"}, "total": {"min": "5250"}, "itemType": "DUNNING_FEE"}
     steps = [fee, {**contact, "id": 7, "when": guard}]
-    process = make_process(a_definition(steps=steps), "Europe/Berlin")
-    fee_added, planned = decide(process, WorkflowPosition(3, NOW), the_facts(), NOW).outcomes
+    process = build_process_for_timezone(a_definition(steps=steps), "Europe/Berlin")
+    fee_added, planned = decide_steps(process, WorkflowPosition(3, NOW), the_facts(), NOW).outcomes
     assert isinstance(fee_added, FeeAdded)
     assert isinstance(planned, ContactPlanned)
 
 
 def test_a_contact_missed_through_a_standstill_is_left_out_if_the_policy_says_so() -> None:
     settings = {**DOCUMENT["settings"], "latePolicy": {"skipIfOlderThanDays": 30}}
-    process = make_process(a_definition(settings=settings), "Europe/Berlin")
+    process = build_process_for_timezone(a_definition(settings=settings), "Europe/Berlin")
     late, later = NOW + 30 * DAY, NOW + 31 * DAY
-    kept = decide(process, WorkflowPosition(1, NOW), the_facts(), late)
+    kept = decide_steps(process, WorkflowPosition(1, NOW), the_facts(), late)
     assert isinstance(kept.outcomes[0], ContactPlanned)
-    left_out = decide(process, WorkflowPosition(1, NOW), the_facts(), later)
+    left_out = decide_steps(process, WorkflowPosition(1, NOW), the_facts(), later)
     assert left_out.outcomes[0] == Skipped(process.steps[0], SkipReason.TOO_LATE)
 
 
 def test_processing_starts_at_creation_or_with_the_due_date() -> None:
     later = date(2026, 3, 20)
-    assert first_due(a_definition(), "Europe/Berlin", later, NOW) == NOW
+    assert compute_first_due(a_definition(), "Europe/Berlin", later, NOW) == NOW
     settings = {**DOCUMENT["settings"], "processingStart": "DUE_DATE"}
     definition = a_definition(settings=settings)
     midnight = datetime(2026, 3, 19, 23, 0, tzinfo=UTC)
-    assert first_due(definition, "Europe/Berlin", later, NOW) == midnight
-    assert first_due(definition, "Europe/Berlin", date(2026, 1, 1), NOW) == NOW
-    assert first_due(definition, "Europe/Berlin", None, NOW) == NOW
+    assert compute_first_due(definition, "Europe/Berlin", later, NOW) == midnight
+    assert compute_first_due(definition, "Europe/Berlin", date(2026, 1, 1), NOW) == NOW
+    assert compute_first_due(definition, "Europe/Berlin", None, NOW) == NOW
 
 
 _STEPS = st.lists(
@@ -150,7 +150,7 @@ def test_every_process_goes_forward_and_ends(
     kinds: list[dict[str, Any]], start: datetime, late_minutes: int
 ) -> None:
     steps = [{"id": n, "name": f"Step {n}", **kind} for n, kind in enumerate(kinds, start=1)]
-    process = make_process(a_definition(steps=steps), "Europe/Berlin")
+    process = build_process_for_timezone(a_definition(steps=steps), "Europe/Berlin")
     position, now = WorkflowPosition(process.id_at(0), start), start
     ran: list[Outcome] = []
     for _ in range(4 * len(steps) + 4):
@@ -162,7 +162,7 @@ def test_every_process_goes_forward_and_ends(
             position = WorkflowPosition(process.id_at(index), now)
         else:
             break
-        decision = decide(process, position, the_facts(), now)
+        decision = decide_steps(process, position, the_facts(), now)
         ran += decision.outcomes
         position = decision.position
     assert isinstance(ran[-1], Archived)

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dunwell.contact.escalation.calendars import Calendar, make_calendar
-from dunwell.contact.escalation.process import Process, make_process
+from dunwell.contact.escalation.calendars import Calendar, build_calendar
+from dunwell.contact.escalation.process import Process, build_process_for_timezone
 from dunwell.contact.escalation.schedule import (
     Archived,
     ContactPlanned,
@@ -22,8 +22,8 @@ from dunwell.contact.escalation.schedule import (
     SkipReason,
     StepFacts,
     WorkflowPosition,
-    decide,
-    first_due,
+    compute_first_due,
+    decide_steps,
 )
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.workflows.definition import ProcessSettings, WaitStep
@@ -79,7 +79,7 @@ def the_document(
 
 
 def the_process(course: tuple[Any, ...], change: Any = lambda step: step) -> Process:
-    return make_process(a_definition(**the_document(course, change)), "Europe/Berlin")
+    return build_process_for_timezone(a_definition(**the_document(course, change)), "Europe/Berlin")
 
 
 def play(process: Process, start: datetime, delays: Iterator[int]) -> list[tuple[Any, Outcome]]:
@@ -90,7 +90,7 @@ def play(process: Process, start: datetime, delays: Iterator[int]) -> list[tuple
     while position.due_at is not None:
         assert position.due_at >= start
         now = max(now, position.due_at) + timedelta(minutes=next(delays))
-        decision = decide(process, position, facts, now)
+        decision = decide_steps(process, position, facts, now)
         before, after = (process.index_of(p.next_step_id) for p in (position, decision.position))
         assert after >= before, "it went back"
         assert decision.outcomes or (decision.position.due_at or now) > now, "it stands still"
@@ -142,7 +142,9 @@ def test_a_minor_never_changes_the_course(course: tuple[Any, ...], start: dateti
     courses = [
         [
             (at, type(outcome), getattr(outcome, "step", None) and outcome.step.id)  # type: ignore[union-attr]
-            for at, outcome in play(make_process(each, "Europe/Berlin"), start, iter(lambda: 0, 1))
+            for at, outcome in play(
+                build_process_for_timezone(each, "Europe/Berlin"), start, iter(lambda: 0, 1)
+            )
         ]
         for each in (old, new)
     ]
@@ -158,9 +160,9 @@ def test_a_start_by_due_date_is_never_before_the_assignment(
     now: datetime, due_on: date | None
 ) -> None:
     definition = a_definition(settings={**_SETTINGS, "processingStart": "DUE_DATE"})
-    start = first_due(definition, "Europe/Berlin", due_on, now)
+    start = compute_first_due(definition, "Europe/Berlin", due_on, now)
     assert start >= now
-    calendar = make_calendar(definition.settings, "Europe/Berlin")
+    calendar = build_calendar(definition.settings, "Europe/Berlin")
     if due_on is None or due_on <= calendar.local_date(now):
         assert start == now
     else:
@@ -199,7 +201,7 @@ def _local(calendar: Calendar, instant: datetime) -> datetime:
 
 def _regional(subdivision: str | None) -> Calendar:
     region = {"country": "DE"} | ({"subdivision": subdivision} if subdivision else {})
-    return make_calendar(
+    return build_calendar(
         msgspec.convert({**_SETTINGS, "holidays": region}, ProcessSettings), "Europe/Berlin"
     )
 
@@ -210,6 +212,8 @@ def test_only_contacts_are_too_late(days_late: int, is_contact: bool) -> None:
     process = the_process(([kind], "Europe/Berlin", None, None))
     due = datetime(2026, 3, 2, 9, tzinfo=UTC)
     facts = StepFacts(ConditionFacts(5000, 5000, due.date()), True, frozenset({"EMAIL"}))
-    first = decide(process, WorkflowPosition(1, due), facts, due + days_late * DAY).outcomes[0]
+    first = decide_steps(process, WorkflowPosition(1, due), facts, due + days_late * DAY).outcomes[
+        0
+    ]
     is_skipped = isinstance(first, Skipped) and first.reason is SkipReason.TOO_LATE
     assert is_skipped == (is_contact and days_late > 3)

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from dunwell.accounts.merchants.configuration import Channel, Configuration, Guards, QuietHours
 from dunwell.contact.escalation.contacts.sending_hours import (
     SendingHours,
-    find_quiet_channels,
-    find_sending_hours,
+    build_sending_hours,
+    list_quiet_channels,
 )
-from dunwell.contact.escalation.process import make_process
-from dunwell.contact.messages.guards.guards import HeldBy, KeptBack
+from dunwell.contact.escalation.process import build_process_for_timezone
+from dunwell.contact.messages.guards.guards import ContactHold, HoldReason
 from dunwell.core.workflows.definition import ContactStep
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.merchants import CONFIGURATION
@@ -38,8 +38,8 @@ def hours_of(
     step = definition.steps[0]
     assert isinstance(step, ContactStep)
     step = msgspec.structs.replace(step, send=send)
-    process = make_process(definition, "Europe/Berlin")
-    return find_sending_hours(process, step, channel, configuration or quiet())
+    process = build_process_for_timezone(definition, "Europe/Berlin")
+    return build_sending_hours(process, step, channel, configuration or quiet())
 
 
 def berlin(day: int, hour: int, minute: int = 0) -> datetime:
@@ -49,7 +49,7 @@ def berlin(day: int, hour: int, minute: int = 0) -> datetime:
 
 def test_contact_hours_hold_a_step_that_waits_for_them() -> None:
     assert hours_of().find_hold(berlin(2, 9)) is None
-    held = KeptBack(berlin(3, 9), HeldBy.CONTACT_HOURS)
+    held = ContactHold(berlin(3, 9), HoldReason.CONTACT_HOURS)
     assert hours_of().find_hold(berlin(2, 18)) == held
 
 
@@ -64,7 +64,7 @@ def test_contact_hours_hold_a_step_that_waits_for_them() -> None:
     ],
 )
 def test_quiet_hours_hold_what_is_sent_at_once(now: datetime, until: datetime | None) -> None:
-    expected = KeptBack(until, HeldBy.QUIET_HOURS) if until else None
+    expected = ContactHold(until, HoldReason.QUIET_HOURS) if until else None
     assert hours_of("IMMEDIATE").find_hold(now) == expected
     assert hours_of("IMMEDIATE", "SMS").find_hold(now) == expected
 
@@ -72,13 +72,13 @@ def test_quiet_hours_hold_what_is_sent_at_once(now: datetime, until: datetime | 
 def test_a_letter_wakes_nobody_and_without_quiet_hours_nothing_is_quiet() -> None:
     assert hours_of("IMMEDIATE", "LETTER").find_hold(berlin(2, 23)) is None
     assert hours_of("IMMEDIATE", configuration=quiet(None)).find_hold(berlin(2, 23)) is None
-    assert find_quiet_channels(quiet(), berlin(2, 23)) == {"EMAIL", "SMS"}
-    assert find_quiet_channels(quiet(), berlin(2, 20)) == frozenset()
+    assert list_quiet_channels(quiet(), berlin(2, 23)) == {"EMAIL", "SMS"}
+    assert list_quiet_channels(quiet(), berlin(2, 20)) == frozenset()
 
 
 def test_quiet_hours_within_a_day_and_up_to_midnight() -> None:
     noon = hours_of("IMMEDIATE", configuration=quiet(QuietHours("12:00", "13:30")))
-    assert noon.find_hold(berlin(2, 12)) == KeptBack(berlin(2, 13, 30), HeldBy.QUIET_HOURS)
+    assert noon.find_hold(berlin(2, 12)) == ContactHold(berlin(2, 13, 30), HoldReason.QUIET_HOURS)
     assert noon.find_hold(berlin(2, 13, 30)) is None
     for end in ("24:00", "00:00"):
         late = hours_of("IMMEDIATE", configuration=quiet(QuietHours("20:00", end)))
@@ -88,9 +88,9 @@ def test_quiet_hours_within_a_day_and_up_to_midnight() -> None:
 def test_the_first_moment_keeps_both_and_says_what_holds_now() -> None:
     evenings: Any = {"from": "07:00", "to": "22:00"}
     both = hours_of(**evenings)
-    assert both.find_hold(berlin(2, 21, 30)) == KeptBack(berlin(3, 8), HeldBy.QUIET_HOURS)
+    assert both.find_hold(berlin(2, 21, 30)) == ContactHold(berlin(3, 8), HoldReason.QUIET_HOURS)
     # A Friday night: the contact hours begin on Monday, and the quiet ones end after them.
-    assert both.find_hold(berlin(6, 22)) == KeptBack(berlin(9, 8), HeldBy.CONTACT_HOURS)
+    assert both.find_hold(berlin(6, 22)) == ContactHold(berlin(9, 8), HoldReason.CONTACT_HOURS)
     assert both.first_moment_on(berlin(7, 12).date()) == berlin(9, 8)
 
 

@@ -6,22 +6,22 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.contacts.outcomes.settlement import (
-    MAX_TRIES,
-    CallAgain,
+    MAX_ATTEMPTS,
+    ContactAccepted,
     ContactAttempt,
-    FallBack,
-    GiveUpContact,
-    Settled,
-    Settlement,
-    TakeBack,
-    TryAgain,
-    Unknown,
+    ContactSettlement,
+    FailContact,
+    OutcomeUnknown,
+    RepeatCall,
+    RetryContact,
+    UndoHandOver,
+    UseFallback,
     decide_settlement,
 )
-from dunwell.contact.escalation.schedule import ContactPlanned, Tried
+from dunwell.contact.escalation.schedule import ContactPlanned, TriedChannels
 from dunwell.contact.sending.channel import (
     Accepted,
-    Answer,
+    ChannelAnswer,
     Permanent,
     Temporary,
     Unanswered,
@@ -34,22 +34,24 @@ STEP = ContactStep(
     id=1, name="First", channel="EMAIL", fallbacks=["SMS", "LETTER"], template="reminder"
 )
 
-_TRIED = Tried(frozenset({"EMAIL"}), 1)
+_TRIED = TriedChannels(frozenset({"EMAIL"}), 1)
 
 
 def settle(
-    answer: Answer,
+    answer: ChannelAnswer,
     tries: int = 1,
     tried: tuple[Channel, ...] = ("EMAIL",),
     usable: tuple[Channel, ...] = (),
-) -> Settlement:
+) -> ContactSettlement:
     return decide_settlement(
-        ContactAttempt(STEP, tries, usable, Tried(frozenset(tried), len(tried))), answer, NOW
+        ContactAttempt(STEP, tries, usable, TriedChannels(frozenset(tried), len(tried))),
+        answer,
+        NOW,
     )
 
 
 def test_accepted_is_settled() -> None:
-    assert settle(Accepted()) == Settled()
+    assert settle(Accepted()) == ContactAccepted()
 
 
 @pytest.mark.parametrize(
@@ -57,62 +59,62 @@ def test_accepted_is_settled() -> None:
     [(1, 0, 5), (2, 0, 10), (3, 0, 20), (14, 0, 6 * 3600), (1, 90, 90)],
 )
 def test_pauses_double_up_to_six_hours(tries: int, asked: int, seconds: int) -> None:
-    assert settle(Temporary(asked), tries) == TryAgain(NOW + timedelta(seconds=seconds))
+    assert settle(Temporary(asked), tries) == RetryContact(NOW + timedelta(seconds=seconds))
 
 
 def test_the_last_try_gives_up() -> None:
-    assert settle(Temporary(0), MAX_TRIES) == GiveUpContact("not taken in 15 tries")
+    assert settle(Temporary(0), MAX_ATTEMPTS) == FailContact("not taken in 15 tries")
     answer = Temporary(reason="The mail server put it off: 451.")
     words = "not taken in 15 tries: The mail server put it off: 451."
-    assert settle(answer, MAX_TRIES) == GiveUpContact(words)
+    assert settle(answer, MAX_ATTEMPTS) == FailContact(words)
 
 
 def test_a_channel_that_is_away_for_a_night_is_waited_for() -> None:
-    pauses = [settle(Temporary(), tries) for tries in range(1, MAX_TRIES)]
-    waits = [each.at - NOW for each in pauses if isinstance(each, TryAgain)]
+    pauses = [settle(Temporary(), tries) for tries in range(1, MAX_ATTEMPTS)]
+    waits = [each.at - NOW for each in pauses if isinstance(each, RetryContact)]
     assert sum(waits, timedelta()) >= timedelta(hours=17)
 
 
 def test_contacts_of_one_moment_are_tried_again_at_different_moments() -> None:
     attempts = (ContactAttempt(STEP, 1, (), _TRIED, spread) for spread in (0.0, 0.5, 0.999))
     settled = [decide_settlement(each, Temporary(), NOW) for each in attempts]
-    pauses = [each.at - NOW for each in settled if isinstance(each, TryAgain)]
+    pauses = [each.at - NOW for each in settled if isinstance(each, RetryContact)]
     assert pauses == sorted({*pauses})
     assert pauses[-1] < timedelta(seconds=6.25)
 
 
 def test_the_wish_of_a_provider_is_kept_to_the_second() -> None:
     answer, attempt = Temporary(90), ContactAttempt(STEP, 1, (), _TRIED, spread=0.9)
-    assert decide_settlement(attempt, answer, NOW) == TryAgain(NOW + timedelta(seconds=90))
+    assert decide_settlement(attempt, answer, NOW) == RetryContact(NOW + timedelta(seconds=90))
 
 
 def test_the_reason_of_a_refusal_is_kept() -> None:
     settled = settle(Temporary(reason="The mail server put it off: 451."))
-    assert isinstance(settled, TryAgain)
+    assert isinstance(settled, RetryContact)
     assert settled.reason == "The mail server put it off: 451."
 
 
 def test_a_message_whose_channel_was_not_called_is_taken_back_however_often() -> None:
-    assert settle(Uncalled()) == settle(Uncalled(), tries=MAX_TRIES) == TakeBack()
+    assert settle(Uncalled()) == settle(Uncalled(), tries=MAX_ATTEMPTS) == UndoHandOver()
 
 
 def test_a_refusal_falls_back_to_the_next_channel_that_can_be_used() -> None:
-    assert settle(Permanent("gone"), usable=("EMAIL", "LETTER")) == FallBack(
+    assert settle(Permanent("gone"), usable=("EMAIL", "LETTER")) == UseFallback(
         ContactPlanned(STEP, 2, "LETTER"), "gone"
     )
 
 
 def test_a_fallback_never_goes_back() -> None:
     every: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
-    assert settle(Permanent("gone"), tried=every, usable=every) == GiveUpContact("gone")
+    assert settle(Permanent("gone"), tried=every, usable=every) == FailContact("gone")
 
 
 def test_a_list_a_minor_changed_is_gone_through_without_a_channel_twice() -> None:
     answer = settle(Permanent("gone"), tried=("LETTER",), usable=("SMS", "LETTER"))
-    assert answer == FallBack(ContactPlanned(STEP, 1, "SMS"), "gone")
+    assert answer == UseFallback(ContactPlanned(STEP, 1, "SMS"), "gone")
 
 
 def test_no_answer_is_never_taken_for_one() -> None:
-    assert settle(Unanswered(is_repeatable=True)) == CallAgain(timedelta(seconds=5))
-    assert settle(Unanswered(is_repeatable=True), tries=MAX_TRIES) == Unknown()
-    assert settle(Unanswered(is_repeatable=False)) == Unknown()
+    assert settle(Unanswered(is_repeatable=True)) == RepeatCall(timedelta(seconds=5))
+    assert settle(Unanswered(is_repeatable=True), tries=MAX_ATTEMPTS) == OutcomeUnknown()
+    assert settle(Unanswered(is_repeatable=False)) == OutcomeUnknown()

@@ -9,19 +9,19 @@ import pytest
 
 from dunwell.contact.messages.templates.compiled_text import Slot, fill_within
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
-from dunwell.contact.messages.templates.formatting import Values
+from dunwell.contact.messages.templates.formatting import MessageValues
 from dunwell.contact.messages.templates.markdown import cache_by_size
 from dunwell.contact.messages.templates.placeholders import (
     PAY_BY,
     MessageTooLarge,
     expand_snippets,
-    find_used,
     join_within,
+    list_used,
     measure_expanded,
     remove_sentences,
 )
 from dunwell.contact.messages.templates.rendering import render_email, render_sms
-from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate
 from dunwell.platform.errors import Fault
@@ -43,7 +43,7 @@ def find_size_faults(
         templates={f"t{number}": {channel: text} for number in range(templates)},
         snippets={"s": {"de": snippet}},
     )
-    return [each for each in find_template_faults(definition) if each.code in SIZE_CODES]
+    return [each for each in list_template_faults(definition) if each.code in SIZE_CODES]
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_a_message_beyond_its_limit_is_refused_and_never_cut(what: str) -> None:
 
 
 def test_values_are_counted_while_they_are_put_in() -> None:
-    values = Values(some_facts(), "de")
+    values = MessageValues(some_facts(), "de")
     parts = (Slot("outstanding", "TEXT"),) * 3
     whole = "".join([values.text("outstanding")] * 3)
     assert fill_within(parts, values, len(whole)) == whole
@@ -161,7 +161,7 @@ def test_nothing_is_asked_for_beyond_the_limit() -> None:
     "read",
     [
         lambda: remove_sentences("{{ payBy }}" + "a" * 10_000 + " b. " * 2_500, {PAY_BY}),
-        lambda: find_used(("{{" + " " * 20_000) * 2),
+        lambda: list_used(("{{" + " " * 20_000) * 2),
     ],
     ids=["full stops behind a long word", "blanks that no brace follows"],
 )  # fmt: skip

@@ -11,8 +11,8 @@ from dunwell.cases.rollout.texts.edit_text import (
     review_text,
 )
 from dunwell.cases.rollout.texts.grid import TextCell, build_text_grid
-from dunwell.contact.messages.templates.merchant_rules import find_forbidden_words
-from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.contact.messages.templates.merchant_rules import list_forbidden_word_faults
+from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.texts import TextPlace, Written, list_places, replace_text
 from tests.support.merchants import CONFIGURATION
 from tests.support.texts import a_texts_definition
@@ -74,7 +74,7 @@ def test_a_snippet_is_looked_over_by_itself() -> None:
 
 def test_it_says_of_each_text_what_is_said_of_the_whole() -> None:
     definition = a_texts_definition()
-    whole = [*find_template_faults(definition), *find_forbidden_words(definition, {})]
+    whole = [*list_template_faults(definition), *list_forbidden_word_faults(definition, {})]
 
     alone = [
         fault

@@ -6,7 +6,7 @@ import jsonschema
 import msgspec
 from tools.write_reference import DRAWN, PAGE, PARTS, SCHEMA, draw_page, draw_schema
 
-from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.checking import definition_schema, find_definition_faults
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.reference import FIELD_WORDS
@@ -42,4 +42,4 @@ def test_the_example_of_the_page_can_be_published() -> None:
     assert example is not None
     document = parse_yaml(example[1])
     assert find_definition_faults(document) == []
-    assert find_template_faults(msgspec.convert(document, Definition)) == []
+    assert list_template_faults(msgspec.convert(document, Definition)) == []

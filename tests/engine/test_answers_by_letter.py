@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.contact.messages.claim_links import hash_token, list_code_digests, read_code
+from dunwell.contact.messages.claim_links import hash_token, list_code_digests, parse_code
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Permanent, Temporary
@@ -72,7 +72,7 @@ async def test_it_is_one_page_with_the_address_the_reason_and_the_way_to_the_pag
         way = await find_link(connection, hash_token(address.rpartition("/")[2]))
         assert way is not None
         assert (way.claim_id, way.channel) == (opened.claim_id, "LETTER")
-        codes = [code for word in text.split() if (code := read_code(word)) and "-" in word]
+        codes = [code for word in text.split() if (code := parse_code(word)) and "-" in word]
         known = await find_code(connection, list_code_digests(resources.keys, codes[0]))
         assert known is not None
         assert (known.claim_id, known.level) == (opened.claim_id, Level.FACT)

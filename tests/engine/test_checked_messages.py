@@ -7,7 +7,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.claim_links import derive_check, digest_check
+from dunwell.contact.messages.claim_links import derive_check_code, digest_check
 from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
 from dunwell.interfaces.landing.entering.routes_real import Confirmed, TypedMessage, check_message
@@ -62,7 +62,9 @@ async def test_a_contact_is_confirmed_by_its_code_and_what_is_kept_bears_none(
     [kept] = await house.rows(_KEPT)
     assert CHECK_MASK in kept["body_text"]
     assert code not in kept["body_text"]
-    digest = digest_check(resources.keys, derive_check(resources.keys, message.communication_id))
+    digest = digest_check(
+        resources.keys, derive_check_code(resources.keys, message.communication_id)
+    )
     rows = [tuple(row) for row in await house.rows(_CODES)]
     assert rows == [(claim_id, digest, resources.keys.version)]
 

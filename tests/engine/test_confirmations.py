@@ -14,7 +14,7 @@ from dunwell.cases.modalities.answer_modality import request_modality
 from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
 from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
 from dunwell.contact.messages.suppression import suppress
-from dunwell.contact.notices.notice import MOST_AN_HOUR
+from dunwell.contact.notices.notice import MAX_PER_HOUR
 from dunwell.contact.notices.notice_outcomes import KEPT_FOR, report_notice_failure, sweep_notices
 from dunwell.contact.notices.occasions.facts import PauseFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
@@ -246,13 +246,13 @@ async def test_what_is_told_later_waits(till: Till, clock: MovableClock) -> None
 
 async def test_many_at_once_are_told_one_after_the_other(till: Till, clock: MovableClock) -> None:
     """Nobody's mailbox is flooded, and none of them is lost."""
-    for number in range(MOST_AN_HOUR + 1):
+    for number in range(MAX_PER_HOUR + 1):
         await till.house.pay(till.claim_id, 100, f"tx-{number}")
     await tell(till.house)
-    assert len(_sent(till)) == MOST_AN_HOUR
+    assert len(_sent(till)) == MAX_PER_HOUR
     clock.advance(timedelta(hours=1))
     await tell(till.house)
-    assert len(_sent(till)) == MOST_AN_HOUR + 1
+    assert len(_sent(till)) == MAX_PER_HOUR + 1
 
 
 async def test_a_week_later_what_was_said_is_gone_and_not_said_again(

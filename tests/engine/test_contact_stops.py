@@ -6,8 +6,8 @@ from datetime import date, timedelta
 import pytest
 
 from dunwell.cases.disputes.answer_dispute import confirm_right_person
-from dunwell.contact.messages.suppression import find_stopped_claims
-from dunwell.contact.notices.occasions.facts import ObjectionFacts
+from dunwell.contact.messages.suppression import list_stopped_claims
+from dunwell.contact.notices.occasions.facts import DisputeReceivedFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
 from dunwell.platform.clock import MovableClock
@@ -81,7 +81,7 @@ async def test_nothing_else_is_sent_either_and_other_merchants_write_on(
     [second] = await house.create("B", email=ERIKA)
     await dispute(house, claim_id, "PERSON_DIED")
     async with house.work() as work:
-        facts = ObjectionFacts("B", "7K3M-9QXA", date(2026, 3, 20))
+        facts = DisputeReceivedFacts("B", "7K3M-9QXA", date(2026, 3, 20))
         await notify_debtor(work, second, "one", facts)
     await tell(house)
     assert house.channels[0].sent == []
@@ -94,7 +94,7 @@ async def test_nothing_else_is_sent_either_and_other_merchants_write_on(
     async with house.work() as work:
         key, foreign = house.merchant.merchant_id, elsewhere.merchant.merchant_id
         asked = [(key, claim_id), (key, second), (foreign, other)]
-        stopped = await find_stopped_claims(work.tx, resources.keys, asked)
+        stopped = await list_stopped_claims(work.tx, resources.keys, asked)
     assert stopped == {(key, claim_id), (key, second)}
 
 

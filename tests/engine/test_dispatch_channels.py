@@ -9,7 +9,7 @@ from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.messages.claim_links import (
     CODE_MASK,
     TOKEN_MASK,
-    derive_check,
+    derive_check_code,
     derive_code,
     derive_token,
     digest_code,
@@ -44,7 +44,7 @@ async def test_an_sms_bears_the_link_and_what_is_kept_does_not(
     await house.run()
     [message] = house.channels[1].sent
     token = derive_token(resources.keys, message.communication_id)
-    check = render_code(derive_check(resources.keys, message.communication_id))
+    check = render_code(derive_check_code(resources.keys, message.communication_id))
     assert message.body_text == (
         f"Nordwind: 102,40 €. http://127.0.0.1:8000/q/{token}\n"
         f"Echt? 127.0.0.1:8000/real Code {check}"

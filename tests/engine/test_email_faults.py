@@ -10,7 +10,7 @@ import pytest
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import receive_mail
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.contact.sending.report import Reference
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -90,7 +90,7 @@ async def test_a_report_settles_what_nobody_knew_and_never_sends_it_again(
         brought = Envelope("post", "", sink.taken[0].sender, content, is_by_our_server=True)
         for _ in range(2):
             await receive_mail(resources, MAIL_READER, brought)
-            await join_reports(resources)
+            await process_reports(resources)
             await house.run()
         assert await contacts(house) == [("EMAIL", "FAILED"), ("SMS", "ACCEPTED")]
         assert [row["reason"] for row in await house.rows(_SUPPRESSED)] == ["BOUNCE"]
@@ -116,7 +116,7 @@ async def test_what_anybody_can_write_is_believed_of_an_address_the_second_time(
         reference = Reference(merchant_id, contact_id)
         told = {"provider_id": str(number), "cause": "ADDRESS", "is_proven": False}
         await report(house, line, reference=reference, **told)
-        await join_reports(house.resources)
+        await process_reports(house.resources)
         suppressed.append([row["reason"] for row in await house.rows(_SUPPRESSED)])
     assert suppressed == [[], [], ["BOUNCE"]]
 
@@ -134,6 +134,6 @@ async def test_a_forged_report_changes_nothing(
             MAIL_READER,
             Envelope("post", "", forged, content.replace(b"report-1", b"report-2")),
         )
-        await join_reports(resources)
+        await process_reports(resources)
         await house.run()
         assert await contacts(house) == [("EMAIL", "ACCEPTED")]

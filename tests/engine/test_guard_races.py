@@ -11,9 +11,9 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Guards
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.escalation.contacts.prepare_contacts import Taking, prepare_contacts
+from dunwell.contact.escalation.contacts.prepare_contacts import SetLimits, prepare_contacts
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.messages.identities import DebtorPerson, identify
+from dunwell.contact.messages.identities import DebtorPerson, list_identities
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
@@ -47,7 +47,7 @@ async def dispatch(house: House, *, limit: int = 1, clock: MovableClock | None =
     letters = LetterFiles.open(resources)
     lease = Lease(resources.ids.new(now), now + timedelta(minutes=2))
     prepared = await prepare_contacts(
-        resources, letters, merchant, lease, taking=Taking("EMAIL", limit)
+        resources, letters, merchant, lease, taking=SetLimits("EMAIL", limit)
     )
     await letters.close()
     return len(prepared.handed_over)
@@ -125,7 +125,8 @@ async def test_guards_are_taken_in_the_order_of_their_digests(
     house = await a_guarded_house(resources, clock, Guards(5, 5))
     merchant_id, emails = house.merchant.merchant_id, [f"p{n}@example.org" for n in range(15)]
     people = [
-        identify(resources.keys, merchant_id, DebtorPerson(0, one, None, None)) for one in emails
+        list_identities(resources.keys, merchant_id, DebtorPerson(0, one, None, None))
+        for one in emails
     ]
     digests = sorted(digest for [digest] in people)
     for round_number in range(1 + is_known):

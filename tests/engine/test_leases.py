@@ -10,7 +10,7 @@ import pytest
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
-from dunwell.contact.escalation.contacts.prepare_contacts import Taking, prepare_contacts
+from dunwell.contact.escalation.contacts.prepare_contacts import SetLimits, prepare_contacts
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.letters.printer import LetterPrinter
@@ -130,7 +130,7 @@ async def test_a_letter_that_takes_long_to_print_stays_with_its_worker(
             letters,
             house.merchant,
             start_lease(resources),
-            taking=Taking("LETTER", 1),
+            taking=SetLimits("LETTER", 1),
             heartbeat_seconds=BEAT,
         )
     )
@@ -140,7 +140,7 @@ async def test_a_letter_that_takes_long_to_print_stays_with_its_worker(
         await wait_until_renewed(house, _CONTACTS)
         lease = start_lease(resources)
         taken = await prepare_contacts(
-            resources, own, house.merchant, lease, taking=Taking("LETTER", 1)
+            resources, own, house.merchant, lease, taking=SetLimits("LETTER", 1)
         )
         assert taken.handed_over == ()
     printer.gate.set()

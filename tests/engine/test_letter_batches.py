@@ -12,7 +12,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.folder.channel import FolderDepot
-from dunwell.contact.sending.batches.release_batches import TAKEN_BACK, BatchReleaser
+from dunwell.contact.sending.batches.release_batches import WITHDRAWN_REASON, BatchReleaser
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
@@ -119,7 +119,7 @@ async def test_who_has_paid_is_taken_back(post: LetterHouse) -> None:
     assert await post.release() == 1
     await post.join()
     assert await post.items() == [
-        ("TAKEN_BACK", "FAILED", TAKEN_BACK, None, False),
+        ("TAKEN_BACK", "FAILED", WITHDRAWN_REASON, None, False),
         ("BATCHED", "ACCEPTED", None, None, False),
     ]
     (manifest,) = post.manifests()

@@ -12,7 +12,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine, locate
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.contact.sending.batches.manifest import Letter
+from dunwell.contact.sending.batches.manifest import BatchLetter
 from dunwell.contact.sending.batches.store import begin_items
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
@@ -122,7 +122,7 @@ async def test_who_moves_a_line_waits_for_a_letter_that_is_begun(post: LetterHou
     moved = Installation(delivery_providers={"post": a_line(post.depot.with_name("new"))})
     async with resources.database.transaction() as tx:
         key = await tx.fetchrow("DELETE FROM letter_batch_items RETURNING *")
-        letter = Letter(key["reference"], "DE", 1, [])
+        letter = BatchLetter(key["reference"], "DE", 1, [])
         begun = (key["merchant_id"], key["communication_id"])
         place = locate(a_line(post.depot))
         now = post.house.clock.now()

@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from dunwell.adapters.channels.folder.channel import FolderDepot
-from dunwell.contact.sending.batches.read_statuses import StatusReader
-from dunwell.contact.sending.batches.status_file import MOST_BYTES, MOST_LINES
-from dunwell.contact.sending.batches.store import lease_line
+from dunwell.contact.sending.batches.read_statuses import StatusFileReader
+from dunwell.contact.sending.batches.status_file import MAX_STATUS_FILE_BYTES, MAX_STATUS_LINES
+from dunwell.contact.sending.batches.store import lease_status_files
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.heartbeat import LEASE
@@ -105,7 +105,7 @@ async def test_what_names_nothing_of_ours_is_kept_and_changes_nothing(post: Lett
             "line 2 has control characters in reference",
         ),
         ("1.txt", "", "its name ends in none of .csv, .json"),
-        ("1.csv", "x" * MOST_BYTES, f"it has more than {MOST_BYTES} bytes"),
+        ("1.csv", "x" * MAX_STATUS_FILE_BYTES, f"it has more than {MAX_STATUS_FILE_BYTES} bytes"),
         ("1.csv", "{0},posted,2026-03-04T12:00:00Z\n" * 20_001, "it has more than 20000 lines"),
     ],
 )
@@ -169,7 +169,7 @@ async def test_what_cannot_be_moved_holds_up_no_other_file(post: LetterHouse) ->
 async def test_old_files_are_forgotten(post: LetterHouse) -> None:
     post.say("1.csv", write_status())
     await post.read_statuses()
-    clock, reader = post.house.clock, StatusReader(post.house.resources, lambda: post.lines)
+    clock, reader = post.house.clock, StatusFileReader(post.house.resources, lambda: post.lines)
     clock.move_to(clock.now() + timedelta(days=90))
     assert await reader.sweep() == 0
     clock.move_to(clock.now() + timedelta(microseconds=1))
@@ -180,18 +180,18 @@ async def test_old_files_are_forgotten(post: LetterHouse) -> None:
 async def test_a_large_file_is_saved_in_sets(post: LetterHouse) -> None:
     """And of what it says of one letter the latest stays, wherever it stands."""
     (reference,) = post.references()
-    others = [(f"X-{number}", "printed", _TEN) for number in range(MOST_LINES - 4)]
+    others = [(f"X-{number}", "printed", _TEN) for number in range(MAX_STATUS_LINES - 4)]
     later = [(reference, "accepted", _NOON), (reference, "posted", _NOON)]
     said = [*later, *others, (reference, "accepted", _NINE), (reference, "printed", _TEN)]
     post.say("1.csv", write_status(*said))
     house = post.house
     async with a_counted_database(house.resources, house.clock, 2) as (counted, statements):
-        assert await StatusReader(counted, lambda: post.lines).run_once() == 1
+        assert await StatusFileReader(counted, lambda: post.lines).run_once() == 1
         sent = await statements.take()
-    assert sum("INSERT INTO channel_reports" in each for each in sent) == MOST_LINES // 1_000
+    assert sum("INSERT INTO channel_reports" in each for each in sent) == MAX_STATUS_LINES // 1_000
     assert sum("UPDATE letter_batch_items" in each for each in sent) == 1
     [count] = await house.rows("SELECT count(*) FROM channel_reports WHERE $1 > 0")
-    assert count["count"] == MOST_LINES
+    assert count["count"] == MAX_STATUS_LINES
     assert (await post.items())[0][3] == "POSTED"
 
 
@@ -213,7 +213,7 @@ async def test_one_worker_reads_a_line_s_files_at_a_time(post: LetterHouse) -> N
     post.say("1.csv", write_status((reference, "posted", _NOON)))
     depot = SeenDepot(post)
     line = replace(post.adapter.letter_line, depot=depot)
-    reader = StatusReader(post.house.resources, lambda: {"post": line})
+    reader = StatusFileReader(post.house.resources, lambda: {"post": line})
     assert await reader.run_once() == 1
     assert depot.second == [0]
     assert await reader.run_once() == 0
@@ -225,7 +225,7 @@ async def test_a_dead_reader_s_line_is_another_s_when_its_lease_is_over(post: Le
     post.say("1.csv", write_status())
     async with post.house.resources.database.transaction() as tx:
         dead = Lease(UUID(int=1), clock.now() + LEASE)
-        assert await lease_line(tx, "post", dead, clock.now())
+        assert await lease_status_files(tx, "post", dead, clock.now())
     clock.advance(LEASE - timedelta(microseconds=1))
     assert await post.read_statuses() == 0
     clock.advance(timedelta(microseconds=1))

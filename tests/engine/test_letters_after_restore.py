@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
     GONE,
-    resolve_doubted_letters,
+    resolve_uncertain_letters,
 )
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.contact.sending.batches.store import lock_waiting
@@ -82,7 +82,7 @@ async def settle(post: LetterHouse, actor: Actor = COMMAND_LINE, *, was_released
     resources = post.house.resources
     keys = await rows(post, _KEYS)
     async with resources.database.transaction() as tx:
-        return await resolve_doubted_letters(
+        return await resolve_uncertain_letters(
             tx, actor, resources, line=LINE,
             keys=[(key[0], key[1]) for key in keys], was_released=was_released,
         )  # fmt: skip

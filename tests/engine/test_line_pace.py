@@ -6,7 +6,7 @@ from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Message, Outcome
-from dunwell.contact.sending.store import lock_room, save_used_room
+from dunwell.contact.sending.store import lock_send_rate, save_used_rate
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.house import House, ScriptedLine
@@ -62,12 +62,12 @@ async def test_two_workers_share_a_lines_room(resources: Resources, clock: Movab
     rooms = []
     for _ in range(3):
         async with resources.database.transaction() as tx:
-            rooms.append(await lock_room(tx, "post", 10.0, now))
-            await save_used_room(tx, "post", 10.0, 4)
+            rooms.append(await lock_send_rate(tx, "post", 10.0, now))
+            await save_used_rate(tx, "post", 10.0, 4)
     assert rooms == [10, 6, 2]
     async with resources.database.transaction() as tx:
-        assert await lock_room(tx, "post", 10.0, now) == 0
-        assert await lock_room(tx, "post", 10.0, now + timedelta(hours=1)) == 10
+        assert await lock_send_rate(tx, "post", 10.0, now) == 0
+        assert await lock_send_rate(tx, "post", 10.0, now + timedelta(hours=1)) == 10
 
 
 async def test_a_line_that_is_gone_is_waited_for(resources: Resources, clock: MovableClock) -> None:

@@ -8,8 +8,8 @@ from uuid import UUID
 import pytest
 
 from dunwell.contact.escalation.reports.delivery_reports import (
-    ask_channels,
-    join_reports,
+    process_reports,
+    query_unknown_outcomes,
     sweep_old_reports,
 )
 from dunwell.contact.escalation.reports.store import load_unknown, lock_report
@@ -47,7 +47,7 @@ async def a_sent_contact(
 
 
 async def join(house: House) -> None:
-    await join_reports(house.resources)
+    await process_reports(house.resources)
     await house.run()
 
 
@@ -72,7 +72,7 @@ async def test_a_delivery_is_noted_once(resources: Resources, clock: MovableCloc
     assert await outcomes(house) == ["DELIVERED"]
     [contact] = await contacts(house)
     assert contact[-1]
-    assert await join_reports(resources) == 0
+    assert await process_reports(resources) == 0
 
 
 async def test_a_bounce_starts_the_next_channel_once(
@@ -160,13 +160,13 @@ async def test_a_report_waits_until_the_answer_is_recorded(
         "UPDATE communications SET state = 'HANDED_OVER' WHERE merchant_id = $1 RETURNING state"
     )
     await report(house, line)
-    await join_reports(resources)
+    await process_reports(resources)
     assert await outcomes(house) == ["WAITING"]
     await house.rows(
         "UPDATE communications SET state = 'ACCEPTED' WHERE merchant_id = $1 RETURNING state"
     )
     clock.advance(timedelta(seconds=4.9))
-    assert await join_reports(resources) == 0
+    assert await process_reports(resources) == 0
     clock.advance(timedelta(seconds=0.1))
     await join(house)
     assert await outcomes(house) == ["FAILED"]
@@ -179,12 +179,12 @@ async def test_it_waits_a_day_and_no_longer(resources: Resources, clock: Movable
     )
     await report(house, line)
     clock.advance(timedelta(hours=23.9))
-    await join_reports(resources)
-    assert await join_reports(resources) == 0
+    await process_reports(resources)
+    assert await process_reports(resources) == 0
     clock.advance(timedelta(hours=0.1))
-    assert await join_reports(resources) == 1
+    assert await process_reports(resources) == 1
     clock.advance(timedelta(hours=1))
-    assert await join_reports(resources) == 0
+    assert await process_reports(resources) == 0
 
 
 @pytest.mark.parametrize(
@@ -212,9 +212,9 @@ async def test_a_channel_that_can_be_asked_settles_what_nobody_knew(
     house, _ = await a_sent_contact(resources, clock, line)
     adapters = Adapters(house.channels, house.lines.get)
     clock.advance(timedelta(minutes=3))
-    assert await ask_channels(resources, adapters) == 0
+    assert await query_unknown_outcomes(resources, adapters) == 0
     line.became[line.sent[0].communication_id] = was_sent
-    assert await ask_channels(resources, adapters) == 1
+    assert await query_unknown_outcomes(resources, adapters) == 1
     await house.run()
     assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
     assert len(line.sent) == sends
@@ -228,9 +228,9 @@ async def test_who_called_it_is_given_two_minutes_to_hear(
     line.became[line.sent[0].communication_id] = True
     adapters = Adapters(house.channels, house.lines.get)
     clock.advance(timedelta(minutes=2))
-    assert await ask_channels(resources, adapters) == 0
+    assert await query_unknown_outcomes(resources, adapters) == 0
     clock.advance(timedelta(seconds=0.001))
-    assert await ask_channels(resources, adapters) == 1
+    assert await query_unknown_outcomes(resources, adapters) == 1
 
 
 async def test_what_somebody_else_is_at_is_left_to_them(
@@ -240,10 +240,10 @@ async def test_what_somebody_else_is_at_is_left_to_them(
     await report(house, line)
     async with resources.database.transaction() as tx:
         [waiting] = await lock_due_reports(tx, clock.now(), 10)
-        assert await join_reports(resources) == 0
+        assert await process_reports(resources) == 0
         async with resources.database.transaction() as other:
             assert not await lock_report(other, waiting.report_id)
-    await asyncio.gather(*(join_reports(resources) for _ in range(4)))
+    await asyncio.gather(*(process_reports(resources) for _ in range(4)))
     await house.run()
     assert [row[1] for row in await contacts(house)] == ["FAILED", "ACCEPTED"]
     assert await outcomes(house) == ["FAILED"]
@@ -266,7 +266,7 @@ async def test_a_report_that_cannot_be_joined_holds_up_no_other(
     clock.advance(timedelta(days=1))
     await join(house)
     assert await outcomes(house) == ["UNMATCHED", "FAILED"]
-    assert await join_reports(resources) == 0
+    assert await process_reports(resources) == 0
 
 
 async def test_a_channel_is_asked_of_its_own_sends(

@@ -13,10 +13,10 @@ from starlette.applications import Starlette
 
 from dunwell.adapters.channels.outbox.channel import OutboxEmail, OutboxSms
 from dunwell.adapters.channels.outbox.pages import outbox_routes
-from dunwell.contact.messages.claim_links import derive_check, render_code
+from dunwell.contact.messages.claim_links import derive_check_code, render_code
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice_codes import derive_notice_code, derive_notice_token
-from dunwell.contact.notices.occasions.facts import CodeFacts, DefermentFacts, LinkFacts
+from dunwell.contact.notices.occasions.facts import CodeFacts, DeferralFacts, LinkFacts
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.channel import Permanent, Temporary
 from dunwell.platform.clock import MovableClock
@@ -26,7 +26,7 @@ from tests.support.house import ScriptedChannel
 from tests.support.notices import Asker, an_asker
 from tests.support.statements import a_counted_database
 
-DEFERMENT = DefermentFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
+DEFERMENT = DeferralFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
 LEASE = timedelta(seconds=20)
 
 
@@ -86,7 +86,7 @@ async def test_an_sms_bears_its_link_in_one_part(resources: Resources, clock: Mo
     await asker.run(OutboxSms(resources.settings.data_dir))
     [record] = [msgspec.json.decode(each) for each in _find(resources, "json")]
     token = derive_notice_token(resources.keys, notice_id)
-    check = render_code(derive_check(resources.keys, notice_id))
+    check = render_code(derive_check_code(resources.keys, notice_id))
     assert record["text"] == (
         f"Nordwind: Ihr angeforderter Link: http://127.0.0.1:8000/q/{token}\n"
         f"Echt? 127.0.0.1:8000/real Code {check}"

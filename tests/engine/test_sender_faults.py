@@ -166,7 +166,7 @@ class _StubbornChannel(ScriptedChannel):
 async def test_an_adapter_that_ignores_its_cancellation_does_not_keep_its_worker(
     resources: Resources, clock: MovableClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("dunwell.contact.sending.sender._BREAK_OFF_SECONDS", 0.2)
+    monkeypatch.setattr("dunwell.contact.sending.sender._CANCEL_SECONDS", 0.2)
     house = await plan_texts(resources, clock, _CALLED_AT_ONCE + 5)
     house.channels[0] = stubborn = _StubbornChannel(channel="SMS", is_repeatable=False)
     stubborn.may_end = asyncio.Event()

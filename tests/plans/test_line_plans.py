@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.contact.sending.batches.release_batches import TAKEN_BACK
+from dunwell.contact.sending.batches.release_batches import WITHDRAWN_REASON
 from dunwell.operations.alerts.store import load_seen
 from dunwell.operations.dashboards.store import (
     LookedAtContacts,
@@ -86,7 +86,7 @@ async def test_what_was_taken_back_in_time_is_neither_sent_nor_failed(house: Hou
         await tx.execute(
             "UPDATE communications SET line = 'print', failure = $2"
             " WHERE merchant_id = $1 AND state = 'FAILED'",
-            house.merchant.merchant_id, TAKEN_BACK,
+            house.merchant.merchant_id, WITHDRAWN_REASON,
         )  # fmt: skip
         looked = LookedAtContacts(["print"], now - timedelta(days=1), MOST)
         assert await load_sent(tx, looked) == {}

@@ -9,7 +9,7 @@ import pytest
 from dunwell.cases.disputes.dispute import DisputeState
 from dunwell.cases.disputes.list_disputes import list_disputes
 from dunwell.cases.modalities.store import list_merchants_to_check, lock_claims_to_check
-from dunwell.contact.notices.occasions.store import empty_occasions, find_due
+from dunwell.contact.notices.occasions.store import erase_occasions, list_due_occasions
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.house import House, a_house
@@ -82,7 +82,7 @@ async def test_a_look_at_plans_reads_none_that_is_not_due(
 async def test_what_is_to_be_told_is_found_by_its_index(house: House, resources: Resources) -> None:
     async with resources.database.connection() as connection:
         explaining = Explaining(connection)
-        found = await find_due(explaining, resources.clock.now(), 100)
+        found = await list_due_occasions(explaining, resources.clock.now(), 100)
     assert len(found) == FEW
     assert "debtor_occasions_due" in explaining.indexes, explaining.plans
     assert explaining.rows_read <= 4 * FEW, explaining.plans
@@ -95,7 +95,7 @@ async def test_what_was_told_and_is_emptied_is_found_by_its_index(
     async with resources.database.transaction() as tx:
         explaining = Explaining(tx)
         week, month = now - timedelta(days=7), now - timedelta(days=30)
-        emptied = await empty_occasions(explaining, week, answers_before=month, limit=5000)
+        emptied = await erase_occasions(explaining, week, answers_before=month, limit=5000)
     assert emptied == FEW
     assert "debtor_occasions_over" in explaining.indexes, explaining.plans
     assert explaining.tables_read_whole == set(), explaining.plans

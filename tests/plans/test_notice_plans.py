@@ -8,10 +8,10 @@ from dunwell.contact.messages.identities import digest_recipient
 from dunwell.contact.notices.notice import NoticeKind
 from dunwell.contact.notices.store import (
     MerchantChannel,
-    empty_notices,
+    erase_notices,
     lease_notices,
-    load_asked,
-    load_asked_to_one,
+    list_request_times,
+    list_request_times_of_address,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.leases import Lease
@@ -62,7 +62,9 @@ async def test_what_was_asked_for_lately_rides_on_its_index(asker: Asker) -> Non
     async with resources.database.connection() as connection:
         explaining = Explaining(connection)
         merchant_id = asker.house.merchant.merchant_id
-        asked = await load_asked(explaining, merchant_id, asker.claim_id, NoticeKind.CODE, since)
+        asked = await list_request_times(
+            explaining, merchant_id, asker.claim_id, NoticeKind.CODE, since
+        )
     assert len(asked) == FEW
     assert explaining.indexes == {"debtor_notices_claim"}, explaining.plans
     assert explaining.rows_read == FEW, explaining.plans
@@ -74,7 +76,7 @@ async def test_what_was_asked_for_at_one_address_rides_on_its_index(asker: Asker
     since = resources.clock.now() - timedelta(days=1)
     async with resources.database.transaction() as tx:
         explaining = Explaining(tx)
-        asked = await load_asked_to_one(explaining, digests, since)
+        asked = await list_request_times_of_address(explaining, digests, since)
     assert len(asked) == FEW
     assert explaining.indexes == {"debtor_notices_recipient"}, explaining.plans
     assert explaining.rows_read == FEW, explaining.plans
@@ -84,6 +86,6 @@ async def test_what_is_to_be_emptied_rides_on_its_index(asker: Asker) -> None:
     resources = asker.house.resources
     async with undone(resources.database) as tx:
         explaining = Explaining(tx)
-        assert await empty_notices(explaining, resources.clock.now(), 100) == FEW
+        assert await erase_notices(explaining, resources.clock.now(), 100) == FEW
     assert "debtor_notices_settled" in explaining.indexes, explaining.plans
     assert explaining.tables_read_whole == set(), explaining.plans

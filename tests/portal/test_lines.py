@@ -9,7 +9,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.operations.alerts.alert_emails import PLACES
 from dunwell.operations.alerts.check_alerts import check_for_alerts
@@ -53,7 +53,7 @@ async def test_what_left_and_what_came_back_is_shown(
             destination="mail.example",
         )  # fmt: skip
     await report(house, line, provider_id="x<i>", reference=None)
-    await join_reports(resources)
+    await process_reports(resources)
     shown = (await clerk.get("/portal/lines")).text
     assert {"en": "too many", "de": "zu viele"}[language] in shown
     # Twelve went to one domain: eleven failed, of one nothing is heard.

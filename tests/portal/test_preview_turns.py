@@ -10,7 +10,7 @@ import pytest
 from starlette.requests import Request
 
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.letters.sheet import encode_sheet
 from dunwell.interfaces.portal.web.preview_turns import (
     PreviewBusy,
     PreviewLimits,
@@ -163,7 +163,7 @@ async def test_a_turn_that_is_given_to_a_page_cancelled_just_then_is_passed_on()
 
 
 async def test_a_letters_child_process_is_ended_with_its_page() -> None:
-    usual, large = (write_sheet(a_letter(body).sheet) for body in ("a", "a\n\n" * 6_000))
+    usual, large = (encode_sheet(a_letter(body).sheet) for body in ("a", "a\n\n" * 6_000))
     printer, browser = LetterPrinter(1), Browser()
     known = {each.pid for each in find_children(_PRINTER)}
     await printer.print_sheet(usual)

@@ -6,8 +6,8 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
-from dunwell.contact.sending.incoming_sms import Incoming
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
+from dunwell.contact.sending.incoming_sms import ReceivedSms
 from dunwell.contact.sending.receive_sms import receive_sms
 from dunwell.contact.sending.report import Report
 from dunwell.contact.sending.store import save_report
@@ -28,7 +28,7 @@ WHERE $1 > 0 AND (action = 'incoming.look' OR action = 'report.look') ORDER BY a
 async def a_world(resources: Resources, clock: MovableClock, *texts: str) -> House:
     house = await a_house(resources, clock)
     for number, text in enumerate(texts):
-        incoming = Incoming("sms-a", str(number), "+4915112345678", "+4930123", text)
+        incoming = ReceivedSms("sms-a", str(number), "+4915112345678", "+4930123", text)
         await receive_sms(resources, incoming)
     return house
 
@@ -42,7 +42,7 @@ async def save_a_report(resources: Resources, clock: MovableClock) -> None:
     report = Report(line="post", provider_id="x<i>", state="FAILED", reason="5.1.1", **given)
     async with resources.database.transaction() as tx:
         await save_report(tx, report, real_now=clock.now(), ids=resources.ids)
-    await join_reports(resources)
+    await process_reports(resources)
 
 
 @pytest.mark.parametrize(("language", "word"), [("en", "Looked at"), ("de", "Angesehen")])

@@ -17,7 +17,7 @@ from dunwell.accounts.installation.installation_file import Installation, check_
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.adapters.lines import build_line
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml
@@ -78,7 +78,7 @@ class SmsProcess:
         return [tuple(row) for row in await self.house.rows(_SUPPRESSED)]
 
     async def join(self) -> None:
-        await join_reports(self.house.resources)
+        await process_reports(self.house.resources)
         await self.house.run()
 
     async def wait_for_reports(self, count: int) -> None:

@@ -15,7 +15,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.accounts.installation.installation_file import Installation, check_installation
-from dunwell.contact.sending.batches.manifest import write_manifest
+from dunwell.contact.sending.batches.manifest import render_manifest
 from dunwell.platform.resources import Resources
 from tests.servers.kannel import Kannel
 from tests.servers.postfix import Postfix
@@ -205,5 +205,5 @@ async def test_an_address_has_one_to_six_lines(
 
 async def test_a_batch_never_says_that_it_is_a_test(resources: Resources) -> None:
     now = resources.clock.now()
-    batch = write_manifest(resources.ids.new(now), "post", now, [])
+    batch = render_manifest(resources.ids.new(now), "post", now, [])
     assert "test" not in msgspec.json.decode(batch)["head"]

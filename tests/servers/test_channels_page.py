@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.contact.sending.batches.status_file import load_status_format, read_status_file
+from dunwell.contact.sending.batches.status_file import load_status_format, parse_status_file
 from dunwell.platform.resources import Resources
 from tests.servers.debian import replace_in
 from tests.servers.kannel import INCOMING_SECRET, PASSWORD, Kannel
@@ -147,7 +147,7 @@ def list_keys(value: Any) -> Any:
 
 def test_the_status_file_of_the_page_is_read() -> None:
     [shown] = read_blocks("Print services", _PAGE, "csv")
-    [line] = read_status_file("1.csv", shown.encode(), load_status_format("dunwell"))
+    [line] = parse_status_file("1.csv", shown.encode(), load_status_format("dunwell"))
     assert (line.reference, line.status) == ("aaaaa...", "POSTED")
 
 

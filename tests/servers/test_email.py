@@ -16,8 +16,8 @@ from dunwell.accounts.installation.delivery_providers import SmtpLine
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.mail.listener import Doorkeeper, listen
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
-from dunwell.contact.notices.occasions.facts import CodeFacts, RateDueFacts
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
+from dunwell.contact.notices.occasions.facts import CodeFacts, InstalmentDueFacts
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
 from dunwell.platform.clock import MovableClock
@@ -103,7 +103,7 @@ async def reports(house: House, count: int) -> list[tuple[str, ...]]:
     async with asyncio.timeout(60):
         while len(await house.rows(_REPORTS)) < count:  # noqa: ASYNC110 - the database tells
             await asyncio.sleep(0.1)
-    await join_reports(house.resources)
+    await process_reports(house.resources)
     await house.run()
     return [tuple(row) for row in await house.rows(_REPORTS)]
 
@@ -170,7 +170,7 @@ async def test_what_comes_again_and_again_is_ended_by_one_click(
         asker = Asker(
             house, claim_id, NoticeWriter(load_languages(DEBTOR_CATALOGUES), "https://pay.example")
         )
-        for facts in (RateDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
+        for facts in (InstalmentDueFacts("INV-1001", "EUR", 3414, clock.now().date()), CodeFacts()):
             await asker.planned(facts, recipient="erika@customer.example")
         sender = NoticeSender(house.resources, [], find_line=house.lines.get)
         while await sender.run_once() or not sender.is_idle:

@@ -4,7 +4,7 @@ that come late, twice, in the wrong order, in other spellings, forged and huge."
 import httpx
 import pytest
 
-from dunwell.contact.sending.references import write_reference
+from dunwell.contact.sending.references import build_reference
 from tests.servers.smpp_simulator import (
     INVALID_DESTINATION,
     OK,
@@ -144,7 +144,7 @@ async def read_reference_of(process: SmsProcess) -> str:
         "SELECT communication_id FROM communications WHERE merchant_id = $1 AND channel = 'SMS'"
     )
     resources = process.served.resources
-    return write_reference(
+    return build_reference(
         resources.keys, process.house.merchant.merchant_id, row["communication_id"]
     )
 

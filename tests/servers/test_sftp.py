@@ -12,7 +12,7 @@ import pytest
 from dunwell.accounts.installation.delivery_providers import BatchRule
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpDepot
-from dunwell.contact.sending.channel import Accepted, LineUnusable, Temporary
+from dunwell.contact.sending.channel import Accepted, DeliveryProviderUnusable, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.adapters.print_service_contract import PrintServiceContract
@@ -73,9 +73,9 @@ async def test_a_key_the_server_does_not_know_is_refused(
 
 
 def test_a_key_that_is_none_makes_no_line(sshd: Sshd, resources: Resources) -> None:
-    with pytest.raises(LineUnusable):
+    with pytest.raises(DeliveryProviderUnusable):
         SftpChannel(LINE, sshd.line(), {"deliveryProviders/post/keyFile": b"x"}, resources)
-    with pytest.raises(LineUnusable):
+    with pytest.raises(DeliveryProviderUnusable):
         SftpChannel(LINE, sshd.line(host_key="ssh-ed25519 AAAAxxxxxxxxxxxx"), {}, resources)
 
 

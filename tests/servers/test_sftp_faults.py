@@ -12,8 +12,8 @@ import pytest
 
 from dunwell.accounts.installation.delivery_providers import BatchRule
 from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpDepot
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
-from dunwell.contact.sending.batches.status_file import MOST_LINES
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
+from dunwell.contact.sending.batches.status_file import MAX_STATUS_LINES
 from dunwell.contact.sending.channel import Accepted, Temporary
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -186,10 +186,10 @@ async def test_the_largest_file_there_may_be_is_read_whole(post: LetterHouse) ->
     """Every line of it about one letter that is ours, and thousands that are not."""
     await post.create("A-1")
     (reference,) = post.references()
-    strange = [(f"X-{number}", "posted", _NOON) for number in range(MOST_LINES - 1)]
+    strange = [(f"X-{number}", "posted", _NOON) for number in range(MAX_STATUS_LINES - 1)]
     post.say("1.csv", write_status(*strange, (reference, "returned", _NOON)))
     assert await post.read_statuses() == 1
-    while await join_reports(post.house.resources):
+    while await process_reports(post.house.resources):
         pass
     (item,) = await post.items()
     assert item[1:3] == ("FAILED", "returned by the post")

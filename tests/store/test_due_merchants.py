@@ -5,9 +5,9 @@ from datetime import timedelta
 import pytest
 
 from dunwell.cases.modalities.store import list_merchants_to_check
-from dunwell.contact.escalation.contacts.store import find_channels_with_contacts
-from dunwell.contact.escalation.store import find_due_merchants
-from dunwell.contact.messages.ledger.store import find_merchants_to_seal
+from dunwell.contact.escalation.contacts.store import list_channels_with_contacts
+from dunwell.contact.escalation.store import list_merchants_with_due_claims
+from dunwell.contact.messages.ledger.store import list_merchants_to_seal
 from dunwell.core.claims.store import find_ended_holds
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -56,14 +56,16 @@ async def test_an_idle_look_reads_no_merchant_but_sandboxes(
         await connection.execute("VACUUM (FULL, ANALYZE) merchants, claims, communications, holds")
     async with resources.database.transaction() as tx:
         explaining = Explaining(tx)
-        assert await find_due_merchants(explaining, now, 0, 50) == []
-        assert await find_channels_with_contacts(explaining, now, (0, "EMAIL"), [], 50) == []
+        assert await list_merchants_with_due_claims(explaining, now, 0, 50) == []
+        assert await list_channels_with_contacts(explaining, now, (0, "EMAIL"), [], 50) == []
         assert await find_ended_holds(explaining, now, None, 50) == {}
         assert await list_merchants_to_check(explaining, now, None) == []
         # Its own rows wait for their seal, and nobody else's.
-        assert len(await find_merchants_to_seal(explaining)) == 1 + is_sandbox
+        assert len(await list_merchants_to_seal(explaining)) == 1 + is_sandbox
         assert explaining.rows_read <= 100, explaining.plans
-        assert await find_due_merchants(tx, later, 0, 50) == [house.merchant.merchant_id]
+        assert await list_merchants_with_due_claims(tx, later, 0, 50) == [
+            house.merchant.merchant_id
+        ]
         assert [*await find_ended_holds(tx, later, None, 50)] == [house.merchant.merchant_id]
 
 
@@ -79,7 +81,7 @@ async def test_a_sandbox_whose_clock_stands_behind_keeps_nobody_awake(
     async with resources.database.transaction() as tx:
         for days, expected in ((0.5, []), (2, [live.merchant.merchant_id])):
             now = clock.now() + timedelta(days=days)
-            assert await find_due_merchants(tx, now, 0, 50) == expected
+            assert await list_merchants_with_due_claims(tx, now, 0, 50) == expected
         await tx.execute(_AWAKE, sandbox.merchant.merchant_id, clock.now())
-        found = await find_due_merchants(tx, clock.now(), 0, 50)
+        found = await list_merchants_with_due_claims(tx, clock.now(), 0, 50)
         assert found == [sandbox.merchant.merchant_id]

@@ -18,7 +18,7 @@ from dunwell.accounts.installation.installation_file import Operator
 from dunwell.accounts.users.passwords import Passwords
 from dunwell.cases.payments.provider import PaymentProvider
 from dunwell.contact.sending.adapters import Adapters
-from dunwell.contact.sending.channel import ChannelAdapter, LineAdapter
+from dunwell.contact.sending.channel import ChannelAdapter, ProviderAdapter
 from dunwell.interfaces.api.app import build_app
 from dunwell.interfaces.landing.application import build_site, list_routes
 from dunwell.interfaces.portal.application import build_portal_routes
@@ -48,7 +48,7 @@ class Application:
         )  # fmt: skip
         passwords = Passwords(PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
         # What the portal sends to who has signed in leaves by these.
-        self.lines: dict[str, LineAdapter] = {}
+        self.lines: dict[str, ProviderAdapter] = {}
         surroundings = PortalServices(
             passwords, PAINTER, adapters=Adapters((), self.lines.get), channels=self.channels,
             documents=DOCUMENTS, **around,

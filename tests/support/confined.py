@@ -14,8 +14,8 @@ from pathlib import Path
 import msgspec
 
 from dunwell.contact.messages.letters.printer import PrintJob
-from dunwell.contact.messages.letters.printer_child import make_printer
-from dunwell.contact.messages.letters.sheet import write_sheet
+from dunwell.contact.messages.letters.printer_child import build_printer
+from dunwell.contact.messages.letters.sheet import encode_sheet
 from dunwell.platform.children.child import shut_in
 from tests.support.letters import a_letter
 
@@ -77,8 +77,8 @@ def main() -> None:
     kind, name = sys.argv[1:]
     memory_bytes = 256 * 1024 * 1024
     if kind == "printer":
-        printer, memory_bytes = make_printer(), 1024 * 1024 * 1024
-        job = PrintJob("PRINT", write_sheet(a_letter().sheet))
+        printer, memory_bytes = build_printer(), 1024 * 1024 * 1024
+        job = PrintJob("PRINT", encode_sheet(a_letter().sheet))
     shut_in(memory_bytes, 5)
     if kind == "printer":
         # It works, with the threads it has, and is confined nevertheless.

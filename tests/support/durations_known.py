@@ -38,7 +38,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_CLOCKS}::test_half_of_the_round_trip_is_taken_off",
         f"{_CLOCKS}::test_an_answer_that_took_too_long_says_nothing",
     ),
-    "contact/escalation/contacts/final_check.py _ASK_AGAIN_AFTER": (
+    "contact/escalation/contacts/final_check.py _RECHECK_AFTER": (
         (
             "tests/engine/test_contact_stops.py"
             "::test_a_stopped_contact_goes_out_a_day_after_it_was_stopped"
@@ -119,7 +119,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/installation/alerts/alert.py CALM": (
         "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
     ),
-    "contact/escalation/reports/delivery_reports.py _OLD_ENOUGH": (
+    "contact/escalation/reports/delivery_reports.py _MIN_AGE": (
         "tests/engine/test_reports.py::test_who_called_it_is_given_two_minutes_to_hear",
     ),
     "contact/escalation/reports/delivery_reports.py KEPT_FOR": (
@@ -128,7 +128,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/reports/delivery_reports.py _AGAIN_AFTER": (
         "tests/engine/test_reports.py::test_a_report_waits_until_the_answer_is_recorded",
     ),
-    "contact/escalation/reports/delivery_reports.py _PATIENCE": (
+    "contact/escalation/reports/delivery_reports.py _GIVE_UP_AFTER": (
         f"{_REPORTS}::test_it_waits_a_day_and_no_longer",
     ),
     "operations/dashboards/delivery_providers.py LOOKED_BACK": (
@@ -158,10 +158,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "cases/replies/reply.py _HOLD_BUSINESS_DAYS": (
         "tests/usecases/test_replies.py::test_three_business_days_pass_over_the_weekend",
     ),
-    "contact/sending/adapters.py _ABSENT_SECONDS": (
+    "contact/sending/adapters.py _NO_PROVIDER_RETRY_SECONDS": (
         "tests/engine/test_line_pace.py::test_a_line_that_is_gone_is_waited_for",
     ),
-    "contact/escalation/forecast/forecast.py LEAST_NOTICE": (
+    "contact/escalation/forecast/forecast.py MIN_NOTICE": (
         (
             "tests/domain/test_announcing.py"
             "::test_the_pay_by_date_leaves_time_for_a_transfer_to_be_recorded"
@@ -170,7 +170,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/store.py _POSTPONE": (
         "tests/engine/test_engine.py::test_one_undecidable_claim_does_not_stop_the_others",
     ),
-    "contact/escalation/contacts/prepare_contacts.py ATTACHMENT_PATIENCE": (
+    "contact/escalation/contacts/prepare_contacts.py ATTACHMENT_WAIT": (
         (
             "tests/engine/test_dispatch_attachments.py"
             "::test_a_required_one_that_is_missing_holds_the_contact_and_begins_no_fallback"
@@ -180,10 +180,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_after_seven_days_the_step_has_failed_and_the_process_goes_on"
         ),
     ),
-    "contact/escalation/contacts/outcomes/settlement.py _FIRST_PAUSE": (
+    "contact/escalation/contacts/outcomes/settlement.py _FIRST_DELAY": (
         "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
     ),
-    "contact/escalation/contacts/outcomes/settlement.py _LONGEST_PAUSE": (
+    "contact/escalation/contacts/outcomes/settlement.py _MAX_DELAY": (
         "tests/domain/test_settlement.py::test_pauses_double_up_to_six_hours",
     ),
     "core/events/webhooks/endpoints.py OVERLAP": (
@@ -318,10 +318,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         "tests/usecases/test_send_notice.py::test_it_is_a_second_click_for_ten_seconds",
     ),
     "contact/notices/notice_outcomes.py KEPT_FOR": (f"{_AGES}[debtor_notices]",),
-    "contact/notices/notice.py _FIRST_PAUSE": (
+    "contact/notices/notice.py _FIRST_DELAY": (
         "tests/domain/test_notices.py::test_what_an_answer_means",
     ),
-    "contact/notices/notice.py _LONGEST_PAUSE": (
+    "contact/notices/notice.py _MAX_DELAY": (
         "tests/domain/test_notices.py::test_pauses_end_at_ten_minutes",
     ),
     "platform/banking_days.py _BANKING_DAYS": (

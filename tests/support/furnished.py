@@ -22,7 +22,7 @@ from dunwell.accounts.merchants.configuration import (
     Plans,
 )
 from dunwell.cases.payments.choice import PaymentChoiceKind
-from dunwell.contact.sending.references import write_reference
+from dunwell.contact.sending.references import build_reference
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -167,7 +167,7 @@ async def furnish(furnished: Furnished, texts: Texts = plain_texts) -> None:
     await resolve(house, answered, REJECTED, message=texts("answer"))
     furnished.ids = {
         "token": (await doorstep.give_link(claim_id=claim_id)).removeprefix("/q/"),
-        "reference": write_reference(
+        "reference": build_reference(
             doorstep.till.resources.keys, doorstep.till.merchant_id, request_id
         ),
         "attachment_id": attachment_id, "request_id": request_id,

@@ -76,7 +76,7 @@ class ScriptedLine(ScriptedChannel):
 class AskableLine(ScriptedLine):
     became: dict[UUID, bool] = field(default_factory=dict)
 
-    async def what_became_of(self, communication_ids: Sequence[UUID]) -> dict[UUID, bool]:
+    async def look_up_outcomes(self, communication_ids: Sequence[UUID]) -> dict[UUID, bool]:
         return {each: self.became[each] for each in communication_ids if each in self.became}
 
 

@@ -12,7 +12,7 @@ from starlette.applications import Starlette
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.messages.claim_links import (
-    derive_check,
+    derive_check_code,
     derive_code,
     derive_token,
     digest_check,
@@ -165,7 +165,7 @@ class Doorstep:
         """The code near the end of an e-mail, as it is printed."""
         keys, now = self.till.resources.keys, self.till.now
         message_id = self.till.resources.ids.new(now)
-        code = derive_check(keys, message_id)
+        code = derive_check_code(keys, message_id)
         await self.till.house.rows(
             _SAVE_CHECK, message_id, digest_check(keys, code), self.claim_id, now, keys.version
         )

@@ -11,9 +11,9 @@ from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLi
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
-from dunwell.contact.sending.batches.letter_folder import LetterLine
-from dunwell.contact.sending.batches.read_statuses import StatusReader
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
+from dunwell.contact.sending.batches.letter_folder import PrintProvider
+from dunwell.contact.sending.batches.read_statuses import StatusFileReader
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -41,7 +41,7 @@ class LetterHouse:
     depot: Path
 
     @property
-    def lines(self) -> dict[str, LetterLine]:
+    def lines(self) -> dict[str, PrintProvider]:
         return {LINE: self.adapter.letter_line}
 
     async def create(self, *references: str, **changes: Any) -> list[int]:
@@ -54,12 +54,12 @@ class LetterHouse:
 
     async def read_statuses(self) -> int:
         """And what they mean for their letters."""
-        read = await StatusReader(self.house.resources, lambda: self.lines).run_once()
+        read = await StatusFileReader(self.house.resources, lambda: self.lines).run_once()
         await self.join()
         return read
 
     async def join(self) -> None:
-        await join_reports(self.house.resources)
+        await process_reports(self.house.resources)
         await self.house.run()
 
     async def items(self) -> list[tuple[Any, ...]]:

@@ -16,8 +16,8 @@ from dunwell.accounts.installation.delivery_providers import SftpLine
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.escalation.reports.delivery_reports import join_reports
-from dunwell.contact.sending.batches.read_statuses import StatusReader
+from dunwell.contact.escalation.reports.delivery_reports import process_reports
+from dunwell.contact.sending.batches.read_statuses import StatusFileReader
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
@@ -39,11 +39,11 @@ async def main(ahead_seconds: float, key: Path, line: SftpLine) -> None:
     engine = Engine(resources)
     dispatcher = MessageDispatcher(resources, [], find_line=lambda _name: adapter)
     releaser = BatchReleaser(resources, lambda: {LINE: adapter.letter_line})
-    reader = StatusReader(resources, lambda: {LINE: adapter.letter_line})
+    reader = StatusFileReader(resources, lambda: {LINE: adapter.letter_line})
     while True:
         done = await engine.run_once() + await dispatcher.run_once()
         done += await releaser.run_once() + await reader.run_once()
-        done += await join_reports(resources)
+        done += await process_reports(resources)
         if not done:
             await asyncio.sleep(0.02)
 

@@ -138,7 +138,7 @@ MOVES_OF_CONTACTS = [
         becomes="state = 'ATTACHMENT_MISSING'", passes_by="claims",
     ),
     Moving(
-        contacts_store._TAKE_UP, (FIRST, NOW, LEASE, UNTIL, _EMAIL, 10), _HANDED_OVER,
+        contacts_store._RESUME, (FIRST, NOW, LEASE, UNTIL, _EMAIL, 10), _HANDED_OVER,
         "communications", "claim_id",
         {
             **_CLAIM_HELD, **_ENDED, **_STILL_LEASED, **_SETTLED, "changed since": _CHANGED_SINCE,
@@ -147,7 +147,7 @@ MOVES_OF_CONTACTS = [
         passes_by="communications",
     ),
     Moving(
-        contacts_store._GIVE_UP_KNOWING, (FIRST, NOW, _EMAIL, False, 10), _HANDED_OVER,
+        contacts_store._MARK_UNKNOWN, (FIRST, NOW, _EMAIL, False, 10), _HANDED_OVER,
         "communications",
         "claim_id",
         {
@@ -158,7 +158,7 @@ MOVES_OF_CONTACTS = [
     ),
     *(
         Moving(
-            contacts_store._GIVE_UP_KNOWING, (FIRST, NOW, _EMAIL, True, 10),
+            contacts_store._MARK_UNKNOWN, (FIRST, NOW, _EMAIL, True, 10),
             {**_HANDED_OVER, "claims": {**PLANNED["claims"], **changed}}, "communications",
             "claim_id", {"as it was": f"UPDATE claims SET {back}"}, case=case,
             passes_by="communications",

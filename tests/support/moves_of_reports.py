@@ -7,7 +7,7 @@ from tests.support.two_claims import LONG_AGO, UUIDS, Moving
 _ACCEPTED = {"state": "ACCEPTED", "run": 0, "planned_at": LONG_AGO}
 MOVES_OF_REPORTS = [
     Moving(
-        reports_store._NOTE, ([1, 1], UUIDS, NOW), {"communications": _ACCEPTED},
+        reports_store._SAVE_DELIVERIES, ([1, 1], UUIDS, NOW), {"communications": _ACCEPTED},
         "communications", "communication_id",
         {
             "not accepted": "UPDATE communications SET state = 'UNKNOWN'",

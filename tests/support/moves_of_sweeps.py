@@ -110,7 +110,7 @@ _NOTICES = [
         whose="ALL", passes_by="debtor_notices",
     ),
     Moving(
-        notices_store._TAKE_BACK, ([FIRST], [UUIDS[1]], LEASE, NOW),
+        notices_store._REPLAN, ([FIRST], [UUIDS[1]], LEASE, NOW),
         {"debtor_notices": _LEASED}, "debtor_notices", "claim_id", _NOT_OURS, whose="SECOND",
     ),
     *(
@@ -301,7 +301,7 @@ _REST = [
         answers="ticket_id", whose="ALL",
     ),
     Moving(
-        ledger_store._TAKE_TURN, (FIRST,), {}, "merchants", "merchant_id", {},
+        ledger_store._LOCK_SEALING, (FIRST,), {}, "merchants", "merchant_id", {},
         answers="merchant_id", whose="FIRST", passes_by="merchants",
     ),
 ]  # fmt: skip

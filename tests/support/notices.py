@@ -8,7 +8,12 @@ import msgspec
 
 from dunwell.accounts.merchants.actor import debtor_actor
 from dunwell.accounts.merchants.configuration import ChannelSetup
-from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany, Unreachable
+from dunwell.contact.notices.notice import (
+    Addressee,
+    NoticeChannel,
+    NoticeLimitReached,
+    RecipientUnreachable,
+)
 from dunwell.contact.notices.occasions.facts import CodeFacts, Facts
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.contact.notices.sender import NoticeSender
@@ -43,7 +48,7 @@ class Asker:
 
     async def ask(
         self, facts: Facts | None = None, channel: NoticeChannel = "EMAIL", **given: Any
-    ) -> UUID | TooMany | Unreachable:
+    ) -> UUID | NoticeLimitReached | RecipientUnreachable:
         """A code, unless told otherwise. given: recipient, language."""
         recipient = given.get("recipient", ADDRESSES[channel])
         addressee = Addressee(self.claim_id, channel, recipient, given.get("language", "de"))

@@ -159,7 +159,7 @@ ASK_NOTHING = name_reasons({
         answer_modality.raise_state_change,
         answer_modality.open_modality_hold,
         sweep_modalities.is_notice_still_true,
-        send_notice.find_repeated, send_notice.send_notice,
+        send_notice.find_repeated_notice, send_notice.send_notice,
         notify_debtor.notify_debtor,
         record_payment.collect_if_paid, record_payment.load_balance,
         record_payment.allocate_surplus, live_requests.check_choice,

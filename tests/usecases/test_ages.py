@@ -12,8 +12,8 @@ import pytest
 
 from dunwell.contact.escalation.reports.delivery_reports import sweep_old_reports
 from dunwell.contact.notices.notice_outcomes import sweep_notices
-from dunwell.contact.sending.batches.read_statuses import StatusReader
-from dunwell.contact.sending.receive_sms import sweep_old_incoming
+from dunwell.contact.sending.batches.read_statuses import StatusFileReader
+from dunwell.contact.sending.receive_sms import sweep_old_sms
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.sweep_landing import sweep_landing
 from dunwell.interfaces.worker.housekeeping import Housekeeping
@@ -85,8 +85,8 @@ async def sweep(resources: Resources) -> None:
     await sweep_landing(resources)
     await sweep_notices(resources)
     await sweep_old_reports(resources)
-    await sweep_old_incoming(resources)
-    await StatusReader(resources, dict).sweep()
+    await sweep_old_sms(resources)
+    await StatusFileReader(resources, dict).sweep()
 
 
 @pytest.mark.parametrize("table", AGES)

@@ -8,7 +8,7 @@ from dunwell.contact.escalation.change_attachments import (
     detach_file,
     replace_attachment,
 )
-from dunwell.contact.escalation.contacts.store import await_attachment, lease_contacts
+from dunwell.contact.escalation.contacts.store import lease_contacts, release_until_attachment
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.messages.contact import PlannedContact
 from dunwell.core.files.storage import SealedFiles
@@ -102,7 +102,7 @@ async def let_wait(house: House, lease: Lease, leased: PlannedContact) -> None:
     """What a dispatcher does that has seen no attachment."""
     async with house.work() as work:
         until = house.clock.now() + 7 * _DAY
-        await await_attachment(work.tx, work.merchant_id, lease, [leased], until)
+        await release_until_attachment(work.tx, work.merchant_id, lease, [leased], until)
 
 
 async def test_a_file_attached_after_the_dispatcher_looked_is_not_waited_for(

@@ -17,7 +17,7 @@ from dunwell.cases.rollout.preview.effects import (
 from dunwell.cases.rollout.preview.preview_draft import DraftPreview, preview_draft
 from dunwell.cases.rollout.store import iterate_persons
 from dunwell.contact.escalation.engine import Engine
-from dunwell.contact.messages.guards.guards import HeldBy
+from dunwell.contact.messages.guards.guards import HoldReason
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Accepted
 from dunwell.core.claims.claim_holds import open_hold
@@ -198,7 +198,7 @@ async def test_one_person_is_contacted_no_more_often_than_guards_allow(house: Ho
     days = [date(2026, 3, day) for day in (2, 3, 4)]
     assert outlook.contacts == {(day, "EMAIL"): 1 for day in days}
     assert outlook.held_back == {
-        (days[0], HeldBy.GUARD_DAY): 2, (days[1], HeldBy.GUARD_DAY): 1,
+        (days[0], HoldReason.GUARD_DAY): 2, (days[1], HoldReason.GUARD_DAY): 1,
     }  # fmt: skip
     assert (outlook.persons, outlook.claims) == (1, 3)
 

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.contact.messages.claim_links import TOKEN_MASK, hash_token
 from dunwell.contact.messages.suppression import SuppressionReason, suppress
-from dunwell.contact.notices.notice import Addressee, TooMany, Unreachable
+from dunwell.contact.notices.notice import Addressee, NoticeLimitReached, RecipientUnreachable
 from dunwell.contact.notices.notice_codes import (
     NOTICE_CODE_MASK,
     derive_notice_code,
@@ -18,10 +18,10 @@ from dunwell.contact.notices.notice_outcomes import sweep_notices
 from dunwell.contact.notices.occasions.facts import (
     ChangeNoticeFacts,
     CodeFacts,
-    DefermentFacts,
+    DeferralFacts,
     LinkFacts,
 )
-from dunwell.contact.notices.send_notice import find_repeated
+from dunwell.contact.notices.send_notice import find_repeated_notice
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
@@ -42,8 +42,8 @@ async def _suppress(
         await suppress(work, asker.house.resources.keys, "EMAIL", address, reason)
 
 
-def _deferment() -> DefermentFacts:
-    return DefermentFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
+def _deferment() -> DeferralFacts:
+    return DeferralFacts("INV-1001", "EUR", 10240, date(2026, 4, 1), is_approved=True)
 
 
 def _change(asker: Asker) -> ChangeNoticeFacts:
@@ -96,7 +96,7 @@ async def test_the_sixth_of_a_kind_in_an_hour_is_refused(
     for _ in range(5):
         await asker.planned()
         clock.advance(timedelta(minutes=1))
-    assert await asker.ask() == TooMany(first_at + timedelta(hours=1))
+    assert await asker.ask() == NoticeLimitReached(first_at + timedelta(hours=1))
     assert len(await asker.rows()) == 5
     await asker.planned(LinkFacts())
     clock.move_to(first_at + timedelta(hours=1))
@@ -125,7 +125,7 @@ async def test_only_what_is_waited_for_is_sent_to_a_suppressed_address(
 ) -> None:
     asker = await an_asker(resources, clock)
     await _suppress(asker)
-    assert await asker.ask(_deferment()) == Unreachable("SUPPRESSED")
+    assert await asker.ask(_deferment()) == RecipientUnreachable("SUPPRESSED")
     assert await asker.rows() == []
     assert isinstance(await asker.ask(CodeFacts()), UUID)
     assert isinstance(await asker.ask(LinkFacts()), UUID)
@@ -141,7 +141,7 @@ async def test_an_address_is_told_of_its_change_unless_it_does_not_work(
     assert await asker.states() == [("ACCEPTED", None)]
     await _suppress(asker, "erika@alt.example", "BOUNCE")
     refused = await asker.ask(_change(asker), recipient="erika@alt.example")
-    assert refused == Unreachable("SUPPRESSED")
+    assert refused == RecipientUnreachable("SUPPRESSED")
 
 
 async def test_one_address_gets_ten_in_an_hour_over_all_claims_and_merchants(
@@ -155,7 +155,7 @@ async def test_one_address_gets_ten_in_an_hour_over_all_claims_and_merchants(
     for asker in (*askers[:2], *askers[:2], *askers[:2], *askers[:2]):
         await asker.planned(recipient="Erika@example.org ")
     results = await asyncio.gather(*(askers[number % 3].ask() for number in range(6)))
-    assert results.count(TooMany(first_at + timedelta(hours=1))) == 4
+    assert results.count(NoticeLimitReached(first_at + timedelta(hours=1))) == 4
     assert isinstance(await one.ask(_deferment()), UUID)
     assert isinstance(await askers[2].ask(recipient="uwe@example.org"), UUID)
 
@@ -164,7 +164,7 @@ async def test_a_merchant_without_the_channel_sends_nothing_by_it(
     resources: Resources, clock: MovableClock
 ) -> None:
     asker = await an_asker(resources, clock, configuration=CONFIGURATION)
-    assert await asker.ask(channel="SMS") == Unreachable("NO_CHANNEL")
+    assert await asker.ask(channel="SMS") == RecipientUnreachable("NO_CHANNEL")
     assert await asker.rows() == []
 
 
@@ -186,7 +186,7 @@ async def test_it_is_a_second_click_for_ten_seconds(
     for seconds in (9.999999, 0.000001):
         clock.advance(timedelta(seconds=seconds))
         async with asker.house.work() as work:
-            found.append(await find_repeated(work, notice))
+            found.append(await find_repeated_notice(work, notice))
     assert found == [asked, None]
 
 

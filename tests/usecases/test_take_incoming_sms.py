@@ -13,9 +13,9 @@ from dunwell.contact.messages.suppression import lift_suppression
 from dunwell.contact.notices.notice_outcomes import sweep_notices
 from dunwell.contact.notices.occasions.facts import CodeFacts, LinkFacts
 from dunwell.contact.notices.sender import NoticeSender
-from dunwell.contact.sending.adapters import find_no_line
-from dunwell.contact.sending.incoming_sms import Incoming, is_stop, read_number
-from dunwell.contact.sending.receive_sms import receive_sms, sweep_old_incoming
+from dunwell.contact.sending.adapters import find_no_provider
+from dunwell.contact.sending.incoming_sms import ReceivedSms, is_stop, parse_number
+from dunwell.contact.sending.receive_sms import receive_sms, sweep_old_sms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.sms_world import a_sending_house
@@ -54,7 +54,7 @@ async def an_asker_by_a_line(
     for facts, number in ((CodeFacts(), 9), (LinkFacts(), 8)):
         await asker.planned(facts, channel="SMS", recipient=f"+491510000000{number}")
     adapter = ScriptedLine(channel="SMS", name=line)
-    find_line = {line: adapter}.get if is_sent else find_no_line
+    find_line = {line: adapter}.get if is_sent else find_no_provider
     sender = NoticeSender(asker.house.resources, [], find_line=find_line)
     while await sender.run_once() or not sender.is_idle:
         pass
@@ -79,8 +79,8 @@ class BreakingClock(MovableClock):
 
 def an_sms(
     text: str, provider_id: str = "1", sender: str = NUMBER, line: str = "sms-a"
-) -> Incoming:
-    return Incoming(line, provider_id, sender, "+4930123", text)
+) -> ReceivedSms:
+    return ReceivedSms(line, provider_id, sender, "+4930123", text)
 
 
 async def suppressed(house: House) -> list[tuple[str, str]]:
@@ -216,9 +216,9 @@ async def test_old_ones_are_taken_out(resources: Resources, clock: MovableClock)
     house, _ = await a_house(resources, clock, "one")
     await receive_sms(house.resources, an_sms("Hallo"))
     clock.move_to(clock.now() + timedelta(days=90))
-    assert await sweep_old_incoming(house.resources) == 0
+    assert await sweep_old_sms(house.resources) == 0
     clock.move_to(clock.now() + timedelta(seconds=1))
-    assert await sweep_old_incoming(house.resources) == 1
+    assert await sweep_old_sms(house.resources) == 1
 
 
 @pytest.mark.parametrize(
@@ -248,4 +248,4 @@ def test_words_that_do_not(text: str) -> None:
 
 def test_numbers_are_read_however_they_are_written() -> None:
     written = ["+4915112345678", "004915112345678", "4915112345678", "Nordwind", "0151 2", "12345"]
-    assert [read_number(each) for each in written] == [NUMBER, NUMBER, NUMBER, None, None, None]
+    assert [parse_number(each) for each in written] == [NUMBER, NUMBER, NUMBER, None, None, None]

@@ -21,8 +21,8 @@ from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.channels.twilio.channel import TwilioChannel
-from dunwell.contact.sending.batches.letter_folder import BatchedChannel, LetterLine
-from dunwell.contact.sending.channel import LineAdapter, LineUnusable
+from dunwell.contact.sending.batches.letter_folder import BatchedChannel, PrintProvider
+from dunwell.contact.sending.channel import DeliveryProviderUnusable, ProviderAdapter
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 def build_line(
     name: str, line: Line, secrets: Mapping[str, bytes], resources: Resources
-) -> LineAdapter:
+) -> ProviderAdapter:
     """Build the adapter without connecting. `secrets` are those of the installation file by name,
     such as "deliveryProviders/post/credentials/passwordFile". Raises LineUnusable."""
     settings = resources.settings
@@ -54,7 +54,7 @@ def build_line(
         case SmtpLine():
             return SmtpChannel(name, line, secrets, resources.keys)
         case _:
-            raise LineUnusable(f"{line.channel} is not available by such a line.")
+            raise DeliveryProviderUnusable(f"{line.channel} is not available by such a line.")
 
 
 class Lines:
@@ -64,10 +64,10 @@ class Lines:
         self._resources = resources
         self._installation = installation
         self._revision = -1
-        self._adapters: dict[str, LineAdapter] = {}
+        self._adapters: dict[str, ProviderAdapter] = {}
         self._closing: set[asyncio.Task[None]] = set()
 
-    def find(self, name: str) -> LineAdapter | None:
+    def find(self, name: str) -> ProviderAdapter | None:
         """Return the adapter, or None if there is none with this name or it cannot be used. Raises
         Unavailable as long as the installation file is not known."""
         if self._installation.revision < 0:
@@ -76,7 +76,7 @@ class Lines:
             self._build()
         return self._adapters.get(name)
 
-    def list_letter_lines(self) -> Mapping[str, LetterLine]:
+    def list_letter_lines(self) -> Mapping[str, PrintProvider]:
         """Return those whose letters are released in batches. Raises Unavailable like `find`."""
         self.find("")
         return {
@@ -92,7 +92,7 @@ class Lines:
         for name, line in standing.lines.items():
             try:
                 self._adapters[name] = build_line(name, line, standing.secrets, self._resources)
-            except LineUnusable as error:
+            except DeliveryProviderUnusable as error:
                 log.error("line unusable", line=name, reason=str(error))  # noqa: TRY400 - told whole
         if replaced:
             task = asyncio.create_task(_close_later(replaced))
@@ -116,7 +116,7 @@ async def open_lines(
         await lines.close()
 
 
-async def _close_later(adapters: Mapping[str, LineAdapter]) -> None:
+async def _close_later(adapters: Mapping[str, ProviderAdapter]) -> None:
     try:
         await asyncio.sleep(_LONGEST_CALL_SECONDS)
     finally:

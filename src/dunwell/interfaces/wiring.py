@@ -31,10 +31,10 @@ from dunwell.cases.payments.requests.settle_payment import SWEEP_SECONDS, sweep_
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.escalation.reports.delivery_reports import (
-    ASK_SECONDS,
+    QUERY_SECONDS,
     REPORTS_SECONDS,
-    ask_channels,
-    join_reports,
+    process_reports,
+    query_unknown_outcomes,
     sweep_old_reports,
 )
 from dunwell.contact.messages.ledger.seal_ledger import SEAL_SECONDS, seal_ledger
@@ -42,9 +42,9 @@ from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.notices.notice_outcomes import sweep_notices
 from dunwell.contact.notices.sender import NoticeSender
 from dunwell.contact.sending.adapters import Adapters
-from dunwell.contact.sending.batches.read_statuses import STATUS_SECONDS, StatusReader
+from dunwell.contact.sending.batches.read_statuses import STATUS_SECONDS, StatusFileReader
 from dunwell.contact.sending.batches.release_batches import BATCH_SECONDS, BatchReleaser
-from dunwell.contact.sending.receive_sms import sweep_old_incoming
+from dunwell.contact.sending.receive_sms import sweep_old_sms
 from dunwell.core.claims.claim_holds import expire_holds
 from dunwell.core.claims.searching.search_claims import (
     SEARCH_SECONDS,
@@ -228,21 +228,23 @@ def _list_report_loops(resources: Resources, adapters: Adapters) -> Sequence[Loo
     """Return the loops for what is reported about messages after they were sent."""
     return [
         Loop("late failures", lambda: report_late_failures(resources), idle_seconds=1.0),
-        Loop("reports", lambda: join_reports(resources), idle_seconds=REPORTS_SECONDS),
-        Loop("unknown sends", lambda: ask_channels(resources, adapters), idle_seconds=ASK_SECONDS),
+        Loop("reports", lambda: process_reports(resources), idle_seconds=REPORTS_SECONDS),
+        Loop(
+            "unknown sends",
+            lambda: query_unknown_outcomes(resources, adapters),
+            idle_seconds=QUERY_SECONDS,
+        ),
         Loop(
             "old reports", lambda: sweep_old_reports(resources), idle_seconds=HOUSEKEEPING_SECONDS
         ),
-        Loop(
-            "old replies", lambda: sweep_old_incoming(resources), idle_seconds=HOUSEKEEPING_SECONDS
-        ),
+        Loop("old replies", lambda: sweep_old_sms(resources), idle_seconds=HOUSEKEEPING_SECONDS),
     ]
 
 
 def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
     """Return the loops that send letters to print services and read their status files."""
     releaser = BatchReleaser(resources, lines.list_letter_lines)
-    reader = StatusReader(resources, lines.list_letter_lines)
+    reader = StatusFileReader(resources, lines.list_letter_lines)
     return [
         Loop("letter batches", releaser.run_once, idle_seconds=BATCH_SECONDS),
         Loop("letter statuses", reader.run_once, idle_seconds=STATUS_SECONDS),

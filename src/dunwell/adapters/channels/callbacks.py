@@ -18,9 +18,9 @@ from dunwell.accounts.merchants.request_sets import Gathering
 from dunwell.adapters.channels.gateway import Forged
 from dunwell.adapters.channels.kannel import channel as reading
 from dunwell.adapters.channels.twilio import channel as twilio
-from dunwell.contact.sending.incoming_sms import Incoming
+from dunwell.contact.sending.incoming_sms import ReceivedSms
 from dunwell.contact.sending.receive_sms import receive_sms
-from dunwell.contact.sending.references import read_reference
+from dunwell.contact.sending.references import parse_reference
 from dunwell.contact.sending.report import Reference, Report
 from dunwell.contact.sending.store import count_reports, save_reports
 from dunwell.platform.errors import NotFound, RateLimited
@@ -42,7 +42,7 @@ class Call(ABC):
         the address, None if it is not valid."""
 
     @abstractmethod
-    def read_incoming(self) -> Incoming: ...
+    def read_incoming(self) -> ReceivedSms: ...
 
     @abstractmethod
     def write_answer(self, *, is_suppressed: bool) -> tuple[bytes, str]:
@@ -102,7 +102,7 @@ class _KannelCall(Call):
             self.name, reference, written=written, values=self.values, raw=self.raw
         )
 
-    def read_incoming(self) -> Incoming:
+    def read_incoming(self) -> ReceivedSms:
         return reading.read_incoming(self.name, self.secret, self.values)
 
     def write_answer(self, *, is_suppressed: bool) -> tuple[bytes, str]:
@@ -126,7 +126,7 @@ class _TwilioCall(Call):
     ) -> Report | None:
         return twilio.read_report(self.name, reference, self.pairs, self.raw)
 
-    def read_incoming(self) -> Incoming:
+    def read_incoming(self) -> ReceivedSms:
         return twilio.read_incoming(self.name, self.pairs)
 
     def write_answer(self, *, is_suppressed: bool) -> tuple[bytes, str]:
@@ -233,7 +233,7 @@ class _Inbox:
 
     async def take(self, resources: Resources, call: Call, request: Request) -> Response:
         written = request.path_params["reference"]
-        reference = read_reference(resources.keys, written) if written.isascii() else None
+        reference = parse_reference(resources.keys, written) if written.isascii() else None
         report = call.read_report(reference, written.lower())
         if report is not None:
             await self._arriving.ask(None, report)

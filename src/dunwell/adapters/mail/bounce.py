@@ -8,7 +8,7 @@ from email.message import Message
 
 from flufl.bounce import all_failures
 
-from dunwell.contact.sending.report import Cause, ReportState
+from dunwell.contact.sending.report import FailureCause, ReportState
 
 # Not a part of an IP address or of a version number.
 _ENHANCED = re.compile(r"(?<![\d.])([245])\.(\d{1,3})\.(\d{1,3})(?![\d]|\.\d)")
@@ -17,7 +17,7 @@ _BASIC = re.compile(r"(?<![\d.-])([45]\d\d)(?=[ \-:#]|$)(?!\.\d)")
 _OUR_ADDRESS = ((1, 7), (1, 8))
 # Patterns for a text without a code; the first that matches is used. Texts that blame the sender
 # come first: "mailbox unavailable (blocked)" says nothing about the recipient.
-_WORDS: tuple[tuple[Cause, str, re.Pattern[str]], ...] = (
+_WORDS: tuple[tuple[FailureCause, str, re.Pattern[str]], ...] = (
     (
         "ABOUT_US",
         "refused as unwanted",
@@ -52,7 +52,7 @@ class MailFailure:
     """Why a mail failed. `reason` is a code or a fixed text, never the server's text, which may
     name the recipient."""
 
-    cause: Cause
+    cause: FailureCause
     reason: str
 
 
@@ -83,7 +83,7 @@ def read_diagnostic(text: str) -> MailFailure | None:
     return MailFailure("OTHER", code) if code else None
 
 
-def _judge(kind: int, subject: int, detail: int) -> Cause:
+def _judge(kind: int, subject: int, detail: int) -> FailureCause:
     if kind != 5:
         return "OTHER"
     if subject == 7 or (subject, detail) in _OUR_ADDRESS:
@@ -110,7 +110,7 @@ _MOST_TEXT = 32_768
 @dataclass(frozen=True, slots=True)
 class Bounce:
     state: ReportState
-    cause: Cause
+    cause: FailureCause
     reason: str
 
 

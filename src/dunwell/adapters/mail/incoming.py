@@ -20,7 +20,7 @@ from dunwell.adapters.channels.smtp.return_addresses import (
 from dunwell.adapters.mail.bounce import UNREADABLE, Bounce, read_bounce
 from dunwell.adapters.mail.reply_text import list_file_names, read_reply_text, read_subject
 from dunwell.cases.replies.reply import NewReply
-from dunwell.contact.sending.report import Cause, Report, ReportState
+from dunwell.contact.sending.report import FailureCause, Report, ReportState
 from dunwell.platform.crypto import KeyRing, sha256
 
 # How much of a report is stored for clerks. Our own message follows after that.
@@ -142,8 +142,8 @@ def make_mail(
         return _make_reply(envelope, read, address, is_automatic=True)
     # An unreadable report changes no state, but is shown to clerks.
     bounce = (
-        Bounce(cast(ReportState, read.state), cast(Cause, read.cause), read.reason)
-        if is_bounce and read.cause in get_args(Cause)
+        Bounce(cast(ReportState, read.state), cast(FailureCause, read.cause), read.reason)
+        if is_bounce and read.cause in get_args(FailureCause)
         else Bounce("DELAYED", UNREADABLE.cause, UNREADABLE.reason)
     )
     return Report(

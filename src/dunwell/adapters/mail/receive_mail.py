@@ -29,7 +29,7 @@ from dunwell.adapters.mail.incoming import (
 from dunwell.cases.replies.receive_reply import ReplyOutcome, receive_reply
 from dunwell.cases.replies.reply import NewReply
 from dunwell.contact.sending.report import Report
-from dunwell.contact.sending.store import count_reports, count_strange, save_report
+from dunwell.contact.sending.store import count_reports, count_unmatched_reports, save_report
 from dunwell.platform.children.child_pool import ChildLost, ChildPool
 from dunwell.platform.children.fair_queue import QueueLimits
 from dunwell.platform.crypto import KeyRing
@@ -130,7 +130,7 @@ async def _are_too_many(tx: Connection, report: Report, now: datetime) -> bool:
     if report.reference is not None:
         known = await count_reports(tx, [report.reference])
         return known[report.reference] >= _MOST_OF_MESSAGE
-    return await count_strange(tx, now - _DAY, _MOST_STRANGE) >= _MOST_STRANGE
+    return await count_unmatched_reports(tx, now - _DAY, _MOST_STRANGE) >= _MOST_STRANGE
 
 
 async def _take(resources: Resources, reply: NewReply) -> ReplyOutcome:

@@ -26,7 +26,7 @@ from dunwell.cases.assignment.rulebook import (
 )
 from dunwell.cases.assignment.rules import list_targets
 from dunwell.cases.assignment.store import lock_claims, save_started_runs
-from dunwell.contact.escalation.schedule import first_due
+from dunwell.contact.escalation.schedule import compute_first_due
 from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.core.workflows.scenarios.store import find_scenario_workflow
 from dunwell.core.workflows.store import hold_workflows, load_current
@@ -51,7 +51,7 @@ async def start_runs(
     starts = [
         (
             claim.claim_id,
-            first_due(version.definition, timezone, claim.first_primary_due_on, work.now),
+            compute_first_due(version.definition, timezone, claim.first_primary_due_on, work.now),
         )
         for claim in claims
     ]

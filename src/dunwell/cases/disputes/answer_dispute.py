@@ -37,7 +37,7 @@ from dunwell.cases.disputes.store import (
 )
 from dunwell.cases.disputes.wrong_person import release_claim
 from dunwell.contact.escalation.end_claim import end_claim
-from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, ToldOccasion
+from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, OccasionOutcome
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import ensure_hold, lift_hold
@@ -270,7 +270,7 @@ _HOLD_REASON = "The answer did not arrive; it is told by the next way."
 
 
 async def set_hold_after_response(
-    work: Work, claim_id: int, subject: str, told: ToldOccasion
+    work: Work, claim_id: int, subject: str, told: OccasionOutcome
 ) -> None:
     """Adjust the claim's hold after the delivery of a response. The claim must be locked.
 

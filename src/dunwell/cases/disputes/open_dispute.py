@@ -24,7 +24,7 @@ from dunwell.cases.disputes.dispute import (
 from dunwell.cases.disputes.reasons import OfferedReason
 from dunwell.cases.disputes.store import insert_dispute, list_recent_disputes
 from dunwell.cases.disputes.wrong_person import ReachedAddress, withhold_claim
-from dunwell.contact.notices.occasions.facts import ObjectionFacts
+from dunwell.contact.notices.occasions.facts import DisputeReceivedFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import open_hold
@@ -84,7 +84,7 @@ async def _notify_debtor(work: Work, reference_number: str, dispute: ClaimDisput
     """Confirm the dispute to the debtor, also if staff recorded it after a call or a letter."""
     configuration = work.merchant.configuration
     within = configuration.disputes.answer_within_days
-    facts = ObjectionFacts(
+    facts = DisputeReceivedFacts(
         reference_number=reference_number,
         case_number=render_case_number(dispute.dispute_id),
         answer_on=find_answer_day(dispute.opened_at, within, configuration.timezone),

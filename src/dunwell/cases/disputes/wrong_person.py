@@ -25,7 +25,7 @@ from dunwell.cases.disputes.store import (
     save_stopped_person,
     save_suppressed_address,
 )
-from dunwell.contact.messages.identities import digest_address, identify
+from dunwell.contact.messages.identities import digest_address, list_identities
 from dunwell.contact.messages.suppression import check_address, load_person, suppress
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import ValidationError
@@ -49,7 +49,7 @@ async def withhold_claim(
         person = await load_person(work.tx, work.merchant_id, dispute.claim_id)
         await save_stopped_person(
             work.tx, work.merchant_id, dispute.dispute_id,
-            identities=identify(keys, work.merchant_id, person), key_version=keys.version,
+            identities=list_identities(keys, work.merchant_id, person), key_version=keys.version,
         )  # fmt: skip
 
 

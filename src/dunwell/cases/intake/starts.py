@@ -13,7 +13,7 @@ from dunwell.cases.assignment.matching import choose_workflow, match_default, ma
 from dunwell.cases.assignment.rulebook import Rulebook, compute_today
 from dunwell.cases.intake.rows import UNASSIGNED, StartRow
 from dunwell.cases.intake.submission import ClaimSubmission
-from dunwell.contact.escalation.schedule import first_due
+from dunwell.contact.escalation.schedule import compute_first_due
 from dunwell.core.claims.conditions import count_years
 from dunwell.platform.children.process import Turns
 
@@ -165,7 +165,7 @@ class _StartDecider:
             workflow_id=version.workflow_id,
             workflow_major=version.major,
             next_step_id=version.definition.steps[0].id,
-            due_at=first_due(version.definition, timezone, due_on, self._work.now),
+            due_at=compute_first_due(version.definition, timezone, due_on, self._work.now),
         )
         return ClaimStart(row)
 

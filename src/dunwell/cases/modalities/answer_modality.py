@@ -48,7 +48,7 @@ from dunwell.cases.modalities.store import (
     save_ends,
     save_rejection,
 )
-from dunwell.contact.notices.occasions.facts import DefermentFacts, PlanFacts, RejectionFacts
+from dunwell.contact.notices.occasions.facts import DeferralFacts, PlanFacts, RejectionFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
@@ -69,7 +69,7 @@ def is_kept(modality: Modality) -> bool:
 
 def build_answer_facts(
     modality: Modality, reference_number: str, answer_on: date | None = None
-) -> PlanFacts | DefermentFacts | RejectionFacts:
+) -> PlanFacts | DeferralFacts | RejectionFacts:
     """Build the facts of the message about a request or the response to it. `answer_on` is the day
     by which a request is answered."""
     if modality.state is ModalityState.REJECTED:
@@ -88,7 +88,7 @@ def build_answer_facts(
             answer_on=answer_on,
         )
     until = modality.schedule[0].due_on
-    return DefermentFacts(
+    return DeferralFacts(
         reference_number=reference_number,
         currency=modality.currency,
         amount_cents=modality.amount_cents,

@@ -33,16 +33,16 @@ from dunwell.cases.modalities.store import (
     save_ends,
     save_next_checks,
 )
-from dunwell.contact.escalation.forecast.person_guard import find_quiet_hours
+from dunwell.contact.escalation.forecast.person_guard import build_quiet_hours
 from dunwell.contact.notices.occasions.facts import (
+    InstalmentDueFacts,
+    InstalmentMissedFacts,
     OccasionFacts,
+    OccasionOutcome,
     PlanBrokenFacts,
     PlanFulfilledFacts,
-    RateDueFacts,
-    RateMissedFacts,
-    ToldOccasion,
 )
-from dunwell.contact.notices.occasions.store import NewOccasion, save_occasions
+from dunwell.contact.notices.occasions.store import OccasionToSave, save_occasions
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import ACTIVE, HoldKind, Status
@@ -82,7 +82,9 @@ async def begin_quiet_period(work: Work, claim_ids: list[int]) -> None:
     await work.tx.execute(_END_HOLDS, work.merchant_id, claim_ids, until)
 
 
-async def set_hold_after_break(work: Work, claim_id: int, subject: str, told: ToldOccasion) -> None:
+async def set_hold_after_break(
+    work: Work, claim_id: int, subject: str, told: OccasionOutcome
+) -> None:
     """Adjust the claim's hold after the delivery of the notice. The claim must be locked.
 
     `subject` is the plan's id. A hold that has ended is opened again only while an undelivered
@@ -136,7 +138,9 @@ async def is_notice_still_true(
 ) -> bool:
     """Return whether a notice is still true when it is sent. A debtor is not asked to pay a
     disputed claim. The claim is locked."""
-    if not isinstance(facts, RateDueFacts | RateMissedFacts | PlanBrokenFacts | PlanFulfilledFacts):
+    if not isinstance(
+        facts, InstalmentDueFacts | InstalmentMissedFacts | PlanBrokenFacts | PlanFulfilledFacts
+    ):
         return True
     modality_id, _, number = subject.partition(" ")
     modality = await find_modality(work.tx, work.merchant_id, claim.claim_id, UUID(modality_id))
@@ -152,12 +156,14 @@ async def is_notice_still_true(
 
 
 def _is_still_due(
-    work: Work, modality: Modality, number: str, facts: RateDueFacts | RateMissedFacts
+    work: Work, modality: Modality, number: str, facts: InstalmentDueFacts | InstalmentMissedFacts
 ) -> bool:
     """Return whether the instalment is still due with the same amount, which a partial payment
     changes."""
     kind = (
-        InstalmentNoticeKind.DUE if isinstance(facts, RateDueFacts) else InstalmentNoticeKind.MISSED
+        InstalmentNoticeKind.DUE
+        if isinstance(facts, InstalmentDueFacts)
+        else InstalmentNoticeKind.MISSED
     )
     due = list_due_notices(modality, work.now, work.merchant.configuration.timezone)
     told = (kind, number, facts.left_cents)
@@ -169,7 +175,7 @@ async def _is_disputed(work: Work, claim_id: int) -> bool:
     return any(each.kind is HoldKind.DISPUTE and each.stands(work.now) for each in holds)
 
 
-def _list_occasions(work: Work, standing: CheckedModality) -> Iterable[NewOccasion]:
+def _list_occasions(work: Work, standing: CheckedModality) -> Iterable[OccasionToSave]:
     modality, claim_id = standing.modality, standing.modality.claim_id
     zone = work.merchant.configuration.timezone
     if standing.ended is ModalityEndReason.BROKEN:
@@ -178,18 +184,18 @@ def _list_occasions(work: Work, standing: CheckedModality) -> Iterable[NewOccasi
             standing.reference_number, modality.currency, rate.left_cents, rate.due_on
         )
         morning = compute_morning(local_date(work.now, zone), zone)
-        yield NewOccasion(
+        yield OccasionToSave(
             claim_id, str(modality.modality_id), broken, _compute_send_time(work, morning)
         )
     elif standing.ended is ModalityEndReason.FULFILLED:
         is_closed = standing.status is Status.COLLECTED
         kept = PlanFulfilledFacts(standing.reference_number, is_closed=is_closed)
-        yield NewOccasion(
+        yield OccasionToSave(
             claim_id, str(modality.modality_id), kept, _compute_send_time(work, work.now)
         )
     elif standing.ended is None:
         for due in list_due_notices(modality, work.now, zone):
-            yield NewOccasion(
+            yield OccasionToSave(
                 claim_id,
                 f"{modality.modality_id} {due.rate.number}",
                 _build_instalment_facts(standing, due),
@@ -200,10 +206,10 @@ def _list_occasions(work: Work, standing: CheckedModality) -> Iterable[NewOccasi
 def _build_instalment_facts(standing: CheckedModality, due: InstalmentNotice) -> OccasionFacts:
     modality, rate = standing.modality, due.rate
     if due.kind is InstalmentNoticeKind.DUE:
-        return RateDueFacts(
+        return InstalmentDueFacts(
             standing.reference_number, modality.currency, rate.left_cents, rate.due_on
         )
-    return RateMissedFacts(
+    return InstalmentMissedFacts(
         standing.reference_number,
         modality.currency,
         left_cents=rate.left_cents,
@@ -217,7 +223,7 @@ def _compute_send_time(work: Work, wanted: datetime) -> datetime:
     because its clock is not real."""
     if work.merchant.is_sandbox:
         return work.real_now
-    hours = find_quiet_hours(work.merchant.configuration)["EMAIL"]
+    hours = build_quiet_hours(work.merchant.configuration)["EMAIL"]
     return hours.first_moment(max(wanted, work.real_now))
 
 

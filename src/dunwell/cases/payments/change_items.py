@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.record_payment import allocate_surplus, collect_if_paid, load_balance
 from dunwell.cases.payments.store import delete_items, insert_item
-from dunwell.contact.escalation.contacts.sending_hours import find_days
+from dunwell.contact.escalation.contacts.sending_hours import get_day_calendar
 from dunwell.core.claims.access import access_claim
 from dunwell.core.claims.balance import (
     Balance,
@@ -65,7 +65,7 @@ async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
     claim, items = await _load_changeable(work, claim_id)
     check_fee_of(items, fee.fee_of)
     if fee.item_on is None:
-        days = find_days(work.merchant.configuration.timezone)
+        days = get_day_calendar(work.merchant.configuration.timezone)
         fee = replace(fee, item_on=days.local_date(work.now))
     return await _insert_item(work, claim, items, fee)
 

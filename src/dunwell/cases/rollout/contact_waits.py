@@ -10,8 +10,8 @@ from datetime import UTC, date, datetime, time, timedelta
 from functools import lru_cache
 from zoneinfo import ZoneInfo
 
-from dunwell.contact.escalation.calendars import Calendar, read_weekdays
-from dunwell.contact.escalation.forecast.forecast import LEAST_NOTICE
+from dunwell.contact.escalation.calendars import Calendar, parse_weekdays
+from dunwell.contact.escalation.forecast.forecast import MIN_NOTICE
 from dunwell.contact.escalation.schedule import list_channels
 from dunwell.core.workflows.definition import (
     CheckpointStep,
@@ -86,7 +86,7 @@ def _find_weekdays(contact: ContactStep, definition: Definition) -> frozenset[in
     may_be_letter = "LETTER" in list_channels(contact)
     if hours is None or contact.send == "IMMEDIATE" or may_be_letter:
         return _WEEK
-    return read_weekdays(hours)
+    return parse_weekdays(hours)
 
 
 def _is_long_enough(
@@ -100,7 +100,7 @@ def _is_long_enough(
         at = datetime.combine(sent_on, time(12), tzinfo=UTC)
         for wait in waits:
             at = calendar.end_of_wait(wait, since=at)
-        if find_last_transfer_day(before=at.date()) < sent_on + LEAST_NOTICE:
+        if find_last_transfer_day(before=at.date()) < sent_on + MIN_NOTICE:
             return False
     return True
 
@@ -109,7 +109,7 @@ def _make_calendar(settings: ProcessSettings) -> Calendar:
     """Public holidays only lengthen a wait of business days: the shortest is without them."""
     return Calendar(
         zone=ZoneInfo("UTC"),
-        weekdays=read_weekdays(settings.contact_hours),
+        weekdays=parse_weekdays(settings.contact_hours),
         opens=None,
         closes=None,
         holidays=frozenset(),

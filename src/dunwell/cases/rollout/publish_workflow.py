@@ -15,11 +15,11 @@ from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.cases.rollout.uses import render_claim_count
 from dunwell.contact.messages.templates.merchant_rules import (
-    find_forbidden_words,
-    find_quiet_faults,
-    find_value_faults,
+    list_forbidden_word_faults,
+    list_missing_value_faults,
+    list_quiet_hour_faults,
 )
-from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.change_workflow import open_workflow
 from dunwell.core.workflows.checking import find_definition_faults
 from dunwell.core.workflows.definition import Definition
@@ -72,10 +72,10 @@ async def find_publishing_faults(
 def find_content_faults(definition: Definition, configuration: Configuration) -> list[Fault]:
     """Those that need no look at earlier versions."""
     faults = find_definition_faults(msgspec.to_builtins(definition))
-    faults += find_template_faults(definition)
-    faults += find_value_faults(configuration, definition)
-    faults += find_quiet_faults(configuration, definition)
-    faults += find_forbidden_words(definition, configuration.forbidden_words)
+    faults += list_template_faults(definition)
+    faults += list_missing_value_faults(configuration, definition)
+    faults += list_quiet_hour_faults(configuration, definition)
+    faults += list_forbidden_word_faults(definition, configuration.forbidden_words)
     return faults
 
 

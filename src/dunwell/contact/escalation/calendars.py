@@ -85,18 +85,18 @@ class Calendar:
         return day
 
 
-def make_calendar(settings: ProcessSettings, merchant_timezone: str) -> Calendar:
+def build_calendar(settings: ProcessSettings, merchant_timezone: str) -> Calendar:
     hours = settings.contact_hours
     return Calendar(
         zone=ZoneInfo(settings.timezone or merchant_timezone),
-        weekdays=read_weekdays(hours),
+        weekdays=parse_weekdays(hours),
         opens=time.fromisoformat(hours.since) if hours else None,
-        closes=_read_closing(hours) if hours else None,
+        closes=_parse_closing(hours) if hours else None,
         holidays=_load_holidays(settings.holidays),
     )
 
 
-def find_arrival_day(handed_over_on: date, postal_days: int, holidays: Container[date]) -> date:
+def compute_arrival_day(handed_over_on: date, postal_days: int, holidays: Container[date]) -> date:
     """Return the day on which a letter can have arrived, `postal_days` after its hand-over.
 
     Letters are delivered from Monday to Saturday except on public holidays, whatever the contact
@@ -126,14 +126,14 @@ def load_post_holidays(region: WorkflowHolidays | None, country: str | None) -> 
         return frozenset()
 
 
-def read_weekdays(hours: WorkflowContactHours | None) -> frozenset[int]:
+def parse_weekdays(hours: WorkflowContactHours | None) -> frozenset[int]:
     """Return the contact days (Monday is 0). Without contact hours these are Monday to Friday."""
     if hours is None:
         return _BUSINESS_WEEK
     return frozenset(_WEEKDAYS.index(name) for name in hours.weekdays)
 
 
-def _read_closing(hours: WorkflowContactHours) -> time:
+def _parse_closing(hours: WorkflowContactHours) -> time:
     """Return the closing time; "24:00" becomes the last instant of the day."""
     return time.max if hours.until == "24:00" else time.fromisoformat(hours.until)
 
@@ -144,7 +144,7 @@ def _load_holidays(region: WorkflowHolidays | None) -> Container[date]:
     return _load_region(region.country, region.subdivision)
 
 
-def name_holiday(region: WorkflowHolidays, day: date, language: str) -> str | None:
+def find_holiday_name(region: WorkflowHolidays, day: date, language: str) -> str | None:
     """Return the name of the holiday on that day, or None on any other day.
 
     The name is in `language` if the library has it, otherwise in the main language of the region.

@@ -9,7 +9,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.escalation.store import wake_contacts
+from dunwell.contact.escalation.store import retry_waiting_contacts
 from dunwell.core.claims.access import access_claim
 from dunwell.core.files.store import (
     delete_attachment,
@@ -49,7 +49,7 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
     await save_attachment(
         work.tx, key, attachment_id=attachment_id, ticket_id=ticket_id, now=work.now
     )
-    await wake_contacts(work.tx, *key, work.now)
+    await retry_waiting_contacts(work.tx, *key, work.now)
     attached = await load_attached(work.tx, *key, attachment_id)
     assert attached is not None
     await save_audit(

@@ -10,12 +10,12 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.process import Process
-from dunwell.contact.escalation.schedule import StepFacts, Tried, WorkflowPosition
+from dunwell.contact.escalation.schedule import StepFacts, TriedChannels, WorkflowPosition
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.states import Status
 
 
-def find_usable_channels(
+def list_usable_channels(
     configured: Collection[Channel],
     *,
     email: str | None,
@@ -56,7 +56,7 @@ class DueClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     custom_fields: Mapping[str, Any]
     has_reached: bool
     # The channels that the current step has tried in this run.
-    tried: Tried
+    tried: TriedChannels
     # The hand-over of this run's last letter that has not failed.
     letter_sent_at: datetime | None = None
     # Facts of the debtor.

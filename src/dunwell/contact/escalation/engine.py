@@ -14,7 +14,7 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
-from dunwell.contact.escalation.process import find_process
+from dunwell.contact.escalation.process import get_process
 from dunwell.contact.escalation.schedule import (
     Archived,
     CheckpointReached,
@@ -25,16 +25,16 @@ from dunwell.contact.escalation.schedule import (
     Skipped,
     StepDecision,
     WaitBegun,
-    decide,
+    decide_steps,
 )
 from dunwell.contact.escalation.store import (
     FeeIds,
     add_fees,
-    find_due_claims,
-    find_due_merchants,
+    list_due_claim_ids,
+    list_merchants_with_due_claims,
     load_due_claims,
-    postpone,
-    save_decided,
+    postpone_claims,
+    save_decisions,
 )
 from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.events.body import EventActionStep
@@ -76,7 +76,7 @@ async def record_decisions(work: Work, decided: Sequence[DecidedClaim]) -> None:
         )
         for each in decided
     }
-    await _write(work, decided, events)
+    await _save(work, decided, events)
     raised = [event for some in events.values() for event in some]
     await save_events(work.tx, work.merchant_id, raised, work.real_now)
 
@@ -98,26 +98,26 @@ def _fee_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
         )  # fmt: skip
 
 
-async def _write(
+async def _save(
     work: Work, decided: Sequence[DecidedClaim], events: dict[int, list[Event]]
 ) -> None:
-    places = [_place_row(each, len(events[each.claim.claim_id])) for each in decided]
+    places = [_position_row(each, len(events[each.claim.claim_id])) for each in decided]
     history = [row for each in decided for row in _history_rows(each)]
     contacts = [row for each in decided for row in _contact_rows(each, work)]
-    await save_decided(
+    await save_decisions(
         work.tx, work.merchant_id, work.now, places=places, history=history, contacts=contacts
     )
 
 
-def _place_row(each: DecidedClaim, new_events: int) -> tuple[object, ...]:
+def _position_row(each: DecidedClaim, new_events: int) -> tuple[object, ...]:
     claim, position = each.claim, each.decision.position
     return (
-        claim.claim_id, _following_status(each), position.next_step_id, position.due_at,
+        claim.claim_id, _compute_status(each), position.next_step_id, position.due_at,
         claim.event_sequence + new_events,
     )  # fmt: skip
 
 
-def _following_status(each: DecidedClaim) -> Status:
+def _compute_status(each: DecidedClaim) -> Status:
     status, outcomes = each.claim.status, each.decision.outcomes
     if any(not isinstance(outcome, Archived) for outcome in outcomes):
         status = decide_status(status, ClaimTransition.STEP_RAN)
@@ -132,11 +132,11 @@ def _history_rows(each: DecidedClaim) -> Iterator[tuple[object, ...]]:
         if isinstance(outcome, ContactPlanned):
             continue
         step_id = ARCHIVING if isinstance(outcome, Archived) else outcome.step.id
-        result, reason = _describe(outcome)
+        result, reason = _describe_outcome(outcome)
         yield (each.claim.claim_id, each.claim.run, step_id, each.version_id, result, reason)
 
 
-def _describe(outcome: Outcome) -> tuple[str, str | None]:
+def _describe_outcome(outcome: Outcome) -> tuple[str, str | None]:
     if isinstance(outcome, Skipped):
         return "SKIPPED", " ".join([outcome.reason, *outcome.unmet])
     if isinstance(outcome, NobodyReachable):
@@ -172,10 +172,10 @@ def _compose_events(
             reference_number=claim.reference_number,
             customer_number=claim.customer_number,
         )
-        yield _compose(head, outcome, claim, fee_ids)
+        yield _compose_event(head, outcome, claim, fee_ids)
 
 
-def _compose(
+def _compose_event(
     head: EventHead, outcome: FeeAdded | CheckpointReached | Archived, claim: DueClaim, fees: FeeIds
 ) -> Event:
     if isinstance(outcome, Archived):
@@ -203,7 +203,7 @@ class Engine:
         """Run one set for each merchant in rotation and return the number of decided steps."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
-            merchant_ids = await find_due_merchants(
+            merchant_ids = await list_merchants_with_due_claims(
                 connection, now, self._last_merchant_id, _MERCHANTS_PER_TURN
             )
         steps = 0
@@ -223,7 +223,7 @@ class Engine:
             log.exception("set failed", merchant_id=merchant_id, error=type(error).__name__)
         async with self._resources.database.connection() as connection:
             now = self._resources.clock.now()
-            claim_ids = await find_due_claims(connection, merchant_id, now, SET_SIZE)
+            claim_ids = await list_due_claim_ids(connection, merchant_id, now, SET_SIZE)
         return sum([await self._run_alone(merchant_id, claim_id) for claim_id in claim_ids])
 
     async def _run_alone(self, merchant_id: int, claim_id: int) -> int:
@@ -234,7 +234,7 @@ class Engine:
         except Exception as error:
             log.exception("claim failed", claim_id=claim_id, error=type(error).__name__)
         async with self._resources.database.transaction() as tx:
-            await postpone(tx, merchant_id, [claim_id], self._resources.clock.now())
+            await postpone_claims(tx, merchant_id, [claim_id], self._resources.clock.now())
         return 0
 
     async def _run(self, merchant_id: int, claim_id: int | None) -> int:
@@ -258,7 +258,7 @@ class Engine:
             decided, undecidable = _decide_all(merchant, claims, versions, work.now)
             await record_decisions(work, decided)
             if undecidable:
-                await postpone(tx, merchant_id, undecidable, work.real_now)
+                await postpone_claims(tx, merchant_id, undecidable, work.real_now)
             steps = sum(len(each.decision.outcomes) for each in decided)
             await save_audit(
                 work, "escalation.run", f"merchant:{merchant_id}", claims=len(claims), steps=steps
@@ -287,8 +287,8 @@ def _decide_all(
 def _decide_one(
     merchant: Merchant, claim: DueClaim, version: Version, now: datetime
 ) -> DecidedClaim:
-    process = find_process(version, merchant.configuration)
+    process = get_process(version, merchant.configuration)
     today = process.calendar.local_date(now)
     facts = claim.step_facts(today)
-    decision = decide(process, find_position(process, claim), facts, now)
+    decision = decide_steps(process, find_position(process, claim), facts, now)
     return DecidedClaim(claim, version.version_id, decision, today)

@@ -13,16 +13,16 @@ from uuid import UUID
 from dunwell.accounts.merchants.configuration import Configuration, Letters, find_country
 from dunwell.contact.escalation.calendars import (
     Calendar,
-    find_arrival_day,
+    build_calendar,
+    compute_arrival_day,
     load_post_holidays,
-    make_calendar,
 )
 from dunwell.core.workflows.definition import ContactStep, Definition, Step
 from dunwell.core.workflows.versions.versions import Version
 
-_MOST = 2000
+_MAX_CACHED = 2000
 # The key is the version, the time zone, the postal days and the creditor's country.
-_made: dict[tuple[UUID, str, int, str | None], "Process"] = {}
+_cache: dict[tuple[UUID, str, int, str | None], "Process"] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +53,14 @@ class Process:
         later."""
         calendar = self.calendar
         local = handed_over_at.astimezone(calendar.zone)
-        day = find_arrival_day(local.date(), self.postal_days, self.post_holidays)
+        day = compute_arrival_day(local.date(), self.postal_days, self.post_holidays)
         return calendar.to_instant(datetime.combine(day, local.time()))
 
     def id_at(self, index: int) -> int | None:
         return self.steps[index].id if index < len(self.steps) else None
 
 
-def find_process(version: Version, configuration: Configuration) -> Process:
+def get_process(version: Version, configuration: Configuration) -> Process:
     """Return the prepared version for its merchant, from the cache if possible."""
     key = (
         version.version_id,
@@ -68,17 +68,17 @@ def find_process(version: Version, configuration: Configuration) -> Process:
         configuration.letters.postal_days,
         find_country(configuration),
     )
-    process = _made.get(key)
+    process = _cache.get(key)
     if process is None:
-        if len(_made) >= _MOST:
-            _made.clear()
-        process = _made[key] = build_process(version.definition, configuration)
+        if len(_cache) >= _MAX_CACHED:
+            _cache.clear()
+        process = _cache[key] = build_process(version.definition, configuration)
     return process
 
 
 def build_process(definition: Definition, configuration: Configuration) -> Process:
     """Prepare a definition that has no version yet, such as a draft."""
-    return make_process(
+    return build_process_for_timezone(
         definition,
         configuration.timezone,
         postal_days=configuration.letters.postal_days,
@@ -86,7 +86,7 @@ def build_process(definition: Definition, configuration: Configuration) -> Proce
     )
 
 
-def make_process(
+def build_process_for_timezone(
     definition: Definition, merchant_timezone: str, *, postal_days: int = Letters().postal_days,
     country: str | None = None,
 ) -> Process:  # fmt: skip
@@ -98,7 +98,7 @@ def make_process(
     late = definition.settings.late_policy
     return Process(
         steps=tuple(definition.steps),
-        calendar=make_calendar(definition.settings, merchant_timezone),
+        calendar=build_calendar(definition.settings, merchant_timezone),
         fees_need_contact=definition.settings.fees_need_contact,
         skip_contacts_older_than=timedelta(days=late.skip_if_older_than_days) if late else None,
         postal_days=postal_days,

@@ -1,9 +1,9 @@
 """Decide what a claim's workflow does next, and when.
 
-A claim is positioned before a step that is due at an instant. `decide` runs all steps that are due,
-one after the other, until it reaches a step in the future, a contact (which ends when a channel has
-accepted it) or the end. All facts and the current time are arguments; outcomes are returned as
-values.
+A claim is positioned before a step that is due at an instant. `decide_steps` runs all steps that
+are due, one after the other, until it reaches a step in the future, a contact (which ends when a
+channel has accepted it) or the end. All facts and the current time are arguments; outcomes are
+returned as values.
 
     kind           runs                               ends
     COMMUNICATION  within contact hours, unless       when a channel has accepted it, or
@@ -26,7 +26,7 @@ from datetime import date, datetime
 from enum import StrEnum
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.calendars import make_calendar
+from dunwell.contact.escalation.calendars import build_calendar
 from dunwell.contact.escalation.process import Process
 from dunwell.core.claims.conditions import ConditionFacts, find_unmet
 from dunwell.core.workflows.definition import (
@@ -54,14 +54,14 @@ class WorkflowPosition:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class TriedChannels:
     """The channels that a step has tried so far, and its next free place."""
 
     channels: frozenset[Channel] = frozenset()
     next_place: int = 0
 
 
-NOTHING_TRIED = Tried()
+NOTHING_TRIED = TriedChannels()
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ class StepFacts:
     # The channels by which the debtor can be contacted now.
     usable_channels: Collection[Channel]
     # The channels that the claim's current step has tried in this run.
-    tried: Tried = NOTHING_TRIED
+    tried: TriedChannels = NOTHING_TRIED
     # The hand-over of this run's last letter that has not failed.
     letter_sent_at: datetime | None = None
 
@@ -132,7 +132,7 @@ class StepDecision:
     position: WorkflowPosition
 
 
-def first_due(
+def compute_first_due(
     definition: Definition,
     merchant_timezone: str,
     first_primary_due_on: date | None,
@@ -142,7 +142,7 @@ def first_due(
     PRIMARY item."""
     if definition.settings.processing_start == "CREATION" or first_primary_due_on is None:
         return now
-    calendar = make_calendar(definition.settings, merchant_timezone)
+    calendar = build_calendar(definition.settings, merchant_timezone)
     if first_primary_due_on <= calendar.local_date(now):
         return now
     return calendar.start_of(first_primary_due_on)
@@ -153,7 +153,7 @@ def list_channels(step: ContactStep) -> list[Channel]:
 
 
 def find_channel(
-    step: ContactStep, usable: Collection[Channel], tried: Tried = NOTHING_TRIED
+    step: ContactStep, usable: Collection[Channel], tried: TriedChannels = NOTHING_TRIED
 ) -> ContactPlanned | None:
     """Return the contact for the first usable channel of the step that was not tried yet.
 
@@ -166,7 +166,7 @@ def find_channel(
     return None
 
 
-def decide(
+def decide_steps(
     process: Process, position: WorkflowPosition, facts: StepFacts, now: datetime
 ) -> StepDecision:
     """Run everything that is due at `now`, in the order of the steps."""
@@ -178,7 +178,7 @@ def decide(
             due_at = None
             break
         step = process.steps[index]
-        opening = find_opening(process, step, now)
+        opening = compute_opening(process, step, now)
         if opening > now and not _is_too_late(process, step, due_at, now):
             due_at = opening
             break
@@ -209,7 +209,7 @@ def add_fee(facts: StepFacts, fee: FeeStep) -> StepFacts:
     return replace(facts, condition=after)
 
 
-def find_start_of_wait(process: Process, facts: StepFacts, due_at: datetime) -> datetime:
+def compute_start_of_wait(process: Process, facts: StepFacts, due_at: datetime) -> datetime:
     """Return when a due WAIT starts to count: not before the letters of this run can have arrived.
 
     Steps between the letter and the WAIT (a checkpoint, a fee) make no difference.
@@ -219,7 +219,7 @@ def find_start_of_wait(process: Process, facts: StepFacts, due_at: datetime) -> 
     return max(due_at, process.find_letter_arrival(facts.letter_sent_at))
 
 
-def find_opening(process: Process, step: Step, now: datetime) -> datetime:
+def compute_opening(process: Process, step: Step, now: datetime) -> datetime:
     if isinstance(step, ContactStep) and step.send == "CONTACT_HOURS":
         return process.calendar.next_opening(now)
     return now
@@ -232,7 +232,7 @@ def _run_step(
     if unmet:
         return Skipped(step, SkipReason.GUARD_UNMET, tuple(unmet))
     if isinstance(step, WaitStep):
-        since = find_start_of_wait(process, facts, due_at)
+        since = compute_start_of_wait(process, facts, due_at)
         return WaitBegun(step, process.calendar.end_of_wait(step, since=since))
     if isinstance(step, FeeStep):
         if process.fees_need_contact and not facts.has_reached:

@@ -8,9 +8,9 @@ from uuid import UUID
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.escalation.due_claim import DueClaim, find_usable_channels
-from dunwell.contact.escalation.schedule import Tried, WorkflowPosition
-from dunwell.contact.escalation.usable_channels import Addresses, load_usable_channels
+from dunwell.contact.escalation.due_claim import DueClaim, list_usable_channels
+from dunwell.contact.escalation.schedule import TriedChannels, WorkflowPosition
+from dunwell.contact.escalation.usable_channels import DebtorAddresses, load_usable_channels
 from dunwell.core.claims.states import Status
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Row
@@ -47,11 +47,11 @@ WHERE merchant_id = $1 AND claim_id = $2 AND state = 'ATTACHMENT_MISSING'
 
 async def load_tried(
     tx: Connection, merchant_id: int, communication_ids: Collection[UUID]
-) -> dict[UUID, Tried]:
+) -> dict[UUID, TriedChannels]:
     """Load what the step of each contact has tried in its run, including the contact itself."""
     rows = await tx.fetch(_LOAD_TRIED, merchant_id, list(communication_ids))
     return {
-        row["communication_id"]: Tried(frozenset(row["channels"]), row["next_place"])
+        row["communication_id"]: TriedChannels(frozenset(row["channels"]), row["next_place"])
         for row in rows
     }
 
@@ -67,7 +67,9 @@ async def cancel_contacts(
     await tx.execute(_CANCEL, merchant_id, list(claim_ids), now, reason)
 
 
-async def wake_contacts(tx: Connection, merchant_id: int, claim_id: int, now: datetime) -> None:
+async def retry_waiting_contacts(
+    tx: Connection, merchant_id: int, claim_id: int, now: datetime
+) -> None:
     """Retry contacts that wait for an attachment, in the transaction that adds one. The claim must
     be locked.
 
@@ -132,7 +134,7 @@ WHERE m.merchant_id = $1 AND c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[
 FeeIds = dict[tuple[int, int], int]
 
 
-async def find_due_merchants(
+async def list_merchants_with_due_claims(
     tx: Connection, now: datetime, behind_merchant_id: int, limit: int
 ) -> list[int]:
     """List merchants with due claims, starting after `behind_merchant_id`."""
@@ -140,7 +142,9 @@ async def find_due_merchants(
     return [row["merchant_id"] for row in rows]
 
 
-async def find_due_claims(tx: Connection, merchant_id: int, now: datetime, limit: int) -> list[int]:
+async def list_due_claim_ids(
+    tx: Connection, merchant_id: int, now: datetime, limit: int
+) -> list[int]:
     """List the ids of due claims, the longest due first. Locks nothing."""
     return [row["claim_id"] for row in await tx.fetch(_FIND_DUE, merchant_id, now, limit)]
 
@@ -168,7 +172,7 @@ async def load_claims(
     """Load claims by id, ordered by id, whether due or not. Locks nothing."""
     rows = await tx.fetch(LOAD_FACTS, merchant.merchant_id, claim_ids)
     usable = await _load_usable(tx, keys, merchant, rows)
-    return [read_claim(row, usable[row["claim_id"]]) for row in rows]
+    return [build_due_claim(row, usable[row["claim_id"]]) for row in rows]
 
 
 async def _load_usable(
@@ -177,12 +181,12 @@ async def _load_usable(
     """Load the usable channels. The suppression list is read only if the merchant has entries."""
     if any(row["has_suppressions"] for row in rows):
         debtors = {
-            row["claim_id"]: Addresses(row["email"], row["mobile_number"], row["address"])
+            row["claim_id"]: DebtorAddresses(row["email"], row["mobile_number"], row["address"])
             for row in rows
         }
         return await load_usable_channels(tx, keys, merchant, debtors)
     return {
-        row["claim_id"]: find_usable_channels(
+        row["claim_id"]: list_usable_channels(
             merchant.configuration.channels,
             email=row["email"],
             mobile_number=row["mobile_number"],
@@ -192,7 +196,7 @@ async def _load_usable(
     }
 
 
-async def postpone(
+async def postpone_claims(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], real_now: datetime
 ) -> None:
     """Postpone claims that failed by an hour, so that they block nothing and are retried. The fault
@@ -202,22 +206,22 @@ async def postpone(
 
 async def add_fees(tx: Connection, merchant_id: int, rows: Sequence[tuple[object, ...]]) -> FeeIds:
     """Insert fees and return their item ids. The rows have the columns of _ADD_FEES."""
-    stored = await tx.fetch(_ADD_FEES, merchant_id, *columns(rows, 8))
+    stored = await tx.fetch(_ADD_FEES, merchant_id, *transpose(rows, 8))
     return {(row["claim_id"], row["step_id"]): row["item_id"] for row in stored}
 
 
-async def save_decided(
+async def save_decisions(
     tx: Connection, merchant_id: int, now: datetime, *, places: Sequence[tuple[object, ...]],
     history: Sequence[tuple[object, ...]], contacts: Sequence[tuple[object, ...]],
 ) -> None:  # fmt: skip
     """Write the decisions; the rows have the columns of engine_outcomes.sql."""
     await tx.execute(
         _WRITE, merchant_id, now,
-        *columns(places, 5), *columns(history, 6), *columns(contacts, 6),
+        *transpose(places, 5), *transpose(history, 6), *transpose(contacts, 6),
     )  # fmt: skip
 
 
-def columns(rows: Iterable[tuple[object, ...]], width: int) -> list[list[object]]:
+def transpose(rows: Iterable[tuple[object, ...]], width: int) -> list[list[object]]:
     """Transpose rows for PostgreSQL's unnest: one list per column, `width` empty lists without
     rows."""
     turned: list[list[object]] = [[] for _ in range(width)]
@@ -227,7 +231,7 @@ def columns(rows: Iterable[tuple[object, ...]], width: int) -> list[list[object]
     return turned
 
 
-def read_claim(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
+def build_due_claim(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
     """Build a claim from a row of `LOAD_FACTS`."""
     return DueClaim(
         claim_id=row["claim_id"],
@@ -245,7 +249,7 @@ def read_claim(row: Row, usable_channels: frozenset[Channel]) -> DueClaim:
         item_types=frozenset(row["item_types"]),
         custom_fields=row["custom_fields"] or {},
         has_reached=row["has_reached"],
-        tried=Tried(frozenset(row["tried_channels"] or ()), row["next_place"]),
+        tried=TriedChannels(frozenset(row["tried_channels"] or ()), row["next_place"]),
         letter_sent_at=row["letter_sent_at"],
         customer_number=row["customer_number"],
         date_of_birth=row["date_of_birth"],

@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeVar
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.escalation.due_claim import find_usable_channels
+from dunwell.contact.escalation.due_claim import list_usable_channels
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.suppression import load_suppressed
 from dunwell.platform.crypto import KeyRing
@@ -19,7 +19,7 @@ from dunwell.platform.database.database import Connection
 Key = TypeVar("Key", bound=Hashable)
 
 
-class Reachable(Protocol):
+class HasAddresses(Protocol):
     """Anyone with addresses: a contact or a debtor."""
 
     @property
@@ -33,7 +33,7 @@ class Reachable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Addresses:
+class DebtorAddresses:
     """The addresses of a debtor, from a row."""
 
     email: str | None
@@ -42,11 +42,11 @@ class Addresses:
 
 
 async def load_usable_channels(
-    tx: Connection, keys: KeyRing, merchant: Merchant, debtors: Mapping[Key, Reachable]
+    tx: Connection, keys: KeyRing, merchant: Merchant, debtors: Mapping[Key, HasAddresses]
 ) -> dict[Key, frozenset[Channel]]:
     """Load the usable channels of each debtor in one statement."""
     usable = {
-        key: find_usable_channels(
+        key: list_usable_channels(
             merchant.configuration.channels,
             email=debtor.email,
             mobile_number=debtor.mobile_number,
@@ -69,7 +69,7 @@ async def load_usable_channels(
     }
 
 
-def find_address(debtor: Reachable, channel: Channel) -> str | None:
+def find_address(debtor: HasAddresses, channel: Channel) -> str | None:
     """Return the address as one text, as the suppression list stores it."""
     if channel == "EMAIL":
         return debtor.email

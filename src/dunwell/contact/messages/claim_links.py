@@ -29,7 +29,7 @@ def derive_token(keys: KeyRing, communication_id: UUID, key_version: int | None 
     return base64.urlsafe_b64encode(digest[:_TOKEN_BYTES]).rstrip(b"=").decode()
 
 
-def is_token(text: str) -> bool:
+def looks_like_token(text: str) -> bool:
     """Return whether the text has only characters of a token, which need no escaping in a URL."""
     return _TOKEN.fullmatch(text) is not None
 
@@ -40,7 +40,7 @@ def hash_token(token: str) -> bytes:
     return sha256(token.encode())
 
 
-def unmask(text: str, token: str) -> str:
+def unmask_token(text: str, token: str) -> str:
     """Return stored content with the token in place of its mask."""
     return text.replace(TOKEN_MASK, token)
 
@@ -74,13 +74,15 @@ def derive_claim_token(keys: KeyRing, merchant_id: int, claim_id: int) -> str:
 
 # Replaces the code wherever content is stored or shown; it has the length of a code.
 CODE_MASK = "__masked_code_"
-LENGTH = 12
+CODE_LENGTH = 12
 _CHECK_LENGTH = 8
 _GROUP = 4
 # Crockford's base32: without I, L and O, which look like digits, and without U.
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _BITS = 5
-_FORGIVEN = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, "\u2010": None, "\u2013": None})
+_CORRECTIONS = str.maketrans(
+    {"O": "0", "I": "1", "L": "1", "-": None, "\u2010": None, "\u2013": None}
+)
 _DERIVING, _FINDING = "debtor-code", "debtor-code-digest"
 _DERIVING_CHECK, _FINDING_CHECK = "check-code", "check-code-digest"
 
@@ -91,10 +93,10 @@ def derive_code(keys: KeyRing, communication_id: UUID, key_version: int | None =
     key_version: the version of the secret key that derived an earlier code; None for the current
     one.
     """
-    return write_letters(keys.digest(_DERIVING, communication_id.bytes, key_version), LENGTH)
+    return encode_digest(keys.digest(_DERIVING, communication_id.bytes, key_version), CODE_LENGTH)
 
 
-def write_letters(digest: bytes, length: int) -> str:
+def encode_digest(digest: bytes, length: int) -> str:
     """Encode the first bits of a digest as `length` characters, at most twelve."""
     value = int.from_bytes(digest[:8]) >> (64 - length * _BITS)
     places = range((length - 1) * _BITS, -1, -_BITS)
@@ -106,16 +108,16 @@ def render_code(code: str) -> str:
     return "-".join(code[place : place + _GROUP] for place in range(0, len(code), _GROUP))
 
 
-def read_code(text: str) -> str | None:
+def parse_code(text: str) -> str | None:
     """Return the typed code in its canonical form, or None if the text cannot be a code. Case and
     grouping do not matter."""
-    return read_letters(text, LENGTH)
+    return parse_code_characters(text, CODE_LENGTH)
 
 
-def read_letters(text: str, length: int) -> str | None:
+def parse_code_characters(text: str, length: int) -> str | None:
     """Return a code of `length` characters in its canonical form, or None if the text cannot be
     one. Characters that are easily confused are corrected."""
-    code = "".join(text.split()).upper().translate(_FORGIVEN)
+    code = "".join(text.split()).upper().translate(_CORRECTIONS)
     is_code = len(code) == length and all(letter in _ALPHABET for letter in code)
     return code if is_code else None
 
@@ -131,18 +133,18 @@ def list_code_digests(keys: KeyRing, code: str) -> tuple[bytes, ...]:
     return keys.digests(_FINDING, code.encode())
 
 
-def derive_check(keys: KeyRing, message_id: UUID, key_version: int | None = None) -> str:
+def derive_check_code(keys: KeyRing, message_id: UUID, key_version: int | None = None) -> str:
     """Return the 40-bit check code of a message, without separators.
 
     key_version: the version of the secret key that derived an earlier code; None for the current
     one.
     """
-    return write_letters(keys.digest(_DERIVING_CHECK, message_id.bytes, key_version), _CHECK_LENGTH)
+    return encode_digest(keys.digest(_DERIVING_CHECK, message_id.bytes, key_version), _CHECK_LENGTH)
 
 
-def read_check(text: str) -> str | None:
+def parse_check(text: str) -> str | None:
     """Return the typed check code in its canonical form, or None if the text cannot be one."""
-    return read_letters(text, _CHECK_LENGTH)
+    return parse_code_characters(text, _CHECK_LENGTH)
 
 
 def digest_check(keys: KeyRing, code: str) -> bytes:
@@ -160,4 +162,4 @@ def unmask_check(keys: KeyRing, message_id: UUID, text: str, key_version: int | 
     """Return stored content with the check code in place of its mask."""
     if CHECK_MASK not in text:
         return text
-    return text.replace(CHECK_MASK, render_code(derive_check(keys, message_id, key_version)))
+    return text.replace(CHECK_MASK, render_code(derive_check_code(keys, message_id, key_version)))

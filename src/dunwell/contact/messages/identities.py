@@ -34,10 +34,10 @@ class DebtorPerson:
     customer_number: str | None
 
 
-def identify(keys: KeyRing, merchant_id: int, person: DebtorPerson) -> tuple[bytes, ...]:
+def list_identities(keys: KeyRing, merchant_id: int, person: DebtorPerson) -> tuple[bytes, ...]:
     """Return the digests of the person's identities, at least one. A person with only a postal
     address is identified by the claim."""
-    found = list(_find_identities(person)) or [("CLAIM", str(person.claim_id))]
+    found = list(_list_identity_texts(person)) or [("CLAIM", str(person.claim_id))]
     return tuple(
         digest
         for kind, text in found
@@ -89,7 +89,7 @@ def mask_address(channel: Channel, address: str) -> str:
     return f"{street[:1]}***,{town}"
 
 
-def _find_identities(person: DebtorPerson) -> Iterator[tuple[str, str]]:
+def _list_identity_texts(person: DebtorPerson) -> Iterator[tuple[str, str]]:
     if person.email:
         yield "EMAIL", _fold(person.email)
     if person.mobile_number:

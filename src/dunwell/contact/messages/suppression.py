@@ -16,7 +16,7 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.identities import (
     DebtorPerson,
     digest_address,
-    identify,
+    list_identities,
     mask_address,
     normalize_address,
 )
@@ -106,10 +106,10 @@ class KnownSuppressions(msgspec.Struct, frozen=True, gc=False):
     found: dict[str, SuppressionReason]
 
     def covers(self, digests: Collection[bytes]) -> bool:
-        return all(_write_digest(digest) in self.known for digest in digests)
+        return all(_encode_digest(digest) in self.known for digest in digests)
 
     def find_reason(self, digests: Collection[bytes]) -> SuppressionReason | None:
-        found = (self.found.get(_write_digest(digest)) for digest in digests)
+        found = (self.found.get(_encode_digest(digest)) for digest in digests)
         return next(filter(None, found), None)
 
 
@@ -164,7 +164,7 @@ async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address:
     await save_audit(work, "address.lift", f"channel:{channel}", before=before)
 
 
-async def lift_listed(
+async def lift_suppression_entry(
     work: Work, channel: Channel, digest: bytes, *, since: datetime, reason: LiftReason
 ) -> None:
     """Remove an entry of the list by its digest, because only the masked address is shown.
@@ -188,7 +188,7 @@ async def load_suppressions(tx: Connection, merchant_id: int) -> list[Suppressio
     return [SuppressionEntry(**dict(row)) for row in await tx.fetch(_LIST, merchant_id)]
 
 
-async def load_listed(
+async def load_entries(
     tx: Connection, merchant_id: int, digests: Sequence[bytes]
 ) -> dict[bytes, SuppressionEntry]:
     """Load entries by digest."""
@@ -250,7 +250,7 @@ def check_address(channel: Channel, address: str) -> None:
     raise ValidationError([Fault("/address", message, "WRONG_FORMAT")])
 
 
-def _write_digest(digest: bytes) -> str:
+def _encode_digest(digest: bytes) -> str:
     return f"\\x{digest.hex()}"
 
 
@@ -276,21 +276,21 @@ async def load_person(tx: Connection, merchant_id: int, claim_id: int) -> Debtor
     return (await _load_persons(tx, [(merchant_id, claim_id)]))[merchant_id, claim_id]
 
 
-async def find_stopped_claims(
+async def list_stopped_claims(
     tx: Connection, keys: KeyRing, claims: Collection[ClaimKey]
 ) -> set[ClaimKey]:
     """Return the claims whose debtor must not be contacted."""
     if not claims:
         return set()
     persons = await _load_persons(tx, claims)
-    return await find_stopped(tx, keys, persons)
+    return await filter_stopped(tx, keys, persons)
 
 
-async def find_stopped(
+async def filter_stopped(
     tx: Connection, keys: KeyRing, persons: dict[ClaimKey, DebtorPerson]
 ) -> set[ClaimKey]:
     """Return the claims of the persons who must not be contacted."""
-    known = {key: set(identify(keys, key[0], person)) for key, person in persons.items()}
+    known = {key: set(list_identities(keys, key[0], person)) for key, person in persons.items()}
     asked = sorted({digest for each in known.values() for digest in each})
     stopped = {row["identity"] for row in await tx.fetch(_FIND_STOPPED, asked)}
     return {key for key, digests in known.items() if not stopped.isdisjoint(digests)}
@@ -329,14 +329,14 @@ SUPPRESSIONS: ListedTable[SuppressionFilter, bytes, SuppressionEntry] = ListedTa
     at="created_at",
     filter=SuppressionFilter,
     filters={"channel": "l.channel = {}", "reason": "l.reason = {}"},
-    load=load_listed,
+    load=load_entries,
 )
-ALL_SUPPRESSIONS = SuppressionFilter()
+NO_SUPPRESSION_FILTER = SuppressionFilter()
 
 
 async def list_suppressions(
     work: Work, *, limit: int, cursor: str | None = None,
-    wanted: SuppressionFilter = ALL_SUPPRESSIONS, oldest_first: bool = False,
+    wanted: SuppressionFilter = NO_SUPPRESSION_FILTER, oldest_first: bool = False,
 ) -> ListPage[SuppressionEntry]:  # fmt: skip
     """List the suppressed addresses, the newest first. Raises ValidationError for an invalid
     cursor."""
@@ -349,7 +349,7 @@ async def list_suppressions(
 async def get_suppression(work: Work, channel: Channel, digest: bytes) -> SuppressionEntry:
     """Raises NotFound."""
     work.need(Right.READ_CLAIMS)
-    found = (await load_listed(work.tx, work.merchant_id, [digest])).get(digest)
+    found = (await load_entries(work.tx, work.merchant_id, [digest])).get(digest)
     if found is None or found.channel != channel:
         raise NotFound("This address is not in the list.")
     return found

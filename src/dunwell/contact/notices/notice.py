@@ -12,10 +12,10 @@ from dunwell.contact.sending.channel import Accepted, Outcome, Permanent, Tempor
 
 NoticeChannel = Literal["EMAIL", "SMS", "LETTER"]
 # The limit per kind and claim.
-MOST_AN_HOUR = 5
+MAX_PER_HOUR = 5
 # The limits of requested notices to one address, over all claims and merchants of the installation.
-MOST_TO_ONE_AN_HOUR = 10
-MOST_TO_ONE_A_DAY = 20
+MAX_PER_ADDRESS_PER_HOUR = 10
+MAX_PER_ADDRESS_PER_DAY = 20
 # A double click. After this time, the same request asks for another notice.
 REPEATED_WITHIN = timedelta(seconds=10)
 HOUR = timedelta(hours=1)
@@ -58,7 +58,7 @@ _SENT_WITHIN = {
 # A print service may be unavailable over a weekend, and no channel is left after a letter. A letter
 # about a missed instalment still arrives within its seven days of grace.
 _LETTER_SENT_WITHIN = timedelta(days=3)
-_WAYS: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
+_CHANNELS_BY_PREFERENCE: tuple[NoticeChannel, ...] = ("EMAIL", "SMS", "LETTER")
 # Just requested by someone who waits for it; sent to suppressed addresses too.
 _AWAITED = frozenset({NoticeKind.CODE, NoticeKind.LINK, NoticeKind.CHANGE_CODE})
 # Sent automatically and repeatedly, like the messages of a workflow. All others follow a single
@@ -92,7 +92,7 @@ class DebtorNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class TooMany:
+class NoticeLimitReached:
     """Not planned, because the limit of this kind is reached. The next notice can be requested at
     `again_at`."""
 
@@ -100,33 +100,33 @@ class TooMany:
 
 
 @dataclass(frozen=True, slots=True)
-class Unreachable:
+class RecipientUnreachable:
     """Not planned, because the address or the debtor must not be contacted or the merchant does not
     use the channel."""
 
     reason: Literal["SUPPRESSED", "NO_CHANNEL"]
 
 
-def decide_limit(sent_at: Sequence[datetime], now: datetime) -> TooMany | None:
+def decide_limit(sent_at: Sequence[datetime], now: datetime) -> NoticeLimitReached | None:
     """Check the limit of a claim.
 
     sent_at: when notices of this kind were requested for the claim.
     """
-    again_at = _find_room(sent_at, MOST_AN_HOUR, HOUR, now)
-    return TooMany(again_at) if again_at else None
+    again_at = _find_next_allowed(sent_at, MAX_PER_HOUR, HOUR, now)
+    return NoticeLimitReached(again_at) if again_at else None
 
 
-def decide_limit_to_one(sent_at: Sequence[datetime], now: datetime) -> TooMany | None:
+def decide_address_limit(sent_at: Sequence[datetime], now: datetime) -> NoticeLimitReached | None:
     """Check the limits of an address.
 
     sent_at: when notices that satisfy `is_awaited` were requested to this address, for any claim.
     """
     ends = (
-        _find_room(sent_at, MOST_TO_ONE_AN_HOUR, HOUR, now),
-        _find_room(sent_at, MOST_TO_ONE_A_DAY, DAY, now),
+        _find_next_allowed(sent_at, MAX_PER_ADDRESS_PER_HOUR, HOUR, now),
+        _find_next_allowed(sent_at, MAX_PER_ADDRESS_PER_DAY, DAY, now),
     )
     again_at = max((end for end in ends if end), default=None)
-    return TooMany(again_at) if again_at else None
+    return NoticeLimitReached(again_at) if again_at else None
 
 
 def decide_expiry(kind: NoticeKind, channel: NoticeChannel, now: datetime) -> datetime:
@@ -135,13 +135,19 @@ def decide_expiry(kind: NoticeKind, channel: NoticeChannel, now: datetime) -> da
     return now + (max(within, _LETTER_SENT_WITHIN) if channel == "LETTER" else within)
 
 
-def list_ways(tried: NoticeChannel | None, *, is_worth_letter: bool) -> Sequence[NoticeChannel]:
+def list_remaining_channels(
+    tried: NoticeChannel | None, *, is_worth_letter: bool
+) -> Sequence[NoticeChannel]:
     """Return the channels left for an occasion, in order of preference.
 
     is_worth_letter: whether a letter is sent if no other channel reaches the debtor
     (`facts.is_worth_letter`).
     """
-    left = _WAYS if tried is None else _WAYS[_WAYS.index(tried) + 1 :]
+    left = (
+        _CHANNELS_BY_PREFERENCE
+        if tried is None
+        else _CHANNELS_BY_PREFERENCE[_CHANNELS_BY_PREFERENCE.index(tried) + 1 :]
+    )
     return [each for each in left if each != "LETTER" or is_worth_letter]
 
 
@@ -150,12 +156,12 @@ def is_awaited(kind: NoticeKind) -> bool:
     return kind in _AWAITED
 
 
-def is_ended_by_one_click(kind: NoticeKind) -> bool:
+def has_one_click_unsubscribe(kind: NoticeKind) -> bool:
     """Return whether the e-mail has the header List-Unsubscribe (RFC 8058)."""
     return kind in _ENDED_BY_ONE_CLICK
 
 
-def heeds_suppression(kind: NoticeKind, reason: str) -> bool:
+def respects_suppression(kind: NoticeKind, reason: str) -> bool:
     """Return whether the notice is not sent to an address that is suppressed for this reason.
 
     A stranger never receives anything that could open the claim. The notice of a changed address is
@@ -169,13 +175,13 @@ def heeds_suppression(kind: NoticeKind, reason: str) -> bool:
     return not is_awaited(kind)
 
 
-def heeds_contact_stop(kind: NoticeKind) -> bool:
+def respects_contact_stop(kind: NoticeKind) -> bool:
     """Return whether the notice is not sent if the debtor must not be contacted. This holds for all
     notices except those just requested and those to the merchant."""
     return not is_awaited(kind) and kind is not NoticeKind.OVERDUE
 
 
-def _find_room(
+def _find_next_allowed(
     sent_at: Sequence[datetime], most: int, within: timedelta, now: datetime
 ) -> datetime | None:
     """Return when there is room for one more, or None if there is room now."""
@@ -183,15 +189,15 @@ def _find_room(
     return None if len(counted) < most else counted[-most] + within
 
 
-State = Literal["PLANNED", "HANDED_OVER", "ACCEPTED", "FAILED", "UNKNOWN"]
+NoticeState = Literal["PLANNED", "HANDED_OVER", "ACCEPTED", "FAILED", "UNKNOWN"]
 TOO_LATE = "not taken in time"
-_FIRST_PAUSE = timedelta(seconds=5)
-_LONGEST_PAUSE = timedelta(minutes=10)
+_FIRST_DELAY = timedelta(seconds=5)
+_MAX_DELAY = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Settlement:
-    state: State
+class NoticeSettlement:
+    state: NoticeState
     # When the notice is due again; None if it has its final outcome.
     due_at: datetime | None = None
     failure: str | None = None
@@ -210,34 +216,34 @@ class DueNotice:
     expires_at: datetime
 
 
-def decide_no_call(standing: DueNotice, now: datetime) -> Settlement | None:
+def decide_no_call(standing: DueNotice, now: datetime) -> NoticeSettlement | None:
     """Return the outcome if the channel must not be called, or None if it may be."""
     reason = _find_obstacle(standing, now)
     if standing.was_handed_over:
-        return Settlement("UNKNOWN") if reason or not standing.is_repeatable else None
-    return Settlement("FAILED", failure=reason) if reason else None
+        return NoticeSettlement("UNKNOWN") if reason or not standing.is_repeatable else None
+    return NoticeSettlement("FAILED", failure=reason) if reason else None
 
 
 def decide_settlement(
     answer: Outcome | Unanswered, *, tries: int, expires_at: datetime, now: datetime
-) -> Settlement:
+) -> NoticeSettlement:
     """Decide what the answer of the channel means.
 
     tries: the number of attempts, including the one that was answered.
     """
     if isinstance(answer, Accepted):
-        return Settlement("ACCEPTED")
+        return NoticeSettlement("ACCEPTED")
     if isinstance(answer, Permanent):
-        return Settlement("FAILED", failure=answer.reason)
+        return NoticeSettlement("FAILED", failure=answer.reason)
     asked = answer.retry_after_seconds if isinstance(answer, Temporary) else 0
-    due_at = now + max(_pause(tries), timedelta(seconds=asked))
+    due_at = now + max(_compute_delay(tries), timedelta(seconds=asked))
     if isinstance(answer, Temporary):
         if due_at < expires_at:
-            return Settlement("PLANNED", due_at)
-        return Settlement("FAILED", failure=TOO_LATE)
+            return NoticeSettlement("PLANNED", due_at)
+        return NoticeSettlement("FAILED", failure=TOO_LATE)
     if answer.is_repeatable and due_at < expires_at:
-        return Settlement("HANDED_OVER", due_at)
-    return Settlement("UNKNOWN")
+        return NoticeSettlement("HANDED_OVER", due_at)
+    return NoticeSettlement("UNKNOWN")
 
 
 def _find_obstacle(standing: DueNotice, now: datetime) -> str | None:
@@ -248,7 +254,7 @@ def _find_obstacle(standing: DueNotice, now: datetime) -> str | None:
     return TOO_LATE if standing.expires_at <= now else None
 
 
-def _pause(tries: int) -> timedelta:
+def _compute_delay(tries: int) -> timedelta:
     """Return the delay, doubling from five seconds to ten minutes."""
     doublings = min(tries - 1, 10)
-    return min(_FIRST_PAUSE * (1 << doublings), _LONGEST_PAUSE)
+    return min(_FIRST_DELAY * (1 << doublings), _MAX_DELAY)

@@ -24,10 +24,10 @@ NOTICE_CODE_MASK = "_code_"
 _DIGITS = len(NOTICE_CODE_MASK)
 _TOKEN_BYTES = 16
 _LINK, _CODE = "notice-link", "notice-code"
-_BEARS_TOKEN = frozenset(
+_KINDS_WITH_TOKEN = frozenset(
     {NoticeKind.LINK, NoticeKind.ANSWER, NoticeKind.REMINDER, NoticeKind.CONFIRMATION}
 )
-_BEARS_CODE = frozenset({NoticeKind.CODE, NoticeKind.CHANGE_CODE})
+_KINDS_WITH_CODE = frozenset({NoticeKind.CODE, NoticeKind.CHANGE_CODE})
 
 
 def derive_notice_token(keys: KeyRing, notice_id: UUID, key_version: int | None = None) -> str:
@@ -52,25 +52,25 @@ def is_notice_code(
     return hmac.compare_digest(code.encode(), given.encode())
 
 
-def bears_token(kind: NoticeKind) -> bool:
+def has_token(kind: NoticeKind) -> bool:
     """Return whether a notice of this kind may contain a link."""
-    return kind in _BEARS_TOKEN
+    return kind in _KINDS_WITH_TOKEN
 
 
-def bears_check(kind: NoticeKind) -> bool:
+def has_check_code(kind: NoticeKind) -> bool:
     """Return whether a notice of this kind contains a check code. Two codes in one message would be
     confused."""
-    return kind not in _BEARS_CODE
+    return kind not in _KINDS_WITH_CODE
 
 
-def unmask(
+def unmask_notice(
     keys: KeyRing, kind: NoticeKind, notice_id: UUID, text: str, key_version: int | None = None
 ) -> str:
     """Return stored content with the token and codes of this kind of notice in place of their
     masks."""
-    if kind in _BEARS_CODE:
+    if kind in _KINDS_WITH_CODE:
         return text.replace(NOTICE_CODE_MASK, derive_notice_code(keys, notice_id, key_version))
-    if kind in _BEARS_TOKEN:
+    if kind in _KINDS_WITH_TOKEN:
         # A letter also contains a code.
         code = render_code(derive_code(keys, notice_id, key_version))
         token = derive_notice_token(keys, notice_id, key_version)

@@ -17,8 +17,8 @@ from prometheus_client import Counter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.contact.notices.notice import NoticeChannel, NoticeKind
-from dunwell.contact.notices.occasions.store import empty_occasions, reopen_occasion
-from dunwell.contact.notices.store import empty_notices, lock_notice, save_failed
+from dunwell.contact.notices.occasions.store import erase_occasions, reopen_occasion
+from dunwell.contact.notices.store import erase_notices, lock_notice, save_notice_failure
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
@@ -30,7 +30,7 @@ _ROWS_AT_ONCE = 5000
 
 # FAILED: refused by the channel. FAILED_LATER: reported as not delivered. UNKNOWN: may have been
 # sent.
-Outcome = Literal["FAILED", "FAILED_LATER", "UNKNOWN"]
+UnsentOutcome = Literal["FAILED", "FAILED_LATER", "UNKNOWN"]
 
 _UNSENT = Counter(
     "dunwell_notices_unsent",
@@ -40,7 +40,7 @@ _UNSENT = Counter(
 )
 
 
-def count_unsent(kind: NoticeKind, channel: NoticeChannel, outcome: Outcome) -> None:
+def count_unsent(kind: NoticeKind, channel: NoticeChannel, outcome: UnsentOutcome) -> None:
     _UNSENT.labels(kind.value, channel, outcome).inc()
 
 
@@ -58,7 +58,7 @@ async def report_notice_failure(work: Work, notice_id: UUID, reason: str) -> Non
         raise InvalidState("The channel's own answer is not recorded yet.", state=notice.state)
     if notice.state == "FAILED":
         return
-    await save_failed(
+    await save_notice_failure(
         work.tx, work.merchant_id, notice_id=notice_id, reason=reason, now=work.real_now
     )
     await reopen_occasion(work.tx, work.merchant_id, notice_id, work.real_now)
@@ -73,7 +73,7 @@ async def sweep_notices(resources: Resources) -> int:
     """Erase old notices and occasions; return their number, 0 if none are left."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        emptied = await empty_occasions(
+        emptied = await erase_occasions(
             tx, now - KEPT_FOR, answers_before=now - ANSWERS_KEPT_FOR, limit=_ROWS_AT_ONCE
         )
-        return emptied + await empty_notices(tx, now - KEPT_FOR, _ROWS_AT_ONCE)
+        return emptied + await erase_notices(tx, now - KEPT_FOR, _ROWS_AT_ONCE)

@@ -10,37 +10,37 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.contact.messages.claim_links import (
     TOKEN_MASK,
-    derive_check,
+    derive_check_code,
     derive_code,
     digest_check,
     digest_code,
     hash_token,
 )
 from dunwell.contact.messages.identities import digest_recipient
-from dunwell.contact.messages.suppression import find_stopped_claims, load_reasons
+from dunwell.contact.messages.suppression import list_stopped_claims, load_reasons
 from dunwell.contact.messages.templates.facts import CHECK_MASK
 from dunwell.contact.notices.notice import (
     DAY,
     HOUR,
     REPEATED_WITHIN,
     DebtorNotice,
-    TooMany,
-    Unreachable,
+    NoticeLimitReached,
+    RecipientUnreachable,
+    decide_address_limit,
     decide_expiry,
     decide_limit,
-    decide_limit_to_one,
-    heeds_contact_stop,
-    heeds_suppression,
     is_awaited,
+    respects_contact_stop,
+    respects_suppression,
 )
-from dunwell.contact.notices.notice_codes import bears_check, bears_token, derive_notice_token
+from dunwell.contact.notices.notice_codes import derive_notice_token, has_check_code, has_token
 from dunwell.contact.notices.store import (
     CheckCode,
-    Keyed,
+    NoticeKeyData,
     NoticeTimes,
-    find_same,
-    load_asked,
-    load_asked_to_one,
+    find_equal_notice,
+    list_request_times,
+    list_request_times_of_address,
     save_check_code,
     save_notice,
     save_notice_code,
@@ -53,7 +53,7 @@ from dunwell.platform.errors import NotFound
 
 async def send_notice(
     work: Work, keys: KeyRing, notice: DebtorNotice
-) -> UUID | TooMany | Unreachable:
+) -> UUID | NoticeLimitReached | RecipientUnreachable:
     """Plan the notice and return its id, from which its code and link token are derived. Locks the
     claim, because limits count the notices of concurrent requests. Raises NotFound."""
     addressee = notice.addressee
@@ -65,7 +65,7 @@ async def send_notice(
     notice_id = work.ids.new(work.real_now)
     expires_at = decide_expiry(notice.kind, addressee.channel, work.real_now)
     times = NoticeTimes(work.now, work.real_now, expires_at)
-    keyed = Keyed(next(iter(_digest_recipient(keys, notice)), None), keys.version)
+    keyed = NoticeKeyData(next(iter(_digest_recipient(keys, notice)), None), keys.version)
     await save_notice(
         work.tx,
         work.merchant_id,
@@ -74,7 +74,7 @@ async def send_notice(
         times=times,
         keyed=keyed,
     )
-    await _save_secrets(work, keys, notice_id, notice)
+    await _save_digests(work, keys, notice_id, notice)
     await save_audit(
         work, "notice.send", f"claim:{addressee.claim_id}",
         noticeId=str(notice_id), kind=notice.kind, channel=addressee.channel,
@@ -82,10 +82,10 @@ async def send_notice(
     return notice_id
 
 
-async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: DebtorNotice) -> None:
+async def _save_digests(work: Work, keys: KeyRing, notice_id: UUID, notice: DebtorNotice) -> None:
     """Store the digests of the link, the letter's code and the check code."""
     claim_id = notice.addressee.claim_id
-    if bears_token(notice.kind) and TOKEN_MASK in notice.body_text:
+    if has_token(notice.kind) and TOKEN_MASK in notice.body_text:
         token_hash = hash_token(derive_notice_token(keys, notice_id))
         await save_notice_link(
             work.tx,
@@ -95,8 +95,8 @@ async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: Debt
             token_hash=token_hash,
             created_at=work.real_now,
         )
-    if bears_check(notice.kind) and CHECK_MASK in notice.body_text:
-        digest = digest_check(keys, derive_check(keys, notice_id))
+    if has_check_code(notice.kind) and CHECK_MASK in notice.body_text:
+        digest = digest_check(keys, derive_check_code(keys, notice_id))
         code = CheckCode(notice_id, claim_id, digest, keys.version)
         await save_check_code(work.tx, work.merchant_id, code, work.real_now)
     if notice.sheet is not None:
@@ -110,28 +110,30 @@ async def _save_secrets(work: Work, keys: KeyRing, notice_id: UUID, notice: Debt
         )
 
 
-async def find_repeated(work: Work, notice: DebtorNotice) -> UUID | None:
+async def find_repeated_notice(work: Work, notice: DebtorNotice) -> UUID | None:
     """Return the notice that an earlier click on the same form has planned. Locks the claim, so
     that clicks are processed one after the other. Raises NotFound."""
     if await lock_claim(work.tx, work.merchant_id, notice.addressee.claim_id) is None:
         raise NotFound("The claim is gone.")
-    return await find_same(work.tx, work.merchant_id, notice, work.real_now - REPEATED_WITHIN)
+    return await find_equal_notice(
+        work.tx, work.merchant_id, notice, work.real_now - REPEATED_WITHIN
+    )
 
 
 async def _find_refusal(
     work: Work, keys: KeyRing, notice: DebtorNotice
-) -> TooMany | Unreachable | None:
+) -> NoticeLimitReached | RecipientUnreachable | None:
     addressee = notice.addressee
     if addressee.channel not in work.merchant.configuration.channels:
-        return Unreachable("NO_CHANNEL")
+        return RecipientUnreachable("NO_CHANNEL")
     address = (addressee.channel, addressee.recipient)
     reasons = await load_reasons(work.tx, keys, work.merchant_id, [address])
-    if any(heeds_suppression(notice.kind, reason) for reason in reasons.values()):
-        return Unreachable("SUPPRESSED")
+    if any(respects_suppression(notice.kind, reason) for reason in reasons.values()):
+        return RecipientUnreachable("SUPPRESSED")
     claim = (work.merchant_id, addressee.claim_id)
-    if heeds_contact_stop(notice.kind) and await find_stopped_claims(work.tx, keys, [claim]):
-        return Unreachable("SUPPRESSED")
-    asked = await load_asked(
+    if respects_contact_stop(notice.kind) and await list_stopped_claims(work.tx, keys, [claim]):
+        return RecipientUnreachable("SUPPRESSED")
+    asked = await list_request_times(
         work.tx,
         work.merchant_id,
         claim_id=addressee.claim_id,
@@ -141,8 +143,8 @@ async def _find_refusal(
     digests, refusal = _digest_recipient(keys, notice), decide_limit(asked, work.real_now)
     if refusal or not digests:
         return refusal
-    return decide_limit_to_one(
-        await load_asked_to_one(work.tx, digests, work.real_now - DAY), work.real_now
+    return decide_address_limit(
+        await list_request_times_of_address(work.tx, digests, work.real_now - DAY), work.real_now
     )
 
 

@@ -22,19 +22,19 @@ from dunwell.contact.messages.letters.printer import (
     describe_missing,
 )
 from dunwell.contact.messages.letters.rendering import add_brand
-from dunwell.contact.messages.letters.sheet import write_sheet
-from dunwell.contact.messages.suppression import ClaimKey, find_stopped_claims, load_reasons_of_many
-from dunwell.contact.messages.templates.creditors import find_creditor, find_sender
+from dunwell.contact.messages.letters.sheet import encode_sheet
+from dunwell.contact.messages.suppression import ClaimKey, list_stopped_claims, load_reasons_of_many
+from dunwell.contact.messages.templates.creditors import build_creditor, choose_sender
 from dunwell.contact.notices.notice import (
     DueNotice,
-    Settlement,
+    NoticeSettlement,
     decide_no_call,
     decide_settlement,
-    heeds_contact_stop,
-    heeds_suppression,
-    is_ended_by_one_click,
+    has_one_click_unsubscribe,
+    respects_contact_stop,
+    respects_suppression,
 )
-from dunwell.contact.notices.notice_codes import unmask
+from dunwell.contact.notices.notice_codes import unmask_notice
 from dunwell.contact.notices.notice_outcomes import count_unsent
 from dunwell.contact.notices.store import (
     LeasedNotice,
@@ -43,11 +43,11 @@ from dunwell.contact.notices.store import (
     replan_uncalled_notices,
     save_notice_outcome,
 )
-from dunwell.contact.sending.adapters import Adapters, FindLine, find_no_line
+from dunwell.contact.sending.adapters import Adapters, FindProvider, find_no_provider
 from dunwell.contact.sending.batches.letter_folder import choose_layout
 from dunwell.contact.sending.channel import (
-    Answer,
     ChannelAdapter,
+    ChannelAnswer,
     Message,
     MessageFile,
     Permanent,
@@ -55,9 +55,9 @@ from dunwell.contact.sending.channel import (
     Uncalled,
 )
 from dunwell.contact.sending.logo import find_logo
-from dunwell.contact.sending.references import write_reference
+from dunwell.contact.sending.references import build_reference
 from dunwell.contact.sending.refused_addresses import suppress_refused_addresses
-from dunwell.contact.sending.sender import Begun, RunningSet, Sender, persist_for_a_moment
+from dunwell.contact.sending.sender import RunningSet, Sender, StartedSets, retry_briefly
 from dunwell.core.files.upload import PDF
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
@@ -65,7 +65,7 @@ from dunwell.platform.errors import Unavailable
 from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, start_lease
 from dunwell.platform.resources import Resources
 
-_PRINTER_AWAY_SECONDS = 60
+_PRINTER_RETRY_SECONDS = 60
 
 log = structlog.get_logger(__name__)
 
@@ -83,7 +83,7 @@ class HandedOverNotice:
         self.merchant = merchant
         self.leased = leased
         self.lease = lease
-        self.answered: Sequence[tuple[LeasedNotice, Answer]] = ()
+        self.answered: Sequence[tuple[LeasedNotice, ChannelAnswer]] = ()
 
     @property
     def items(self) -> Sequence[LeasedNotice]:
@@ -92,12 +92,12 @@ class HandedOverNotice:
     @asynccontextmanager
     async def compose(self, item: LeasedNotice) -> AsyncIterator[Message | Temporary | Permanent]:
         """Fill in the link or code, and print letters. Printing again gives the same PDF."""
-        creditor, notice = find_creditor(self.merchant), item.notice
+        creditor, notice = build_creditor(self.merchant), item.notice
         keys = self._resources.keys
         addressee = notice.addressee
 
         def show(text: str) -> str:
-            return unmask(
+            return unmask_notice(
                 keys, notice.kind, notice_id=item.notice_id, text=text, key_version=item.key_version
             )
 
@@ -108,7 +108,7 @@ class HandedOverNotice:
             return
         except (Unprintable, OSError) as error:
             log.exception("not printed", notice_id=str(item.notice_id), error=type(error).__name__)
-            yield Temporary(_PRINTER_AWAY_SECONDS, "The letter could not be printed.")
+            yield Temporary(_PRINTER_RETRY_SECONDS, "The letter could not be printed.")
             return
         sheet = notice.sheet
         yield Message(
@@ -117,7 +117,7 @@ class HandedOverNotice:
             claim_id=addressee.claim_id,
             channel=addressee.channel,
             recipient=addressee.recipient if sheet is None else "\n".join(sheet.address),
-            sender=find_sender(self.merchant, addressee.channel, creditor),
+            sender=choose_sender(self.merchant, addressee.channel, creditor),
             sender_name=creditor.legal_name,
             reply_to=creditor.email if addressee.channel == "EMAIL" else None,
             language=addressee.language,
@@ -133,9 +133,9 @@ class HandedOverNotice:
 
     def _find_unsubscribe_url(self, item: LeasedNotice) -> str | None:
         notice, resources = item.notice, self._resources
-        if notice.addressee.channel != "EMAIL" or not is_ended_by_one_click(notice.kind):
+        if notice.addressee.channel != "EMAIL" or not has_one_click_unsubscribe(notice.kind):
             return None
-        reference = write_reference(resources.keys, item.merchant_id, item.notice_id)
+        reference = build_reference(resources.keys, item.merchant_id, item.notice_id)
         return f"{resources.settings.public_url}/u/{reference}"
 
     async def _print(self, item: LeasedNotice) -> MessageFile | None:
@@ -143,8 +143,8 @@ class HandedOverNotice:
         notice, brand = item.notice, self.merchant.configuration.brand
         if notice.sheet is None:
             return None
-        sheet = write_sheet(add_brand(notice.sheet, brand, self._layout)).decode()
-        shown = unmask(
+        sheet = encode_sheet(add_brand(notice.sheet, brand, self._layout)).decode()
+        shown = unmask_notice(
             self._resources.keys,
             notice.kind,
             notice_id=item.notice_id,
@@ -158,7 +158,9 @@ class HandedOverNotice:
         is_held = await renew_notice(tx, self.leased, self.lease.lease_id, until)
         return [self.leased.notice_id] if is_held else []
 
-    async def settle(self, tx: Connection, answers: Sequence[tuple[LeasedNotice, Answer]]) -> int:
+    async def settle(
+        self, tx: Connection, answers: Sequence[tuple[LeasedNotice, ChannelAnswer]]
+    ) -> int:
         [(leased, answer)] = answers
         now = self._resources.clock.now()
         if isinstance(answer, Uncalled):
@@ -168,7 +170,7 @@ class HandedOverNotice:
         settlement = decide_settlement(
             answer, tries=leased.tries, expires_at=leased.expires_at, now=now
         )
-        line = find_line_of(self.merchant, leased)
+        line = find_provider_of(self.merchant, leased)
         settled = await record_notice(
             tx, leased, self.lease.lease_id, settlement, line=line, now=now
         )
@@ -188,7 +190,7 @@ class HandedOverNotice:
 
 
 async def record_notice(
-    tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: Settlement,
+    tx: Connection, each: LeasedNotice, lease_id: UUID, settlement: NoticeSettlement,
     *, line: str | None, now: datetime,
 ) -> int:  # fmt: skip
     is_saved = await save_notice_outcome(
@@ -206,7 +208,7 @@ async def record_notice(
     return int(is_saved)
 
 
-def find_line_of(merchant: Merchant, each: LeasedNotice) -> str | None:
+def find_provider_of(merchant: Merchant, each: LeasedNotice) -> str | None:
     """Return the delivery provider's name; None if the channel does not use a provider of the
     installation file."""
     setup = merchant.configuration.channels.get(each.notice.addressee.channel)
@@ -221,7 +223,7 @@ _CHANNEL_SLOTS = 8
 class NoticeSender(Sender[HandedOverNotice]):
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
-        *, find_line: FindLine = find_no_line, heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        *, find_line: FindProvider = find_no_provider, heartbeat_seconds: float = HEARTBEAT_SECONDS,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         """Create a sender. Starts its own letter printer unless `printer` is given."""
@@ -247,7 +249,7 @@ class _NoticeQueue:
 
     async def begin(
         self, running: Sequence[RunningSet[HandedOverNotice]], room: int
-    ) -> Begun[HandedOverNotice]:
+    ) -> StartedSets[HandedOverNotice]:
         """Lease due notices and mark them as handed over. Some get their outcome without a call."""
         lease, now = start_lease(self._resources), self._resources.clock.now()
         busy = Counter(each.key.leased.by_channel for each in running)
@@ -263,13 +265,13 @@ class _NoticeQueue:
                     if each.notice_id in uncalled:
                         settlement = uncalled[each.notice_id]
                         merchant = merchants[each.merchant_id]
-                        line = find_line_of(merchant, each) if each.was_handed_over else None
+                        line = find_provider_of(merchant, each) if each.was_handed_over else None
                         await record_notice(
                             tx, each, lease.lease_id, settlement, line=line, now=now
                         )
         except (Unavailable, asyncio.CancelledError):
             # It is not known whether the transaction was committed, but no channel was called.
-            await persist_for_a_moment(lambda: self._take_back(leased, lease))
+            await retry_briefly(lambda: self._take_back(leased, lease))
             raise
         handed_over = [
             HandedOverNotice(
@@ -283,7 +285,7 @@ class _NoticeQueue:
             for each in leased
             if each.notice_id not in uncalled
         ]
-        return Begun(handed_over, len(uncalled))
+        return StartedSets(handed_over, len(uncalled))
 
     async def _take_back(self, leased: Sequence[LeasedNotice], lease: Lease) -> None:
         async with self._resources.database.transaction() as tx:
@@ -295,27 +297,27 @@ class _NoticeQueue:
 
     async def _find_uncalled(
         self, tx: Connection, merchants: Mapping[int, Merchant], leased: Sequence[LeasedNotice]
-    ) -> dict[UUID, Settlement]:
+    ) -> dict[UUID, NoticeSettlement]:
         """Return the outcomes of the notices whose channel must not be called."""
         found = {}
         reasons = await load_reasons_of_many(
             tx, self._resources.keys, [_find_address(each) for each in leased]
         )
-        stopped = await find_stopped_claims(
+        stopped = await list_stopped_claims(
             tx,
             self._resources.keys,
-            {_find_claim(each) for each in leased if heeds_contact_stop(each.notice.kind)},
+            {_find_claim(each) for each in leased if respects_contact_stop(each.notice.kind)},
         )
         for each in leased:
             # The address may have been suppressed since planning, or the debtor reported dead.
             reason = reasons.get(_find_address(each))
-            is_stopped = heeds_contact_stop(each.notice.kind) and _find_claim(each) in stopped
+            is_stopped = respects_contact_stop(each.notice.kind) and _find_claim(each) in stopped
             channel = each.notice.addressee.channel
             adapter = self._adapters.find(merchants[each.merchant_id], channel)
             standing = DueNotice(
                 was_handed_over=each.was_handed_over,
                 is_suppressed=is_stopped
-                or (reason is not None and heeds_suppression(each.notice.kind, reason)),
+                or (reason is not None and respects_suppression(each.notice.kind, reason)),
                 is_repeatable=adapter.is_repeatable if adapter else None,
                 expires_at=each.expires_at,
             )

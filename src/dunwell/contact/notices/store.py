@@ -13,8 +13,8 @@ from dunwell.contact.notices.notice import (
     DebtorNotice,
     NoticeChannel,
     NoticeKind,
-    Settlement,
-    State,
+    NoticeSettlement,
+    NoticeState,
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease, LeasedTable
@@ -46,7 +46,7 @@ SELECT EXISTS (
       AND channel = $5 AND recipient = $6 AND state <> 'FAILED')
 """
 # Serialises concurrent requests for one address, whatever their claims.
-_TAKE_TURN = """
+_LOCK_ADDRESS = """
 SELECT pg_advisory_xact_lock(hashtextextended(encode(digest, 'hex'), 1))
 FROM unnest($1::bytea[]) AS digest
 """
@@ -139,7 +139,7 @@ class NoticeTimes:
 
 
 @dataclass(frozen=True, slots=True)
-class Keyed:
+class NoticeKeyData:
     """The data of a notice that depends on the secret key: the digest for limits per address, and
     the version of the key."""
 
@@ -165,16 +165,16 @@ class LeasedNotice:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingNotice:
+class ReportedNotice:
     """A notice that is the subject of a delivery report."""
 
     claim_id: int
     kind: NoticeKind
     channel: NoticeChannel
-    state: State
+    state: NoticeState
 
 
-async def load_asked(
+async def list_request_times(
     tx: Connection, merchant_id: int, claim_id: int, kind: NoticeKind, since: datetime
 ) -> list[datetime]:
     """Return when notices of a kind were requested for the claim."""
@@ -182,7 +182,7 @@ async def load_asked(
     return [row["created_at"] for row in rows]
 
 
-async def has_recent(
+async def has_recent_notice(
     tx: Connection, merchant_id: int, to: Addressee, kind: NoticeKind, since: datetime
 ) -> bool:
     """Return whether a notice of a kind was sent to this address of a locked claim and has not
@@ -193,7 +193,7 @@ async def has_recent(
     return found
 
 
-async def find_same(
+async def find_equal_notice(
     tx: Connection, merchant_id: int, notice: DebtorNotice, since: datetime
 ) -> UUID | None:
     """Return the newest notice with the same content and address that has not failed."""
@@ -205,19 +205,19 @@ async def find_same(
     return found
 
 
-async def load_asked_to_one(
+async def list_request_times_of_address(
     tx: Connection, recipient_digests: Collection[bytes], since: datetime
 ) -> list[datetime]:
     """Return when notices to this address were requested. Waits until concurrent requests for the
     address are finished."""
-    await tx.execute(_TAKE_TURN, sorted(recipient_digests))
+    await tx.execute(_LOCK_ADDRESS, sorted(recipient_digests))
     rows = await tx.fetch(_LOAD_ASKED_TO_ONE, recipient_digests, since)
     return [row["created_at"] for row in rows]
 
 
 async def save_notice(
     tx: Connection, merchant_id: int, notice_id: UUID, notice: DebtorNotice, times: NoticeTimes,
-    keyed: Keyed,
+    keyed: NoticeKeyData,
 ) -> None:  # fmt: skip
     addressee = notice.addressee
     await tx.execute(
@@ -265,23 +265,23 @@ async def lease_notices(
     ]
 
 
-async def lock_notice(tx: Connection, merchant_id: int, notice_id: UUID) -> StandingNotice | None:
+async def lock_notice(tx: Connection, merchant_id: int, notice_id: UUID) -> ReportedNotice | None:
     """Lock a notice, waiting until a transaction that sends it or records its outcome is
     finished."""
     row = await tx.fetchrow(_LOCK, merchant_id, notice_id)
     if row is None:
         return None
-    return StandingNotice(row["claim_id"], NoticeKind(row["kind"]), row["channel"], row["state"])
+    return ReportedNotice(row["claim_id"], NoticeKind(row["kind"]), row["channel"], row["state"])
 
 
-async def save_failed(
+async def save_notice_failure(
     tx: Connection, merchant_id: int, notice_id: UUID, reason: str, now: datetime
 ) -> None:
     """Mark a notice with a final outcome as failed."""
     await tx.execute(_SAVE_FAILED, merchant_id, notice_id, reason, now)
 
 
-async def empty_notices(tx: Connection, settled_before: datetime, limit: int) -> int:
+async def erase_notices(tx: Connection, settled_before: datetime, limit: int) -> int:
     """Erase addresses and contents of old notices and return their number."""
     count: int = await tx.fetchval(_EMPTY, settled_before, limit)
     return count
@@ -309,7 +309,7 @@ JOIN unnest($1::integer[], $2::uuid[]) AS t (merchant_id, notice_id)
 ORDER BY n.merchant_id, n.notice_id
 FOR NO KEY UPDATE OF n
 """
-_TAKE_BACK = compose(
+_REPLAN = compose(
     """
 UPDATE debtor_notices n
 SET state = 'PLANNED', {clear}, tries = tries - 1
@@ -331,7 +331,7 @@ async def renew_notice(
 
 
 async def save_notice_outcome(
-    tx: Connection, leased: LeasedNotice, lease_id: UUID, settlement: Settlement,
+    tx: Connection, leased: LeasedNotice, lease_id: UUID, settlement: NoticeSettlement,
     *, line: str | None, now: datetime,
 ) -> bool:  # fmt: skip
     """Record the outcome of a notice. Return False if the lease expired and another worker has the
@@ -356,7 +356,7 @@ async def replan_uncalled_notices(
     if uncalled:
         keys = [each.merchant_id for each in uncalled], [each.notice_id for each in uncalled]
         await tx.execute(_LOCK_LEASED, *keys)
-        await tx.execute(_TAKE_BACK, *keys, lease_id, now)
+        await tx.execute(_REPLAN, *keys, lease_id, now)
 
 
 _SAVE_LINK = """

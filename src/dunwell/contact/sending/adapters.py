@@ -15,34 +15,34 @@ from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.sending.channel import (
-    AskableChannel,
     ChannelAdapter,
-    LineAdapter,
     Message,
     Outcome,
+    ProviderAdapter,
+    QueryableChannel,
     Temporary,
     Unanswered,
 )
 
-_CALL_SECONDS = 60
+_CALL_TIMEOUT_SECONDS = 60
 # A removed provider may be restored, or the merchant may get another one.
-_ABSENT_SECONDS = 300
+_NO_PROVIDER_RETRY_SECONDS = 300
 
 log = structlog.get_logger(__name__)
 
 
 # Returns the adapter of a delivery provider by name, or None if there is none. Raises Unavailable
 # while the providers are not known.
-FindLine = Callable[[str], LineAdapter | None]
+FindProvider = Callable[[str], ProviderAdapter | None]
 
 
-def find_no_line(_name: str) -> LineAdapter | None:
+def find_no_provider(_name: str) -> ProviderAdapter | None:
     """For installations without delivery providers."""
     return None
 
 
 @dataclass(frozen=True, slots=True)
-class BoundLine:
+class PacedProvider:
     """A delivery provider with a limited send rate. All its unanswered messages may have been
     sent."""
 
@@ -54,7 +54,7 @@ class Adapters:
     """The adapters of the installation."""
 
     def __init__(
-        self, adapters: Collection[ChannelAdapter], find_line: FindLine = find_no_line
+        self, adapters: Collection[ChannelAdapter], find_line: FindProvider = find_no_provider
     ) -> None:
         self._adapters = {(each.channel, each.name): each for each in adapters}
         self._find_line = find_line
@@ -67,21 +67,21 @@ class Adapters:
             return self._find_line(setup.provider)
         return self._adapters.get((channel, setup.adapter or ""))
 
-    def find_bound(self, merchant: Merchant, channel: Channel) -> BoundLine | None:
+    def find_paced(self, merchant: Merchant, channel: Channel) -> PacedProvider | None:
         """Return the delivery provider of the merchant's channel with its pace. Return None for an
         adapter without limits, and for a provider that was removed, which accepts nothing."""
         setup = merchant.configuration.channels.get(channel)
         if setup is None or setup.provider is None:
             return None
         adapter = self._find_line(setup.provider)
-        return BoundLine(setup.provider, adapter.pace) if adapter else None
+        return PacedProvider(setup.provider, adapter.pace) if adapter else None
 
-    def list_askable(self, merchant: Merchant) -> dict[Channel, AskableChannel]:
+    def list_queryable(self, merchant: Merchant) -> dict[Channel, QueryableChannel]:
         """Return the channels that can be asked afterwards whether a message was sent."""
-        found: dict[Channel, AskableChannel] = {}
+        found: dict[Channel, QueryableChannel] = {}
         for channel in CHANNELS:
             adapter = self.find(merchant, channel)
-            if isinstance(adapter, AskableChannel):
+            if isinstance(adapter, QueryableChannel):
                 found[channel] = adapter
         return found
 
@@ -98,10 +98,10 @@ class Adapters:
         adapter = self.find(merchant, message.channel)
         if adapter is None:
             return Temporary(
-                _ABSENT_SECONDS, "The merchant's channel has no provider at the moment."
+                _NO_PROVIDER_RETRY_SECONDS, "The merchant's channel has no provider at the moment."
             )
         try:
-            async with asyncio.timeout(_CALL_SECONDS):
+            async with asyncio.timeout(_CALL_TIMEOUT_SECONDS):
                 return await adapter.send(message)
         except (Exception, asyncio.CancelledError) as error:
             task = asyncio.current_task()

@@ -8,7 +8,7 @@ from uuid import UUID
 
 from dunwell.accounts.installation.delivery_providers import ProviderPace
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.sending.report import Cause
+from dunwell.contact.sending.report import FailureCause
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +90,7 @@ class Permanent:
     meaning as in delivery reports."""
 
     reason: str
-    cause: Cause = "OTHER"
+    cause: FailureCause = "OTHER"
 
 
 # A call without a clear answer (a lost connection, a crash) raises an exception. The message may
@@ -112,7 +112,7 @@ class Uncalled:
 
 
 # The input for deciding the outcome of a message.
-Answer = Outcome | Unanswered | Uncalled
+ChannelAnswer = Outcome | Unanswered | Uncalled
 
 
 class ChannelAdapter(Protocol):
@@ -132,11 +132,11 @@ class ChannelAdapter(Protocol):
         """Give the message to the channel. No transaction is open during the call."""
 
 
-class LineUnusable(Exception):  # noqa: N818 - reads as what is wrong
+class DeliveryProviderUnusable(Exception):  # noqa: N818 - reads as what is wrong
     """A delivery provider cannot be used. The message says why, without secrets."""
 
 
-class LineAdapter(ChannelAdapter, Protocol):
+class ProviderAdapter(ChannelAdapter, Protocol):
     """The adapter of a delivery provider of the installation file. It may keep connections open."""
 
     @property
@@ -148,9 +148,9 @@ class LineAdapter(ChannelAdapter, Protocol):
 
 
 @runtime_checkable
-class AskableChannel(Protocol):
+class QueryableChannel(Protocol):
     """A channel that can be asked whether a message was sent, which resolves unknown outcomes."""
 
-    async def what_became_of(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
+    async def look_up_outcomes(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
         """Return for each message whether it was accepted. Messages that are not known are missing.
         Raises OSError while the channel is unavailable."""

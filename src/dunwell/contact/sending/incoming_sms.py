@@ -33,13 +33,13 @@ _STOP_WORDS = {
 }
 _ALL = frozenset(word for words in _STOP_WORDS.values() for word in words.split())
 # As in "STOP bitte" or "stop sms now". A longer text is a sentence, for an operator to read.
-_MOST_WORDS = 3
+_MAX_WORDS = 3
 _WORD = re.compile(r"[^\W\d_]+")
-_WRITTEN_OTHERWISE = re.compile(r"^(?:00|\+)?([1-9][0-9]{6,14})$")
+_NUMBER = re.compile(r"^(?:00|\+)?([1-9][0-9]{6,14})$")
 
 
 @dataclass(frozen=True, slots=True)
-class Incoming:
+class ReceivedSms:
     line: str
     # The gateway's id of the message; duplicates are ignored.
     provider_id: str
@@ -52,10 +52,10 @@ class Incoming:
 def is_stop(text: str) -> bool:
     plain = unicodedata.normalize("NFKD", text.casefold())
     words = _WORD.findall("".join(each for each in plain if not unicodedata.combining(each)))
-    return 0 < len(words) <= _MOST_WORDS and words[0] in _ALL
+    return 0 < len(words) <= _MAX_WORDS and words[0] in _ALL
 
 
-def read_number(text: str) -> str | None:
+def parse_number(text: str) -> str | None:
     """Return the number in international format, or None for a name or a short number."""
-    found = _WRITTEN_OTHERWISE.match(text.strip())
+    found = _NUMBER.match(text.strip())
     return f"+{found[1]}" if found else None

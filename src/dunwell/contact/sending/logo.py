@@ -16,7 +16,7 @@ def find_logo(merchant: Merchant, html: str | None) -> MessageImage | None:
     return MessageImage(LOGO_ID, "image/png", logo.png)
 
 
-def show_logo(html: str, logo: MessageImage | None) -> str:
+def embed_logo(html: str, logo: MessageImage | None) -> str:
     """Return the HTML of an e-mail with the image itself in place of its content id, for display on
     our pages."""
     if logo is None:

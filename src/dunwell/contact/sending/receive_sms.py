@@ -13,14 +13,14 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.messages.suppression import suppress
-from dunwell.contact.sending.incoming_sms import Incoming, is_stop, read_number
+from dunwell.contact.sending.incoming_sms import ReceivedSms, is_stop, parse_number
 from dunwell.contact.sending.store import (
-    WrittenTo,
-    find_who_wrote,
-    find_written_to,
-    is_known,
-    save_incoming,
-    sweep_incoming,
+    ContactedClaim,
+    find_claim_of_number,
+    is_sms_known,
+    list_merchants_of_number,
+    save_sms,
+    sweep_sms,
 )
 from dunwell.core.claims.notes import LONGEST_NOTE, add_note
 from dunwell.platform.database.database import Connection
@@ -33,38 +33,42 @@ _MERCHANTS_AT_ONCE = 50
 
 
 async def receive_sms(
-    resources: Resources, incoming: Incoming, *, set_size: int = _MERCHANTS_AT_ONCE
+    resources: Resources, incoming: ReceivedSms, *, set_size: int = _MERCHANTS_AT_ONCE
 ) -> bool:
     """Save the message and return whether it newly suppressed a number. It is saved when this
     returns."""
-    number = read_number(incoming.sender)
+    number = parse_number(incoming.sender)
     if not incoming.provider_id:
         # The gateway is not configured to send ids. A duplicate is better than losing all messages
         # after the first.
         unique = str(resources.ids.new(resources.clock.now()))
         incoming = replace(incoming, provider_id=unique)
     if number is not None and is_stop(incoming.text):
-        return await _take_stop(resources, incoming, number, set_size)
+        return await _suppress_number(resources, incoming, number, set_size)
     async with resources.database.transaction() as tx:
-        claim = await find_written_to(tx, incoming.line, number) if number else None
+        claim = await find_claim_of_number(tx, incoming.line, number) if number else None
         is_new = await _save(
             resources, tx, incoming=incoming, kind="REPLY" if claim else "UNMATCHED", claim=claim
         )
         if is_new and claim is not None:
-            await _put_on_claim(resources, tx, claim, incoming.text)
+            await _add_note_to_claim(resources, tx, claim, incoming.text)
     return False
 
 
-async def _take_stop(resources: Resources, incoming: Incoming, number: str, set_size: int) -> bool:
+async def _suppress_number(
+    resources: Resources, incoming: ReceivedSms, number: str, set_size: int
+) -> bool:
     """Suppress the number for merchants in sets, each in its own transaction. The message is saved
     with the last set: after an interruption it is delivered again, and the remaining merchants are
     handled."""
     is_new, behind = False, 0
     while True:
         async with resources.database.transaction() as tx:
-            if await is_known(tx, incoming):
+            if await is_sms_known(tx, incoming):
                 return is_new
-            found = await find_who_wrote(tx, incoming.line, number, behind=behind, limit=set_size)
+            found = await list_merchants_of_number(
+                tx, incoming.line, number, behind=behind, limit=set_size
+            )
             for merchant_id in found:
                 work = await _open_work(resources, tx, merchant_id)
                 if work is not None:
@@ -78,17 +82,17 @@ async def _take_stop(resources: Resources, incoming: Incoming, number: str, set_
 
 
 async def _save(
-    resources: Resources, tx: Connection, incoming: Incoming, kind: str,
-    claim: WrittenTo | None = None,
+    resources: Resources, tx: Connection, incoming: ReceivedSms, kind: str,
+    claim: ContactedClaim | None = None,
 ) -> bool:  # fmt: skip
     now = resources.clock.now()
     inbound_id = resources.ids.new(now)
-    return await save_incoming(
-        tx, inbound_id, incoming=incoming, kind=kind, claim=claim, real_now=now
-    )
+    return await save_sms(tx, inbound_id, incoming=incoming, kind=kind, claim=claim, real_now=now)
 
 
-async def _put_on_claim(resources: Resources, tx: Connection, claim: WrittenTo, text: str) -> None:
+async def _add_note_to_claim(
+    resources: Resources, tx: Connection, claim: ContactedClaim, text: str
+) -> None:
     work = await _open_work(resources, tx, claim.merchant_id)
     if work is not None:
         await add_note(work, claim.claim_id, f"SMS: {text}"[:LONGEST_NOTE])
@@ -99,7 +103,7 @@ async def _open_work(resources: Resources, tx: Connection, merchant_id: int) -> 
     return None if merchant is None else Work.open(resources, tx, merchant, SYSTEM)
 
 
-async def sweep_old_incoming(resources: Resources) -> int:
+async def sweep_old_sms(resources: Resources) -> int:
     """Delete messages that are as old as deleted delivery reports."""
     async with resources.database.transaction() as tx:
-        return await sweep_incoming(tx, resources.clock.now() - _KEPT_FOR, _SET_SIZE)
+        return await sweep_sms(tx, resources.clock.now() - _KEPT_FOR, _SET_SIZE)

@@ -17,19 +17,19 @@ _PROOF_BYTES = 8
 _LENGTH = 4 + 16 + _PROOF_BYTES
 
 
-def write_reference(keys: KeyRing, merchant_id: int, communication_id: UUID) -> str:
+def build_reference(keys: KeyRing, merchant_id: int, communication_id: UUID) -> str:
     """Return 45 lower-case letters and digits."""
     named = merchant_id.to_bytes(4) + communication_id.bytes
-    return _write(named + keys.digest(_PURPOSE, named)[:_PROOF_BYTES])
+    return _encode(named + keys.digest(_PURPOSE, named)[:_PROOF_BYTES])
 
 
-def read_reference(keys: KeyRing, text: str) -> Reference | None:
+def parse_reference(keys: KeyRing, text: str) -> Reference | None:
     """Return the message, or None if the text is not a reference that Dunwell created."""
     try:
         raw = b32decode(text.upper() + "=" * (-len(text) % 8))
     except ValueError:
         return None
-    if len(raw) != _LENGTH or _write(raw) != text.lower():
+    if len(raw) != _LENGTH or _encode(raw) != text.lower():
         return None
     named, proof = raw[:-_PROOF_BYTES], raw[-_PROOF_BYTES:]
     known = [digest[:_PROOF_BYTES] for digest in keys.digests(_PURPOSE, named)]
@@ -38,5 +38,5 @@ def read_reference(keys: KeyRing, text: str) -> Reference | None:
     return Reference(int.from_bytes(named[:4]), UUID(bytes=named[4:]))
 
 
-def _write(raw: bytes) -> str:
+def _encode(raw: bytes) -> str:
     return b32encode(raw).decode().rstrip("=").lower()

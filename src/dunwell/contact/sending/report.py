@@ -17,7 +17,7 @@ UNKNOWN_COUNTRY = "ZZ"
 _ANY_OTHER = "*"
 
 
-class Priced(Protocol):
+class HasPrices(Protocol):
     """A delivery provider of the installation file."""
 
     @property
@@ -25,7 +25,7 @@ class Priced(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Weight:
+class PricedMessage:
     """What the price of a message depends on. `units` are the parts of an SMS, the sheets of a
     letter, or one e-mail."""
 
@@ -33,7 +33,7 @@ class Weight:
     country: str = UNKNOWN_COUNTRY
 
 
-def price_of(line: Priced, message: Weight) -> Decimal | None:
+def compute_price(line: HasPrices, message: PricedMessage) -> Decimal | None:
     """Return the price, or None if the provider has no price for this country."""
     price = line.prices.get(message.country, line.prices.get(_ANY_OTHER))
     return None if price is None else Decimal(str(price)) * message.units
@@ -51,7 +51,7 @@ def find_country(number: str) -> str:
 ReportState = Literal["DELIVERED", "FAILED", "RETURNED", "DELAYED"]
 # Why a message did not arrive. ADDRESS: the address is unreachable and is suppressed. ABOUT_US: our
 # sender is refused and an operator has to act. OTHER: as the reason says.
-Cause = Literal["ADDRESS", "ABOUT_US", "OTHER"]
+FailureCause = Literal["ADDRESS", "ABOUT_US", "OTHER"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Report:
     reference: Reference | None
     # In words or as a code, without personal data; empty for a delivered message.
     reason: str
-    cause: Cause
+    cause: FailureCause
     # The original report, for operators.
     raw: bytes
     # The destination for metrics: the domain of an e-mail address or the country of a number.

@@ -15,7 +15,7 @@ import structlog
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import (
-    Answer,
+    ChannelAnswer,
     Message,
     Permanent,
     Temporary,
@@ -37,7 +37,7 @@ Written = TypeVar("Written")
 log = structlog.get_logger(__name__)
 
 
-async def persist(write: Callable[[], Awaitable[Written]]) -> Written:
+async def retry_until_saved(write: Callable[[], Awaitable[Written]]) -> Written:
     """Repeat a transaction while the database is unavailable or another change conflicts with it.
     The transaction must be repeatable, because it may have been committed although the confirmation
     was lost."""
@@ -51,12 +51,12 @@ async def persist(write: Callable[[], Awaitable[Written]]) -> Written:
             pause = _PAUSE_SECONDS
 
 
-async def persist_for_a_moment(write: Callable[[], Awaitable[object]]) -> None:
+async def retry_briefly(write: Callable[[], Awaitable[object]]) -> None:
     """Repeat a transaction for a few seconds, without raising, for a task that is being cancelled
     or that others wait for."""
     try:
         async with asyncio.timeout(_MOMENT_SECONDS):
-            await persist(write)
+            await retry_until_saved(write)
     except Exception as error:
         log.exception("cannot settle in time", error=type(error).__name__)
 
@@ -64,7 +64,7 @@ async def persist_for_a_moment(write: Callable[[], Awaitable[object]]) -> None:
 Item = TypeVar("Item")
 
 
-class HandedOver(Protocol[Item]):
+class HandedOverSet(Protocol[Item]):
     """The messages of one merchant that were committed as handed over under one lease."""
 
     @property
@@ -98,14 +98,14 @@ class HandedOver(Protocol[Item]):
 class MessageCall(Generic[Item]):
     """One item whose channel is being called."""
 
-    def __init__(self, handed_over: HandedOver[Item], item: Item) -> None:
+    def __init__(self, handed_over: HandedOverSet[Item], item: Item) -> None:
         self.item = item
         # From here on, the message may have been sent.
         self.has_begun = False
         self._handed_over = handed_over
 
-    async def run(self, adapters: Adapters, lease: LeaseRenewals) -> Answer:
-        answer: Answer | None = None
+    async def run(self, adapters: Adapters, lease: LeaseRenewals) -> ChannelAnswer:
+        answer: ChannelAnswer | None = None
         try:
             async with self._handed_over.compose(self.item) as message:
                 if isinstance(message, Temporary | Permanent):
@@ -122,26 +122,26 @@ class MessageCall(Generic[Item]):
                 answer = self._judge()
         return answer
 
-    def _judge(self) -> Answer:
+    def _judge(self) -> ChannelAnswer:
         if self.has_begun:
             return Unanswered(is_repeatable=False)
         return Temporary(reason="The message could not be composed; the log says why.")
 
 
-_ROUND_SECONDS = 0.2
+_MAX_ROUND_SECONDS = 0.2
 # Answers that arrive within this time of the first are recorded in one transaction. The set of a
 # fast channel then needs one or two commits instead of one per message, and readers notice no
 # delay.
-_TOGETHER_SECONDS = 0.02
+_BATCH_SECONDS = 0.02
 # After this time, a set with unanswered messages lingers: it delays no other set. Providers usually
 # answer sooner, so most sets end before the next one of their channel starts.
 _LINGER_SECONDS = 0.5
 # The limit of unanswered messages in lingering sets, for one worker. One hanging provider stays far
 # below it; it limits the memory if all providers hang.
-_MOST_LINGERING = 2_000
+_MAX_LINGERING = 2_000
 # How long cancelled calls may take to end. An adapter that ignores its cancellation must not
 # prevent known answers from being recorded.
-_BREAK_OFF_SECONDS = 2.0
+_CANCEL_SECONDS = 2.0
 
 
 SetKey = TypeVar("SetKey")
@@ -167,19 +167,19 @@ class RunningSet(Generic[SetKey]):
 
 
 @dataclass(frozen=True, slots=True)
-class Begun(Generic[SetKey]):
+class StartedSets(Generic[SetKey]):
     sets: Sequence[SetKey] = ()
     # The number of messages that got their outcome without a hand-over.
     settled: int = 0
 
 
-class Queue(Protocol[SetKey]):
+class SendQueue(Protocol[SetKey]):
     """The queue of one kind of messages. It identifies sets by keys of its choice."""
 
-    async def begin(self, running: Sequence[RunningSet[SetKey]], room: int) -> Begun[SetKey]:
+    async def begin(self, running: Sequence[RunningSet[SetKey]], room: int) -> StartedSets[SetKey]:
         """Start at most `room` due sets, in addition to the running ones."""
 
-    def hand_over(self, key: SetKey) -> AsyncIterator[HandedOver[Any]]:
+    def hand_over(self, key: SetKey) -> AsyncIterator[HandedOverSet[Any]]:
         """Yield the parts of a set that share a lease. The next part starts when the previous one
         has its outcomes. A set ends after a part that lingered."""
 
@@ -189,7 +189,7 @@ class Sender(Generic[SetKey]):
     closed."""
 
     def __init__(
-        self, resources: Resources, adapters: Adapters, queue: Queue[SetKey],
+        self, resources: Resources, adapters: Adapters, queue: SendQueue[SetKey],
         *, slots: int, heartbeat_seconds: float = HEARTBEAT_SECONDS,
     ) -> None:  # fmt: skip
         self._resources = resources
@@ -221,7 +221,7 @@ class Sender(Generic[SetKey]):
         if not self._running:
             return settled
         done, _ = await asyncio.wait(
-            self._running, timeout=_ROUND_SECONDS, return_when=asyncio.FIRST_COMPLETED
+            self._running, timeout=_MAX_ROUND_SECONDS, return_when=asyncio.FIRST_COMPLETED
         )
         for task in done:
             del self._running[task]
@@ -246,7 +246,7 @@ class Sender(Generic[SetKey]):
 
     def _find_room(self) -> int:
         lingering = [each for each in self._running.values() if each.lingers]
-        if sum(each.unanswered for each in lingering) >= _MOST_LINGERING:
+        if sum(each.unanswered for each in lingering) >= _MAX_LINGERING:
             return 0
         return self._slots - (len(self._running) - len(lingering))
 
@@ -268,7 +268,7 @@ class Sender(Generic[SetKey]):
                     break
         return settled
 
-    async def _send(self, running: RunningSet[SetKey], handed_over: HandedOver[Any]) -> int:
+    async def _send(self, running: RunningSet[SetKey], handed_over: HandedOverSet[Any]) -> int:
         lease = LeaseRenewals(handed_over.lease)
 
         async def renew(connection: Connection, until: datetime) -> None:
@@ -276,7 +276,7 @@ class Sender(Generic[SetKey]):
             lease.record_renewal(await handed_over.keep(connection, until), begun_at)
 
         async with keep_lease(self._resources, renew, heartbeat_seconds=self._beat_seconds):
-            calls: dict[asyncio.Task[Answer], MessageCall[Any]] = {}
+            calls: dict[asyncio.Task[ChannelAnswer], MessageCall[Any]] = {}
             for item in handed_over.items:
                 call = MessageCall(handed_over, item)
                 calls[asyncio.create_task(call.run(self._adapters, lease))] = call
@@ -289,8 +289,8 @@ class Sender(Generic[SetKey]):
                 raise
 
     async def _settle_all(
-        self, running: RunningSet[SetKey], handed_over: HandedOver[Any],
-        calls: dict[asyncio.Task[Answer], MessageCall[Any]],
+        self, running: RunningSet[SetKey], handed_over: HandedOverSet[Any],
+        calls: dict[asyncio.Task[ChannelAnswer], MessageCall[Any]],
     ) -> int:  # fmt: skip
         """Record answers as they arrive. Answers that cannot be recorded block no others; the first
         error is raised at the end."""
@@ -298,7 +298,7 @@ class Sender(Generic[SetKey]):
         settled = await self._settle(handed_over, handed_over.answered, failures)
         while calls:
             await asyncio.wait(calls, return_when=asyncio.FIRST_COMPLETED)
-            await asyncio.wait(calls, timeout=_TOGETHER_SECONDS)
+            await asyncio.wait(calls, timeout=_BATCH_SECONDS)
             done = [task for task in calls if task.done()]
             answers = [(calls[task].item, task.result()) for task in done]
             running.unanswered -= len(done)
@@ -310,7 +310,9 @@ class Sender(Generic[SetKey]):
         return settled
 
     async def _break_off(
-        self, handed_over: HandedOver[Any], calls: Mapping[asyncio.Task[Answer], MessageCall[Any]]
+        self,
+        handed_over: HandedOverSet[Any],
+        calls: Mapping[asyncio.Task[ChannelAnswer], MessageCall[Any]],
     ) -> None:
         """Record the known answers and release the items that were not called. All others may have
         been sent; they keep their lease, as do calls that ignore their cancellation."""
@@ -318,10 +320,10 @@ class Sender(Generic[SetKey]):
             return
         for task in calls:
             task.cancel()
-        ended, running = await asyncio.wait(calls, timeout=_BREAK_OFF_SECONDS)
+        ended, running = await asyncio.wait(calls, timeout=_CANCEL_SECONDS)
         if running:
             log.error("calls ignore their cancellation", count=len(running))
-        known: list[tuple[Any, Answer]] = []
+        known: list[tuple[Any, ChannelAnswer]] = []
         for task in ended:
             call = calls[task]
             if not task.cancelled():
@@ -329,10 +331,10 @@ class Sender(Generic[SetKey]):
             elif not call.has_begun:
                 known.append((call.item, Uncalled()))
         if known:
-            await persist_for_a_moment(lambda: self._settle(handed_over, known, []))
+            await retry_briefly(lambda: self._settle(handed_over, known, []))
 
     async def _settle(
-        self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Any]],
+        self, handed_over: HandedOverSet[Item], answers: Sequence[tuple[Item, Any]],
         failures: list[Exception],
     ) -> int:  # fmt: skip
         """Record answers in one transaction; if that fails, record each in its own, so that a
@@ -341,7 +343,7 @@ class Sender(Generic[SetKey]):
         if not answers:
             return 0
         try:
-            return await persist(lambda: self._settle_once(handed_over, answers))
+            return await retry_until_saved(lambda: self._settle_once(handed_over, answers))
         except Exception as error:
             if len(answers) == 1:
                 log.exception("answer not settled", error=type(error).__name__)
@@ -351,7 +353,7 @@ class Sender(Generic[SetKey]):
         return sum([await self._settle(handed_over, [each], failures) for each in answers])
 
     async def _settle_once(
-        self, handed_over: HandedOver[Item], answers: Sequence[tuple[Item, Any]]
+        self, handed_over: HandedOverSet[Item], answers: Sequence[tuple[Item, Any]]
     ) -> int:
         async with self._resources.database.transaction() as tx:
             return await handed_over.settle(tx, answers)

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.contact.sending.incoming_sms import Incoming
-from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
+from dunwell.contact.sending.incoming_sms import ReceivedSms
+from dunwell.contact.sending.report import FailureCause, Reference, Report, ReportState
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose, split_into_groups
 from dunwell.platform.ids import Ids
@@ -75,7 +75,7 @@ class WaitingReport(msgspec.Struct, frozen=True, gc=False):
     reference: Reference | None
     state: ReportState
     reason: str
-    cause: Cause
+    cause: FailureCause
     received_at: datetime
     is_proven: bool
 
@@ -123,7 +123,7 @@ async def count_reports(tx: Connection, references: Collection[Reference]) -> Co
     )
 
 
-async def count_strange(tx: Connection, since: datetime, most: int) -> int:
+async def count_unmatched_reports(tx: Connection, since: datetime, most: int) -> int:
     """Count the reports since an instant that match no message, up to `most`."""
     count: int = await tx.fetchval(_COUNT_STRANGE, since, most)
     return count
@@ -236,22 +236,22 @@ WHERE inbound_id IN (SELECT inbound_id FROM inbound_sms WHERE received_at < $1
                      ORDER BY received_at LIMIT $2)
 """
 # Two rows show that the claim is not the only one.
-_MOST_CLAIMS = 2
+_CLAIM_LIMIT = 2
 
 
-class WrittenTo(msgspec.Struct, frozen=True, gc=False):
+class ContactedClaim(msgspec.Struct, frozen=True, gc=False):
     merchant_id: int
     claim_id: int
 
 
-async def find_written_to(tx: Connection, line: str, number: str) -> WrittenTo | None:
+async def find_claim_of_number(tx: Connection, line: str, number: str) -> ContactedClaim | None:
     """Return the claim whose debtor got an SMS at this number from this provider, over all
     merchants. Return None if there is none or more than one."""
-    rows = await tx.fetch(_FIND_CLAIMS, line, number, _MOST_CLAIMS)
-    return WrittenTo(*rows[0]) if len(rows) == 1 else None
+    rows = await tx.fetch(_FIND_CLAIMS, line, number, _CLAIM_LIMIT)
+    return ContactedClaim(*rows[0]) if len(rows) == 1 else None
 
 
-async def find_who_wrote(
+async def list_merchants_of_number(
     tx: Connection, line: str, number: str, *, behind: int, limit: int
 ) -> Sequence[int]:
     """List merchants that sent an SMS to this number through this provider, in order of id, after
@@ -260,12 +260,13 @@ async def find_who_wrote(
     return [row["merchant_id"] for row in rows]
 
 
-async def is_known(tx: Connection, incoming: Incoming) -> bool:
+async def is_sms_known(tx: Connection, incoming: ReceivedSms) -> bool:
     return bool(await tx.fetchval(_IS_KNOWN, incoming.line, incoming.provider_id))
 
 
-async def save_incoming(
-    tx: Connection, inbound_id: UUID, incoming: Incoming, kind: str, claim: WrittenTo | None,
+async def save_sms(
+    tx: Connection, inbound_id: UUID, incoming: ReceivedSms, kind: str,
+    claim: ContactedClaim | None,
     *, real_now: datetime,
 ) -> bool:  # fmt: skip
     """Save the message and return whether it is new."""
@@ -277,16 +278,16 @@ async def save_incoming(
     return saved is not None
 
 
-async def sweep_incoming(tx: Connection, before: datetime, limit: int) -> int:
+async def sweep_sms(tx: Connection, before: datetime, limit: int) -> int:
     """Delete old messages and return their number."""
     return int((await tx.execute(_SWEEP_INCOMING, before, limit)).split()[-1])
 
 
-UnplacedKind = Literal["sms", "reports"]
+UnmatchedKind = Literal["sms", "reports"]
 
 
 # Uses the primary key.
-_LISTS: Mapping[UnplacedKind, str] = {
+_LISTS: Mapping[UnmatchedKind, str] = {
     "sms": """
 SELECT inbound_id, line, received_at, sender, recipient, text
 FROM inbound_sms
@@ -299,7 +300,7 @@ WHERE report_id = ANY($1::uuid[])
 """,
 }
 # Uses the primary key. If two operators mark an entry at the same time, one of them gets False.
-_LOOKS: Mapping[UnplacedKind, str] = {
+_LOOKS: Mapping[UnmatchedKind, str] = {
     "sms": """
 UPDATE inbound_sms SET looked_at = $2, looked_by = $3
 WHERE inbound_id = $1 AND kind = 'UNMATCHED' AND looked_at IS NULL
@@ -313,7 +314,7 @@ RETURNING report_id
 }
 
 
-class Unplaced(msgspec.Struct, frozen=True, gc=False):
+class UnmatchedEntry(msgspec.Struct, frozen=True, gc=False):
     """An SMS or a report that matches no message."""
 
     key: UUID
@@ -327,16 +328,16 @@ class Unplaced(msgspec.Struct, frozen=True, gc=False):
     text: str
 
 
-async def load_unplaced(
-    kind: UnplacedKind, tx: Connection, keys: Sequence[UUID]
-) -> Mapping[UUID, Unplaced]:
+async def load_unmatched_entries(
+    kind: UnmatchedKind, tx: Connection, keys: Sequence[UUID]
+) -> Mapping[UUID, UnmatchedEntry]:
     """Load entries by id."""
     rows = await tx.fetch(_LISTS[kind], list(keys))
-    return {row[0]: Unplaced(*row) for row in rows}
+    return {row[0]: UnmatchedEntry(*row) for row in rows}
 
 
-async def save_look(
-    tx: Connection, kind: UnplacedKind, key: UUID, *, looked_by: str | None, real_now: datetime
+async def save_entry_seen(
+    tx: Connection, kind: UnmatchedKind, key: UUID, *, looked_by: str | None, real_now: datetime
 ) -> bool:
     """Mark an entry as seen. Return False if it does not exist or was marked before."""
     return await tx.fetchval(_LOOKS[kind], key, real_now, looked_by) is not None
@@ -352,12 +353,12 @@ RETURNING greatest(0, floor(extract(epoch FROM $2 + interval '1 second' - free_a
 _TAKE = "UPDATE line_paces SET free_at = free_at + $2 * interval '1 second' WHERE line = $1"
 
 
-async def lock_room(tx: Connection, line: str, per_second: float, real_now: datetime) -> int:
+async def lock_send_rate(tx: Connection, line: str, per_second: float, real_now: datetime) -> int:
     """Return how many messages the provider accepts now, and lock its send rate."""
     room: int = await tx.fetchval(_LOCK, line, real_now, per_second)
     return room
 
 
-async def save_used_room(tx: Connection, line: str, per_second: float, messages: int) -> None:
+async def save_used_rate(tx: Connection, line: str, per_second: float, messages: int) -> None:
     """Record the messages given to a provider whose send rate is locked."""
     await tx.execute(_TAKE, line, messages / per_second)

@@ -10,7 +10,12 @@ from dunwell.accounts.installation.audit_log import InstallationAct, save_instal
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.sending.store import Unplaced, UnplacedKind, load_unplaced, save_look
+from dunwell.contact.sending.store import (
+    UnmatchedEntry,
+    UnmatchedKind,
+    load_unmatched_entries,
+    save_entry_seen,
+)
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.listed_table import (
     ListedTable,
@@ -27,8 +32,8 @@ _SUBJECTS = {"sms": "incoming", "reports": "report"}
 
 
 def _declare(
-    kind: UnplacedKind, table: str, key: str, *, index: str, condition: str
-) -> ListedTable[NoFilter, UUID, Unplaced]:
+    kind: UnmatchedKind, table: str, key: str, *, index: str, condition: str
+) -> ListedTable[NoFilter, UUID, UnmatchedEntry]:
     return ListedTable(
         name=f"unplaced {kind}",
         table=table,
@@ -39,11 +44,11 @@ def _declare(
         index=index,
         narrow_indexes=(NarrowIndex(index, f"{condition} AND l.looked_at IS NULL", lambda _: ()),),
         filter=NoFilter,
-        load=partial(load_unplaced, kind),
+        load=partial(load_unmatched_entries, kind),
     )
 
 
-_LISTS: Mapping[UnplacedKind, ListedTable[NoFilter, UUID, Unplaced]] = {
+_LISTS: Mapping[UnmatchedKind, ListedTable[NoFilter, UUID, UnmatchedEntry]] = {
     "sms": _declare(
         "sms", "inbound_sms", "inbound_id", index="inbound_sms_unplaced",
         condition="l.kind = 'UNMATCHED'",
@@ -55,9 +60,9 @@ _LISTS: Mapping[UnplacedKind, ListedTable[NoFilter, UUID, Unplaced]] = {
 }  # fmt: skip
 
 
-async def list_unplaced(
-    tx: Connection, actor: Actor, kind: UnplacedKind, *, limit: int, cursor: str | None = None
-) -> ListPage[Unplaced]:
+async def list_unmatched(
+    tx: Connection, actor: Actor, kind: UnmatchedKind, *, limit: int, cursor: str | None = None
+) -> ListPage[UnmatchedEntry]:
     """List the entries that were not marked as seen, the newest first. Raises ValidationError for
     an invalid cursor."""
     check_right(actor, Right.OPERATE)
@@ -65,11 +70,11 @@ async def list_unplaced(
 
 
 async def mark_unmatched_as_seen(
-    tx: Connection, actor: Actor, kind: UnplacedKind, key: UUID, *, real_now: datetime, ids: Ids
+    tx: Connection, actor: Actor, kind: UnmatchedKind, key: UUID, *, real_now: datetime, ids: Ids
 ) -> bool:
     """Mark an entry as seen. Return False if it does not exist or was marked before."""
     check_right(actor, Right.OPERATE)
-    if not await save_look(tx, kind, key, looked_by=actor.actor_id, real_now=real_now):
+    if not await save_entry_seen(tx, kind, key, looked_by=actor.actor_id, real_now=real_now):
         return False
     subject = _SUBJECTS[kind]
     act = InstallationAct(

@@ -11,9 +11,9 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
 from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve_unknown_contact
 from dunwell.contact.messages.communications.unknown_contacts import (
-    FIRST,
+    BEFORE_ALL_IDS,
     ContactView,
-    find_contact,
+    get_contact,
     list_unknown,
 )
 from dunwell.interfaces.cli.options import data_dir_option
@@ -63,7 +63,7 @@ def show(data_dir: str | None, merchant: str, reference: UUID, is_json: bool) ->
     """Show the contact REFERENCE of MERCHANT (its key)."""
 
     async def read(work: Work, _: Resources) -> ContactView:
-        return await find_contact(work.tx, work.merchant_id, reference)
+        return await get_contact(work.tx, work.merchant_id, reference)
 
     values = _as_json(merchant, run_change(data_dir, _WORD, merchant_of_key(merchant), read))
     if is_json:
@@ -112,7 +112,7 @@ async def _find_unknown(tx: Connection, key: str | None) -> list[Found]:
 
 async def _find_unknown_of(tx: Connection, merchant: Merchant) -> list[Found]:
     found: list[Found] = []
-    after = FIRST
+    after = BEFORE_ALL_IDS
     while page := await list_unknown(tx, merchant.merchant_id, after, _ROWS_AT_ONCE):
         after = page[-1].communication_id
         found += [(merchant.key, view) for view in page]

@@ -5,8 +5,8 @@ from typing import Any, TextIO
 import click
 
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
-from dunwell.contact.messages.templates.merchant_rules import find_forbidden_words
-from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.contact.messages.templates.merchant_rules import list_forbidden_word_faults
+from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.checking import (
     definition_schema,
     find_definition_faults,
@@ -52,8 +52,8 @@ def schema() -> None:
 def _find_all(document: object) -> list[Fault]:
     faults = find_definition_faults(document)
     texts = _read_texts(document)
-    faults += find_template_faults(texts)
-    faults += find_forbidden_words(texts, {})
+    faults += list_template_faults(texts)
+    faults += list_forbidden_word_faults(texts, {})
     return list(dict.fromkeys(faults))
 
 

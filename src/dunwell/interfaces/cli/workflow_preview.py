@@ -41,7 +41,7 @@ from dunwell.cases.rollout.preview.preview_draft import (
 )
 from dunwell.cases.rollout.publish_workflow import describe_reach
 from dunwell.cases.rollout.uses import render_claim_count
-from dunwell.contact.messages.guards.guards import HeldBy
+from dunwell.contact.messages.guards.guards import HoldReason
 from dunwell.contact.messages.templates.formatting import render_money
 from dunwell.core.workflows.change_workflow import check_switched, find_workflow
 from dunwell.core.workflows.versions.versions import VersionVerdict
@@ -53,9 +53,9 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import render_count
 
 _HELD_WORDS = {
-    HeldBy.GUARD_DAY.value: "by the limit for a day",
-    HeldBy.GUARD_WEEK.value: "by the limit for a week",
-    HeldBy.QUIET_HOURS.value: "by quiet hours",
+    HoldReason.GUARD_DAY.value: "by the limit for a day",
+    HoldReason.GUARD_WEEK.value: "by the limit for a week",
+    HoldReason.QUIET_HOURS.value: "by quiet hours",
 }
 _KIND_WORDS = {
     ContactChangeKind.UNCHANGED: ("unchanged", ""),

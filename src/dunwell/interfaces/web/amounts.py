@@ -9,7 +9,7 @@ from functools import lru_cache
 
 from babel.numbers import get_currency_symbol, get_decimal_symbol, get_group_symbol
 
-from dunwell.contact.messages.templates.formatting import count_minor_digits, find_locale
+from dunwell.contact.messages.templates.formatting import count_minor_digits, get_locale
 
 _BLANKS = re.compile(r"[\s\u00a0\u202f]+")
 _MOST_TYPED = 40
@@ -82,12 +82,12 @@ def _strip_currency(text: str, currency: str, language: str) -> str:
 
 @lru_cache(maxsize=1024)
 def _find_sign(currency: str, language: str) -> str:
-    sign: str = get_currency_symbol(currency, locale=find_locale(language))
+    sign: str = get_currency_symbol(currency, locale=get_locale(language))
     return sign
 
 
 @lru_cache(maxsize=64)
 def _find_symbols(language: str) -> tuple[str, str]:
     """Return the language's decimal separator and its separator of thousands."""
-    locale = find_locale(language)
+    locale = get_locale(language)
     return get_decimal_symbol(locale), get_group_symbol(locale)

@@ -18,8 +18,8 @@ from babel.numbers import format_currency, format_decimal, format_percent
 from markupsafe import Markup
 
 from dunwell.contact.messages.templates.formatting import (
-    find_day_locale,
-    find_locale,
+    get_day_locale,
+    get_locale,
     render_day,
     render_money,
 )
@@ -110,7 +110,7 @@ def render_bound_moment(instant: datetime, timezone: str, language: str) -> str:
 
 def _render_day_and_time(language: str, instant: datetime, timezone: str) -> tuple[str, str]:
     local = _localize(instant, timezone)
-    locale = find_day_locale(language)
+    locale = get_day_locale(language)
     clock = format_time(local, "short", locale=locale)
     zone = get_timezone_name(local, "short", locale=locale)
     if not zone.isalpha():  # The language has no short name for the zone.
@@ -121,7 +121,7 @@ def _render_day_and_time(language: str, instant: datetime, timezone: str) -> tup
 @lru_cache(maxsize=4096)
 def _render_size(language: str, size_bytes: int) -> str:
     """Return a size in kilobytes, or in megabytes or gigabytes with one decimal."""
-    locale = find_locale(language)
+    locale = get_locale(language)
     if size_bytes < _MEGABYTE:
         return (
             f"{format_decimal(max(1, round(size_bytes / 1000)), locale=locale)}{_NO_BREAK_SPACE}KB"
@@ -144,7 +144,7 @@ def _render_short_day(language: str, day: date | None) -> str:
 
 def _format_short(language: str, day: date) -> str:
     short: str = format_date(
-        day, _SHORT.get(language, _OTHER_SHORT), locale=find_day_locale(language)
+        day, _SHORT.get(language, _OTHER_SHORT), locale=get_day_locale(language)
     )
     return short.replace(" ", _NO_BREAK_SPACE)
 
@@ -154,7 +154,7 @@ def _render_short_moment(language: str, instant: datetime | None, timezone: str)
     if instant is None:
         return ""
     local = _localize(instant, timezone)
-    clock = format_time(local, "HH:mm", locale=find_locale(language))
+    clock = format_time(local, "HH:mm", locale=get_locale(language))
     return Markup('<time datetime="{}">{} {}</time>').format(
         local.isoformat(timespec="seconds"), _format_short(language, local.date()), clock
     )
@@ -168,22 +168,22 @@ def _render_date_only(language: str, instant: datetime | None, timezone: str) ->
 
 
 def _render_weekday(language: str, day: date) -> str:
-    return str(format_date(day, "EEEE", locale=find_day_locale(language)))
+    return str(format_date(day, "EEEE", locale=get_day_locale(language)))
 
 
 def _render_count(language: str, count: int) -> str:
-    return str(format_decimal(count, locale=find_locale(language)))
+    return str(format_decimal(count, locale=get_locale(language)))
 
 
 def _render_percent(language: str, percent: int) -> str:
-    return str(format_percent(percent / 100, locale=find_locale(language)))
+    return str(format_percent(percent / 100, locale=get_locale(language)))
 
 
 def _render_price(language: str, cents: Decimal, currency: str) -> str:
     """Return the price of sending a message, including fractions of a cent."""
     return str(
         format_currency(
-            cents.normalize() / 100, currency, locale=find_locale(language),
+            cents.normalize() / 100, currency, locale=get_locale(language),
             decimal_quantization=False,
         )
     )  # fmt: skip
@@ -191,14 +191,14 @@ def _render_price(language: str, cents: Decimal, currency: str) -> str:
 
 def _render_weekday_day(language: str, day: date) -> str:
     """Return a day with its weekday, such as "Mon 2 Mar 2026"."""
-    weekday = format_date(day, "EEE", locale=find_day_locale(language))
+    weekday = format_date(day, "EEE", locale=get_day_locale(language))
     return f"{weekday} {_format_short(language, day)}"
 
 
 def _render_weekday_moment(language: str, instant: datetime, timezone: str) -> Markup:
     local = _localize(instant, timezone)
     return Markup("{} {}").format(
-        format_date(local, "EEE", locale=find_day_locale(language)),
+        format_date(local, "EEE", locale=get_day_locale(language)),
         _render_short_moment(language, instant, timezone),
     )
 

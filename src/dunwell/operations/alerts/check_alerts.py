@@ -31,7 +31,7 @@ from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.sending.adapters import FindLine
+from dunwell.contact.sending.adapters import FindProvider
 from dunwell.operations.alerts.alert_conditions import LineFigures, Outside, find_signs
 from dunwell.operations.alerts.alert_emails import Telling, write_mail
 from dunwell.operations.alerts.store import (
@@ -54,7 +54,7 @@ KEPT_FOR = timedelta(days=90)
 _MOST_SENT, _MOST_DELIVERIES, _MOST_TOLD, _SWEPT_AT_ONCE = 10_001, 100, 100, 500
 
 
-async def check_for_alerts(resources: Resources, find_line: FindLine, database_url: str) -> int:
+async def check_for_alerts(resources: Resources, find_line: FindProvider, database_url: str) -> int:
     """How many alarms are told of; 0 also where another worker has just looked."""
     is_behind = await _is_archive_behind(resources, database_url)
     now = resources.clock.now()
@@ -107,7 +107,7 @@ async def _plan_telling(tx: Connection, resources: Resources, alarms: Alarms, no
     return len(tellings)
 
 
-def _list_unusable(lines: Mapping[str, Line], find_line: FindLine) -> Collection[str]:
+def _list_unusable(lines: Mapping[str, Line], find_line: FindProvider) -> Collection[str]:
     """Those of which no adapter can be made: a secret that is gone, a file that is none."""
     return [name for name in lines if find_line(name) is None]
 

@@ -21,13 +21,13 @@ from dunwell.accounts.installation.alerts.store import (
 from dunwell.accounts.installation.delivery_providers import Line
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import load_installation
-from dunwell.contact.sending.adapters import FindLine
+from dunwell.contact.sending.adapters import FindProvider
 from dunwell.contact.sending.channel import (
     Accepted,
-    LineAdapter,
     Message,
     Outcome,
     Permanent,
+    ProviderAdapter,
     Temporary,
 )
 from dunwell.platform.resources import Resources
@@ -58,7 +58,7 @@ _SET_SIZE = 20
 log = structlog.get_logger(__name__)
 
 
-async def send_alarm_mails(resources: Resources, find_line: FindLine) -> int:
+async def send_alarm_mails(resources: Resources, find_line: FindProvider) -> int:
     """How many were tried."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
@@ -80,7 +80,7 @@ _UNWELL = frozenset({AlertKind.LINE_UNUSABLE, AlertKind.LINE_FAILING, AlertKind.
 
 
 async def _send(
-    adapter: LineAdapter | None, mail: DueMail, installation: Installation
+    adapter: ProviderAdapter | None, mail: DueMail, installation: Installation
 ) -> Outcome | None:
     """None: nobody knows."""
     if adapter is None:

@@ -21,14 +21,18 @@ from dunwell.cases.assignment.rulebook import (
 from dunwell.cases.assignment.store import find_rules_version
 from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
-from dunwell.contact.escalation.forecast.person_guard import make_person_guard
+from dunwell.contact.escalation.forecast.person_guard import build_person_guard
 from dunwell.contact.escalation.forecast.running_claim import AwaitedContact as RunningContact
-from dunwell.contact.escalation.forecast.running_claim import RunningClaim, find_person, foresee
-from dunwell.contact.escalation.process import Process, find_process
+from dunwell.contact.escalation.forecast.running_claim import (
+    RunningClaim,
+    build_debtor_person,
+    forecast_claim,
+)
+from dunwell.contact.escalation.process import Process, get_process
 from dunwell.contact.escalation.schedule import StepFacts
 from dunwell.contact.escalation.store import load_claims
-from dunwell.contact.messages.guards.store import load_contacted
-from dunwell.contact.messages.identities import identify
+from dunwell.contact.messages.guards.store import load_contact_days
+from dunwell.contact.messages.identities import list_identities
 from dunwell.core.claims.conditions import find_unmet
 from dunwell.core.claims.states import ACTIVE, Hold, Status
 from dunwell.core.claims.store import load_holds
@@ -166,7 +170,7 @@ async def _open_case(
         return None
     key = (standing.workflow_id, standing.workflow_major)
     version = (await load_newest(work.tx, work.merchant_id, [key]))[key]
-    process = find_process(version, work.merchant.configuration)
+    process = get_process(version, work.merchant.configuration)
     [claim] = await load_claims(work.tx, keys, work.merchant, [standing.claim_id])
     run = (work.merchant_id, standing.claim_id, standing.run)
     return _Case(
@@ -186,10 +190,10 @@ async def _open_case(
 async def _foresee(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNextContact, ...]:
     if Status(case.standing.status) not in ACTIVE:
         return ()
-    identities = identify(keys, work.merchant_id, find_person(case.claim))
-    contacted_on = await load_contacted(work.tx, work.merchant_id, identities)
-    guard = make_person_guard(work.merchant.configuration, identities, contacted_on)
-    foreseen = foresee(case.process, _find_running(case), work.now, guard)
+    identities = list_identities(keys, work.merchant_id, build_debtor_person(case.claim))
+    contacted_on = await load_contact_days(work.tx, work.merchant_id, identities)
+    guard = build_person_guard(work.merchant.configuration, identities, contacted_on)
+    foreseen = forecast_claim(case.process, _find_running(case), work.now, guard)
     contacts = (
         ExplainedNextContact(
             write_instant(each.at), each.channel, step_id=each.step.id, name=each.step.name

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
-from dunwell.contact.messages.guards.guards import HeldBy
+from dunwell.contact.messages.guards.guards import HoldReason
 from dunwell.core.claims.states import Hold, HoldKind
 from dunwell.core.workflows.definition import ContactStep, Definition, Step, WaitStep
 from dunwell.operations.claim_status.views import ClaimState, PastStep, StoredOpenContact
@@ -20,14 +20,14 @@ _HOLDS = {
     HoldKind.MODALITY_ACTIVE: "a payment plan or a deferment runs",
     HoldKind.PAYMENT_PENDING: "a payment is under way",
 }
-_HELD_BY: Mapping[HeldBy, LazyText] = {
-    HeldBy.GUARD_DAY: LazyText(
+_HELD_BY: Mapping[HoldReason, LazyText] = {
+    HoldReason.GUARD_DAY: LazyText(
         "the debtor was already contacted on that day, for this or another claim"
     ),
-    HeldBy.GUARD_WEEK: LazyText("the weekly contact limit was reached"),
-    HeldBy.QUIET_HOURS: LazyText("during the merchant's quiet hours"),
-    HeldBy.CONTACT_HOURS: LazyText("outside the contact hours"),
-    HeldBy.PERSON_DIED: LazyText("the debtor was reported deceased"),
+    HoldReason.GUARD_WEEK: LazyText("the weekly contact limit was reached"),
+    HoldReason.QUIET_HOURS: LazyText("during the merchant's quiet hours"),
+    HoldReason.CONTACT_HOURS: LazyText("outside the contact hours"),
+    HoldReason.PERSON_DIED: LazyText("the debtor was reported deceased"),
 }
 # By the code that is recorded with a step.
 STEP_REASONS: Mapping[str, LazyText] = {
@@ -96,7 +96,7 @@ def _say_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) ->
         return LazyText("waiting for an attachment until %(until)s", until=until)
     if contact.held_by is None:
         return LazyText("it is about to be sent")
-    reason = _HELD_BY[HeldBy(contact.held_by)]
+    reason = _HELD_BY[HoldReason(contact.held_by)]
     return LazyText("held back until %(until)s: %(reason)s", until=until, reason=reason)
 
 

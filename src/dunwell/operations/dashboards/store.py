@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.contact.sending.batches.release_batches import TAKEN_BACK
+from dunwell.contact.sending.batches.release_batches import WITHDRAWN_REASON
 from dunwell.operations.dashboards.figures import (
     ArrivalFigures,
     Backlog,
@@ -317,7 +317,7 @@ class LookedAtContacts(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def values(self) -> tuple[object, ...]:
-        return (self.lines, self.since, self.most, TAKEN_BACK)
+        return (self.lines, self.since, self.most, WITHDRAWN_REASON)
 
 
 async def load_sent(tx: Connection, looked: LookedAtContacts) -> Mapping[str, ArrivalFigures]:

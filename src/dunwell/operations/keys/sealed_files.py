@@ -11,7 +11,7 @@ from uuid import UUID
 import msgspec
 import structlog
 
-from dunwell.contact.messages.letters.letter_files import reseal_letter
+from dunwell.contact.messages.letters.letter_files import reencrypt_letter
 from dunwell.core.files.storage import ContentMissing, Storage
 from dunwell.operations.keys.sealed_columns import PART_SIZE, Part, RowKey
 from dunwell.platform.crypto import KeyRing, SealBroken
@@ -90,7 +90,7 @@ class SealedLetters:
         """False: it does not open; somebody has to look. Raises Unavailable."""
         assert row.document_key is not None
         try:
-            await reseal_letter(self._storage, keys, row.document_key)
+            await reencrypt_letter(self._storage, keys, row.document_key)
         except SealBroken:
             log.exception("cannot be opened", communication_id=str(row.communication_id))
             return False

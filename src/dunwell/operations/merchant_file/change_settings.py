@@ -15,9 +15,9 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.messages.templates.merchant_rules import (
-    find_forbidden_words,
-    find_quiet_faults,
-    find_value_faults,
+    list_forbidden_word_faults,
+    list_missing_value_faults,
+    list_quiet_hour_faults,
 )
 from dunwell.core.workflows.definition import Definition
 from dunwell.operations.merchant_file.check_against_merchant import find_standing_faults
@@ -126,9 +126,9 @@ def _find_broken(
 
 
 def _find_process_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
-    yield from find_value_faults(configuration, definition)
-    yield from find_forbidden_words(definition, configuration.forbidden_words)
-    yield from find_quiet_faults(configuration, definition)
+    yield from list_missing_value_faults(configuration, definition)
+    yield from list_forbidden_word_faults(definition, configuration.forbidden_words)
+    yield from list_quiet_hour_faults(configuration, definition)
 
 
 async def _load(work: Work) -> Merchant:

@@ -7,9 +7,9 @@ from msgspec import UNSET
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.assignment.rules import find_unknown_names, list_workflow_names
 from dunwell.contact.messages.templates.merchant_rules import (
-    find_forbidden_words,
-    find_quiet_faults,
-    find_value_faults,
+    list_forbidden_word_faults,
+    list_missing_value_faults,
+    list_quiet_hour_faults,
 )
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.versions import find_reused_ids
@@ -124,10 +124,10 @@ def _find_definition_faults(checked: CheckedFile, standing: MerchantState) -> It
     key = "workflows" if checked.file.workflows else "scenarios"
     for index, part in enumerate(list_processes(checked.file)):
         definition = checked.definitions[part.name]
-        faults = list(find_value_faults(configuration, definition))
-        faults += find_forbidden_words(definition, configuration.forbidden_words)
+        faults = list(list_missing_value_faults(configuration, definition))
+        faults += list_forbidden_word_faults(definition, configuration.forbidden_words)
         if checked.file.guards is UNSET:  # else those of the file were held against it
-            faults += find_quiet_faults(configuration, definition)
+            faults += list_quiet_hour_faults(configuration, definition)
         faults += _find_id_faults(part.name, definition, standing)
         for fault in faults:
             is_inline = part.definition is not UNSET

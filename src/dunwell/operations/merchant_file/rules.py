@@ -30,7 +30,7 @@ from dunwell.accounts.merchants.configuration import (
 from dunwell.cases.assignment.rules import find_rule_faults
 from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
 from dunwell.contact.messages.templates.merchant_rules import is_all_quiet
-from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.events.webhooks.endpoint import (
     WantedEndpoint,
     find_form_faults,
@@ -420,5 +420,5 @@ def _find_all(document: Any) -> list[Fault]:
     faults = find_definition_faults(document)
     definition = read_if_fits(document, Definition)
     if definition is not None:
-        faults += find_template_faults(definition)
+        faults += list_template_faults(definition)
     return faults

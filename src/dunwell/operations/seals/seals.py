@@ -10,7 +10,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.messages.ledger.ledger import (
-    BEGINNING,
+    FIRST_PREVIOUS_DIGEST,
     LedgerFinding,
     SealParts,
     digest_row,
@@ -20,9 +20,9 @@ from dunwell.contact.messages.ledger.store import (
     AUDITS,
     CONTACTS,
     SealHead,
-    load_sealed_of,
-    load_seals_of,
-    measure_span,
+    measure_range,
+    stream_seal_range,
+    stream_sealed_rows_of_range,
 )
 from dunwell.contact.messages.ledger.verify_ledger import LedgerVerdict, check_chain
 from dunwell.operations.seals.store import (
@@ -50,7 +50,7 @@ async def seal_installation(resources: Resources) -> int:
     async with resources.database.transaction() as tx:
         if not await lock_sealing(tx):
             return 0
-        head = await load_head(tx) or SealHead(0, BEGINNING)
+        head = await load_head(tx) or SealHead(0, FIRST_PREVIOUS_DIGEST)
         version, number = max(head.key_version, keys.version), head.seal + 1
         audits = [
             (row.key, digest_row(keys, _OWNER, table=TABLE, fields=row.fields, key_version=version))
@@ -107,16 +107,16 @@ async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanV
     work.need(Right.AUDIT)
     tx, merchant_id = work.tx, work.merchant_id
     async with snapshot(tx):
-        rows, before = await measure_span(tx, merchant_id, first, last)
+        rows, before = await measure_range(tx, merchant_id, first, last)
         if rows > MOST_ROWS:
             return SpanVerdict("TOO_MUCH", first, last, rows)
-        start = before or SealHead(first - 1, BEGINNING)
+        start = before or SealHead(first - 1, FIRST_PREVIOUS_DIGEST)
         chain = await check_chain(
             keys,
             merchant_id,
-            seals=load_seals_of(tx, merchant_id, first, last),
+            seals=stream_seal_range(tx, merchant_id, first, last),
             rows={
-                t: load_sealed_of(tx, merchant_id, table=t, first=first, last=last)
+                t: stream_sealed_rows_of_range(tx, merchant_id, table=t, first=first, last=last)
                 for t in (CONTACTS, AUDITS)
             },
             expected=None,

@@ -7,11 +7,11 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.contact.messages.ledger.store import (
-    PATIENCE_SECONDS,
-    Seal,
+    VERIFY_TIMEOUT_SECONDS,
+    LedgerSeal,
     SealedRow,
     SealHead,
-    Unsealed,
+    UnsealedRow,
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
@@ -75,10 +75,10 @@ async def load_head(tx: Connection) -> SealHead | None:
     return None if row is None else SealHead(**row)
 
 
-async def load_unsealed(tx: Connection, seal: int, limit: int) -> list[Unsealed]:
+async def load_unsealed(tx: Connection, seal: int, limit: int) -> list[UnsealedRow]:
     """By key, spelled out as rows of the given seal."""
     rows = await tx.fetch(_LOAD_UNSEALED, seal, limit)
-    return [Unsealed(row["key"], row["fields"]) for row in rows]
+    return [UnsealedRow(row["key"], row["fields"]) for row in rows]
 
 
 async def save_seal(
@@ -91,15 +91,15 @@ async def save_seal(
     )  # fmt: skip
 
 
-async def load_seals(tx: Connection) -> AsyncIterator[Seal]:
+async def load_seals(tx: Connection) -> AsyncIterator[LedgerSeal]:
     """In order, a few at a time; within a transaction."""
     async for row in tx.cursor(_LOAD_SEALS, prefetch=_ROWS_AT_ONCE):
-        yield Seal(**row)
+        yield LedgerSeal(**row)
 
 
 async def load_sealed(tx: Connection) -> AsyncIterator[SealedRow]:
     """By seal and key, a few at a time; within a transaction."""
-    rows = tx.cursor(_LOAD_SEALED, prefetch=_ROWS_AT_ONCE, timeout=PATIENCE_SECONDS)
+    rows = tx.cursor(_LOAD_SEALED, prefetch=_ROWS_AT_ONCE, timeout=VERIFY_TIMEOUT_SECONDS)
     async for row in rows:
         yield SealedRow(**row)
 

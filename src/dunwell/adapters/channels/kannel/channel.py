@@ -27,20 +27,26 @@ from dunwell.adapters.channels.gateway import (
 from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import (
     Accepted,
-    LineUnusable,
+    DeliveryProviderUnusable,
     Message,
     Outcome,
     Permanent,
     Temporary,
 )
-from dunwell.contact.sending.incoming_sms import Incoming
-from dunwell.contact.sending.references import write_reference
-from dunwell.contact.sending.report import Cause, Reference, Report, ReportState, find_country
+from dunwell.contact.sending.incoming_sms import ReceivedSms
+from dunwell.contact.sending.references import build_reference
+from dunwell.contact.sending.report import (
+    FailureCause,
+    Reference,
+    Report,
+    ReportState,
+    find_country,
+)
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.http.client import HttpResponse
 
 _STATES: dict[str, ReportState] = {"1": "DELIVERED", "2": "FAILED", "16": "FAILED"}
-_ARRIVED: tuple[str, Cause] = ("", "OTHER")
+_ARRIVED: tuple[str, FailureCause] = ("", "OTHER")
 _REFUSED = re.compile(r"NACK/0x0*([0-9a-fA-F]{1,8})(?:/|$)")
 _RECEIPT = re.compile(r"stat:([A-Za-z]{1,10}).*?err:([0-9A-Za-z]{1,8})", re.DOTALL)
 # SMPP 3.4, 5.1.3: the provider's error codes for a refused message.
@@ -74,7 +80,7 @@ def read_report(
     )
 
 
-def _read_reason(answer: str | None) -> tuple[str, Cause]:
+def _read_reason(answer: str | None) -> tuple[str, FailureCause]:
     if refused := _REFUSED.search(answer or ""):
         code = int(refused[1], 16)
         reason = f"The provider refused it: error 0x{code:02x}."
@@ -86,14 +92,14 @@ def _read_reason(answer: str | None) -> tuple[str, Cause]:
     return "The provider reported that it failed.", "OTHER"
 
 
-def read_incoming(line: str, secret: bytes | None, values: Mapping[str, str]) -> Incoming:
+def read_incoming(line: str, secret: bytes | None, values: Mapping[str, str]) -> ReceivedSms:
     """Return a received message. `values` are bytes as Latin-1 text. Raises Forged."""
     said = values.get("secret", "").encode("latin-1")
     if secret is None or not hmac.compare_digest(said, secret):
         raise Forged("The secret of incoming messages is another one.")
     text = values.get("text", "").encode("latin-1")
     charset = _CHARSETS.get(values.get("charset", "").upper(), "utf-8")
-    return Incoming(
+    return ReceivedSms(
         line=line,
         provider_id=read_text(values.get("id", ""), _MOST_OF_AN_ID),
         sender=read_text(values.get("from", ""), 40),
@@ -130,7 +136,9 @@ class KannelChannel:
         self._callbacks = f"{public_url}/callbacks/channels/{name}"
         password = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         if password is None:
-            raise LineUnusable("The password of the gateway's user is not there. Apply it again.")
+            raise DeliveryProviderUnusable(
+                "The password of the gateway's user is not there. Apply it again."
+            )
         self._password = password.decode("latin-1")
         self._gateway = Gateway(name, line.networks, connections=_CONNECTIONS)
 
@@ -151,7 +159,7 @@ class KannelChannel:
 
     def _write_headers(self, message: Message) -> dict[str, str]:
         is_narrow = count_parts(message.body_text).alphabet == "GSM-7"
-        reference = write_reference(self._keys, message.merchant_id, message.communication_id)
+        reference = build_reference(self._keys, message.merchant_id, message.communication_id)
         country = find_country(message.recipient)
         headers = {
             "Content-Type": "text/plain; charset=UTF-8",

@@ -25,20 +25,24 @@ from dunwell.adapters.channels.print_service.letter_files import (
     make_files,
 )
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.sending.batches.letter_folder import HostKeyRefused, LetterFolder, LetterLine
-from dunwell.contact.sending.batches.manifest import Letter
+from dunwell.contact.sending.batches.letter_folder import (
+    HostKeyRefused,
+    LetterFolder,
+    PrintProvider,
+)
+from dunwell.contact.sending.batches.manifest import BatchLetter
 from dunwell.contact.sending.batches.status_file import load_status_format
 from dunwell.contact.sending.batches.store import (
     BatchItem,
     ItemKey,
     ItemState,
     begin_items,
-    fail_item,
-    find_items,
     finish_items,
+    give_up_item,
+    load_items,
 )
 from dunwell.contact.sending.channel import Accepted, Message, Outcome, Permanent, Temporary
-from dunwell.contact.sending.references import write_reference
+from dunwell.contact.sending.references import build_reference
 from dunwell.platform.resources import Resources
 
 _RETRY_AFTER_SECONDS = 60
@@ -81,9 +85,9 @@ class PrintServiceChannel:
         return self._line.pace
 
     @property
-    def letter_line(self) -> LetterLine:
+    def letter_line(self) -> PrintProvider:
         form = load_status_format(self._line.status_format)
-        return LetterLine(
+        return PrintProvider(
             self.name,
             self._depot,
             batch=self._line.batch,
@@ -99,7 +103,7 @@ class PrintServiceChannel:
         """Upload a letter. Return Accepted once its file has its final name, and Temporary if the
         file is not there, so that it is not printed."""
         key = (message.merchant_id, message.communication_id)
-        reference = write_reference(self._resources.keys, *key)
+        reference = build_reference(self._resources.keys, *key)
         try:
             files = await make_files(
                 message,
@@ -122,11 +126,11 @@ class PrintServiceChannel:
         is_there = await self._finishing.ask(None, key)
         return Accepted(reference) if is_there else Temporary(_RETRY_AFTER_SECONDS, _NOT_UPLOADED)
 
-    async def what_became_of(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
+    async def look_up_outcomes(self, communication_ids: Sequence[UUID]) -> Mapping[UUID, bool]:
         """Return for each letter whether it was sent: by the registration or, for an interrupted
         upload, by the files in the folder. Raises OSError if the folder cannot be reached."""
         async with self._resources.database.connection() as connection:
-            items = await find_items(connection, self.name, communication_ids)
+            items = await load_items(connection, self.name, communication_ids)
         begun = [each for each in items.values() if each.state == "UPLOADING"]
         listed = await self._depot.list() if begun else {}
         became = {each: items[each].state != "UPLOADING" for each in items}
@@ -134,7 +138,9 @@ class PrintServiceChannel:
             became[item.communication_id] = await self._settle(item, listed)
         return became
 
-    async def _begin(self, letters: Sequence[tuple[ItemKey, Letter]]) -> Sequence[ItemState | None]:
+    async def _begin(
+        self, letters: Sequence[tuple[ItemKey, BatchLetter]]
+    ) -> Sequence[ItemState | None]:
         place, now = locate(self._line), self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
             states = await begin_items(tx, self.name, letters, place=place, real_now=now)
@@ -150,7 +156,7 @@ class PrintServiceChannel:
         async with self._resources.database.connection() as connection:
             if all(name in listed for name in item.files):
                 return bool(await finish_items(connection, [key], self._resources.clock.now()))
-            return not await fail_item(connection, key)
+            return not await give_up_item(connection, key)
 
     async def _upload(self, files: PrintServiceFiles) -> Outcome | None:
         """Upload the files. Return None if all of them are there."""

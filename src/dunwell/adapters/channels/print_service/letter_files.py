@@ -19,15 +19,15 @@ from dunwell.accounts.installation.delivery_providers import Enclosures, FolderL
 from dunwell.accounts.installation.installation_file import Operator
 from dunwell.contact.messages.letters.address import MAX_LINES
 from dunwell.contact.messages.letters.printer import EnclosedPart, LetterPrinter, Unprintable
-from dunwell.contact.messages.letters.rendering import ShortLetter, compose_sheet
-from dunwell.contact.messages.letters.sheet import SheetPage, write_sheet
+from dunwell.contact.messages.letters.rendering import ShortLetter, build_sheet
+from dunwell.contact.messages.letters.sheet import SheetPage, encode_sheet
 from dunwell.contact.messages.templates.facts import CreditorFacts
 from dunwell.contact.messages.templates.formatting import NamedTexts, greet_company
 from dunwell.contact.messages.templates.markdown import parse_markdown
 from dunwell.contact.sending.batches.letter_folder import LetterFolder
-from dunwell.contact.sending.batches.manifest import HandedFile, Letter, write_manifest
+from dunwell.contact.sending.batches.manifest import BatchLetter, LetterFile, render_manifest
 from dunwell.contact.sending.channel import Message, MessageFile
-from dunwell.contact.sending.references import write_reference
+from dunwell.contact.sending.references import build_reference
 from dunwell.core.files.upload import PDF
 from dunwell.platform.crypto import KeyRing, sha256
 from dunwell.platform.text.translation import find_debtor_language
@@ -45,7 +45,7 @@ class PrintServiceFiles:
     """`letter` is the letter's entry in the manifest. `contents` has the files by name, the letter
     itself last."""
 
-    letter: Letter
+    letter: BatchLetter
     contents: dict[str, bytes]
 
 
@@ -73,10 +73,10 @@ async def make_files(
         raise LetterUnfit(f"It has {total} pages; this line takes {most}.")
     handed = [
         # A file that is not a PDF is a page for the printer, but has no pages to count.
-        HandedFile(name, sha256(content).hex(), pages if name.endswith(".pdf") else None)
+        LetterFile(name, sha256(content).hex(), pages if name.endswith(".pdf") else None)
         for (name, content), pages in zip(contents.items(), counts, strict=True)
     ]
-    letter = Letter(reference, message.country, total, handed)
+    letter = BatchLetter(reference, message.country, total, handed)
     return PrintServiceFiles(letter, dict(reversed(contents.items())))
 
 
@@ -142,8 +142,8 @@ async def print_specimen(
         reference="TEST",
         page=SheetPage(public_url, "TEST-TEST-TEST", public_url),
     )
-    sheet = compose_sheet(letter, _describe(operator), "en")
-    return await printer.print_sheet(write_sheet(replace(sheet, layout=line.layout)))
+    sheet = build_sheet(letter, _describe(operator), "en")
+    return await printer.print_sheet(encode_sheet(replace(sheet, layout=line.layout)))
 
 
 async def hand_over_specimen(
@@ -154,7 +154,7 @@ async def hand_over_specimen(
     for file, content in files.contents.items():
         await depot.write(file, content)
     manifest = f"test-{batch_id}.json"
-    content = write_manifest(batch_id, name, made_at, [files.letter], is_test=True)
+    content = render_manifest(batch_id, name, made_at, [files.letter], is_test=True)
     await depot.write(manifest, content)
     return manifest
 
@@ -164,7 +164,7 @@ async def make_specimen_files(
 ) -> PrintServiceFiles:
     """Return the files as for any letter, with a reference that no message has. Raises
     LetterUnfit."""
-    reference = write_reference(keys, NOBODY, message.communication_id)
+    reference = build_reference(keys, NOBODY, message.communication_id)
     return await make_files(
         message, reference, printer=printer, enclosures=line.enclosures, most=line.most_pages
     )

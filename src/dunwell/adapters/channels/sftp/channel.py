@@ -13,7 +13,7 @@ from asyncssh import SSHClientConnection
 from dunwell.accounts.installation.delivery_providers import SftpLine
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.contact.sending.batches.letter_folder import PART, HostKeyRefused, LoginRefused
-from dunwell.contact.sending.channel import LineUnusable
+from dunwell.contact.sending.channel import DeliveryProviderUnusable
 from dunwell.platform.resources import Resources
 
 _CONNECT_SECONDS, _ANSWER_SECONDS = 15.0, 25.0
@@ -202,7 +202,7 @@ def open_depot(name: str, line: SftpLine, secrets: Mapping[str, bytes]) -> SftpD
             key=secrets.get(f"deliveryProviders/{name}/keyFile"),
         )
     except ValueError as error:
-        raise LineUnusable(str(error)) from error
+        raise DeliveryProviderUnusable(str(error)) from error
 
 
 class SftpChannel(PrintServiceChannel):

@@ -33,7 +33,7 @@ from dunwell.adapters.channels.smtp.return_addresses import write_address
 from dunwell.adapters.mail.bounce import read_status
 from dunwell.contact.sending.channel import (
     Accepted,
-    LineUnusable,
+    DeliveryProviderUnusable,
     Message,
     Outcome,
     Permanent,
@@ -81,12 +81,12 @@ def open_signer(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> Sign
             parse_pem_private_key,
         )
     except ImportError as error:
-        raise LineUnusable(_MISSING) from error
+        raise DeliveryProviderUnusable(_MISSING) from error
     key = secrets.get(f"deliveryProviders/{name}/dkim/keyFile", b"")
     try:
         parse_pem_private_key(key)
     except UnparsableKeyError as error:
-        raise LineUnusable(_NO_KEY) from error
+        raise DeliveryProviderUnusable(_NO_KEY) from error
     return _Dkim(line.dkim.domain.encode(), line.dkim.selector.encode(), key)
 
 
@@ -280,7 +280,7 @@ def read_secret(secrets: Mapping[str, bytes], name: str) -> str:
         return secrets[name].decode()
     except (KeyError, UnicodeDecodeError) as error:
         words = f"What {name} held cannot be read: apply the installation file once more."
-        raise LineUnusable(words) from error
+        raise DeliveryProviderUnusable(words) from error
 
 
 def find_server(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> MailServer:

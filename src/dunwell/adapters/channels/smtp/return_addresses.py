@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 from uuid import UUID
 
-from dunwell.contact.sending.references import read_reference, write_reference
+from dunwell.contact.sending.references import build_reference, parse_reference
 from dunwell.contact.sending.report import Reference
 from dunwell.platform.crypto import KeyRing
 
@@ -24,7 +24,7 @@ class ReturnAddress:
 def write_address(
     keys: KeyRing, purpose: Purpose, domain: str, *, merchant_id: int, communication_id: UUID
 ) -> str:
-    return f"{purpose}+{write_reference(keys, merchant_id, communication_id)}@{domain}"
+    return f"{purpose}+{build_reference(keys, merchant_id, communication_id)}@{domain}"
 
 
 def read_address(keys: KeyRing, address: str) -> ReturnAddress | None:
@@ -32,7 +32,7 @@ def read_address(keys: KeyRing, address: str) -> ReturnAddress | None:
     found = _ADDRESS.fullmatch(address.rpartition("@")[0])
     if found is None:
         return None
-    reference = read_reference(keys, found[2])
+    reference = parse_reference(keys, found[2])
     purpose: Purpose = "bounce" if found[1].lower() == "bounce" else "reply"
     return None if reference is None else ReturnAddress(purpose, reference)
 

@@ -28,15 +28,15 @@ from dunwell.adapters.channels.gateway import (
 )
 from dunwell.contact.sending.channel import (
     Accepted,
-    LineUnusable,
+    DeliveryProviderUnusable,
     Message,
     Outcome,
     Permanent,
     Temporary,
 )
-from dunwell.contact.sending.incoming_sms import Incoming
-from dunwell.contact.sending.references import write_reference
-from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
+from dunwell.contact.sending.incoming_sms import ReceivedSms
+from dunwell.contact.sending.references import build_reference
+from dunwell.contact.sending.report import FailureCause, Reference, Report, ReportState
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.http.client import HttpResponse
 
@@ -89,16 +89,16 @@ def read_report(line: str, reference: Reference | None, pairs: Pairs, raw: bytes
     )
 
 
-def _find_cause(code: str) -> Cause:
+def _find_cause(code: str) -> FailureCause:
     if code in _UNREACHABLE:
         return "ADDRESS"
     return "ABOUT_US" if code in _ABOUT_US else "OTHER"
 
 
-def read_incoming(line: str, pairs: Pairs) -> Incoming:
+def read_incoming(line: str, pairs: Pairs) -> ReceivedSms:
     """Return the message of a request with a valid signature."""
     values = dict(pairs)
-    return Incoming(
+    return ReceivedSms(
         line=line,
         provider_id=read_text(values.get("MessageSid", ""), _MOST_OF_AN_ID),
         sender=read_text(values.get("From", ""), 40),
@@ -139,7 +139,7 @@ class TwilioChannel:
         self._callbacks = f"{public_url}/callbacks/channels/{name}"
         token = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         if token is None:
-            raise LineUnusable("The account's auth token is not there. Apply it again.")
+            raise DeliveryProviderUnusable("The account's auth token is not there. Apply it again.")
         user = line.credentials.user
         self._authorization = f"Basic {b64encode(user.encode() + b':' + token).decode()}"
         account = f"/2010-04-01/Accounts/{quote(user, safe='')}/Messages.json"
@@ -158,7 +158,7 @@ class TwilioChannel:
             return Permanent("The sender is no number and no name of 1 to 11 letters.")
         if len(message.body_text) > _TEXT_CHARACTERS:
             return Permanent(f"The text is longer than {_TEXT_CHARACTERS} characters.")
-        reference = write_reference(self._keys, message.merchant_id, message.communication_id)
+        reference = build_reference(self._keys, message.merchant_id, message.communication_id)
         form = {
             "To": message.recipient,
             "From": message.sender,

@@ -19,7 +19,7 @@ from dunwell.cases.payments.requests.store import (
     insert_request,
     open_request_hold,
 )
-from dunwell.contact.escalation.contacts.sending_hours import find_days
+from dunwell.contact.escalation.contacts.sending_hours import get_day_calendar
 from dunwell.contact.notices.occasions.facts import TransferFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
 from dunwell.core.claims.access import access_claim
@@ -93,12 +93,12 @@ def _check_claim(work: Work, claim: LockedClaim) -> None:
 
 def compute_transfer_hold_end(sent_on: date, timezone: str) -> datetime:
     """Return the end of the day, in the merchant's time zone, by which the transfer is recorded."""
-    return find_days(timezone).start_of(find_known_on(sent_on) + _ONE_DAY)
+    return get_day_calendar(timezone).start_of(find_known_on(sent_on) + _ONE_DAY)
 
 
 def _compute_hold_end(work: Work, sent_on: date) -> datetime:
     timezone = work.merchant.configuration.timezone
-    today = find_days(timezone).local_date(work.now)
+    today = get_day_calendar(timezone).local_date(work.now)
     if sent_on > today:
         message = "Say it once the transfer is sent: the day is still to come."
         raise ValidationError([Fault("/sentOn", message, "IN_FUTURE")])

@@ -11,7 +11,7 @@ import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.rollout.preview.effects import SentKey
-from dunwell.contact.sending.report import UNKNOWN_COUNTRY, Priced, Weight, price_of
+from dunwell.contact.sending.report import UNKNOWN_COUNTRY, HasPrices, PricedMessage, compute_price
 
 # A step and its channel -> an SMS's parts, a letter's sheets; none: it could not be measured.
 Units = Mapping[tuple[int, Channel], int | None]
@@ -20,7 +20,7 @@ Units = Mapping[tuple[int, Channel], int | None]
 @dataclass(frozen=True, slots=True)
 class PricedProvider:
     name: str
-    line: Priced
+    line: HasPrices
 
 
 class MessageCost(msgspec.Struct, frozen=True, gc=False, rename="camel"):
@@ -96,7 +96,7 @@ class PriceableMessages:
     def price(self) -> MessageCost:
         if self.line is None or self.units is None:
             return MessageCost(self.messages, self.messages)
-        price = price_of(self.line.line, Weight(self.units, self.country))
+        price = compute_price(self.line.line, PricedMessage(self.units, self.country))
         if price is None:
             return MessageCost(self.messages, self.messages)
         return MessageCost(self.messages, 0, price * self.messages)

@@ -12,7 +12,12 @@ from enum import StrEnum
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.escalation.forecast.forecast import ForeseenStep, Guard, UnderWay, forecast
+from dunwell.contact.escalation.forecast.forecast import (
+    ForecastStep,
+    Guard,
+    PendingContact,
+    forecast,
+)
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import (
     Archived,
@@ -22,8 +27,8 @@ from dunwell.contact.escalation.schedule import (
     WorkflowPosition,
     list_channels,
 )
-from dunwell.contact.messages.guards.guards import HeldBy
-from dunwell.contact.messages.templates.placeholders import find_snippets
+from dunwell.contact.messages.guards.guards import HoldReason
+from dunwell.contact.messages.templates.placeholders import list_snippets
 from dunwell.contact.sending.report import UNKNOWN_COUNTRY
 from dunwell.core.workflows.definition import ContactStep, Definition, Texts
 from dunwell.platform.errors import Fault, ValidationError
@@ -91,8 +96,10 @@ class NextContacts:
         self._has_guards = any(step.when is not None for step in process.steps)
         self._known: dict[object, NextContact | None] = {}
 
-    def find(self, standing: WorkflowPosition | UnderWay, facts: StepFacts) -> NextContact | None:
-        if self._has_guards or isinstance(standing, UnderWay):
+    def find(
+        self, standing: WorkflowPosition | PendingContact, facts: StepFacts
+    ) -> NextContact | None:
+        if self._has_guards or isinstance(standing, PendingContact):
             return self._foresee(standing, facts)
         key = (
             standing.next_step_id,
@@ -108,7 +115,7 @@ class NextContacts:
         return self._known[key]
 
     def _foresee(
-        self, standing: WorkflowPosition | UnderWay, facts: StepFacts
+        self, standing: WorkflowPosition | PendingContact, facts: StepFacts
     ) -> NextContact | None:
         until = self._now + _FARTHEST
         for each in forecast(
@@ -176,7 +183,7 @@ def _content_of(definition: Definition, step: ContactStep, channel: Channel) -> 
         return step.template
     part = {"EMAIL": template.email, "SMS": template.sms, "LETTER": template.letter}[channel]
     texts: list[Texts] = [getattr(part, name) for name in part.__struct_fields__] if part else []
-    used = {name for text in texts for each in text.values() for name in find_snippets(each)}
+    used = {name for text in texts for each in text.values() for name in list_snippets(each)}
     snippets = {name: definition.snippets.get(name) for name in used}
     return part, snippets, step.attachments
 
@@ -208,7 +215,7 @@ class PreviewOutlook:
     persons: int = 0
     contacts: Counter[tuple[date, Channel]] = field(default_factory=Counter)
     # Contacts kept back, on the day that happens; one may be kept back more than once.
-    held_back: Counter[tuple[date, HeldBy]] = field(default_factory=Counter)
+    held_back: Counter[tuple[date, HoldReason]] = field(default_factory=Counter)
     # Sum in cents -> debtors who get fees of that sum.
     fee_sums: Counter[int] = field(default_factory=Counter)
     fees: int = 0
@@ -231,7 +238,7 @@ class PreviewOutlook:
             self.unreachable_examples.append(reference_number)
 
     def add_foreseen(
-        self, foreseen: Iterable[ForeseenStep], day: date, countries: Mapping[Channel, str]
+        self, foreseen: Iterable[ForecastStep], day: date, countries: Mapping[Channel, str]
     ) -> list[int]:
         """What one claim does on a day; answers the fees in cents. countries: where a contact by a
         channel goes, of those whose price goes by it."""
@@ -261,7 +268,7 @@ class PreviewOutlook:
         else:
             heapq.heappushpop(self.highest_fees, fees)
 
-    def add_hold(self, day: date, held_by: HeldBy) -> None:
+    def add_hold(self, day: date, held_by: HoldReason) -> None:
         self.held_back[day, held_by] += 1
 
 

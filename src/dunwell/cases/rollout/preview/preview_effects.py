@@ -29,22 +29,22 @@ from dunwell.cases.rollout.preview.effects import (
 )
 from dunwell.cases.rollout.store import iterate_persons
 from dunwell.contact.escalation.due_claim import find_position
-from dunwell.contact.escalation.forecast.forecast import Course, Guard, UnderWay
+from dunwell.contact.escalation.forecast.forecast import ClaimForecast, Guard, PendingContact
 from dunwell.contact.escalation.forecast.person_guard import (
     PersonGuard,
-    QuietHours,
-    find_quiet_hours,
+    QuietHoursByChannel,
+    build_quiet_hours,
 )
 from dunwell.contact.escalation.forecast.running_claim import (
     RunningClaim,
-    find_person,
-    find_standing,
+    build_debtor_person,
+    find_forecast_start,
 )
 from dunwell.contact.escalation.process import Process, build_process
 from dunwell.contact.escalation.schedule import StepFacts, WorkflowPosition, list_channels
 from dunwell.contact.messages.guards.guards import Days
-from dunwell.contact.messages.guards.store import load_contacted
-from dunwell.contact.messages.identities import identify
+from dunwell.contact.messages.guards.store import load_contact_days
+from dunwell.contact.messages.identities import list_identities
 from dunwell.contact.sending.report import UNKNOWN_COUNTRY, find_country
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.versions.versions import Version
@@ -56,7 +56,7 @@ class ForecastClaim:
     """One claim to be played: where it stands under the process, and whom it reaches."""
 
     reference_number: str
-    position: WorkflowPosition | UnderWay
+    position: WorkflowPosition | PendingContact
     facts: StepFacts
     identities: tuple[bytes, ...]
     # Where its contacts go; empty where nothing is priced.
@@ -65,7 +65,7 @@ class ForecastClaim:
 
 def build_quiet_guard(configuration: Configuration) -> Guard:
     """Holds back what falls into quiet hours, and nothing else."""
-    by_channel = find_quiet_hours(configuration)
+    by_channel = build_quiet_hours(configuration)
 
     def allow(at: datetime, channel: Channel) -> datetime:
         return by_channel[channel].first_moment(at)
@@ -82,10 +82,10 @@ class PersonForecast:
     now: datetime
     until: datetime
     outlook: PreviewOutlook
-    _hours: QuietHours = field(init=False)
+    _hours: QuietHoursByChannel = field(init=False)
 
     def __post_init__(self) -> None:
-        self._hours = find_quiet_hours(self.configuration)
+        self._hours = build_quiet_hours(self.configuration)
 
     def forecast_person(
         self, claims_of_person: Sequence[ForecastClaim], contacted_on: Mapping[bytes, Days]
@@ -122,7 +122,7 @@ class PersonForecast:
         example = min(charged.values(), default="")
         self.outlook.add_debtor(DebtorFees(sum(fees), len(fees), len(charged), example))
 
-    def _start_course(self, claim: ForecastClaim, days: dict[bytes, list[date]]) -> Course:
+    def _start_course(self, claim: ForecastClaim, days: dict[bytes, list[date]]) -> ClaimForecast:
         guard = PersonGuard(
             guards=self.configuration.guards,
             quiet=self._hours,
@@ -130,7 +130,7 @@ class PersonForecast:
             days=days,
             note=self.outlook.add_hold,
         )
-        return Course(
+        return ClaimForecast(
             process=self.process,
             standing=claim.position,
             facts=claim.facts,
@@ -205,10 +205,12 @@ class _VersionsCompared:
             )
             return ClaimContactChange(facts.claim_id, facts.reference_number, kind)
         step_facts = facts.step_facts(self.today)
-        after = self.contacts_after.find(find_standing(self.after, claim, now), step_facts)
+        after = self.contacts_after.find(find_forecast_start(self.after, claim, now), step_facts)
         before = after
         if not self.is_same_course:
-            before = self.contacts_before.find(find_standing(self.before, claim, now), step_facts)
+            before = self.contacts_before.find(
+                find_forecast_start(self.before, claim, now), step_facts
+            )
         kind, aspects = compare_contacts(before, after, self.changed)
         return ClaimContactChange(
             facts.claim_id, facts.reference_number, kind,
@@ -269,14 +271,14 @@ async def _forecast_persons(
         for running in persons
     ]
     identities = {i for each_person in after for each in each_person for i in each.identities}
-    contacted_on = await load_contacted(work.tx, work.merchant_id, list(identities))
+    contacted_on = await load_contact_days(work.tx, work.merchant_id, list(identities))
     for running, claims_of_person in zip(persons, after, strict=True):
         if not claims_of_person:
             continue
         versions.forecast.forecast_person(claims_of_person, contacted_on)
         if versions.forecast_before is not None:
             before = [
-                replace(each, position=find_standing(versions.before, claim, work.now))
+                replace(each, position=find_forecast_start(versions.before, claim, work.now))
                 for claim, each in zip(running, claims_of_person, strict=True)
             ]
             versions.forecast_before.forecast_person(before, contacted_on)
@@ -294,9 +296,9 @@ def _build_forecast_claim(
     )
     return ForecastClaim(
         facts.reference_number,
-        find_standing(versions.after, claim, work.now),
+        find_forecast_start(versions.after, claim, work.now),
         facts=facts.step_facts(versions.today),
-        identities=identify(keys, work.merchant_id, find_person(facts)),
+        identities=list_identities(keys, work.merchant_id, build_debtor_person(facts)),
         countries={} if home_country is None else _find_countries(claim, home_country),
     )
 

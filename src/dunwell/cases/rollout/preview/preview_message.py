@@ -24,8 +24,8 @@ from dunwell.cases.rollout.trials.trial_messages import (
     TrialWriter,
     prepare_trial_writer,
 )
-from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
-from dunwell.contact.escalation.due_claim import find_usable_channels
+from dunwell.contact.escalation.contacts.render_leased import compute_pay_by
+from dunwell.contact.escalation.due_claim import list_usable_channels
 from dunwell.contact.escalation.schedule import ContactPlanned
 from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.contact import RenderedContact
@@ -35,9 +35,9 @@ from dunwell.contact.messages.letters.printer import (
     Unprintable,
     describe_missing,
 )
-from dunwell.contact.messages.templates.sms_parts import Parts, count_parts
+from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts
 from dunwell.contact.sending.channel import Permanent
-from dunwell.contact.sending.logo import find_logo, show_logo
+from dunwell.contact.sending.logo import embed_logo, find_logo
 from dunwell.core.claims.read_claim import read_claim
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.texts import channels_of
@@ -72,7 +72,7 @@ class MessagePreview:
     text: str
     html: str | None
     # How long an SMS is.
-    parts: Parts | None
+    parts: SmsParts | None
     # A letter's, and how many pages it has.
     pdf: bytes | None
     pages: int | None = None
@@ -112,7 +112,7 @@ async def render_preview(
         language=content.language,
         subject=content.subject,
         text=content.body_text,
-        html=html and show_logo(html, find_logo(prepared.writer.merchant, html)),
+        html=html and embed_logo(html, find_logo(prepared.writer.merchant, html)),
         parts=count_parts(content.body_text) if channel == "SMS" else None,
         pdf=pdf,
         pages=pages,
@@ -185,7 +185,7 @@ async def _find_pay_by(
         [claim] = await load_claims(work.tx, resources.keys, work.merchant, [wanted.claim_id])
         facts = claim.step_facts(today)
     planned = ContactPlanned(step, 0, wanted.channel)
-    return foresee_pay_by(writer.process, planned, facts, work.now)
+    return compute_pay_by(writer.process, planned, facts, work.now)
 
 
 def _check_wanted(definition: Definition, wanted: WantedMessage) -> None:
@@ -205,7 +205,7 @@ def _check_wanted(definition: Definition, wanted: WantedMessage) -> None:
 
 
 def _check_reachable(recipient: SampleRecipient, wanted: WantedMessage) -> None:
-    usable = find_usable_channels(
+    usable = list_usable_channels(
         [wanted.channel],
         email=recipient.email, mobile_number=recipient.mobile_number, address=recipient.address,
     )  # fmt: skip

@@ -13,11 +13,11 @@ from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.workflow_views import DRAFT, choose_version
 from dunwell.contact.messages.templates.merchant_rules import (
-    find_forbidden_words,
-    find_value_faults,
+    list_forbidden_word_faults,
+    list_missing_value_faults,
 )
 from dunwell.contact.messages.templates.placeholders import LINE_MARK, split_sentences
-from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.change_workflow import check_switched, open_workflow
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.draft_changes import find_last_change
@@ -70,9 +70,9 @@ def review_text(
     alone = _isolate_text(definition, place)
     found = [
         *find_text_faults(alone.templates, alone.snippets, alone.settings.languages),
-        *find_template_faults(alone),
-        *find_forbidden_words(alone, configuration.forbidden_words),
-        *find_value_faults(configuration, alone),
+        *list_template_faults(alone),
+        *list_forbidden_word_faults(alone, configuration.forbidden_words),
+        *list_missing_value_faults(configuration, alone),
     ]
     written = read_text(definition, place) or Written()
     counted = [(each, count_words(each)) for each in list_sentences(written.body)]

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel, Configuration
 from dunwell.contact.escalation.schedule import list_channels
 from dunwell.contact.messages.templates.merchant_rules import (
-    find_forbidden_words,
-    find_value_faults,
+    list_forbidden_word_faults,
+    list_missing_value_faults,
 )
-from dunwell.contact.messages.templates.template_faults import find_template_faults
+from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.texts import (
     Group,
@@ -124,9 +124,9 @@ def _find_faults(
     found: dict[str, list[Fault]] = defaultdict(list)
     for fault in (
         *find_text_faults(definition.templates, definition.snippets, definition.settings.languages),
-        *find_template_faults(definition),
-        *find_forbidden_words(definition, configuration.forbidden_words),
-        *find_value_faults(configuration, definition),
+        *list_template_faults(definition),
+        *list_forbidden_word_faults(definition, configuration.forbidden_words),
+        *list_missing_value_faults(configuration, definition),
     ):
         found[fault.path].append(fault)
     return found

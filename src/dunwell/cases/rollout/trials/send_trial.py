@@ -17,7 +17,7 @@ from dunwell.cases.rollout.preview.preview_message import (
     WantedMessage,
     prepare_message,
 )
-from dunwell.contact.escalation.contacts.compose_contact import make_message
+from dunwell.contact.escalation.contacts.compose_contact import build_message
 from dunwell.contact.sending.channel import Message
 from dunwell.core.workflows.definition import Definition
 from dunwell.platform.crypto import KeyRing
@@ -76,7 +76,7 @@ async def record_trial(work: Work, resources: Resources, trial: PreparedTrial, a
 async def write_trial(trial: PreparedTrial) -> Message:
     """Outside any transaction. Raises ValidationError: the channel could not carry it."""
     rendered, head = await trial.message.write(), trial.message.writer.head
-    message = make_message(head, rendered.planned.contact, rendered.content, trial.created_at)
+    message = build_message(head, rendered.planned.contact, rendered.content, trial.created_at)
     return replace(
         message,
         claim_id=_NO_CLAIM,

@@ -28,14 +28,14 @@ from dunwell.cases.rollout.trials.trial_messages import (
     TrialWriter,
     prepare_trial_writer,
 )
-from dunwell.contact.escalation.contacts.render_leased import foresee_pay_by
-from dunwell.contact.escalation.due_claim import find_usable_channels
-from dunwell.contact.escalation.forecast.running_claim import find_person
+from dunwell.contact.escalation.contacts.render_leased import compute_pay_by
+from dunwell.contact.escalation.due_claim import list_usable_channels
+from dunwell.contact.escalation.forecast.running_claim import build_debtor_person
 from dunwell.contact.escalation.schedule import NOTHING_TRIED, ContactPlanned, StepFacts
 from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.contact import RenderedContact
-from dunwell.contact.messages.guards.store import load_contacted
-from dunwell.contact.messages.identities import identify
+from dunwell.contact.messages.guards.store import load_contact_days
+from dunwell.contact.messages.identities import list_identities
 from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
@@ -206,7 +206,7 @@ async def _load_simulated_claim(
 ) -> SimulatedClaim:
     """Of a claim of the merchant's, who was contacted lately and is not written to counts."""
     if played.claim_id is None:
-        usable = find_usable_channels(
+        usable = list_usable_channels(
             work.merchant.configuration.channels,
             email=recipient.email, mobile_number=recipient.mobile_number, address=recipient.address,
         )  # fmt: skip
@@ -216,8 +216,8 @@ async def _load_simulated_claim(
     claims = await load_claims(work.tx, resources.keys, work.merchant, [played.claim_id])
     if not claims:
         raise NotFound(f"There is no claim {played.claim_id}.")
-    person = identify(resources.keys, work.merchant_id, find_person(claims[0]))
-    contacted_on = await load_contacted(work.tx, work.merchant_id, person)
+    person = list_identities(resources.keys, work.merchant_id, build_debtor_person(claims[0]))
+    contacted_on = await load_contact_days(work.tx, work.merchant_id, person)
     facts = replace(claims[0].step_facts(today), tried=NOTHING_TRIED)
     return SimulatedClaim(recipient.claim, facts, person, contacted_on)
 
@@ -232,7 +232,7 @@ async def _write(run: _SimulationRun, event: SimulatedEvent) -> SimulatedText | 
     run.written += 1
     template, channel = planned.step.template, planned.channel
     today = run.writer.process.calendar.local_date(event.at)
-    pay_by = foresee_pay_by(run.writer.process, planned, _find_facts(run, event, today), event.at)
+    pay_by = compute_pay_by(run.writer.process, planned, _find_facts(run, event, today), event.at)
     recipient = replace(run.prepared.recipient, claim=event.claim)
     message = TrialMessage(template, channel, today, pay_by)
     try:

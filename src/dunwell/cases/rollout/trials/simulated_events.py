@@ -9,17 +9,17 @@ from typing import Literal
 
 from dunwell.accounts.merchants.configuration import Configuration
 from dunwell.contact.escalation.calendars import Calendar
-from dunwell.contact.escalation.forecast.forecast import Course, ForeseenStep
-from dunwell.contact.escalation.forecast.person_guard import PersonGuard, find_quiet_hours
+from dunwell.contact.escalation.forecast.forecast import ClaimForecast, ForecastStep
+from dunwell.contact.escalation.forecast.person_guard import PersonGuard, build_quiet_hours
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import (
     FeeAdded,
     StepFacts,
     WaitBegun,
     WorkflowPosition,
-    find_start_of_wait,
+    compute_start_of_wait,
 )
-from dunwell.contact.messages.guards.guards import Days, HeldBy
+from dunwell.contact.messages.guards.guards import Days, HoldReason
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
 from dunwell.core.workflows.definition import ContactStep, WaitStep
 
@@ -68,7 +68,7 @@ def explain_wait(calendar: Calendar, step: WaitStep, since: datetime) -> Iterato
             yield reason
 
 
-def explain_guard(held_by: HeldBy, day: date) -> DayReason:
+def explain_guard(held_by: HoldReason, day: date) -> DayReason:
     return DayReason(held_by.value, day)
 
 
@@ -106,7 +106,7 @@ class SimulatedEvent:
     """`claim`: as it stands then, a fee that is added now included. `letter_sent_at`: when the last
     letter before it was handed over."""
 
-    foreseen: ForeseenStep
+    foreseen: ForecastStep
     reasons: Sequence[DayReason]
     claim: MessageClaim
     letter_sent_at: datetime | None
@@ -122,17 +122,17 @@ def simulate_events(
     """From `start` to the archiving: nobody pays, and each contact is accepted at once."""
     held: list[DayReason] = []
 
-    def note(day: date, held_by: HeldBy) -> None:
+    def note(day: date, held_by: HoldReason) -> None:
         held.append(explain_guard(held_by, day))
 
     known = simulated.contacted_on or {}
     guard = PersonGuard(
-        guards=configuration.guards, quiet=find_quiet_hours(configuration),
+        guards=configuration.guards, quiet=build_quiet_hours(configuration),
         identities=simulated.identities,
         days={each: list(known.get(each, ())) for each in simulated.identities}, note=note,
     )  # fmt: skip
     facts = replace(simulated.facts, has_reached=False, letter_sent_at=None)
-    course = Course(
+    course = ClaimForecast(
         process, WorkflowPosition(process.id_at(0), start), facts=facts, now=start, guard=guard
     )
     claim, due_at = simulated.claim, start
@@ -149,11 +149,11 @@ def simulate_events(
 
 
 def _explain(
-    process: Process, foreseen: ForeseenStep, facts: StepFacts, due_at: datetime
+    process: Process, foreseen: ForecastStep, facts: StepFacts, due_at: datetime
 ) -> Iterator[DayReason]:
     step, outcome = foreseen.step, foreseen.outcome
     if isinstance(outcome, WaitBegun):
-        since = find_start_of_wait(process, facts, due_at)
+        since = compute_start_of_wait(process, facts, due_at)
         if since > due_at:
             yield DayReason("LETTER_ON_ITS_WAY", process.calendar.local_date(since))
         yield from explain_wait(process.calendar, outcome.step, since)
@@ -161,7 +161,7 @@ def _explain(
         yield from explain_put_off(process.calendar, due_at, foreseen.at)
 
 
-def _add_fee(claim: MessageClaim, foreseen: ForeseenStep, day: date) -> MessageClaim:
+def _add_fee(claim: MessageClaim, foreseen: ForecastStep, day: date) -> MessageClaim:
     if not isinstance(foreseen.outcome, FeeAdded):
         return claim
     fee = foreseen.outcome.step

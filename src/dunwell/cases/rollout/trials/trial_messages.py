@@ -16,27 +16,27 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.sample_contact import SAMPLE_ID, SampleRecipient, build_sample
 from dunwell.contact.escalation.contacts.compose_contact import (
-    Letterhead,
-    StepOccasion,
-    find_layout,
+    MessageSource,
+    StepExecution,
+    choose_letter_layout,
     gather_facts,
     render_contact,
 )
 from dunwell.contact.escalation.process import Process, build_process
 from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
 from dunwell.contact.messages.contact import RenderedContact
-from dunwell.contact.messages.templates.formatting import Values
+from dunwell.contact.messages.templates.formatting import MessageValues
 from dunwell.contact.messages.templates.placeholders import (
     GREETING,
     GREETING_USED,
     ITEMS,
     LANDING_CODE,
-    NAMES,
+    PLACEHOLDER_NAMES,
     SNIPPET_PREFIX,
 )
 from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
-from dunwell.contact.sending.report import Weight, find_country, price_of
+from dunwell.contact.sending.report import PricedMessage, compute_price, find_country
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.texts import TextPlace
 from dunwell.core.workflows.versions.versions import Version
@@ -61,7 +61,7 @@ class TrialMessage:
 class TrialWriter:
     """What a definition's messages are written with."""
 
-    head: Letterhead
+    head: MessageSource
     definition: Definition
     process: Process
     lines: Mapping[str, Line]
@@ -83,7 +83,7 @@ class TrialWriter:
         recipient = replace(recipient, language=message.language or recipient.language)
         planned = recipient.plan(message.channel, message.contact_id)
         return render_contact(
-            self.head, planned, StepOccasion(version, step, message.today, message.pay_by)
+            self.head, planned, StepExecution(version, step, message.today, message.pay_by)
         )
 
     def price(self, rendered: RenderedContact, pages: int | None = None) -> Decimal | None:
@@ -95,15 +95,17 @@ class TrialWriter:
         if line is None:
             return None
         if contact.channel == "EMAIL":
-            return price_of(line, Weight(1))
+            return compute_price(line, PricedMessage(1))
         if contact.channel == "SMS":
             parts = count_parts(rendered.content.body_text).count
-            return price_of(line, Weight(parts, find_country(rendered.content.recipient)))
+            return compute_price(
+                line, PricedMessage(parts, find_country(rendered.content.recipient))
+            )
         if pages is None:
             return None
         country = (contact.address or {}).get("country")
         home = find_home(self.merchant.configuration.timezone)
-        return price_of(line, Weight(pages, *filter(None, [country or home])))
+        return compute_price(line, PricedMessage(pages, *filter(None, [country or home])))
 
 
 async def prepare_trial_writer(
@@ -112,12 +114,12 @@ async def prepare_trial_writer(
     work.need(Right.CONFIGURE)
     installation = (await load_installation(work.tx)).installation
     lines = installation.delivery_providers or {}
-    head = Letterhead(
+    head = MessageSource(
         work.merchant,
         resources.settings.public_url,
         keys=resources.keys,
         operator=installation.operator,
-        layout=find_layout(work.merchant, lines),
+        layout=choose_letter_layout(work.merchant, lines),
     )
     process = build_process(definition, work.merchant.configuration)
     return TrialWriter(head, definition, process, lines)
@@ -147,7 +149,7 @@ def list_placeholders(
     today = writer.process.calendar.local_date(work.now)
     sample = build_sample(work.merchant.configuration.currency, today)
     planned = sample.plan(place.channel or CHANNELS[0])
-    values = Values(
+    values = MessageValues(
         gather_facts(writer.head, planned, today, today + _SAMPLE_PAY_BY_DELAY), place.language
     )
     shown = [
@@ -170,7 +172,9 @@ def _list_names(place: TextPlace) -> Iterator[str]:
     kept_out: dict[str, tuple[Channel | None, ...]] = {
         ITEMS: ("EMAIL", "LETTER", None), LANDING_CODE: ("LETTER",),
     }  # fmt: skip
-    yield from (name for name in NAMES if place.channel in kept_out.get(name, (place.channel,)))
+    yield from (
+        name for name in PLACEHOLDER_NAMES if place.channel in kept_out.get(name, (place.channel,))
+    )
 
 
 def _mask_secrets(text: str) -> str:

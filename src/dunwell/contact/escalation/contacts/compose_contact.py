@@ -14,7 +14,7 @@ from dunwell.contact.escalation.due_claim import has_postal_address
 from dunwell.contact.messages.claim_links import (
     CODE_MASK,
     TOKEN_MASK,
-    derive_check,
+    derive_check_code,
     derive_code,
     derive_token,
     digest_check,
@@ -26,14 +26,14 @@ from dunwell.contact.messages.claim_links import (
 from dunwell.contact.messages.contact import Content, LeasedContact, PlannedContact, RenderedContact
 from dunwell.contact.messages.letters.address import render_address
 from dunwell.contact.messages.letters.rendering import LetterPost, render_letter
-from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT, Enclosure, Picture, write_sheet
-from dunwell.contact.messages.templates.creditors import find_creditor, find_sender
+from dunwell.contact.messages.letters.sheet import DEFAULT_LAYOUT, Enclosure, Picture, encode_sheet
+from dunwell.contact.messages.templates.creditors import build_creditor, choose_sender
 from dunwell.contact.messages.templates.facts import CHECK_MASK, LandingFacts, MessageFacts
 from dunwell.contact.messages.templates.placeholders import MessageTooLarge
-from dunwell.contact.messages.templates.rendering import MAX_PARTS, render_email, render_sms
+from dunwell.contact.messages.templates.rendering import MAX_SMS_PARTS, render_email, render_sms
 from dunwell.contact.sending.channel import Message, MessageFile, Permanent
 from dunwell.contact.sending.logo import find_logo
-from dunwell.contact.sending.references import write_reference
+from dunwell.contact.sending.references import build_reference
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
@@ -41,7 +41,7 @@ from dunwell.platform.text.codes import find_home
 
 
 @dataclass(frozen=True, slots=True)
-class Letterhead:
+class MessageSource:
     """The sender of a merchant's messages: the creditor, the operator and the address of the debtor
     pages."""
 
@@ -51,17 +51,17 @@ class Letterhead:
     # The operator of the installation; None if the installation names nobody.
     operator: Operator | None = None
     # The name of the layout for letters, which depends on the merchant's print provider.
-    layout: str = USUAL_LAYOUT
+    layout: str = DEFAULT_LAYOUT
 
 
-def find_layout(merchant: Merchant, lines: Mapping[str, Line] | None) -> str:
+def choose_letter_layout(merchant: Merchant, lines: Mapping[str, Line] | None) -> str:
     """Return the layout of the merchant's print provider.
 
     lines: the delivery providers of the installation file, by name.
     """
     setup = merchant.configuration.channels.get("LETTER")
     line = (lines or {}).get(setup.provider) if setup and setup.provider else None
-    return line.layout if isinstance(line, FolderLine | SftpLine) else USUAL_LAYOUT
+    return line.layout if isinstance(line, FolderLine | SftpLine) else DEFAULT_LAYOUT
 
 
 def choose_language(definition: Definition, claims: str | None, merchant: Merchant) -> str:
@@ -73,7 +73,7 @@ def choose_language(definition: Definition, claims: str | None, merchant: Mercha
 
 
 def gather_facts(
-    head: Letterhead, planned: PlannedContact, today: date, pay_by: date | None
+    head: MessageSource, planned: PlannedContact, today: date, pay_by: date | None
 ) -> MessageFacts:
     """Return the facts for the placeholders of the contact's template.
 
@@ -83,7 +83,7 @@ def gather_facts(
     return MessageFacts(
         claim=planned.claim,
         debtor=planned.debtor,
-        creditor=find_creditor(head.merchant, head.operator),
+        creditor=build_creditor(head.merchant, head.operator),
         today=today,
         landing=LandingFacts(
             url=f"{head.public_url}/q/{TOKEN_MASK}",
@@ -98,7 +98,7 @@ _MASKS = (TOKEN_MASK, CODE_MASK, CHECK_MASK)
 
 
 @dataclass(frozen=True, slots=True)
-class StepOccasion:
+class StepExecution:
     """One execution of a contact step: its version, the local date, the pay-by date and
     attachments."""
 
@@ -110,7 +110,7 @@ class StepOccasion:
 
 
 @dataclass(frozen=True, slots=True)
-class Files:
+class MessageFiles:
     """The files sent with a message. The document is the letter itself."""
 
     document: MessageFile | None = None
@@ -118,9 +118,9 @@ class Files:
 
 
 def render_contact(
-    head: Letterhead,
+    head: MessageSource,
     planned: PlannedContact,
-    occasion: StepOccasion,
+    occasion: StepExecution,
     enclosures: Sequence[Enclosure] = (),
 ) -> RenderedContact | Permanent:
     """Render the step's template for the channel of the contact.
@@ -135,9 +135,9 @@ def render_contact(
 
 
 def _render(
-    head: Letterhead,
+    head: MessageSource,
     planned: PlannedContact,
-    occasion: StepOccasion,
+    occasion: StepExecution,
     enclosures: Sequence[Enclosure],
 ) -> RenderedContact | Permanent:
     """Raises LookupError and MessageTooLarge."""
@@ -164,15 +164,15 @@ def _render(
         code_digest=digest_code(head.keys, derive_code(head.keys, contact_id))
         if CODE_MASK in bears
         else None,
-        check_digest=digest_check(head.keys, derive_check(head.keys, contact_id))
+        check_digest=digest_check(head.keys, derive_check_code(head.keys, contact_id))
         if CHECK_MASK in bears
         else None,
-        sheet=unmask(head.keys, contact_id, sheet.decode()).encode() if sheet else None,
+        sheet=unmask_contact(head.keys, contact_id, sheet.decode()).encode() if sheet else None,
     )
 
 
 def _render_email(
-    planned: PlannedContact, occasion: StepOccasion, language: str, facts: MessageFacts
+    planned: PlannedContact, occasion: StepExecution, language: str, facts: MessageFacts
 ) -> Content:
     definition, recipient = occasion.version.definition, planned.contact.email
     template = definition.templates[occasion.step.template].email
@@ -190,24 +190,24 @@ def _render_email(
 
 
 def _render_sms(
-    planned: PlannedContact, occasion: StepOccasion, language: str, facts: MessageFacts
+    planned: PlannedContact, occasion: StepExecution, language: str, facts: MessageFacts
 ) -> Content | Permanent:
     definition, recipient = occasion.version.definition, planned.contact.mobile_number
     template = definition.templates[occasion.step.template].sms
     if template is None or recipient is None:
         raise LookupError(f"template {occasion.step.template} cannot be sent by SMS")
     text, parts = render_sms(template, definition.snippets, language, facts)
-    if parts.count > MAX_PARTS:
-        return Permanent(f"The text takes {parts.count} parts; an SMS has at most {MAX_PARTS}.")
+    if parts.count > MAX_SMS_PARTS:
+        return Permanent(f"The text takes {parts.count} parts; an SMS has at most {MAX_SMS_PARTS}.")
     return Content(
         recipient=recipient, language=language, subject=None, body_text=text, body_html=None
     )
 
 
 def _render_letter(
-    head: Letterhead,
+    head: MessageSource,
     planned: PlannedContact,
-    occasion: StepOccasion,
+    occasion: StepExecution,
     said: tuple[str, MessageFacts, Sequence[Enclosure]],
 ) -> tuple[Content, bytes]:
     """Return the content and the encoded sheet to be printed.
@@ -240,23 +240,23 @@ def _render_letter(
         body_html=None,
         attachment_ids=occasion.attachment_ids,
     )
-    return content, write_sheet(rendered.sheet)
+    return content, encode_sheet(rendered.sheet)
 
 
-def make_message(
-    head: Letterhead,
+def build_message(
+    head: MessageSource,
     contact: LeasedContact,
     content: Content,
     created_at: datetime,
-    files: Files | None = None,
+    files: MessageFiles | None = None,
 ) -> Message:
     """Return the complete message for the channel, with the link token and the codes filled in."""
-    creditor = find_creditor(head.merchant, head.operator)
-    files = files or Files()
+    creditor = build_creditor(head.merchant, head.operator)
+    files = files or MessageFiles()
     html = content.body_html
 
     def show(text: str) -> str:
-        return unmask(head.keys, contact.communication_id, text, content.key_version)
+        return unmask_contact(head.keys, contact.communication_id, text, content.key_version)
 
     return Message(
         communication_id=contact.communication_id,
@@ -264,7 +264,7 @@ def make_message(
         claim_id=contact.claim_id,
         channel=contact.channel,
         recipient=content.recipient,
-        sender=find_sender(head.merchant, contact.channel, creditor),
+        sender=choose_sender(head.merchant, contact.channel, creditor),
         sender_name=creditor.legal_name,
         reply_to=creditor.email if contact.channel == "EMAIL" else None,
         language=content.language,
@@ -281,7 +281,7 @@ def make_message(
     )
 
 
-def _find_country(head: Letterhead, contact: LeasedContact) -> str | None:
+def _find_country(head: MessageSource, contact: LeasedContact) -> str | None:
     """Return the destination country of a letter: that of the address, or the merchant's own
     country if the address names none. Return None for other channels."""
     if contact.channel != "LETTER" or contact.address is None:
@@ -290,15 +290,17 @@ def _find_country(head: Letterhead, contact: LeasedContact) -> str | None:
     return country or find_home(head.merchant.configuration.timezone)
 
 
-def _find_unsubscribe_url(head: Letterhead, contact: LeasedContact) -> str | None:
+def _find_unsubscribe_url(head: MessageSource, contact: LeasedContact) -> str | None:
     """Return the address at which one click unsubscribes the recipient of an e-mail."""
     if contact.channel != "EMAIL":
         return None
-    reference = write_reference(head.keys, head.merchant.merchant_id, contact.communication_id)
+    reference = build_reference(head.keys, head.merchant.merchant_id, contact.communication_id)
     return f"{head.public_url}/u/{reference}"
 
 
-def unmask(keys: KeyRing, communication_id: UUID, text: str, key_version: int | None = None) -> str:
+def unmask_contact(
+    keys: KeyRing, communication_id: UUID, text: str, key_version: int | None = None
+) -> str:
     """Replace the masks in stored content by the link token and the codes.
 
     key_version: the version of the secret key that was used when the message was handed over.

@@ -18,19 +18,23 @@ import structlog
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.contact.escalation.contacts.compose_contact import Letterhead
+from dunwell.contact.escalation.contacts.compose_contact import MessageSource
 from dunwell.contact.escalation.contacts.handed_over import (
     ContactCall,
     FileMemory,
     HandedOverContacts,
     LeasedCalls,
 )
-from dunwell.contact.escalation.contacts.outcomes.settlement import Answer
-from dunwell.contact.escalation.contacts.prepare_contacts import LinePace, Taking, prepare_contacts
-from dunwell.contact.escalation.contacts.sending_hours import find_quiet_channels
+from dunwell.contact.escalation.contacts.outcomes.settlement import ContactAnswer
+from dunwell.contact.escalation.contacts.prepare_contacts import (
+    SendRate,
+    SetLimits,
+    prepare_contacts,
+)
+from dunwell.contact.escalation.contacts.sending_hours import list_quiet_channels
 from dunwell.contact.escalation.contacts.store import (
     MerchantChannel,
-    find_channels_with_contacts,
+    list_channels_with_contacts,
     mark_unknown,
     resume_interrupted,
 )
@@ -38,10 +42,10 @@ from dunwell.contact.escalation.usable_channels import load_usable_channels
 from dunwell.contact.messages.contact import LeasedContact
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.contact.messages.suppression import find_stopped_claims
-from dunwell.contact.sending.adapters import Adapters, FindLine, find_no_line
+from dunwell.contact.messages.suppression import list_stopped_claims
+from dunwell.contact.sending.adapters import Adapters, FindProvider, find_no_provider
 from dunwell.contact.sending.channel import ChannelAdapter, Unanswered
-from dunwell.contact.sending.sender import Begun, RunningSet, Sender
+from dunwell.contact.sending.sender import RunningSet, Sender, StartedSets
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.heartbeat import HEARTBEAT_SECONDS, start_lease
@@ -75,7 +79,7 @@ class MessageDispatcher(Sender[_ContactSet]):
 
     def __init__(
         self, resources: Resources, adapters: Collection[ChannelAdapter],
-        *, find_line: FindLine = find_no_line, heartbeat_seconds: float = HEARTBEAT_SECONDS,
+        *, find_line: FindProvider = find_no_provider, heartbeat_seconds: float = HEARTBEAT_SECONDS,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         self._letters = LetterFiles.open(resources, printer)
@@ -113,7 +117,7 @@ class _ContactQueue:
 
     async def begin(
         self, running: Sequence[RunningSet[_ContactSet]], room: int
-    ) -> Begun[_ContactSet]:
+    ) -> StartedSets[_ContactSet]:
         """Start sets for merchant channels in rotation. A channel whose sets all linger gets
         another set if its provider accepts more messages."""
         unanswered = Counter[MerchantChannel]()
@@ -123,19 +127,19 @@ class _ContactQueue:
         busy = {each.key.merchant_channel for each in running if not each.lingers}
         busy |= {key for key, most in self._most.items() if unanswered[key] >= most}
         async with self._resources.database.connection() as connection:
-            found = await find_channels_with_contacts(
+            found = await list_channels_with_contacts(
                 connection, self._now(), behind=self._last, busy=busy, limit=room
             )
         if found:
             self._last = found[-1]
-        return Begun([_ContactSet(*key, unanswered[key]) for key in found])
+        return StartedSets([_ContactSet(*key, unanswered[key]) for key in found])
 
     async def hand_over(self, key: _ContactSet) -> AsyncIterator[HandedOverContacts]:
         async with self._resources.database.connection() as connection:
             merchant = await load_merchant(connection, key.merchant_id)
         if merchant is None:
             return
-        handed_over = await self._take_up_broken_off(merchant, key.channel)
+        handed_over = await self._resume_interrupted(merchant, key.channel)
         if not handed_over.is_empty:
             yield handed_over
         taking = self._decide_taking(merchant, key)
@@ -148,18 +152,18 @@ class _ContactQueue:
             if not is_full or taking.limit == SET_SIZE or monotonic() > until:
                 break
 
-    def _decide_taking(self, merchant: Merchant, key: _ContactSet) -> Taking:
+    def _decide_taking(self, merchant: Merchant, key: _ContactSet) -> SetLimits:
         """Return the limits of the next set: as many messages as the provider may have unanswered,
         minus those that are unanswered now."""
-        line = self._adapters.find_bound(merchant, key.channel)
+        line = self._adapters.find_paced(merchant, key.channel)
         most = SET_SIZE if line is None else min(SET_SIZE, line.pace.at_once)
         self._most[key.merchant_channel] = most
         pace = None
         if line is not None and line.pace.per_second is not None:
-            pace = LinePace(line.name, line.pace.per_second)
-        return Taking(key.channel, max(0, most - key.unanswered), pace)
+            pace = SendRate(line.name, line.pace.per_second)
+        return SetLimits(key.channel, max(0, most - key.unanswered), pace)
 
-    async def _prepare_planned(self, merchant: Merchant, taking: Taking) -> HandedOverContacts:
+    async def _prepare_planned(self, merchant: Merchant, taking: SetLimits) -> HandedOverContacts:
         lease = start_lease(self._resources)
         prepared = await prepare_contacts(
             self._resources, self._letters, merchant, lease,
@@ -172,13 +176,13 @@ class _ContactQueue:
         ]
         return self._describe(merchant, prepared.lease, calls, prepared.refused)
 
-    async def _take_up_broken_off(self, merchant: Merchant, channel: Channel) -> HandedOverContacts:
+    async def _resume_interrupted(self, merchant: Merchant, channel: Channel) -> HandedOverContacts:
         lease, real_now = start_lease(self._resources), self._now()
         is_repeatable = channel in self._adapters.list_repeatable(merchant)
         # Quiet hours apply here too, because an interrupted contact may not have been sent yet.
         # Sandboxes are exempt: their clock stands still while messages are in progress, so their
         # quiet hours would never end.
-        quiet = find_quiet_channels(merchant.configuration, real_now)
+        quiet = list_quiet_channels(merchant.configuration, real_now)
         taken = []
         async with self._resources.database.transaction() as tx:
             if is_repeatable and (merchant.is_sandbox or channel not in quiet):
@@ -210,7 +214,7 @@ class _ContactQueue:
             for contact, content, at in taken
             if contact not in lost
         ]
-        answered: list[tuple[LeasedContact, Answer]] = [
+        answered: list[tuple[LeasedContact, ContactAnswer]] = [
             (contact, Unanswered(is_repeatable=False)) for contact in lost
         ]
         return self._describe(merchant, lease, calls, answered)
@@ -224,7 +228,7 @@ class _ContactQueue:
         if not by_id:
             return []
         usable = await load_usable_channels(tx, self._resources.keys, merchant, by_id)
-        stopped = await find_stopped_claims(
+        stopped = await list_stopped_claims(
             tx,
             self._resources.keys,
             {(merchant.merchant_id, contact.claim_id) for contact in contacts},
@@ -238,10 +242,10 @@ class _ContactQueue:
 
     def _describe(
         self, merchant: Merchant, lease: Lease, calls: Sequence[ContactCall],
-        answered: Sequence[tuple[LeasedContact, Answer]],
+        answered: Sequence[tuple[LeasedContact, ContactAnswer]],
     ) -> HandedOverContacts:  # fmt: skip
         resources = self._resources
-        head = Letterhead(merchant, resources.settings.public_url, resources.keys)
+        head = MessageSource(merchant, resources.settings.public_url, resources.keys)
         leased = LeasedCalls(lease, calls, answered)
         return HandedOverContacts(
             resources, self._letters, head, leased=leased, memory=self._memory

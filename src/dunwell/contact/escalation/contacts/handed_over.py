@@ -15,20 +15,24 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.escalation.contacts.compose_contact import Files, Letterhead, make_message
+from dunwell.contact.escalation.contacts.compose_contact import (
+    MessageFiles,
+    MessageSource,
+    build_message,
+)
 from dunwell.contact.escalation.contacts.outcomes.record_outcomes import (
     AnsweredContact,
     record_outcomes,
 )
 from dunwell.contact.escalation.contacts.outcomes.settlement import (
-    Answer,
+    ContactAnswer,
     ContactAttempt,
-    TryAgain,
+    RetryContact,
     decide_settlement,
 )
 from dunwell.contact.escalation.contacts.store import renew_contacts
-from dunwell.contact.escalation.process import find_process
-from dunwell.contact.escalation.schedule import NOTHING_TRIED, Tried
+from dunwell.contact.escalation.process import get_process
+from dunwell.contact.escalation.schedule import NOTHING_TRIED, TriedChannels
 from dunwell.contact.escalation.store import load_tried
 from dunwell.contact.escalation.usable_channels import load_usable_channels
 from dunwell.contact.messages.contact import Content, LeasedContact
@@ -53,14 +57,14 @@ from dunwell.platform.resources import Resources
 
 # The limit of one worker for stored files; a message needs about three times as much memory while
 # it is encoded. Ordinary files never reach the limit, so a slow recipient delays no other.
-_MOST_BYTES = 96 * 1024 * 1024
+_MAX_BYTES = 96 * 1024 * 1024
 
 
 class FileMemory:
     """A memory budget for attachments that all messages of a worker share. A message waits until
     there is room for its files."""
 
-    def __init__(self, most_bytes: int = _MOST_BYTES) -> None:
+    def __init__(self, most_bytes: int = _MAX_BYTES) -> None:
         self._most_bytes = most_bytes
         self._taken = 0
         self._freed = asyncio.Condition()
@@ -89,7 +93,7 @@ class FileMemory:
 
 
 # Messages of one set that load files from the storage at the same time.
-_CALLS_AT_ONCE = 50
+_MAX_CONCURRENT_CALLS = 50
 # The number of different delays for contacts that failed at the same moment.
 _SPREADS = 1_000
 
@@ -115,20 +119,20 @@ class LeasedCalls:
 
     lease: Lease
     calls: Sequence[ContactCall] = ()
-    answered: Sequence[tuple[LeasedContact, Answer]] = ()
+    answered: Sequence[tuple[LeasedContact, ContactAnswer]] = ()
 
 
 class HandedOverContacts:
     """Implements `sending.sender.HandedOver` for contacts."""
 
     def __init__(
-        self, resources: Resources, letters: LetterFiles, head: Letterhead, leased: LeasedCalls,
+        self, resources: Resources, letters: LetterFiles, head: MessageSource, leased: LeasedCalls,
         memory: FileMemory,
     ) -> None:  # fmt: skip
         self._resources = resources
         self._letters = letters
         self._head = head
-        self._slots = asyncio.Semaphore(_CALLS_AT_ONCE)
+        self._slots = asyncio.Semaphore(_MAX_CONCURRENT_CALLS)
         self._memory = memory
         self._calls = {call.contact.communication_id: call for call in leased.calls}
         self.lease = leased.lease
@@ -162,7 +166,7 @@ class HandedOverContacts:
                 )
                 yield Temporary(reason="Its files cannot be read from the storage.")
             else:
-                yield make_message(
+                yield build_message(
                     self._head, item, content=call.content, created_at=call.at, files=files
                 )
 
@@ -177,8 +181,10 @@ class HandedOverContacts:
             until=until,
         )
 
-    async def settle(self, tx: Connection, answers: Sequence[tuple[LeasedContact, Answer]]) -> int:
-        answered = [pair for pair in answers if not self._may_have_left_before(*pair)]
+    async def settle(
+        self, tx: Connection, answers: Sequence[tuple[LeasedContact, ContactAnswer]]
+    ) -> int:
+        answered = [pair for pair in answers if not self._keeps_its_lease(*pair)]
         resources, merchant = self._resources, self.merchant
         work = Work.open(resources, tx, merchant, SYSTEM)
         keys = {contact.process_key for contact, _ in answered}
@@ -191,7 +197,7 @@ class HandedOverContacts:
         settled = []
         for contact, answer in answered:
             version = versions[contact.process_key]
-            process = find_process(version, merchant.configuration)
+            process = get_process(version, merchant.configuration)
             step = process.find_contact_step(contact.step_id)
             usable, tried = attempts.get(contact.communication_id, (frozenset(), NOTHING_TRIED))
             spread = contact.communication_id.int % _SPREADS / _SPREADS
@@ -205,22 +211,22 @@ class HandedOverContacts:
             if isinstance(answer, Permanent) and contact.communication_id in self._calls
         ]
         await suppress_refused_addresses(work, resources.keys, refusals)
-        self._log_put_off(settled)
+        self._log_delays(settled)
         return count
 
-    def _may_have_left_before(self, contact: LeasedContact, answer: Answer) -> bool:
+    def _keeps_its_lease(self, contact: LeasedContact, answer: ContactAnswer) -> bool:
         """Return whether this is a repeated contact whose channel was not called this time. Its
         lease expires and it is resumed then."""
         call = self._calls.get(contact.communication_id)
         return isinstance(answer, Uncalled) and call is not None and call.is_repeat
 
-    def _log_put_off(self, settled: Sequence[AnsweredContact]) -> None:
+    def _log_delays(self, settled: Sequence[AnsweredContact]) -> None:
         """Write one log entry for each reason, however many messages an unavailable server
         delays."""
         reasons = Counter(
             (each.contact.channel, each.settlement.reason)
             for each in settled
-            if isinstance(each.settlement, TryAgain)
+            if isinstance(each.settlement, RetryContact)
         )
         channels = self.merchant.configuration.channels
         for (channel, reason), count in reasons.items():
@@ -236,7 +242,7 @@ class HandedOverContacts:
 
     async def _load_attempts(
         self, tx: Connection, refused: Collection[LeasedContact]
-    ) -> dict[UUID, tuple[frozenset[Channel], Tried]]:
+    ) -> dict[UUID, tuple[frozenset[Channel], TriedChannels]]:
         """Load the usable channels and the channels already tried, for contacts that were not
         accepted."""
         if not refused:
@@ -249,7 +255,7 @@ class HandedOverContacts:
 
     async def _load_files(
         self, call: ContactCall, attachments: Sequence[MessageAttachment]
-    ) -> Files:
+    ) -> MessageFiles:
         """Raises ContentMissing, Unavailable."""
         loaded = []
         for attachment in attachments:
@@ -257,10 +263,10 @@ class HandedOverContacts:
             loaded.append(MessageFile(attachment.file_name, attachment.content_type, content))
         key, pdf = call.content.document_key, call.pdf
         if key is None:
-            return Files(None, tuple(loaded))
+            return MessageFiles(None, tuple(loaded))
         pdf = pdf or await self._letters.load_letter(key)
         name = f"{call.contact.communication_id}.pdf"
-        return Files(MessageFile(name, PDF, pdf), tuple(loaded))
+        return MessageFiles(MessageFile(name, PDF, pdf), tuple(loaded))
 
     async def _find_attachments(self, call: ContactCall) -> list[MessageAttachment]:
         """Return the attachments in order, without those removed from the claim after rendering."""

@@ -18,33 +18,33 @@ import structlog
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.escalation.contacts.compose_contact import Letterhead, find_layout
-from dunwell.contact.escalation.contacts.final_check import pass_gate
+from dunwell.contact.escalation.contacts.compose_contact import MessageSource, choose_letter_layout
+from dunwell.contact.escalation.contacts.final_check import check_and_hand_over
 from dunwell.contact.escalation.contacts.handed_over import (
     FileMemory,
     HandedOverContacts,
     LeasedCalls,
 )
-from dunwell.contact.escalation.contacts.outcomes.settlement import Answer, MissedInStandstill
+from dunwell.contact.escalation.contacts.outcomes.settlement import ContactAnswer, ContactTooLate
 from dunwell.contact.escalation.contacts.render_leased import (
-    Leased,
+    ContactToRender,
     Outcome,
     add_pay_by,
     render_leased,
 )
 from dunwell.contact.escalation.contacts.store import (
-    await_attachment,
     lease_contacts,
-    release,
+    release_contacts,
+    release_until_attachment,
     renew_contacts,
 )
 from dunwell.contact.messages.contact import LeasedContact, PlannedContact, RenderedContact
-from dunwell.contact.messages.guards.guards import KeptBack
+from dunwell.contact.messages.guards.guards import ContactHold
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.suppression import SUPPRESSED
 from dunwell.contact.sending.channel import Permanent, Uncalled
-from dunwell.contact.sending.sender import persist, persist_for_a_moment
-from dunwell.contact.sending.store import lock_room, save_used_room
+from dunwell.contact.sending.sender import retry_briefly, retry_until_saved
+from dunwell.contact.sending.store import lock_send_rate, save_used_rate
 from dunwell.core.files.store import load_attachments
 from dunwell.core.workflows.definition import ContactStep
 from dunwell.core.workflows.store import load_newest
@@ -59,8 +59,8 @@ log = structlog.get_logger(__name__)
 
 
 @asynccontextmanager
-async def taking_back_when_broken_off(
-    resources: Resources, letters: LetterFiles, head: Letterhead, lease: Lease,
+async def undo_hand_over_on_failure(
+    resources: Resources, letters: LetterFiles, head: MessageSource, lease: Lease,
     contacts: Sequence[LeasedContact],
 ) -> AsyncIterator[None]:  # fmt: skip
     """Undo the hand-over if the transaction that marks the contacts fails. No channel is called
@@ -78,45 +78,45 @@ async def taking_back_when_broken_off(
     try:
         yield
     except Unavailable:
-        await persist(take_back)
+        await retry_until_saved(take_back)
         raise
     except asyncio.CancelledError:
-        await persist_for_a_moment(take_back)
+        await retry_briefly(take_back)
         raise
 
 
-ATTACHMENT_PATIENCE = timedelta(days=7)
+ATTACHMENT_WAIT = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
-class Prepared:
+class PreparedContacts:
     """The contacts whose channels are to be called, and those that already have an outcome."""
 
     # The lease as it was stored with the hand-over.
     lease: Lease
     handed_over: Sequence[RenderedContact] = ()
-    refused: Sequence[tuple[LeasedContact, Answer]] = ()
+    refused: Sequence[tuple[LeasedContact, ContactAnswer]] = ()
 
 
 @dataclass(frozen=True, slots=True)
-class LinePace:
+class SendRate:
     line: str
     per_second: float
 
 
 @dataclass(frozen=True, slots=True)
-class Taking:
+class SetLimits:
     """The limits of one set: the channel, the number of contacts and the provider's send rate."""
 
     channel: Channel
     limit: int
-    pace: LinePace | None = None
+    pace: SendRate | None = None
 
 
 async def prepare_contacts(
     resources: Resources, letters: LetterFiles, merchant: Merchant, lease: Lease,
-    *, taking: Taking, heartbeat_seconds: float = HEARTBEAT_SECONDS,
-) -> Prepared:  # fmt: skip
+    *, taking: SetLimits, heartbeat_seconds: float = HEARTBEAT_SECONDS,
+) -> PreparedContacts:  # fmt: skip
     """1. Lease a set with its facts. 2. Render the messages and print letters, renewing the lease
     meanwhile. 3. Hand over the contacts that may still be sent."""
     now, real_now = merchant.now(resources.clock), resources.clock.now()
@@ -127,13 +127,13 @@ async def prepare_contacts(
         leased = await add_pay_by(tx, resources.keys, merchant=merchant, leased=leased, now=now)
         installation = (await load_installation(tx)).installation if leased else None
     if installation is None:
-        return Prepared(lease)
-    head = Letterhead(
+        return PreparedContacts(lease)
+    head = MessageSource(
         merchant,
         resources.settings.public_url,
         keys=resources.keys,
         operator=installation.operator,
-        layout=find_layout(merchant, installation.delivery_providers),
+        layout=choose_letter_layout(merchant, installation.delivery_providers),
     )
     ids = [each.planned.contact.communication_id for each in leased]
 
@@ -147,7 +147,7 @@ async def prepare_contacts(
     renewed = Lease(lease.lease_id, resources.clock.now() + LEASE)
     contacts = [each.planned.contact for each in leased]
     async with (
-        taking_back_when_broken_off(resources, letters, head, lease=renewed, contacts=contacts),
+        undo_hand_over_on_failure(resources, letters, head, lease=renewed, contacts=contacts),
         resources.database.transaction() as tx,
     ):
         return await _record(tx, head, lease=renewed, rendering=(leased, outcomes), now=now)
@@ -155,10 +155,10 @@ async def prepare_contacts(
 
 async def _lease(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
-    taking: Taking,
-) -> list[Leased]:  # fmt: skip
+    taking: SetLimits,
+) -> list[ContactToRender]:  # fmt: skip
     """Lease contacts and load attachments for the steps that use them."""
-    contacts = await _take(tx, merchant_id, lease=lease, times=times, taking=taking)
+    contacts = await _lease_within_rate(tx, merchant_id, lease=lease, times=times, taking=taking)
     if not contacts:
         return []
     keys = {planned.contact.process_key for planned in contacts}
@@ -176,14 +176,14 @@ async def _lease(
     ]
 
 
-async def _take(
+async def _lease_within_rate(
     tx: Connection, merchant_id: int, lease: Lease, times: tuple[datetime, datetime],
-    taking: Taking,
+    taking: SetLimits,
 ) -> list[PlannedContact]:  # fmt: skip
     """Lease no more contacts than the provider's send rate allows across all workers."""
     limit, pace = taking.limit, taking.pace
     if pace is not None:
-        room = await lock_room(tx, pace.line, pace.per_second, times[1])
+        room = await lock_send_rate(tx, pace.line, pace.per_second, times[1])
         limit = min(limit, room)
     if limit == 0:
         return []
@@ -191,49 +191,51 @@ async def _take(
         tx, merchant_id, lease, times, limit=limit, channel=taking.channel
     )
     if pace is not None and contacts:
-        await save_used_room(tx, pace.line, pace.per_second, len(contacts))
+        await save_used_rate(tx, pace.line, pace.per_second, len(contacts))
     return contacts
 
 
-def _wants_attachments(each: Leased) -> bool:
+def _wants_attachments(each: ContactToRender) -> bool:
     return each.step is not None and each.step.attachments != "NONE"
 
 
-def _find_step(planned: PlannedContact, versions: dict[tuple[UUID, int], Version]) -> Leased:
+def _find_step(
+    planned: PlannedContact, versions: dict[tuple[UUID, int], Version]
+) -> ContactToRender:
     version = versions[planned.contact.process_key]
     steps = (each for each in version.definition.steps if each.id == planned.contact.step_id)
     step = next(steps, None)
-    return Leased(planned, version, step if isinstance(step, ContactStep) else None)
+    return ContactToRender(planned, version, step if isinstance(step, ContactStep) else None)
 
 
 async def _record(
     tx: Connection,
-    head: Letterhead,
+    head: MessageSource,
     lease: Lease,
-    rendering: tuple[Sequence[Leased], Sequence[Outcome]],
+    rendering: tuple[Sequence[ContactToRender], Sequence[Outcome]],
     now: datetime,
-) -> Prepared:
+) -> PreparedContacts:
     """Hand over the contacts that may be sent; release the others until the time at which they may
     be."""
-    refused: list[tuple[LeasedContact, Answer]] = []
-    rendered: list[tuple[Leased, RenderedContact]] = []
-    kept_back: dict[UUID, KeptBack] = {}
+    refused: list[tuple[LeasedContact, ContactAnswer]] = []
+    rendered: list[tuple[ContactToRender, RenderedContact]] = []
+    kept_back: dict[UUID, ContactHold] = {}
     incomplete: list[PlannedContact] = []
     for each, outcome in zip(*rendering, strict=True):
         contact = each.planned.contact
         if isinstance(outcome, RenderedContact):
             rendered.append((each, outcome))
-        elif isinstance(outcome, KeptBack):
+        elif isinstance(outcome, ContactHold):
             kept_back[contact.communication_id] = outcome
-        elif isinstance(outcome, Permanent | MissedInStandstill) or contact.has_waited:
+        elif isinstance(outcome, Permanent | ContactTooLate) or contact.has_waited:
             refused.append((contact, outcome))
         else:
             incomplete.append(each.planned)
-    passage = await pass_gate(tx, head, lease=lease, rendered=rendered, now=now)
+    passage = await check_and_hand_over(tx, head, lease=lease, rendered=rendered, now=now)
     refused += [(contact, Permanent(SUPPRESSED)) for contact in passage.suppressed]
     merchant_id = head.merchant.merchant_id
-    await release(tx, merchant_id, lease, kept_back | dict(passage.kept_back))
-    await await_attachment(
-        tx, merchant_id, lease=lease, waiting=incomplete, until=now + ATTACHMENT_PATIENCE
+    await release_contacts(tx, merchant_id, lease, kept_back | dict(passage.kept_back))
+    await release_until_attachment(
+        tx, merchant_id, lease=lease, waiting=incomplete, until=now + ATTACHMENT_WAIT
     )
-    return Prepared(lease, passage.handed_over, refused)
+    return PreparedContacts(lease, passage.handed_over, refused)

@@ -12,29 +12,34 @@ import structlog
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.contacts.compose_contact import (
-    Letterhead,
-    StepOccasion,
+    MessageSource,
+    StepExecution,
     render_contact,
 )
 from dunwell.contact.escalation.contacts.outcomes.settlement import (
-    MissedInStandstill,
-    WithoutAttachment,
+    AttachmentMissing,
+    ContactTooLate,
 )
-from dunwell.contact.escalation.contacts.sending_hours import find_sending_hours
-from dunwell.contact.escalation.due_claim import DueClaim, find_usable_channels
-from dunwell.contact.escalation.forecast.forecast import Guard, UnderWay, find_pay_by, forecast
-from dunwell.contact.escalation.forecast.person_guard import make_person_guard
-from dunwell.contact.escalation.forecast.running_claim import FARTHEST, find_person
-from dunwell.contact.escalation.process import Process, find_process
+from dunwell.contact.escalation.contacts.sending_hours import build_sending_hours
+from dunwell.contact.escalation.due_claim import DueClaim, list_usable_channels
+from dunwell.contact.escalation.forecast.forecast import (
+    Guard,
+    PendingContact,
+    find_pay_by,
+    forecast,
+)
+from dunwell.contact.escalation.forecast.person_guard import build_person_guard
+from dunwell.contact.escalation.forecast.running_claim import FORECAST_HORIZON, build_debtor_person
+from dunwell.contact.escalation.process import Process, get_process
 from dunwell.contact.escalation.schedule import ContactPlanned, StepFacts
 from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.contact import PlannedContact, RenderedContact
-from dunwell.contact.messages.guards.guards import Days, KeptBack
-from dunwell.contact.messages.guards.store import load_contacted
-from dunwell.contact.messages.identities import identify
+from dunwell.contact.messages.guards.guards import ContactHold, Days
+from dunwell.contact.messages.guards.store import load_contact_days
+from dunwell.contact.messages.identities import list_identities
 from dunwell.contact.messages.letters.letter_files import LetterFiles
 from dunwell.contact.messages.letters.printer import ScriptMissing, describe_missing
-from dunwell.contact.messages.templates.placeholders import PAY_BY, find_snippets, find_used
+from dunwell.contact.messages.templates.placeholders import PAY_BY, list_snippets, list_used
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.files.store import MessageAttachment
 from dunwell.core.workflows.definition import ContactStep, Definition, Template, Texts
@@ -46,16 +51,16 @@ from dunwell.platform.errors import Unavailable
 
 _AFTER_FAULT = timedelta(hours=1)
 # The storage is expected to be available again soon.
-_AFTER_ABSENCE = timedelta(minutes=1)
+_AFTER_OUTAGE = timedelta(minutes=1)
 
 log = structlog.get_logger(__name__)
 
 # A message, a delay, a missing attachment, a late contact or a permanent refusal.
-Outcome = RenderedContact | KeptBack | WithoutAttachment | MissedInStandstill | Permanent
+Outcome = RenderedContact | ContactHold | AttachmentMissing | ContactTooLate | Permanent
 
 
 @dataclass(frozen=True, slots=True)
-class Leased:
+class ContactToRender:
     planned: PlannedContact
     version: Version
     # None if the version has no contact step with this id.
@@ -67,7 +72,7 @@ class Leased:
 
 
 async def render_leased(
-    letters: LetterFiles, head: Letterhead, leased: Sequence[Leased], now: datetime
+    letters: LetterFiles, head: MessageSource, leased: Sequence[ContactToRender], now: datetime
 ) -> list[Outcome]:
     """Return one outcome for each contact, in order. Letters are printed concurrently."""
     printed = [
@@ -84,20 +89,22 @@ async def render_leased(
     return [each.result() if isinstance(each, asyncio.Task) else each for each in outcomes]
 
 
-def _render(head: Letterhead, each: Leased, now: datetime) -> Outcome:
+def _render(head: MessageSource, each: ContactToRender, now: datetime) -> Outcome:
     try:
-        occasion = _decide_occasion(head, each, now)
-        if not isinstance(occasion, StepOccasion):
+        occasion = _decide_execution(head, each, now)
+        if not isinstance(occasion, StepExecution):
             return occasion
         return render_contact(head, each.planned, occasion)
     except Exception as error:  # noqa: BLE001 - logged there
-        return _keep_back(each, error, now)
+        return _hold_after_error(each, error, now)
 
 
-async def _print(letters: LetterFiles, head: Letterhead, each: Leased, now: datetime) -> Outcome:
+async def _print(
+    letters: LetterFiles, head: MessageSource, each: ContactToRender, now: datetime
+) -> Outcome:
     try:
-        occasion = _decide_occasion(head, each, now)
-        if not isinstance(occasion, StepOccasion):
+        occasion = _decide_execution(head, each, now)
+        if not isinstance(occasion, StepExecution):
             return occasion
         enclosures = await letters.describe(each.attachments)
         rendered = render_contact(head, each.planned, occasion, enclosures)
@@ -111,41 +118,45 @@ async def _print(letters: LetterFiles, head: Letterhead, each: Leased, now: date
     except ScriptMissing as error:
         return Permanent(describe_missing(error))
     except Exception as error:  # noqa: BLE001 - logged there
-        return _keep_back(each, error, now)
+        return _hold_after_error(each, error, now)
 
 
-def _decide_occasion(
-    head: Letterhead, each: Leased, now: datetime
-) -> StepOccasion | KeptBack | WithoutAttachment | MissedInStandstill | Permanent:
+def _decide_execution(
+    head: MessageSource, each: ContactToRender, now: datetime
+) -> StepExecution | ContactHold | AttachmentMissing | ContactTooLate | Permanent:
     if each.step is None:
         return Permanent("the step was taken out")
     configuration, channel = head.merchant.configuration, each.planned.contact.channel
-    process = find_process(each.version, configuration)
+    process = get_process(each.version, configuration)
     limit, ready_at = process.skip_contacts_older_than, each.planned.ready_at
     if limit is not None and ready_at is not None and now - ready_at > limit:
-        return MissedInStandstill()
-    hold = find_sending_hours(process, each.step, channel, configuration).find_hold(now)
+        return ContactTooLate()
+    hold = build_sending_hours(process, each.step, channel, configuration).find_hold(now)
     if hold is not None:
         return hold
-    lost = _find_loss(head, each.planned, each.version.definition.templates[each.step.template])
+    lost = _find_lost_channel(
+        head, each.planned, each.version.definition.templates[each.step.template]
+    )
     if lost is not None:
         return lost
     if each.step.attachments == "REQUIRED" and not each.attachments:
-        return WithoutAttachment()
+        return AttachmentMissing()
     today: date = process.calendar.local_date(now)
     # An SMS carries no files; its link leads to them.
     carries = channel != "SMS"
     ids = tuple(file.attachment_id for file in each.attachments) if carries else ()
-    return StepOccasion(
+    return StepExecution(
         each.version, each.step, today=today, pay_by=each.pay_by, attachment_ids=ids
     )
 
 
-def _find_loss(head: Letterhead, planned: PlannedContact, template: Template) -> Permanent | None:
+def _find_lost_channel(
+    head: MessageSource, planned: PlannedContact, template: Template
+) -> Permanent | None:
     """Return a refusal if the address or the text for the channel has been removed since the
     contact was planned; the next channel is then used."""
     contact = planned.contact
-    usable = find_usable_channels(
+    usable = list_usable_channels(
         head.merchant.configuration.channels,
         email=contact.email, mobile_number=contact.mobile_number, address=contact.address,
     )  # fmt: skip
@@ -156,7 +167,7 @@ def _find_loss(head: Letterhead, planned: PlannedContact, template: Template) ->
     return None
 
 
-def _keep_back(each: Leased, error: Exception, now: datetime) -> KeptBack:
+def _hold_after_error(each: ContactToRender, error: Exception, now: datetime) -> ContactHold:
     log.error(
         "cannot be rendered",
         communication_id=str(each.planned.contact.communication_id),
@@ -164,40 +175,46 @@ def _keep_back(each: Leased, error: Exception, now: datetime) -> KeptBack:
         error=type(error).__name__,
         exc_info=error,
     )
-    pause = _AFTER_ABSENCE if isinstance(error, Unavailable | OSError) else _AFTER_FAULT
-    return KeptBack(now + pause)
+    pause = _AFTER_OUTAGE if isinstance(error, Unavailable | OSError) else _AFTER_FAULT
+    return ContactHold(now + pause)
 
 
 async def add_pay_by(
-    tx: Connection, keys: KeyRing, merchant: Merchant, leased: Sequence[Leased], now: datetime
-) -> list[Leased]:
+    tx: Connection,
+    keys: KeyRing,
+    merchant: Merchant,
+    leased: Sequence[ContactToRender],
+    now: datetime,
+) -> list[ContactToRender]:
     """Return the contacts in their order, with the pay-by date added to those whose texts use it.
 
     now: the merchant's time.
     """
     known: dict[tuple[UUID, int, Channel], bool] = {}
-    wanting = {each.planned.contact.claim_id for each in leased if _wants(each, known)}
+    wanting = {each.planned.contact.claim_id for each in leased if _uses_pay_by(each, known)}
     if not wanting:
         return list(leased)
     claims = {each.claim_id: each for each in await load_claims(tx, keys, merchant, list(wanting))}
     identities = {
-        claim_id: identify(keys, merchant.merchant_id, find_person(claim))
+        claim_id: list_identities(keys, merchant.merchant_id, build_debtor_person(claim))
         for claim_id, claim in claims.items()
     }
     asked = [each for of_claim in identities.values() for each in of_claim]
-    contacted_on = await load_contacted(tx, merchant.merchant_id, asked)
+    contacted_on = await load_contact_days(tx, merchant.merchant_id, asked)
 
-    def add(each: Leased) -> Leased:
+    def add(each: ContactToRender) -> ContactToRender:
         claim = claims.get(each.planned.contact.claim_id)
-        if claim is None or not _wants(each, known):
+        if claim is None or not _uses_pay_by(each, known):
             return each
         of_claim = (identities[claim.claim_id], contacted_on)
-        return replace(each, pay_by=_find_day(merchant, each, claim=claim, known=of_claim, now=now))
+        return replace(
+            each, pay_by=_compute_pay_by(merchant, each, claim=claim, known=of_claim, now=now)
+        )
 
     return [add(each) for each in leased]
 
 
-def foresee_pay_by(
+def compute_pay_by(
     process: Process, contact: ContactPlanned, facts: StepFacts, now: datetime, *,
     next_step_id: int | None = None, guard: Guard | None = None,
 ) -> date | None:  # fmt: skip
@@ -205,31 +222,31 @@ def foresee_pay_by(
 
     next_step_id: the claim's position, if it is not at the contact's step.
     """
-    stands = UnderWay(contact, now, contact.step.id if next_step_id is None else next_step_id)
-    foreseen = forecast(process, stands, facts, now, until=now + FARTHEST, guard=guard)
+    stands = PendingContact(contact, now, contact.step.id if next_step_id is None else next_step_id)
+    foreseen = forecast(process, stands, facts, now, until=now + FORECAST_HORIZON, guard=guard)
     next(foreseen, None)  # Skip the contact itself.
     arrives_at = process.find_letter_arrival(now) if contact.channel == "LETTER" else now
     return find_pay_by(foreseen, process.calendar, process.calendar.local_date(arrives_at))
 
 
-def _find_day(
-    merchant: Merchant, each: Leased, claim: DueClaim,
+def _compute_pay_by(
+    merchant: Merchant, each: ContactToRender, claim: DueClaim,
     known: tuple[tuple[bytes, ...], dict[bytes, Days]], now: datetime,
 ) -> date | None:  # fmt: skip
     assert each.step is not None
-    process = find_process(each.version, merchant.configuration)
+    process = get_process(each.version, merchant.configuration)
     contact = each.planned.contact
-    return foresee_pay_by(
+    return compute_pay_by(
         process,
         ContactPlanned(each.step, contact.place, contact.channel),
         claim.step_facts(process.calendar.local_date(now)),
         now,
         next_step_id=claim.position.next_step_id,
-        guard=make_person_guard(merchant.configuration, *known),
+        guard=build_person_guard(merchant.configuration, *known),
     )
 
 
-def _wants(each: Leased, known: dict[tuple[UUID, int, Channel], bool]) -> bool:
+def _uses_pay_by(each: ContactToRender, known: dict[tuple[UUID, int, Channel], bool]) -> bool:
     """Return whether a text of the step names the pay-by date. `known` caches the answer for each
     step."""
     if each.step is None:
@@ -237,11 +254,11 @@ def _wants(each: Leased, known: dict[tuple[UUID, int, Channel], bool]) -> bool:
     channel = each.planned.contact.channel
     key = (each.version.version_id, each.step.id, channel)
     if key not in known:
-        known[key] = _names_day(each.version.definition, each.step, channel)
+        known[key] = _find_pay_by_use(each.version.definition, each.step, channel)
     return known[key]
 
 
-def _names_day(definition: Definition, step: ContactStep, channel: Channel) -> bool:
+def _find_pay_by_use(definition: Definition, step: ContactStep, channel: Channel) -> bool:
     template = definition.templates.get(step.template)
     if template is None:
         return False
@@ -249,9 +266,9 @@ def _names_day(definition: Definition, step: ContactStep, channel: Channel) -> b
     if part is None:
         return False
     texts = [*_list_texts(part.body), *_list_texts(getattr(part, "subject", {}))]
-    snippets = {name for text in texts for name in find_snippets(text)}
+    snippets = {name for text in texts for name in list_snippets(text)}
     texts += [text for name in snippets for text in _list_texts(definition.snippets.get(name, {}))]
-    return any(PAY_BY in find_used(text) for text in texts)
+    return any(PAY_BY in list_used(text) for text in texts)
 
 
 def _list_texts(texts: Texts) -> list[str]:

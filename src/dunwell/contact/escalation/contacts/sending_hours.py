@@ -14,12 +14,12 @@ from zoneinfo import ZoneInfo
 from dunwell.accounts.merchants.configuration import Channel, Configuration, QuietHours
 from dunwell.contact.escalation.calendars import Calendar
 from dunwell.contact.escalation.process import Process
-from dunwell.contact.messages.guards.guards import HeldBy, KeptBack
+from dunwell.contact.messages.guards.guards import ContactHold, HoldReason
 from dunwell.core.workflows.definition import ContactStep
 
 # The search ends after this many days if contact hours and quiet hours leave no time between them.
-_MOST_DAYS = 40
-_DAY = 24 * 60
+_MAX_DAYS = 40
+_MINUTES_PER_DAY = 24 * 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,17 +31,17 @@ class SendingHours:
     # Days in the merchant's time zone.
     calendar: Calendar
 
-    def find_hold(self, now: datetime) -> KeptBack | None:
+    def find_hold(self, now: datetime) -> ContactHold | None:
         """Return the reason that holds the contact back now, or None if it may be sent."""
         if self._next_opening(now) > now:
-            return KeptBack(self.first_moment(now), HeldBy.CONTACT_HOURS)
+            return ContactHold(self.first_moment(now), HoldReason.CONTACT_HOURS)
         if self._end_of_quiet(now) > now:
-            return KeptBack(self.first_moment(now), HeldBy.QUIET_HOURS)
+            return ContactHold(self.first_moment(now), HoldReason.QUIET_HOURS)
         return None
 
     def first_moment(self, instant: datetime) -> datetime:
         """Return the first moment from `instant` on at which the contact may be sent."""
-        for _ in range(_MOST_DAYS):
+        for _ in range(_MAX_DAYS):
             opening = self._next_opening(instant)
             moment = self._end_of_quiet(opening)
             if moment == instant:
@@ -61,7 +61,10 @@ class SendingHours:
         """Return the end of the quiet hours, or `instant` if it is outside of them."""
         if self.quiet_hours is None:
             return instant
-        since, until = _minutes(self.quiet_hours.since), _minutes(self.quiet_hours.until)
+        since, until = (
+            _parse_minutes(self.quiet_hours.since),
+            _parse_minutes(self.quiet_hours.until),
+        )
         local = instant.astimezone(self.calendar.zone)
         minute = local.hour * 60 + local.minute
         is_past_since, is_before_until = since <= minute, minute < until
@@ -69,7 +72,7 @@ class SendingHours:
         joined = all if since < until else any
         if not joined((is_past_since, is_before_until)):
             return instant
-        days, minutes = divmod(until, _DAY)
+        days, minutes = divmod(until, _MINUTES_PER_DAY)
         if not is_before_until:
             days += 1
         day = local.date() + timedelta(days=days)
@@ -84,24 +87,26 @@ class SendingHours:
         return local_end.replace(tzinfo=self.calendar.zone, fold=1).astimezone(UTC)
 
 
-def find_sending_hours(
+def build_sending_hours(
     process: Process, step: ContactStep, channel: Channel, configuration: Configuration
 ) -> SendingHours:
     return SendingHours(
         contact_hours=process.calendar if step.send == "CONTACT_HOURS" else None,
         quiet_hours=configuration.guards.quiet_hours if channel != "LETTER" else None,
-        calendar=find_days(configuration.timezone),
+        calendar=get_day_calendar(configuration.timezone),
     )
 
 
-def find_quiet_channels(configuration: Configuration, now: datetime) -> frozenset[Channel]:
+def list_quiet_channels(configuration: Configuration, now: datetime) -> frozenset[Channel]:
     """Return the channels that may not be used now because of quiet hours."""
-    hours = SendingHours(None, configuration.guards.quiet_hours, find_days(configuration.timezone))
+    hours = SendingHours(
+        None, configuration.guards.quiet_hours, get_day_calendar(configuration.timezone)
+    )
     return frozenset() if hours.find_hold(now) is None else frozenset({"EMAIL", "SMS"})
 
 
 @lru_cache(maxsize=1024)
-def find_days(zone: str) -> Calendar:
+def get_day_calendar(zone: str) -> Calendar:
     """Return the calendar of a time zone without closing hours or holidays."""
     return Calendar(
         zone=ZoneInfo(zone),
@@ -112,6 +117,6 @@ def find_days(zone: str) -> Calendar:
     )
 
 
-def _minutes(time_of_day: str) -> int:
+def _parse_minutes(time_of_day: str) -> int:
     hours, minutes = time_of_day.split(":")
     return int(hours) * 60 + int(minutes)

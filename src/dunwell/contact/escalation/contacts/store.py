@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.configuration import CHANNELS, Channel
 from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
 from dunwell.contact.escalation.store import CONTACTS
 from dunwell.contact.messages.contact import Content, LeasedContact, PlannedContact, RenderedContact
-from dunwell.contact.messages.guards.guards import KeptBack, RaisedGuard
-from dunwell.contact.messages.guards.store import write_days
+from dunwell.contact.messages.guards.guards import ContactHold, UpdatedGuard
+from dunwell.contact.messages.guards.store import encode_days
 from dunwell.contact.messages.ledger.ledger import digest_content, digest_recipient
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
 from dunwell.core.claims.fields import DebtorName, list_columns, read_row
@@ -40,7 +40,7 @@ _IS_PLANNED = compose(
     now="{now}",
     is_free=CONTACTS.is_free("$1", "d."),
 )
-_IS_BROKEN_OFF = compose(
+_IS_INTERRUPTED = compose(
     "d.state = 'HANDED_OVER' AND {has_ended}", has_ended=CONTACTS.has_ended("$1", "d.")
 )
 # Rotates: channels after the given one come first. Uses communications_planned and
@@ -61,10 +61,10 @@ ORDER BY (due.merchant_id, channel) <= ($2, $3::text), due.merchant_id, channel
 LIMIT $7
 """,
     due=list_due_merchants(
-        DueTable("communications", _IS_PLANNED), DueTable("communications", _IS_BROKEN_OFF)
+        DueTable("communications", _IS_PLANNED), DueTable("communications", _IS_INTERRUPTED)
     ),
     is_planned=compose(_IS_PLANNED, now="due.now"),
-    is_broken_off=_IS_BROKEN_OFF,
+    is_broken_off=_IS_INTERRUPTED,
 )
 # Uses the primary key.
 _RELEASE = compose(
@@ -112,7 +112,7 @@ WHERE m.merchant_id = $1 AND {is_held} AND m.communication_id = r.communication_
 _RENEW = CONTACTS.renew(many=True)
 
 
-async def find_channels_with_contacts(
+async def list_channels_with_contacts(
     tx: Connection, now: datetime, behind: MerchantChannel, busy: Collection[MerchantChannel],
     limit: int,
 ) -> list[MerchantChannel]:  # fmt: skip
@@ -137,11 +137,11 @@ async def lease_contacts(
     rows = await tx.fetch(
         _LEASE, merchant_id, now, real_now, lease.lease_id, lease.until, limit, channel
     )
-    return [_read_planned(row) for row in rows]
+    return [_build_planned_contact(row) for row in rows]
 
 
-async def release(
-    tx: Connection, merchant_id: int, lease: Lease, kept_back: Mapping[UUID, KeptBack]
+async def release_contacts(
+    tx: Connection, merchant_id: int, lease: Lease, kept_back: Mapping[UUID, ContactHold]
 ) -> None:
     """Release leased contacts until the given instants and store the reason for each hold."""
     if kept_back:
@@ -152,7 +152,7 @@ async def release(
         )  # fmt: skip
 
 
-async def await_attachment(
+async def release_until_attachment(
     tx: Connection, merchant_id: int, lease: Lease, waiting: Sequence[PlannedContact],
     until: datetime,
 ) -> None:  # fmt: skip
@@ -176,8 +176,8 @@ async def renew_contacts(
     return [row["communication_id"] for row in rows]
 
 
-def _read_planned(row: Row) -> PlannedContact:
-    items = tuple(_read_item(values) for values in row["items"] or [])
+def _build_planned_contact(row: Row) -> PlannedContact:
+    items = tuple(_build_item(values) for values in row["items"] or [])
     total = sum(item.value_cents for item in items)
     claim = MessageClaim(
         claim_id=row["claim_id"],
@@ -192,7 +192,7 @@ def _read_planned(row: Row) -> PlannedContact:
         contract_number=row["contract_number"],
     )
     return PlannedContact(
-        contact=read_contact(row),
+        contact=build_leased_contact(row),
         claim_version=row["claim_version"],
         language=row["language"],
         claim=claim,
@@ -201,7 +201,7 @@ def _read_planned(row: Row) -> PlannedContact:
     )
 
 
-def read_contact(row: Mapping[str, Any]) -> LeasedContact:
+def build_leased_contact(row: Mapping[str, Any]) -> LeasedContact:
     return LeasedContact(
         communication_id=row["communication_id"],
         claim_id=row["claim_id"],
@@ -220,11 +220,11 @@ def read_contact(row: Mapping[str, Any]) -> LeasedContact:
     )
 
 
-def _read_item(values: list[Any]) -> MessageItem:
-    return MessageItem(*values[:3], *map(_read_date, values[3:]))
+def _build_item(values: list[Any]) -> MessageItem:
+    return MessageItem(*values[:3], *map(_parse_date, values[3:]))
 
 
-def _read_date(text: str | None) -> date | None:
+def _parse_date(text: str | None) -> date | None:
     return date.fromisoformat(text) if text else None
 
 
@@ -232,7 +232,7 @@ _LOCK = load_statement(__file__, "lock_contacts.sql", is_held=CONTACTS.is_held("
 _HAND_OVER = load_statement(__file__, "hand_over.sql")
 
 
-class GuardBegun(Exception):  # noqa: N818 - reads as what happened
+class GuardRowConflict(Exception):  # noqa: N818 - reads as what happened
     """Another transaction inserted a guard row for one of these persons at the same moment."""
 
 
@@ -245,11 +245,11 @@ class LockedContact:
 
 
 @dataclass(frozen=True, slots=True)
-class Passing:
+class ContactHandOver:
     """The contacts to be handed over: each message with the identities of its debtor."""
 
     messages: Sequence[tuple[RenderedContact, Sequence[bytes]]]
-    raised: Sequence[RaisedGuard]
+    raised: Sequence[UpdatedGuard]
     # The merchant's time, and the date in its time zone.
     now: datetime
     today: date
@@ -270,8 +270,8 @@ async def lock_contacts(
     rows = await tx.fetch(
         _LOCK, merchant_id, lease.lease_id, list(rendered),
         [one.planned.claim_version for one, _, _ in rendered.values()],
-        [_write_digests(address) for _, address, _ in rendered.values()],
-        [_write_digests(identities) for _, _, identities in rendered.values()],
+        [_encode_digests(address) for _, address, _ in rendered.values()],
+        [_encode_digests(identities) for _, _, identities in rendered.values()],
     )  # fmt: skip
     return {
         row["communication_id"]: LockedContact(
@@ -281,8 +281,8 @@ async def lock_contacts(
     }
 
 
-async def hand_over(
-    tx: Connection, keys: KeyRing, merchant_id: int, lease: Lease, passing: Passing
+async def save_hand_over(
+    tx: Connection, keys: KeyRing, merchant_id: int, lease: Lease, passing: ContactHandOver
 ) -> None:
     """Mark the contacts as handed over and update the guards. Contacts and existing guards must be
     locked. Raises GuardRowConflict; the transaction must then be rolled back to its savepoint."""
@@ -299,12 +299,12 @@ async def hand_over(
         [each.link_hash for each in rendered],
         [each.code_digest for each in rendered],
         [each.content.document_key for each in rendered],
-        [_write_ids(each.content.attachment_ids) for each in rendered],
+        [_encode_ids(each.content.attachment_ids) for each in rendered],
         [_digest_recipient(keys, merchant_id, each) for each in rendered],
         [digest_content(keys, merchant_id, each.content.parts) for each in rendered],
-        [_write_digests(identities) for _, identities in passing.messages],
+        [_encode_digests(identities) for _, identities in passing.messages],
         [each.identity for each in passing.raised],
-        [write_days(each.days) for each in passing.raised],
+        [encode_days(each.days) for each in passing.raised],
         [each.per_day for each in passing.raised],
         [each.per_week for each in passing.raised],
         [each.is_new for each in passing.raised],
@@ -312,7 +312,7 @@ async def hand_over(
         [each.check_digest for each in rendered],
     )  # fmt: skip
     if begun != sum(each.is_new for each in passing.raised):
-        raise GuardBegun
+        raise GuardRowConflict
 
 
 def _digest_recipient(keys: KeyRing, merchant_id: int, each: RenderedContact) -> bytes:
@@ -320,23 +320,23 @@ def _digest_recipient(keys: KeyRing, merchant_id: int, each: RenderedContact) ->
     return digest_recipient(keys, merchant_id, channel, each.content.recipient)
 
 
-def _write_ids(ids: Sequence[UUID]) -> str:
+def _encode_ids(ids: Sequence[UUID]) -> str:
     """Return a PostgreSQL array literal; unnest would flatten an array of arrays."""
     return "{" + ",".join(map(str, ids)) + "}"
 
 
-def _write_digests(digests: Sequence[bytes]) -> str:
+def _encode_digests(digests: Sequence[bytes]) -> str:
     return "{" + ",".join(f'"\\\\x{digest.hex()}"' for digest in digests) + "}"
 
 
 # True if an interrupted contact may still be sent as it was rendered: the claim is active, not on
 # hold, in the same run and unchanged since.
-_STILL_HOLDS = """
+_IS_UNCHANGED = """
 c.status IN ('CREATED', 'IN_PROCESS') AND NOT c.held AND c.run = m.run
 AND c.updated_at <= m.handed_over_at
 """
 # Uses communications_handed_over.
-_TAKE_UP = compose(
+_RESUME = compose(
     """
 WITH chosen AS MATERIALIZED (
     SELECT m.communication_id
@@ -362,13 +362,13 @@ RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
     t.recipient, t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids,
     t.key_version
 """,
-    still_holds=_STILL_HOLDS,
+    still_holds=_IS_UNCHANGED,
     has_ended=CONTACTS.has_ended("$2", "m."),
     hold=CONTACTS.hold("$4", "$3"),
 )
 # Uses communications_handed_over. Rows locked by another transaction are left for the next set, so
 # that they do not block their channel.
-_GIVE_UP_KNOWING = compose(
+_MARK_UNKNOWN = compose(
     """
 WITH chosen AS MATERIALIZED (
     SELECT m.communication_id
@@ -396,7 +396,7 @@ WITH chosen AS MATERIALIZED (
 )
 SELECT communication_id FROM unknown
 """,
-    still_holds=_STILL_HOLDS,
+    still_holds=_IS_UNCHANGED,
     has_ended=CONTACTS.has_ended("$2", "m."),
     clear=CONTACTS.clear(),
 )
@@ -414,11 +414,11 @@ async def resume_interrupted(
     """Resume interrupted contacts of a channel that can be called again. Return each with its
     content and the time of its hand-over."""
     rows = await tx.fetch(
-        _TAKE_UP, merchant_id, real_now, lease.lease_id, lease.until, channel, limit
+        _RESUME, merchant_id, real_now, lease.lease_id, lease.until, channel, limit
     )
     return [
         (
-            read_contact(row),
+            build_leased_contact(row),
             Content(
                 recipient=row["recipient"],
                 language=row["language"],
@@ -441,5 +441,5 @@ async def mark_unknown(
 ) -> list[UUID]:  # fmt: skip
     """Mark interrupted contacts as UNKNOWN if their channel cannot be called again or their claim
     has changed. They may have been sent: the ledger records this and an operator resolves them."""
-    rows = await tx.fetch(_GIVE_UP_KNOWING, merchant_id, real_now, channel, is_repeatable, limit)
+    rows = await tx.fetch(_MARK_UNKNOWN, merchant_id, real_now, channel, is_repeatable, limit)
     return [row["communication_id"] for row in rows]

@@ -21,8 +21,8 @@ from dunwell.contact.escalation.schedule import (
     StepFacts,
     WorkflowPosition,
     add_fee,
-    decide,
-    find_opening,
+    compute_opening,
+    decide_steps,
 )
 from dunwell.core.workflows.definition import Step
 from dunwell.platform.banking_days import find_last_transfer_day
@@ -33,7 +33,7 @@ Guard = Callable[[datetime, Channel], datetime]
 
 
 @dataclass(frozen=True, slots=True)
-class ForeseenStep:
+class ForecastStep:
     at: datetime
     # None for the archiving after the last step.
     step: Step | None
@@ -43,7 +43,7 @@ class ForeseenStep:
 
 
 @dataclass(frozen=True, slots=True)
-class UnderWay:
+class PendingContact:
     """The position of a claim that waits for a contact, which is not made before an instant."""
 
     planned: ContactPlanned
@@ -52,14 +52,14 @@ class UnderWay:
     next_step_id: int | None
 
 
-class Course:
+class ClaimForecast:
     """The forecast of one claim, advanced from instant to instant, so that several claims can be
     simulated side by side."""
 
     __slots__ = ("_facts", "_guard", "_has_guards", "_now", "_process", "_standing")
 
     def __init__(
-        self, process: Process, standing: WorkflowPosition | UnderWay, facts: StepFacts,
+        self, process: Process, standing: WorkflowPosition | PendingContact, facts: StepFacts,
         now: datetime,
         guard: Guard | None = None,
     ) -> None:  # fmt: skip
@@ -75,25 +75,25 @@ class Course:
     def next_at(self) -> datetime | None:
         """Return the time of the next event, or None at the end."""
         standing = self._standing
-        at = standing.not_before if isinstance(standing, UnderWay) else standing.due_at
+        at = standing.not_before if isinstance(standing, PendingContact) else standing.due_at
         return None if at is None else max(at, self._now)
 
-    def advance(self) -> list[ForeseenStep]:
+    def advance(self) -> list[ForecastStep]:
         """Run the steps at `next_at`. The result is empty if a contact was only planned or
         delayed."""
         at = self.next_at
         if at is None:
             return []
         self._now = at
-        if isinstance(self._standing, UnderWay):
+        if isinstance(self._standing, PendingContact):
             return self._contact(self._standing, at)
         return self._decide(self._standing, at)
 
-    def _decide(self, position: WorkflowPosition, at: datetime) -> list[ForeseenStep]:
+    def _decide(self, position: WorkflowPosition, at: datetime) -> list[ForecastStep]:
         facts = self._facts
         if self._has_guards:
-            facts = _on_day(facts, self._process.calendar.local_date(at))
-        decision = decide(self._process, position, facts, at)
+            facts = _set_day(facts, self._process.calendar.local_date(at))
+        decision = decide_steps(self._process, position, facts, at)
         self._standing = decision.position
         if self._has_guards:
             facts = _add_fees(facts, decision.outcomes)
@@ -101,42 +101,43 @@ class Course:
         foreseen = []
         for outcome in decision.outcomes:
             if isinstance(outcome, ContactPlanned):
-                self._standing = UnderWay(outcome, at, decision.position.next_step_id)
+                self._standing = PendingContact(outcome, at, decision.position.next_step_id)
             else:
                 step = None if isinstance(outcome, Archived) else outcome.step
-                foreseen.append(ForeseenStep(at, step, None, outcome))
+                foreseen.append(ForecastStep(at, step, None, outcome))
         return foreseen
 
-    def _contact(self, waiting: UnderWay, at: datetime) -> list[ForeseenStep]:
+    def _contact(self, waiting: PendingContact, at: datetime) -> list[ForecastStep]:
         planned = waiting.planned
-        allowed = find_opening(self._process, planned.step, at)
+        allowed = compute_opening(self._process, planned.step, at)
         if allowed == at and self._guard is not None:
             allowed = self._guard(at, planned.channel)
         if allowed > at:
-            self._standing = UnderWay(planned, allowed, waiting.next_step_id)
+            self._standing = PendingContact(planned, allowed, waiting.next_step_id)
             return []
         self._standing = WorkflowPosition(_find_following(self._process, waiting), at)
         self._facts = _leave_step(self._facts, has_reached=True)
         if planned.channel == "LETTER":
             self._facts = replace(self._facts, letter_sent_at=at)
-        return [ForeseenStep(at, planned.step, planned.channel, planned)]
+        return [ForecastStep(at, planned.step, planned.channel, planned)]
 
 
 def forecast(
-    process: Process, position: WorkflowPosition | UnderWay, facts: StepFacts, now: datetime, *,
+    process: Process, position: WorkflowPosition | PendingContact, facts: StepFacts, now: datetime,
+    *,
     until: datetime, guard: Guard | None = None,
-) -> Iterator[ForeseenStep]:  # fmt: skip
+) -> Iterator[ForecastStep]:  # fmt: skip
     """Yield the steps from `now` to `until`, both inclusive, in order.
 
     position: a `PendingContact` if the claim waits for a contact. A position without `due_at`
     yields nothing.
     """
-    course = Course(process, position, facts=facts, now=now, guard=guard)
+    course = ClaimForecast(process, position, facts=facts, now=now, guard=guard)
     while (at := course.next_at) is not None and at <= until:
         yield from course.advance()
 
 
-def _find_following(process: Process, waiting: UnderWay) -> int | None:
+def _find_following(process: Process, waiting: PendingContact) -> int | None:
     """Return the step after the contact's step, or the claim's own position if it was stopped at a
     later step."""
     if waiting.next_step_id != waiting.planned.step.id:
@@ -144,7 +145,7 @@ def _find_following(process: Process, waiting: UnderWay) -> int | None:
     return process.id_at(process.index_of(waiting.next_step_id) + 1)
 
 
-def _on_day(facts: StepFacts, today: date) -> StepFacts:
+def _set_day(facts: StepFacts, today: date) -> StepFacts:
     if facts.condition.today == today:
         return facts
     return replace(facts, condition=replace(facts.condition, today=today))
@@ -165,45 +166,45 @@ def _leave_step(facts: StepFacts, *, has_reached: bool = False) -> StepFacts:
     return replace(facts, has_reached=has_reached, tried=NOTHING_TRIED)
 
 
-_MOST_CONTACTS = 3
+_MAX_CONTACTS = 3
 # With fewer days between a message and its pay-by date, no date is named, because the debtor could
 # not act in time.
-LEAST_NOTICE = timedelta(days=5)
+MIN_NOTICE = timedelta(days=5)
 
 
-class Prospect(StrEnum):
+class AnnouncementKind(StrEnum):
     CONTACT = "CONTACT"
     FEE = "FEE"
     # The claim is archived.
     END = "END"
 
 
-class Announced(msgspec.Struct, frozen=True, gc=False):
-    kind: Prospect
+class Announcement(msgspec.Struct, frozen=True, gc=False):
+    kind: AnnouncementKind
     on: date
     # Set only for fees.
     cents: int = 0
 
 
-def list_announced(foreseen: Iterable[ForeseenStep], calendar: Calendar) -> list[Announced]:
+def list_announcements(foreseen: Iterable[ForecastStep], calendar: Calendar) -> list[Announcement]:
     """List what the debtor is told, in order: every fee, the end, and the next few contacts, at
     most one per day."""
-    announced: list[Announced] = []
+    announced: list[Announcement] = []
     contacts: set[date] = set()
     for each in foreseen:
         day = calendar.local_date(each.at)
         if isinstance(each.outcome, FeeAdded):
-            announced.append(Announced(Prospect.FEE, day, int(each.outcome.step.value)))
+            announced.append(Announcement(AnnouncementKind.FEE, day, int(each.outcome.step.value)))
         elif isinstance(each.outcome, Archived):
-            announced.append(Announced(Prospect.END, day))
-        elif _is_contact(each) and day not in contacts and len(contacts) < _MOST_CONTACTS:
+            announced.append(Announcement(AnnouncementKind.END, day))
+        elif _is_contact(each) and day not in contacts and len(contacts) < _MAX_CONTACTS:
             contacts.add(day)
-            announced.append(Announced(Prospect.CONTACT, day))
+            announced.append(Announcement(AnnouncementKind.CONTACT, day))
     return announced
 
 
 def find_pay_by(
-    foreseen: Iterable[ForeseenStep], calendar: Calendar, arrives_on: date
+    foreseen: Iterable[ForecastStep], calendar: Calendar, arrives_on: date
 ) -> date | None:
     """Return the pay-by date of a message, or None if nothing is forecast or the date is too near.
 
@@ -213,9 +214,9 @@ def find_pay_by(
     for each in foreseen:
         if _is_contact(each) or isinstance(each.outcome, FeeAdded | Archived):
             pay_by = find_last_transfer_day(before=calendar.local_date(each.at))
-            return pay_by if pay_by >= arrives_on + LEAST_NOTICE else None
+            return pay_by if pay_by >= arrives_on + MIN_NOTICE else None
     return None
 
 
-def _is_contact(each: ForeseenStep) -> bool:
+def _is_contact(each: ForecastStep) -> bool:
     return isinstance(each.outcome, ContactPlanned)

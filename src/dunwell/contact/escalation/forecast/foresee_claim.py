@@ -10,26 +10,26 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.escalation.due_claim import find_usable_channels
-from dunwell.contact.escalation.forecast.forecast import Announced, list_announced
-from dunwell.contact.escalation.forecast.person_guard import make_person_guard
-from dunwell.contact.escalation.forecast.running_claim import RunningClaim, foresee
-from dunwell.contact.escalation.forecast.store import load_foreseen
-from dunwell.contact.escalation.process import find_process
-from dunwell.contact.escalation.store import read_claim
-from dunwell.contact.escalation.usable_channels import Reachable, find_address
-from dunwell.contact.messages.identities import DebtorPerson, digest_address, identify
+from dunwell.contact.escalation.due_claim import list_usable_channels
+from dunwell.contact.escalation.forecast.forecast import Announcement, list_announcements
+from dunwell.contact.escalation.forecast.person_guard import build_person_guard
+from dunwell.contact.escalation.forecast.running_claim import RunningClaim, forecast_claim
+from dunwell.contact.escalation.forecast.store import load_forecast_facts
+from dunwell.contact.escalation.process import get_process
+from dunwell.contact.escalation.store import build_due_claim
+from dunwell.contact.escalation.usable_channels import HasAddresses, find_address
+from dunwell.contact.messages.identities import DebtorPerson, digest_address, list_identities
 from dunwell.core.workflows.store import find_cached, read_newest
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 
 
 @dataclass(frozen=True, slots=True)
-class Foreseeable:
+class ForecastedClaim:
     """An active claim with a workflow, as the debtor's page has loaded it."""
 
     person: DebtorPerson
-    reachable: Reachable
+    reachable: HasAddresses
     # The id of the workflow and its major version.
     process_key: tuple[UUID, int]
     is_held: bool
@@ -37,12 +37,12 @@ class Foreseeable:
     held_until: datetime | None
 
 
-async def foresee_claim(
-    tx: Connection, keys: KeyRing, merchant: Merchant, claim: Foreseeable, now: datetime
-) -> list[Announced]:
+async def forecast_for_debtor(
+    tx: Connection, keys: KeyRing, merchant: Merchant, claim: ForecastedClaim, now: datetime
+) -> list[Announcement]:
     """List what the debtor is told about the steps that follow if nothing is paid."""
     merchant_id, claim_id = merchant.merchant_id, claim.person.claim_id
-    identities = identify(keys, merchant_id, claim.person)
+    identities = list_identities(keys, merchant_id, claim.person)
     digests = {
         channel: digest_address(keys, merchant_id, channel, address)
         for channel in get_args(Channel)
@@ -51,14 +51,14 @@ async def foresee_claim(
     known = find_cached(merchant_id, claim.process_key)
     asked = [digest for each in digests.values() for digest in each]
     known_id = known.version_id if known else None
-    found = await load_foreseen(
+    found = await load_forecast_facts(
         tx, merchant_id, claim_id, known_id=known_id, identities=identities, addresses=asked
     )
     if found is None:
         return []
     version = read_newest(found.row, merchant_id, known)
-    process = find_process(version, merchant.configuration)
-    channels = find_usable_channels(
+    process = get_process(version, merchant.configuration)
+    channels = list_usable_channels(
         merchant.configuration.channels,
         email=found.row["email"], mobile_number=found.row["mobile_number"],
         address=found.row["address"],
@@ -67,11 +67,11 @@ async def foresee_claim(
         each for each in channels if found.suppressed.isdisjoint(digests.get(each, ()))
     )
     running = RunningClaim(
-        facts=read_claim(found.row, usable),
+        facts=build_due_claim(found.row, usable),
         person="",
         is_held=claim.is_held,
         held_until=claim.held_until,
         open_contact=found.open_contact,
     )
-    guard = make_person_guard(merchant.configuration, identities, found.contacted)
-    return list_announced(foresee(process, running, now, guard), process.calendar)
+    guard = build_person_guard(merchant.configuration, identities, found.contacted)
+    return list_announcements(forecast_claim(process, running, now, guard), process.calendar)

@@ -8,23 +8,23 @@ from datetime import date, datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel, Configuration, Guards
-from dunwell.contact.escalation.contacts.sending_hours import SendingHours, find_days
+from dunwell.contact.escalation.contacts.sending_hours import SendingHours, get_day_calendar
 from dunwell.contact.messages.guards.guards import (
-    Candidate,
     Days,
-    HeldBy,
+    GuardCandidate,
+    HoldReason,
     decide_contacts,
     has_room,
 )
 
 # The id of the only candidate; any value will do.
-_THE_ONE = UUID(int=0)
-QuietHours = Mapping[Channel, SendingHours]
+_ONLY_CANDIDATE = UUID(int=0)
+QuietHoursByChannel = Mapping[Channel, SendingHours]
 
 
-def find_quiet_hours(configuration: Configuration) -> QuietHours:
+def build_quiet_hours(configuration: Configuration) -> QuietHoursByChannel:
     """Return the quiet hours of each channel; letters have none."""
-    calendar = find_days(configuration.timezone)
+    calendar = get_day_calendar(configuration.timezone)
     quiet = configuration.guards.quiet_hours
     return {
         "EMAIL": SendingHours(None, quiet, calendar),
@@ -40,8 +40,8 @@ class PersonGuard:
     __slots__ = ("_days", "_guards", "_identities", "_note", "_quiet")
 
     def __init__(
-        self, guards: Guards, quiet: QuietHours, identities: tuple[bytes, ...],
-        days: dict[bytes, list[date]], note: Callable[[date, HeldBy], None] | None = None,
+        self, guards: Guards, quiet: QuietHoursByChannel, identities: tuple[bytes, ...],
+        days: dict[bytes, list[date]], note: Callable[[date, HoldReason], None] | None = None,
     ) -> None:  # fmt: skip
         """days: the days on which each identity was contacted, shared by the claims of one person.
         note: called with the day and the reason for every contact that is held back."""
@@ -56,23 +56,23 @@ class PersonGuard:
         today = hours.calendar.local_date(at)
         moment = hours.first_moment(at)
         if moment > at:
-            self._tell(today, HeldBy.QUIET_HOURS)
+            self._tell(today, HoldReason.QUIET_HOURS)
             return moment
         if all(has_room(self._days[each], self._guards, today) for each in self._identities):
             for each in self._identities:
                 self._days[each].append(today)
             return at
-        candidate = Candidate(_THE_ONE, self._identities)
-        hold = decide_contacts([candidate], self._days, self._guards, today).held[_THE_ONE]
+        candidate = GuardCandidate(_ONLY_CANDIDATE, self._identities)
+        hold = decide_contacts([candidate], self._days, self._guards, today).held[_ONLY_CANDIDATE]
         self._tell(today, hold.held_by)
         return hours.first_moment_on(hold.until)
 
-    def _tell(self, day: date, held_by: HeldBy) -> None:
+    def _tell(self, day: date, held_by: HoldReason) -> None:
         if self._note is not None:
             self._note(day, held_by)
 
 
-def make_person_guard(
+def build_person_guard(
     configuration: Configuration, identities: tuple[bytes, ...], contacted_on: Mapping[bytes, Days]
 ) -> PersonGuard:
     """Return the guard of one claim.
@@ -80,4 +80,4 @@ def make_person_guard(
     contacted_on: the contact days of the identities that have guard rows.
     """
     days = {each: list(contacted_on.get(each, ())) for each in identities}
-    return PersonGuard(configuration.guards, find_quiet_hours(configuration), identities, days)
+    return PersonGuard(configuration.guards, build_quiet_hours(configuration), identities, days)

@@ -7,14 +7,19 @@ from datetime import datetime, timedelta
 
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.due_claim import DueClaim, find_position
-from dunwell.contact.escalation.forecast.forecast import ForeseenStep, Guard, UnderWay, forecast
+from dunwell.contact.escalation.forecast.forecast import (
+    ForecastStep,
+    Guard,
+    PendingContact,
+    forecast,
+)
 from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import ContactPlanned, WorkflowPosition
 from dunwell.contact.messages.identities import DebtorPerson
 from dunwell.core.workflows.definition import ContactStep
 
 # Nothing is forecast beyond this time.
-FARTHEST = timedelta(days=3_650)
+FORECAST_HORIZON = timedelta(days=3_650)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,14 +52,14 @@ class RunningClaim:
         return self.open_contact is not None and self.open_contact.state == "UNKNOWN"
 
 
-def find_person(claim: DueClaim) -> DebtorPerson:
+def build_debtor_person(claim: DueClaim) -> DebtorPerson:
     """Return the identifying data of the claim's debtor."""
     return DebtorPerson(claim.claim_id, claim.email, claim.mobile_number, claim.customer_number)
 
 
-def find_standing(
+def find_forecast_start(
     process: Process, claim: RunningClaim, now: datetime
-) -> WorkflowPosition | UnderWay:
+) -> WorkflowPosition | PendingContact:
     """Return the position at which the forecast starts. A hold with an end delays it until then."""
     since = claim.held_until or now
     position, waiting = find_position(process, claim.facts), claim.open_contact
@@ -64,32 +69,30 @@ def find_standing(
     if waiting is None or not isinstance(step, ContactStep):
         return position
     if waiting.state == "HANDED_OVER":
-        return WorkflowPosition(_find_place_behind(process, position, step), since)
+        return WorkflowPosition(_find_step_after(process, position, step), since)
     if waiting.state == "ATTACHMENT_MISSING":
         # The contact fails when its waiting time is over.
         return WorkflowPosition(
-            _find_place_behind(process, position, step), max(waiting.not_before, since)
+            _find_step_after(process, position, step), max(waiting.not_before, since)
         )
     planned = ContactPlanned(step, waiting.place, waiting.channel)
-    return UnderWay(planned, max(waiting.not_before, since), position.next_step_id)
+    return PendingContact(planned, max(waiting.not_before, since), position.next_step_id)
 
 
-def foresee(
+def forecast_claim(
     process: Process, claim: RunningClaim, now: datetime, guard: Guard
-) -> Iterator[ForeseenStep]:
+) -> Iterator[ForecastStep]:
     """Forecast the claim's steps from now on if nothing is paid. The forecast is empty if the claim
     is on hold without an end or if an operator has to resolve its last contact first. The claim
     must be active."""
     if claim.is_held_without_end or claim.is_unsettled:
         return iter(())
     facts = claim.facts.step_facts(process.calendar.local_date(now))
-    standing = find_standing(process, claim, now)
-    return forecast(process, standing, facts, now, until=now + FARTHEST, guard=guard)
+    standing = find_forecast_start(process, claim, now)
+    return forecast(process, standing, facts, now, until=now + FORECAST_HORIZON, guard=guard)
 
 
-def _find_place_behind(
-    process: Process, position: WorkflowPosition, step: ContactStep
-) -> int | None:
+def _find_step_after(process: Process, position: WorkflowPosition, step: ContactStep) -> int | None:
     """Return the step after the contact's step. A handed-over message is assumed to be accepted, a
     missing attachment to stay missing."""
     if position.next_step_id != step.id:

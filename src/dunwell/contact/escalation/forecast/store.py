@@ -57,7 +57,7 @@ class ForecastFacts:
     open_contact: AwaitedContact | None
 
 
-async def load_foreseen(
+async def load_forecast_facts(
     tx: Connection, merchant_id: int, claim_id: int, *, known_id: UUID | None,
     identities: Sequence[bytes], addresses: Sequence[bytes],
 ) -> ForecastFacts | None:  # fmt: skip
@@ -71,12 +71,12 @@ async def load_foreseen(
     return ForecastFacts(
         row=row,
         suppressed=frozenset(row["suppressed"]),
-        contacted=_read_contacted(row["contacted"]),
-        open_contact=_read_contact(row),
+        contacted=_build_contact_days(row["contacted"]),
+        open_contact=_build_open_contact(row),
     )
 
 
-def _read_contact(row: Row) -> AwaitedContact | None:
+def _build_open_contact(row: Row) -> AwaitedContact | None:
     if row["contact_step_id"] is None:
         return None
     return AwaitedContact(
@@ -88,7 +88,7 @@ def _read_contact(row: Row) -> AwaitedContact | None:
     )
 
 
-def _read_contacted(found: Mapping[str, Sequence[str]] | None) -> dict[bytes, Sequence[date]]:
+def _build_contact_days(found: Mapping[str, Sequence[str]] | None) -> dict[bytes, Sequence[date]]:
     return {
         bytes.fromhex(identity): [date.fromisoformat(day) for day in days]
         for identity, days in (found or {}).items()

@@ -15,22 +15,25 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.escalation.contacts.outcomes.record_outcomes import resolve_unknown_contact
-from dunwell.contact.escalation.contacts.outcomes.settlement import FallBackNow, decide_late_failure
+from dunwell.contact.escalation.contacts.outcomes.settlement import (
+    LateFallback,
+    decide_late_failure,
+)
 from dunwell.contact.escalation.contacts.outcomes.store import (
-    AnsweredRow,
+    ContactWithClaim,
     lock_contact,
     save_fallback,
     save_late_failure,
 )
-from dunwell.contact.escalation.process import find_process
+from dunwell.contact.escalation.process import get_process
 from dunwell.contact.escalation.reports.store import (
     ReportedMessage,
-    find_merchants_with_unknown,
     has_failed_before,
+    list_merchants_with_unknown,
     load_reported,
     load_unknown,
     lock_report,
-    note_deliveries,
+    save_deliveries,
 )
 from dunwell.contact.escalation.schedule import WorkflowPosition
 from dunwell.contact.escalation.store import load_tried
@@ -39,7 +42,7 @@ from dunwell.contact.messages.guards.store import free_contact_days
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.contact.sending.adapters import Adapters
-from dunwell.contact.sending.channel import AskableChannel
+from dunwell.contact.sending.channel import QueryableChannel
 from dunwell.contact.sending.report import ReportOutcome, decide_report
 from dunwell.contact.sending.store import (
     WaitingReport,
@@ -73,7 +76,7 @@ async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reas
     # The message reached nobody, so the fallback may be sent on the same day.
     await free_contact_days(work.tx, work.merchant_id, [communication_id])
     if locked.is_of_this_run and locked.claim.status in ACTIVE:
-        decision = await _decide(work, keys, locked)
+        decision = await _decide_fallback(work, keys, locked)
         if decision is not None:
             await save_fallback(
                 work.tx, work.merchant_id, contact, decision,
@@ -82,11 +85,13 @@ async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reas
     await save_audit(work, "contact.fail", f"claim:{contact.claim_id}", channel=contact.channel)
 
 
-async def _decide(work: Work, keys: KeyRing, locked: AnsweredRow) -> FallBackNow | None:
+async def _decide_fallback(
+    work: Work, keys: KeyRing, locked: ContactWithClaim
+) -> LateFallback | None:
     contact, claim = locked.contact, locked.claim
     versions = await load_newest(work.tx, work.merchant_id, {contact.process_key})
     version = versions[contact.process_key]
-    process = find_process(version, work.merchant.configuration)
+    process = get_process(version, work.merchant.configuration)
     step = process.find_contact_step(contact.step_id)
     if step is None:
         return None
@@ -105,29 +110,29 @@ _SET_SIZE = 500
 _AGAIN_AFTER = timedelta(seconds=5)
 _AFTER_FAULT = timedelta(minutes=5)
 # If the channel's own answer has not been recorded by then, it never will be.
-_PATIENCE = timedelta(days=1)
+_GIVE_UP_AFTER = timedelta(days=1)
 
 log = structlog.get_logger(__name__)
 
 
-async def join_reports(resources: Resources) -> int:
+async def process_reports(resources: Resources) -> int:
     """Process due reports and return how many were processed or delayed."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         waiting = await lock_due_reports(tx, now, _SET_SIZE)
-        single = await _join_at_once(tx, waiting, now)
+        single = await _process_simple_reports(tx, waiting, now)
     for each in single:
         try:
-            await _join(resources, each)
+            await _process_report(resources, each)
         except Unavailable:
             raise
         except Exception:  # A report that cannot be processed must not block the others.
             log.exception("report not joined", report_id=str(each.report_id))
-            await _put_off(resources, each)
+            await _postpone_report(resources, each)
     return len(waiting)
 
 
-async def _join_at_once(
+async def _process_simple_reports(
     tx: Connection, waiting: Sequence[WaitingReport], now: datetime
 ) -> list[WaitingReport]:
     """Record the reports that change no claim. Return the others, which stay due."""
@@ -149,11 +154,11 @@ async def _join_at_once(
             delivered.add(message)
         if outcome in (ReportOutcome.FAIL, ReportOutcome.SETTLE_AS_SENT):
             single.append(each)
-        elif outcome is ReportOutcome.WAIT and now - each.received_at < _PATIENCE:
+        elif outcome is ReportOutcome.WAIT and now - each.received_at < _GIVE_UP_AFTER:
             put_off.append(each)
         else:
             settled.append((each, outcome.value))
-    await note_deliveries(tx, delivered, now)
+    await save_deliveries(tx, delivered, now)
     await save_report_outcomes(tx, settled, real_now=now)
     await save_report_outcomes(
         tx, [(each, "WAITING") for each in put_off], real_now=now, due_at=now + _AGAIN_AFTER
@@ -161,7 +166,7 @@ async def _join_at_once(
     return single
 
 
-async def _join(resources: Resources, waiting: WaitingReport) -> None:
+async def _process_report(resources: Resources, waiting: WaitingReport) -> None:
     """Process one report that changes a claim or a notice."""
     reference, now = waiting.reference, resources.clock.now()
     assert reference is not None
@@ -174,15 +179,15 @@ async def _join(resources: Resources, waiting: WaitingReport) -> None:
             await save_report_outcome(tx, waiting.report_id, "UNMATCHED", real_now=now, due_at=None)
             return
         work = Work.open(resources, tx, merchant, SYSTEM)
-        outcome = await _change(work, resources, waiting, message)
+        outcome = await _apply_report(work, resources, waiting, message)
         again = now + _AGAIN_AFTER if outcome is ReportOutcome.WAIT else None
         await save_report_outcome(tx, waiting.report_id, outcome.value, real_now=now, due_at=again)
 
 
-async def _put_off(resources: Resources, waiting: WaitingReport) -> None:
+async def _postpone_report(resources: Resources, waiting: WaitingReport) -> None:
     """Retry for a day; after that an operator reviews the report."""
     now = resources.clock.now()
-    is_over = now - waiting.received_at >= _PATIENCE
+    is_over = now - waiting.received_at >= _GIVE_UP_AFTER
     async with resources.database.transaction() as tx:
         if await lock_report(tx, waiting.report_id):
             await save_report_outcome(
@@ -191,7 +196,7 @@ async def _put_off(resources: Resources, waiting: WaitingReport) -> None:
             )  # fmt: skip
 
 
-async def _change(
+async def _apply_report(
     work: Work, resources: Resources, waiting: WaitingReport, message: ReportedMessage
 ) -> ReportOutcome:
     contact_id = message.reference.communication_id
@@ -203,11 +208,11 @@ async def _change(
         # The message counts as accepted now; continue with the report.
         outcome = decide_report(waiting.state, "ACCEPTED", is_delivered=False)
         if outcome is ReportOutcome.NOTE_DELIVERY:
-            await note_deliveries(work.tx, {message}, work.real_now)
+            await save_deliveries(work.tx, {message}, work.real_now)
             return ReportOutcome.SETTLE_AS_SENT
     if outcome is not ReportOutcome.FAIL:
         return outcome
-    if message.address and await _is_nobodys(work, waiting, message):
+    if message.address and await _is_address_unreachable(work, waiting, message):
         # Suppress the address before the fallback channel is chosen.
         await suppress(
             work, resources.keys, channel=message.channel, address=message.address, reason="BOUNCE"
@@ -226,7 +231,9 @@ async def _change(
     return ReportOutcome.FAIL
 
 
-async def _is_nobodys(work: Work, waiting: WaitingReport, message: ReportedMessage) -> bool:
+async def _is_address_unreachable(
+    work: Work, waiting: WaitingReport, message: ReportedMessage
+) -> bool:
     """Return whether the address is unreachable. A report that could be forged is believed when a
     second message has failed as well."""
     if waiting.cause != "ADDRESS":
@@ -241,34 +248,34 @@ async def sweep_old_reports(resources: Resources) -> int:
         return await sweep_reports(tx, now - KEPT_FOR, _SET_SIZE)
 
 
-ASK_SECONDS = 30.0
+QUERY_SECONDS = 30.0
 # A worker that called the channel may still receive its answer.
-_OLD_ENOUGH = timedelta(minutes=2)
-_PAGE = 200
+_MIN_AGE = timedelta(minutes=2)
+_PAGE_SIZE = 200
 
 
-async def ask_channels(resources: Resources, adapters: Adapters) -> int:
+async def query_unknown_outcomes(resources: Resources, adapters: Adapters) -> int:
     """Ask channels about messages of unknown outcome and return how many were resolved."""
     async with resources.database.connection() as connection:
-        merchant_ids = await find_merchants_with_unknown(connection)
+        merchant_ids = await list_merchants_with_unknown(connection)
     settled = 0
     for merchant_id in merchant_ids:
         async with resources.database.connection() as connection:
             merchant = await load_merchant(connection, merchant_id)
         if merchant is not None:
-            for channel, askable in adapters.list_askable(merchant).items():
-                settled += await _ask(resources, merchant, channel, askable)
+            for channel, queryable in adapters.list_queryable(merchant).items():
+                settled += await _query_channel(resources, merchant, channel, queryable)
     return settled
 
 
-async def _ask(
-    resources: Resources, merchant: Merchant, channel: Channel, askable: AskableChannel
+async def _query_channel(
+    resources: Resources, merchant: Merchant, channel: Channel, queryable: QueryableChannel
 ) -> int:
-    waiting = await _list_waiting(resources, merchant, channel)
+    waiting = await _list_unknown(resources, merchant, channel)
     if not waiting:
         return 0
     try:
-        known = await askable.what_became_of(waiting)
+        known = await queryable.look_up_outcomes(waiting)
     except (OSError, Unavailable) as error:
         log.warning("cannot be asked", channel=channel, error=type(error).__name__)
         return 0
@@ -282,12 +289,12 @@ async def _ask(
     return len(known)
 
 
-async def _list_waiting(
+async def _list_unknown(
     resources: Resources, merchant: Merchant, channel: Channel
 ) -> Sequence[UUID]:
     """Return a page of the channel's unknown messages, the oldest first."""
-    before = merchant.now(resources.clock) - _OLD_ENOUGH
+    before = merchant.now(resources.clock) - _MIN_AGE
     async with resources.database.connection() as connection:
         return await load_unknown(
-            connection, merchant.merchant_id, channel=channel, before=before, limit=_PAGE
+            connection, merchant.merchant_id, channel=channel, before=before, limit=_PAGE_SIZE
         )

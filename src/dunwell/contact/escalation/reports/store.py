@@ -27,7 +27,7 @@ FROM unnest($1::integer[], $2::uuid[]) AS r (merchant_id, communication_id)
 JOIN debtor_notices n ON n.merchant_id = r.merchant_id AND n.notice_id = r.communication_id
 """
 # Uses the primary key and locks in its order, waiting for transactions that record outcomes.
-_NOTE = """
+_SAVE_DELIVERIES = """
 UPDATE communications m SET delivered_at = $3
 FROM (SELECT m.merchant_id, m.communication_id
       FROM unnest($1::integer[], $2::uuid[]) AS r (merchant_id, communication_id)
@@ -120,7 +120,7 @@ def _find_address(
     return suppressible if all(part in recipient for part in suppressible.split(", ")) else None
 
 
-async def note_deliveries(
+async def save_deliveries(
     tx: Connection, messages: Collection[ReportedMessage], real_now: datetime
 ) -> None:
     """Mark contacts as delivered. Notices have no such mark."""
@@ -128,7 +128,7 @@ async def note_deliveries(
     if contacts:
         merchant_ids = [each.merchant_id for each in contacts]
         ids = [each.communication_id for each in contacts]
-        await tx.execute(_NOTE, merchant_ids, ids, real_now)
+        await tx.execute(_SAVE_DELIVERIES, merchant_ids, ids, real_now)
 
 
 async def has_failed_before(tx: Connection, reference: Reference) -> bool:
@@ -143,7 +143,7 @@ async def lock_report(tx: Connection, report_id: UUID) -> bool:
     return await tx.fetchval(_LOCK_REPORT, report_id) is not None
 
 
-async def find_merchants_with_unknown(connection: Connection) -> list[int]:
+async def list_merchants_with_unknown(connection: Connection) -> list[int]:
     return [row["merchant_id"] for row in await connection.fetch(_FIND_MERCHANTS)]
 
 

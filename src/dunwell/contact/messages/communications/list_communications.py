@@ -19,7 +19,7 @@ from dunwell.contact.messages.communications.communication import (
     FoundCommunication,
 )
 from dunwell.contact.messages.communications.store import (
-    load_communication,
+    find_communication,
     load_communications,
     load_found_communications,
 )
@@ -35,7 +35,7 @@ from dunwell.platform.database.listed_table import (
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
 
-Shown = TypeVar("Shown", bound=Communication)
+AnyCommunication = TypeVar("AnyCommunication", bound=Communication)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,12 +123,12 @@ async def list_claim_communications(
 async def get_communication(work: Work, reference: UUID) -> Communication:
     """Return the communication that an ESCALATED event names. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
-    found = await load_communication(work.tx, work.merchant_id, reference)
+    found = await find_communication(work.tx, work.merchant_id, reference)
     if found is None:
         raise NotFound(f"There is no communication {reference}.")
     return _hide_version(work.merchant, found)
 
 
-def _hide_version(merchant: Merchant, found: Shown) -> Shown:
+def _hide_version(merchant: Merchant, found: AnyCommunication) -> AnyCommunication:
     """Remove the version for merchants that use scenarios, which have none."""
     return found if merchant.switched_to_workflows else replace(found, version=None)

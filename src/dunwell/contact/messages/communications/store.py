@@ -90,14 +90,14 @@ async def load_communications(
 ) -> dict[UUID, Communication]:
     """Load communications by id."""
     rows = await tx.fetch(_LOAD_FOUND, merchant_id, list(communication_ids))
-    return {row["communication_id"]: _read(row) for row in rows}
+    return {row["communication_id"]: _build_communication(row) for row in rows}
 
 
-async def load_communication(
+async def find_communication(
     tx: Connection, merchant_id: int, communication_id: UUID
 ) -> Communication | None:
     row = await tx.fetchrow(_FIND, merchant_id, communication_id)
-    return None if row is None else _read(row)
+    return None if row is None else _build_communication(row)
 
 
 async def load_found_communications(
@@ -107,13 +107,13 @@ async def load_found_communications(
     rows = await tx.fetch(_LOAD_FOUND, merchant_id, list(communication_ids))
     return {
         row["communication_id"]: FoundCommunication(
-            **asdict(_read(row)), reference_number=row["reference_number"]
+            **asdict(_build_communication(row)), reference_number=row["reference_number"]
         )
         for row in rows
     }
 
 
-def _read(row: Row) -> Communication:
+def _build_communication(row: Row) -> Communication:
     is_waiting = row["state"] in ("PLANNED", "ATTACHMENT_MISSING")
     version = None
     if row["version_id"] is not None and row["major"] is not None:

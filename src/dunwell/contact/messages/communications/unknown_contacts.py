@@ -13,7 +13,7 @@ from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import NotFound
 
 # The id before all others.
-FIRST = UUID(int=0)
+BEFORE_ALL_IDS = UUID(int=0)
 
 
 _COLUMNS = """
@@ -79,18 +79,18 @@ async def list_unknown(
 
     after: the last id of the previous page, or FIRST.
     """
-    return [_read(row) for row in await tx.fetch(_LIST, merchant_id, after, limit)]
+    return [_build_view(row) for row in await tx.fetch(_LIST, merchant_id, after, limit)]
 
 
-async def find_contact(tx: Connection, merchant_id: int, communication_id: UUID) -> ContactView:
+async def get_contact(tx: Connection, merchant_id: int, communication_id: UUID) -> ContactView:
     """Raises NotFound."""
     row = await tx.fetchrow(_FIND, merchant_id, communication_id)
     if row is None:
         raise NotFound(f"There is no communication {communication_id}. Check the reference.")
-    return _read(row)
+    return _build_view(row)
 
 
-def _read(row: Row) -> ContactView:
+def _build_view(row: Row) -> ContactView:
     values: dict[str, Any] = dict(row)
     recipient = values.pop("recipient")
     masked = None if recipient is None else mask_recipient(values["channel"], recipient)

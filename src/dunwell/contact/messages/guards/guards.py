@@ -20,12 +20,12 @@ _ONE_DAY = timedelta(days=1)
 _WEEK = timedelta(days=7)
 # One day more than a week, so that the days are complete even if the clock is set back past
 # midnight.
-_KEPT = timedelta(days=8)
+_KEEP_DAYS_FOR = timedelta(days=8)
 
 Days = Sequence[date]
 
 
-class HeldBy(StrEnum):
+class HoldReason(StrEnum):
     """The reason why a planned contact is held back."""
 
     GUARD_DAY = "GUARD_DAY"
@@ -37,28 +37,28 @@ class HeldBy(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class KeptBack:
+class ContactHold:
     """A contact that is not sent before an instant. `held_by` is None if a fault is the reason."""
 
     not_before: datetime
-    held_by: HeldBy | None = None
+    held_by: HoldReason | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class GuardCandidate:
     contact_id: UUID
     identities: tuple[bytes, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class GuardHold:
-    held_by: HeldBy
+    held_by: HoldReason
     # The first day with room.
     until: date
 
 
 @dataclass(frozen=True, slots=True)
-class RaisedGuard:
+class UpdatedGuard:
     """The new contact days of an identity, and the limits that they respect."""
 
     identity: bytes
@@ -71,14 +71,17 @@ class RaisedGuard:
 
 @dataclass(frozen=True, slots=True)
 class GuardVerdict:
-    passed: tuple[Candidate, ...]
+    passed: tuple[GuardCandidate, ...]
     held: Mapping[UUID, GuardHold]
     # Ordered by identity.
-    raised: tuple[RaisedGuard, ...]
+    raised: tuple[UpdatedGuard, ...]
 
 
 def decide_contacts(
-    candidates: Iterable[Candidate], contacted_on: Mapping[bytes, Days], guards: Guards, today: date
+    candidates: Iterable[GuardCandidate],
+    contacted_on: Mapping[bytes, Days],
+    guards: Guards,
+    today: date,
 ) -> GuardVerdict:
     """Decide who may be contacted today; earlier candidates have priority.
 
@@ -101,7 +104,7 @@ def decide_contacts(
         )
         for each in waiting
     }
-    raised = [_raise(i, contacted_on.get(i), days[i], guards) for i in sorted(days)]
+    raised = [_update_guard(i, contacted_on.get(i), days[i], guards) for i in sorted(days)]
     return GuardVerdict(tuple(passed), held, tuple(raised))
 
 
@@ -112,7 +115,7 @@ def has_room(days: Days, guards: Guards, day: date) -> bool:
     return _has_room_on(days, guards, day) and _has_room_around(days, guards, day)
 
 
-def find_first_day(identities: Sequence[Days], guards: Guards, after: date) -> date:
+def find_first_free_day(identities: Sequence[Days], guards: Guards, after: date) -> date:
     """Return the first day after the given one on which all identities have room."""
     day = after + _ONE_DAY
     while not all(has_room(days, guards, day) for days in identities):
@@ -145,26 +148,26 @@ def _has_room_around(days: Days, guards: Guards, day: date) -> bool:
 def _decide_hold(identities: Sequence[Days], guards: Guards, today: date) -> GuardHold:
     """Name the weekly guard if it alone would hold the contact, because it holds longer."""
     has_week = all(_has_room_around(days, guards, today) for days in identities)
-    held_by = HeldBy.GUARD_DAY if has_week else HeldBy.GUARD_WEEK
-    return GuardHold(held_by, find_first_day(identities, guards, today))
+    held_by = HoldReason.GUARD_DAY if has_week else HoldReason.GUARD_WEEK
+    return GuardHold(held_by, find_first_free_day(identities, guards, today))
 
 
-def _raise(identity: bytes, before: Days | None, days: Days, guards: Guards) -> RaisedGuard:
+def _update_guard(identity: bytes, before: Days | None, days: Days, guards: Guards) -> UpdatedGuard:
     """Return the new guard row without days that no longer matter. If a limit was lowered in the
     meantime, the row keeps the limits that earlier contacts respected."""
     per_day, per_week = guards.max_contacts_per_day, guards.max_contacts_per_week
     if not before:
-        return RaisedGuard(
+        return UpdatedGuard(
             identity=identity,
             days=tuple(days),
             per_day=per_day,
             per_week=per_week,
             is_new=before is None,
         )
-    oldest = max(days) - _KEPT
+    oldest = max(days) - _KEEP_DAYS_FOR
     old = [day for day in before if day > oldest]
     per_day = max([per_day, *Counter(old).values()])
     weeks = (sum(end - _WEEK < day <= end for day in old) for end in set(old))
     per_week = max([per_week, *weeks])
     kept = tuple(sorted(day for day in days if day > oldest))
-    return RaisedGuard(identity, kept, per_day, per_week, is_new=False)
+    return UpdatedGuard(identity, kept, per_day, per_week, is_new=False)

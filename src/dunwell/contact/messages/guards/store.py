@@ -47,7 +47,7 @@ WHERE merchant_id = $1 AND communication_id = ANY($2::uuid[]) AND guarded_by IS 
 """
 
 
-async def load_contacted(
+async def load_contact_days(
     tx: Connection, merchant_id: int, identities: Iterable[bytes]
 ) -> dict[bytes, Sequence[date]]:
     """Load the contact days of the identities that have guard rows. Locks nothing."""
@@ -84,10 +84,10 @@ async def free_contact_days(
         merchant_id,
         communication_ids,
         list(days),
-        [write_days(d) for d in days.values()],
+        [encode_days(d) for d in days.values()],
     )
 
 
-def write_days(days: Days) -> str:
+def encode_days(days: Days) -> str:
     """Return a PostgreSQL array literal; unnest would flatten an array of arrays."""
     return "{" + ",".join(day.isoformat() for day in days) + "}"

@@ -7,7 +7,7 @@ from enum import StrEnum
 from dunwell.platform.crypto import KeyRing
 
 # The digest before the first seal of a chain.
-BEGINNING = bytes(32)
+FIRST_PREVIOUS_DIGEST = bytes(32)
 
 _RECIPIENT = "ledger.recipient"
 _CONTENT = "ledger.content"
@@ -29,7 +29,7 @@ class SealParts:
 def digest_recipient(
     keys: KeyRing, merchant_id: int, channel: str, recipient: str, key_version: int | None = None
 ) -> bytes:
-    text = _spell_out([str(merchant_id), channel, recipient])
+    text = _encode_parts([str(merchant_id), channel, recipient])
     return keys.digest(_RECIPIENT, text, key_version)
 
 
@@ -40,7 +40,7 @@ def digest_content(
 
     parts: `Content.parts`, with the link token and the codes masked.
     """
-    return keys.digest(_CONTENT, _spell_out([str(merchant_id), *parts]), key_version)
+    return keys.digest(_CONTENT, _encode_parts([str(merchant_id), *parts]), key_version)
 
 
 def digest_row(
@@ -50,19 +50,19 @@ def digest_row(
 
     fields: every column of the row as one JSON text, including the number of its seal.
     """
-    return keys.digest(_ROW, _spell_out([str(merchant_id), table, fields]), key_version)
+    return keys.digest(_ROW, _encode_parts([str(merchant_id), table, fields]), key_version)
 
 
 def digest_seal(
     keys: KeyRing, merchant_id: int, parts: SealParts, key_version: int | None = None
 ) -> bytes:
     numbers = [merchant_id, parts.seal, len(parts.contacts), len(parts.audits)]
-    head = _spell_out([str(number) for number in numbers])
+    head = _encode_parts([str(number) for number in numbers])
     covered = b"".join([head, parts.previous, *parts.contacts, *parts.audits])
     return keys.digest(_SEAL, covered, key_version)
 
 
-def _spell_out(parts: Iterable[str | None]) -> bytes:
+def _encode_parts(parts: Iterable[str | None]) -> bytes:
     spelled = []
     for part in parts:
         if part is None:
@@ -74,7 +74,7 @@ def _spell_out(parts: Iterable[str | None]) -> bytes:
 
 
 # The findings that are listed for one merchant; further ones are only counted.
-MOST_FINDINGS = 1000
+MAX_FINDINGS = 1000
 
 
 class LedgerFault(StrEnum):
@@ -101,11 +101,11 @@ class LedgerFinding:
 
 
 @dataclass(slots=True)
-class Findings:
+class LedgerFindings:
     listed: list[LedgerFinding] = field(default_factory=list)
     count: int = 0
 
     def add(self, finding: LedgerFinding) -> None:
         self.count += 1
-        if len(self.listed) < MOST_FINDINGS:
+        if len(self.listed) < MAX_FINDINGS:
             self.listed.append(finding)

@@ -6,16 +6,21 @@ Sealing writes no audit entry. A seal documents itself, and the entry would need
 
 import structlog
 
-from dunwell.contact.messages.ledger.ledger import BEGINNING, SealParts, digest_row, digest_seal
+from dunwell.contact.messages.ledger.ledger import (
+    FIRST_PREVIOUS_DIGEST,
+    SealParts,
+    digest_row,
+    digest_seal,
+)
 from dunwell.contact.messages.ledger.store import (
     AUDITS,
     CONTACTS,
     SealHead,
-    find_merchants_to_seal,
-    load_head,
+    find_head,
+    list_merchants_to_seal,
     load_unsealed,
-    lock_sealing,
     save_seal,
+    try_lock_sealing,
 )
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
@@ -30,7 +35,7 @@ async def seal_ledger(resources: Resources) -> int:
     """Seal one batch for each merchant with unsealed rows. Return the number of merchants with more
     rows left."""
     async with resources.database.connection() as connection:
-        merchant_ids = await find_merchants_to_seal(connection)
+        merchant_ids = await list_merchants_to_seal(connection)
     behind = 0
     for merchant_id in merchant_ids:
         try:
@@ -47,9 +52,9 @@ async def seal_batch(resources: Resources, merchant_id: int) -> int:
     """Seal one batch of a merchant. Return the number of rows of the larger table, or 0 if there
     was nothing to seal or another worker is sealing."""
     async with resources.database.transaction() as tx:
-        if not await lock_sealing(tx, merchant_id):
+        if not await try_lock_sealing(tx, merchant_id):
             return 0
-        head = await load_head(tx, merchant_id) or SealHead(0, BEGINNING)
+        head = await find_head(tx, merchant_id) or SealHead(0, FIRST_PREVIOUS_DIGEST)
         version = max(head.key_version, resources.keys.version)
         seal, rows = head.seal + 1, {}
         for table in (CONTACTS, AUDITS):

@@ -56,7 +56,7 @@ ORDER BY merchant_id
 """
 # One worker at a time seals for a merchant, because a seal has only one successor. Rows that refer
 # to the merchant can be written meanwhile.
-_TAKE_TURN = """
+_LOCK_SEALING = """
 SELECT merchant_id FROM merchants WHERE merchant_id = $1 FOR NO KEY UPDATE SKIP LOCKED
 """
 # A separate statement after the lock, so that it sees the seal that the lock waited for.
@@ -158,7 +158,7 @@ SELECT (SELECT count(*) FROM contact_ledger WHERE merchant_id = $1 AND seal IS N
 """
 _ROWS_AT_ONCE = 1000
 # A verification may have to sort millions of rows.
-PATIENCE_SECONDS = 3600.0
+VERIFY_TIMEOUT_SECONDS = 3600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,13 +174,13 @@ class SealHead:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsealed:
+class UnsealedRow:
     key: UUID
     fields: str
 
 
 @dataclass(frozen=True, slots=True)
-class Seal:
+class LedgerSeal:
     seal: int
     contacts: int
     audits: int
@@ -197,26 +197,26 @@ class SealedRow:
     fields: str
 
 
-async def find_merchants_to_seal(tx: Connection) -> list[int]:
+async def list_merchants_to_seal(tx: Connection) -> list[int]:
     return [row["merchant_id"] for row in await tx.fetch(_FIND_MERCHANTS)]
 
 
-async def lock_sealing(tx: Connection, merchant_id: int) -> bool:
+async def try_lock_sealing(tx: Connection, merchant_id: int) -> bool:
     """Return whether this transaction may seal. Return False if another one is sealing."""
-    return await tx.fetchrow(_TAKE_TURN, merchant_id) is not None
+    return await tx.fetchrow(_LOCK_SEALING, merchant_id) is not None
 
 
-async def load_head(tx: Connection, merchant_id: int) -> SealHead | None:
+async def find_head(tx: Connection, merchant_id: int) -> SealHead | None:
     row = await tx.fetchrow(_LOAD_HEAD, merchant_id)
     return None if row is None else SealHead(**row)
 
 
 async def load_unsealed(
     tx: Connection, merchant_id: int, table: str, seal: int, limit: int
-) -> list[Unsealed]:
+) -> list[UnsealedRow]:
     """Load unsealed rows ordered by key, as they read with the number of the given seal."""
     rows = await tx.fetch(_LOAD_UNSEALED[table], merchant_id, seal, limit)
-    return [Unsealed(row["key"], row["fields"]) for row in rows]
+    return [UnsealedRow(row["key"], row["fields"]) for row in rows]
 
 
 async def save_seal(
@@ -238,16 +238,18 @@ async def save_seal(
     )  # fmt: skip
 
 
-async def load_seals(tx: Connection, merchant_id: int) -> AsyncIterator[Seal]:
+async def stream_seals(tx: Connection, merchant_id: int) -> AsyncIterator[LedgerSeal]:
     """Stream the seals in order, within a transaction."""
     async for row in tx.cursor(_LOAD_SEALS, merchant_id, prefetch=_ROWS_AT_ONCE):
-        yield Seal(**row)
+        yield LedgerSeal(**row)
 
 
-async def load_sealed(tx: Connection, merchant_id: int, table: str) -> AsyncIterator[SealedRow]:
+async def stream_sealed_rows(
+    tx: Connection, merchant_id: int, table: str
+) -> AsyncIterator[SealedRow]:
     """Stream the sealed rows ordered by seal and key, within a transaction."""
     rows = tx.cursor(
-        _LOAD_SEALED[table], merchant_id, prefetch=_ROWS_AT_ONCE, timeout=PATIENCE_SECONDS
+        _LOAD_SEALED[table], merchant_id, prefetch=_ROWS_AT_ONCE, timeout=VERIFY_TIMEOUT_SECONDS
     )
     async for row in rows:
         yield SealedRow(**row)
@@ -258,15 +260,15 @@ async def count_unsealed(tx: Connection, merchant_id: int) -> int:
     return count
 
 
-async def load_seals_of(
+async def stream_seal_range(
     tx: Connection, merchant_id: int, first: int, last: int
-) -> AsyncIterator[Seal]:
+) -> AsyncIterator[LedgerSeal]:
     """Stream the seals of a part of the chain."""
     async for row in tx.cursor(_LOAD_SEALS_OF, merchant_id, first, last, prefetch=_ROWS_AT_ONCE):
-        yield Seal(**row)
+        yield LedgerSeal(**row)
 
 
-async def load_sealed_of(
+async def stream_sealed_rows_of_range(
     tx: Connection, merchant_id: int, table: str, first: int, last: int
 ) -> AsyncIterator[SealedRow]:
     """Stream the sealed rows of a part of the chain."""
@@ -275,7 +277,7 @@ async def load_sealed_of(
         yield SealedRow(**row)
 
 
-async def measure_span(
+async def measure_range(
     tx: Connection, merchant_id: int, first: int, last: int
 ) -> tuple[int, SealHead | None]:
     """Return the number of rows that a part of the chain covers, and the seal before it (None if it
@@ -353,7 +355,7 @@ WHERE t.merchant_id = $1 AND m.content_digest IS NOT NULL
 _CONTACTS_AT_ONCE = 200
 
 
-class ToldTwice(msgspec.Struct, frozen=True, gc=False):
+class DuplicateEntry(msgspec.Struct, frozen=True, gc=False):
     claim_id: int
     run: int
     step_id: int
@@ -364,7 +366,7 @@ class ToldTwice(msgspec.Struct, frozen=True, gc=False):
     communications: str
 
 
-class Contradiction(msgspec.Struct, frozen=True, gc=False):
+class LedgerContradiction(msgspec.Struct, frozen=True, gc=False):
     communication_id: UUID
     claim_id: int
     state: str
@@ -372,14 +374,14 @@ class Contradiction(msgspec.Struct, frozen=True, gc=False):
     told: str | None
 
 
-class WithoutContact(msgspec.Struct, frozen=True, gc=False):
+class EntryWithoutContact(msgspec.Struct, frozen=True, gc=False):
     entry_id: UUID
     communication_id: UUID
     claim_id: int
     outcome: str
 
 
-class OtherDigests(msgspec.Struct, frozen=True, gc=False):
+class DigestMismatch(msgspec.Struct, frozen=True, gc=False):
     communication_id: UUID
     claim_id: int
     # True if the content differs, False if the recipient does.
@@ -395,23 +397,27 @@ class StoredContact(msgspec.Struct, frozen=True, gc=False):
     content: Content
 
 
-Told = TypeVar("Told", ToldTwice, Contradiction, WithoutContact, OtherDigests)
+Deviation = TypeVar(
+    "Deviation", DuplicateEntry, LedgerContradiction, EntryWithoutContact, DigestMismatch
+)
 
 
-def stream_told_twice(tx: Connection, merchant_id: int) -> AsyncIterator[ToldTwice]:
-    return _stream(tx, _TWICE, merchant_id, ToldTwice)
+def stream_duplicates(tx: Connection, merchant_id: int) -> AsyncIterator[DuplicateEntry]:
+    return _stream(tx, _TWICE, merchant_id, DuplicateEntry)
 
 
-def stream_contradictions(tx: Connection, merchant_id: int) -> AsyncIterator[Contradiction]:
-    return _stream(tx, _CONTRADICTIONS, merchant_id, Contradiction)
+def stream_contradictions(tx: Connection, merchant_id: int) -> AsyncIterator[LedgerContradiction]:
+    return _stream(tx, _CONTRADICTIONS, merchant_id, LedgerContradiction)
 
 
-def stream_without_contact(tx: Connection, merchant_id: int) -> AsyncIterator[WithoutContact]:
-    return _stream(tx, _WITHOUT_CONTACT, merchant_id, WithoutContact)
+def stream_entries_without_contact(
+    tx: Connection, merchant_id: int
+) -> AsyncIterator[EntryWithoutContact]:
+    return _stream(tx, _WITHOUT_CONTACT, merchant_id, EntryWithoutContact)
 
 
-def stream_other_digests(tx: Connection, merchant_id: int) -> AsyncIterator[OtherDigests]:
-    return _stream(tx, _OTHER_DIGESTS, merchant_id, OtherDigests)
+def stream_digest_mismatches(tx: Connection, merchant_id: int) -> AsyncIterator[DigestMismatch]:
+    return _stream(tx, _OTHER_DIGESTS, merchant_id, DigestMismatch)
 
 
 async def stream_contents(tx: Connection, merchant_id: int) -> AsyncIterator[StoredContact]:
@@ -437,8 +443,8 @@ async def stream_contents(tx: Connection, merchant_id: int) -> AsyncIterator[Sto
 
 
 async def _stream(
-    tx: Connection, statement: str, merchant_id: int, kind: type[Told]
-) -> AsyncIterator[Told]:
+    tx: Connection, statement: str, merchant_id: int, kind: type[Deviation]
+) -> AsyncIterator[Deviation]:
     """Stream rows; the fields of `kind` are the columns of the statement."""
     async for row in _open(tx, statement, merchant_id):
         yield kind(*row)
@@ -446,6 +452,8 @@ async def _stream(
 
 def _open(tx: Connection, statement: str, merchant_id: int) -> AsyncIterator[Row]:
     cursor: AsyncIterator[Row] = aiter(
-        tx.cursor(statement, merchant_id, prefetch=_CONTACTS_AT_ONCE, timeout=PATIENCE_SECONDS)
+        tx.cursor(
+            statement, merchant_id, prefetch=_CONTACTS_AT_ONCE, timeout=VERIFY_TIMEOUT_SECONDS
+        )
     )
     return cursor

@@ -8,10 +8,10 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.store import load_merchant, load_merchants_page
 from dunwell.contact.messages.ledger.ledger import (
-    BEGINNING,
-    Findings,
+    FIRST_PREVIOUS_DIGEST,
     LedgerFault,
     LedgerFinding,
+    LedgerFindings,
     SealParts,
     digest_content,
     digest_recipient,
@@ -21,19 +21,19 @@ from dunwell.contact.messages.ledger.ledger import (
 from dunwell.contact.messages.ledger.store import (
     AUDITS,
     CONTACTS,
-    Seal,
+    DuplicateEntry,
+    LedgerSeal,
     SealedRow,
     SealHead,
     StoredContact,
-    ToldTwice,
     count_unsealed,
-    load_sealed,
-    load_seals,
     stream_contents,
     stream_contradictions,
-    stream_other_digests,
-    stream_told_twice,
-    stream_without_contact,
+    stream_digest_mismatches,
+    stream_duplicates,
+    stream_entries_without_contact,
+    stream_sealed_rows,
+    stream_seals,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, snapshot
@@ -41,7 +41,7 @@ from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 
 
-class _OfContact(Protocol):
+class _HasContact(Protocol):
     @property
     def communication_id(self) -> UUID: ...
 
@@ -50,19 +50,19 @@ class _OfContact(Protocol):
 
 
 async def check_contacts(
-    tx: Connection, keys: KeyRing, merchant_id: int, findings: Findings
+    tx: Connection, keys: KeyRing, merchant_id: int, findings: LedgerFindings
 ) -> None:
     """Compare the contacts with the ledger. Must run in a transaction with one snapshot."""
-    async for twice in stream_told_twice(tx, merchant_id):
+    async for twice in stream_duplicates(tx, merchant_id):
         findings.add(_describe_twice(twice))
     async for each in stream_contradictions(tx, merchant_id):
         told = f"tells {each.told}" if each.told else "does not tell of it"
         words = f"is {each.state}, but the ledger {told}"
         findings.add(_describe(LedgerFault.CONTACT_CONTRADICTS, each, words))
-    async for missing in stream_without_contact(tx, merchant_id):
+    async for missing in stream_entries_without_contact(tx, merchant_id):
         words = f"is not there as contact_ledger {missing.entry_id} ({missing.outcome}) tells it"
         findings.add(_describe(LedgerFault.CONTACT_MISSING, missing, words))
-    async for other in stream_other_digests(tx, merchant_id):
+    async for other in stream_digest_mismatches(tx, merchant_id):
         fault = LedgerFault.CONTENT_ALTERED if other.is_content else LedgerFault.RECIPIENT_ALTERED
         findings.add(_describe(fault, other, "bears other digests than its row of the ledger"))
     async for stored in stream_contents(tx, merchant_id):
@@ -70,7 +70,7 @@ async def check_contacts(
 
 
 def _check_content(
-    keys: KeyRing, merchant_id: int, stored: StoredContact, findings: Findings
+    keys: KeyRing, merchant_id: int, stored: StoredContact, findings: LedgerFindings
 ) -> None:
     content = stored.content
     if content.key_version not in keys.versions:
@@ -97,56 +97,56 @@ def _check_content(
         findings.add(_describe(LedgerFault.CONTENT_ALTERED, stored, words))
 
 
-def _describe_twice(told: ToldTwice) -> LedgerFinding:
+def _describe_twice(told: DuplicateEntry) -> LedgerFinding:
     step = f"claim {told.claim_id}, run {told.run}, step {told.step_id}"
     contacts = f"communication {told.communications}"
     words = f"{step}, place {told.place} ({contacts}) is {told.kind} {told.rows} times"
     return LedgerFinding(LedgerFault.CONTACTED_TWICE, words)
 
 
-def _describe(fault: LedgerFault, contact: _OfContact, words: str) -> LedgerFinding:
+def _describe(fault: LedgerFault, contact: _HasContact, words: str) -> LedgerFinding:
     return LedgerFinding(
         fault, f"communication {contact.communication_id} of claim {contact.claim_id} {words}"
     )
 
 
 @dataclass(slots=True)
-class Chain:
+class ChainVerification:
     """The result of verifying a chain of seals."""
 
     head: SealHead | None = None
     rows: int = 0
-    findings: Findings = field(default_factory=Findings)
+    findings: LedgerFindings = field(default_factory=LedgerFindings)
 
 
 # The predecessor of the first seal.
-_NONE = SealHead(0, BEGINNING)
+_BEFORE_FIRST = SealHead(0, FIRST_PREVIOUS_DIGEST)
 
 
 async def check_seals(
     tx: Connection, keys: KeyRing, merchant_id: int, expected: SealHead | None = None
-) -> Chain:
+) -> ChainVerification:
     """Verify all seals of a merchant. Must run in a transaction with one snapshot.
 
     expected: a seal that was kept elsewhere.
     """
-    rows = {table: load_sealed(tx, merchant_id, table) for table in (CONTACTS, AUDITS)}
+    rows = {table: stream_sealed_rows(tx, merchant_id, table) for table in (CONTACTS, AUDITS)}
     return await check_chain(
-        keys, merchant_id, seals=load_seals(tx, merchant_id), rows=rows, expected=expected
+        keys, merchant_id, seals=stream_seals(tx, merchant_id), rows=rows, expected=expected
     )
 
 
 async def check_chain(
-    keys: KeyRing, owner_id: int, seals: AsyncIterator[Seal],
+    keys: KeyRing, owner_id: int, seals: AsyncIterator[LedgerSeal],
     rows: Mapping[str, AsyncIterator[SealedRow]], expected: SealHead | None,
-    previous: SealHead = _NONE,
-) -> Chain:  # fmt: skip
+    previous: SealHead = _BEFORE_FIRST,
+) -> ChainVerification:  # fmt: skip
     """Verify a chain of seals.
 
     owner_id: the merchant for which the digests were made. rows: by table, contacts before audits.
     previous: the predecessor of the first seal, if only a part of the chain is verified.
     """
-    checker = _Checker(keys, owner_id, rows)
+    checker = _ChainVerifier(keys, owner_id, rows)
     is_expected_found = expected is None
     async for seal in seals:
         await checker.check(seal, previous)
@@ -168,16 +168,16 @@ def _describe_lost_head(expected: SealHead, newest: SealHead) -> LedgerFinding:
     return LedgerFinding(LedgerFault.HEAD_MISSING, message, expected.seal)
 
 
-class _Checker:
+class _ChainVerifier:
     def __init__(
         self, keys: KeyRing, owner_id: int, rows: Mapping[str, AsyncIterator[SealedRow]]
     ) -> None:
         self._keys = keys
         self._owner_id = owner_id
-        self._rows = {table: _Sealed(each) for table, each in rows.items()}
-        self.chain = Chain()
+        self._rows = {table: _RowReader(each) for table, each in rows.items()}
+        self.chain = ChainVerification()
 
-    async def check(self, seal: Seal, previous: SealHead) -> None:
+    async def check(self, seal: LedgerSeal, previous: SealHead) -> None:
         if seal.seal != previous.seal + 1:
             self._add(
                 LedgerFault.SEAL_MISSING, previous.seal + 1, f"is missing; seal {seal.seal} follows"
@@ -207,10 +207,10 @@ class _Checker:
                     LedgerFault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it"
                 )
 
-    def _has(self, seal: Seal) -> bool:
+    def _has(self, seal: LedgerSeal) -> bool:
         return seal.key_version in self._keys.versions
 
-    def _check_version(self, seal: Seal, previous: SealHead) -> None:
+    def _check_version(self, seal: LedgerSeal, previous: SealHead) -> None:
         version = f"version {seal.key_version} of the secret key"
         if seal.key_version < previous.key_version:
             words = f"is by {version}, though a newer one was in use before: made with a leaked key"
@@ -220,7 +220,7 @@ class _Checker:
                 LedgerFault.SEAL_ALTERED, seal.seal, f"is by {version}, which is not in use here"
             )
 
-    async def _check_rows(self, table: str, seal: Seal) -> list[bytes]:
+    async def _check_rows(self, table: str, seal: LedgerSeal) -> list[bytes]:
         """Return the stored digests of the seal's rows, and report rows whose digest is wrong."""
         digests = []
         async for row in self._rows[table].until(seal.seal):
@@ -255,7 +255,7 @@ class _Checker:
         self.chain.findings.add(LedgerFinding(fault, f"seal {seal} {words}", seal))
 
 
-class _Sealed:
+class _RowReader:
     """Rows ordered by seal, consumed seal by seal."""
 
     def __init__(self, rows: AsyncIterator[SealedRow]) -> None:

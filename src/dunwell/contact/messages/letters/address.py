@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from dunwell.contact.messages.templates.facts import CreditorFacts
-from dunwell.contact.messages.templates.formatting import find_locale, render_line
+from dunwell.contact.messages.templates.formatting import get_locale, render_line
 from dunwell.core.claims.fields import DebtorName
 
 # Emoji outside the basic plane, with flags and skin tones; those of the basic plane that are shown
@@ -34,23 +34,23 @@ def remove_emoji(text: str) -> str:
     return " ".join(kept.split()) if count else text
 
 
-def print_debtor(debtor: DebtorName) -> DebtorName:
+def remove_debtor_emoji(debtor: DebtorName) -> DebtorName:
     """Return the debtor's names without emoji. A name that consists of emoji only is omitted."""
     return msgspec.structs.replace(
         debtor,
-        first_name=_print_part(debtor.first_name),
-        last_name=_print_part(debtor.last_name),
-        company_name=_print_part(debtor.company_name),
+        first_name=_clean_name(debtor.first_name),
+        last_name=_clean_name(debtor.last_name),
+        company_name=_clean_name(debtor.company_name),
     )
 
 
-def print_creditor(creditor: CreditorFacts) -> CreditorFacts:
+def remove_creditor_emoji(creditor: CreditorFacts) -> CreditorFacts:
     """Return the sender's names without emoji."""
     name, legal_name = remove_emoji(creditor.name), remove_emoji(creditor.legal_name)
     return replace(creditor, name=name, legal_name=legal_name)
 
 
-def _print_part(name: str | None) -> str | None:
+def _clean_name(name: str | None) -> str | None:
     return (remove_emoji(name) or None) if name else name
 
 
@@ -78,7 +78,7 @@ def render_address(
         _render_country(address.get("country"), home, language),
     ]
     printed = [remove_emoji(render_line(line)) for line in lines if line]
-    return [_clip(line) for line in printed if line]
+    return [_shorten(line) for line in printed if line]
 
 
 def _render_city(address: Mapping[str, Any]) -> str:
@@ -91,8 +91,8 @@ def _render_city(address: Mapping[str, Any]) -> str:
 def _render_country(country: str | None, home: str | None, language: str) -> str | None:
     if not country or country == home:
         return None
-    return (find_locale(language).territories.get(country) or country).upper()
+    return (get_locale(language).territories.get(country) or country).upper()
 
 
-def _clip(line: str) -> str:
+def _shorten(line: str) -> str:
     return line if len(line) <= _MAX_LENGTH else line[: _MAX_LENGTH - 1].rstrip() + "…"

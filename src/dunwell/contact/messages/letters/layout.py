@@ -63,7 +63,7 @@ class Layout(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="ca
     free_zones: Sequence[FreeZone]
 
 
-class LayoutFaulty(ValueError):  # noqa: N818 - reads as what is wrong
+class InvalidLayout(ValueError):  # noqa: N818 - reads as what is wrong
     """The file is not a valid layout; the message says why."""
 
 
@@ -77,23 +77,23 @@ def load_layout(name: str) -> bytes:
     if name not in list_layouts():
         raise LookupError(f"There is no layout named {name}.")
     content = (_FOLDER / f"{name}.json").read_bytes()
-    check_layout(content)
+    parse_layout(content)
     return content
 
 
-def check_layout(content: bytes) -> Layout:
+def parse_layout(content: bytes) -> Layout:
     """Raises InvalidLayout with all faults."""
     try:
         layout = msgspec.json.decode(content, type=Layout)
     except msgspec.MsgspecError as error:
-        raise LayoutFaulty(str(error)) from error
+        raise InvalidLayout(str(error)) from error
     if faults := list(_find_faults(layout)):
-        raise LayoutFaulty(" ".join(faults))
+        raise InvalidLayout(" ".join(faults))
     return layout
 
 
 def _find_faults(layout: Layout) -> Iterator[str]:
-    sheet, zones = LayoutBox(0, 0, *_PAGE), dict(_list_zones(layout))
+    sheet, zones = LayoutBox(0, 0, *_PAGE), dict(_list_boxes(layout))
     for name, zone in (zones | {"window": layout.window, "visible": layout.visible}).items():
         if not sheet.holds(zone):
             yield f"{name} leaves the sheet."
@@ -104,10 +104,10 @@ def _find_faults(layout: Layout) -> Iterator[str]:
         yield "The window leaves what is visible."
     if zones["returnLine"].overlaps(zones["address"]):
         yield "returnLine and address overlap."
-    yield from _find_trespassers(layout, zones)
+    yield from _find_overlaps(layout, zones)
 
 
-def _find_trespassers(layout: Layout, zones: Mapping[str, LayoutBox]) -> Iterator[str]:
+def _find_overlaps(layout: Layout, zones: Mapping[str, LayoutBox]) -> Iterator[str]:
     for name, zone in zones.items():
         if name not in ("returnLine", "address") and zone.overlaps(layout.visible):
             yield f"{name} can be seen in the window."
@@ -116,7 +116,7 @@ def _find_trespassers(layout: Layout, zones: Mapping[str, LayoutBox]) -> Iterato
                 yield f"{name} stands in the zone left free for: {free.why}."
 
 
-def _list_zones(layout: Layout) -> Iterator[tuple[str, LayoutBox]]:
+def _list_boxes(layout: Layout) -> Iterator[tuple[str, LayoutBox]]:
     """Yield the printed boxes with their names."""
     yield "returnLine", layout.return_line
     yield "address", layout.address

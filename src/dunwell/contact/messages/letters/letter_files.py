@@ -70,7 +70,7 @@ class LetterFiles:
         return await self.printer.count_pages(content)
 
 
-async def reseal_letter(storage: Storage, keys: KeyRing, key: str) -> None:
+async def reencrypt_letter(storage: Storage, keys: KeyRing, key: str) -> None:
     """Encrypt a stored letter with the current version of the secret key. Raises SealBroken,
     ContentMissing, Unavailable."""
     sealed = await storage.load(key)

@@ -19,9 +19,9 @@ from dunwell.platform.children.fair_queue import UNLIMITED, QueueLimits
 _CHILD = "dunwell.contact.messages.letters.printer_child"
 _MAX_PDF_BYTES = 20 * 1024 * 1024
 # Elapsed time, including the start of a child. The child's limit of processor time is lower.
-_PATIENCE_SECONDS = 30.0
+_TIMEOUT_SECONDS = 30.0
 # The number of children with additional fonts that are kept for reuse.
-_MOST_OTHERS = 2
+_MAX_FONT_POOLS = 2
 
 
 class Unprintable(Exception):  # noqa: N818 - reads as what is wrong
@@ -54,7 +54,7 @@ class EnclosedPart(msgspec.Struct, frozen=True, array_like=True):
     content: bytes
 
 
-class Done(msgspec.Struct, frozen=True, array_like=True):
+class PrintResult(msgspec.Struct, frozen=True, array_like=True):
     pdf: bytes | None = None
     png: bytes | None = None
     pages: int | None = None
@@ -64,7 +64,7 @@ class LetterPrinter:
     """One printer per process; close it at the end. Children start when they are first needed."""
 
     def __init__(
-        self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS,
+        self, size: int = 2, patience_seconds: float = _TIMEOUT_SECONDS,
         fonts: Sequence[Path] = (), limits: QueueLimits = UNLIMITED,
     ) -> None:  # fmt: skip
         """Set the printer up.
@@ -161,7 +161,7 @@ class LetterPrinter:
         finally:
             self._busy[faces] -= 1
             for idle in [each for each in self._others if not self._busy[each]]:
-                if len(self._others) <= _MOST_OTHERS:
+                if len(self._others) <= _MAX_FONT_POOLS:
                     break
                 await self._others.pop(idle).close()
 
@@ -171,7 +171,7 @@ class LetterPrinter:
             raise Unprintable
         return done.pdf
 
-    async def _do(self, job: PrintJob, faces: tuple[FontFace, ...] = ()) -> Done | None:
+    async def _do(self, job: PrintJob, faces: tuple[FontFace, ...] = ()) -> PrintResult | None:
         try:
             async with self._take_pool(faces) as pool:
                 answer = await pool.ask(
@@ -179,4 +179,4 @@ class LetterPrinter:
                 )
         except ChildLost:
             return None
-        return msgspec.msgpack.decode(answer, type=Done)
+        return msgspec.msgpack.decode(answer, type=PrintResult)

@@ -21,9 +21,14 @@ import typst
 from PIL import Image, ImageOps, UnidentifiedImageError
 
 from dunwell.contact.messages.letters.layout import list_layouts, load_layout
-from dunwell.contact.messages.letters.printer import Done, EnclosedPart, PrintJob
+from dunwell.contact.messages.letters.printer import EnclosedPart, PrintJob, PrintResult
 from dunwell.contact.messages.letters.qr_code import draw_svg
-from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT, Picture, SheetPage, Transfer
+from dunwell.contact.messages.letters.sheet import (
+    DEFAULT_LAYOUT,
+    Picture,
+    SheetPage,
+    TransferDetails,
+)
 from dunwell.platform.children.child import serve, shut_in
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
@@ -34,12 +39,12 @@ _REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError, 
 
 def main() -> None:
     """Answer jobs until the parent process ends."""
-    printer = make_printer(sys.argv[1:])
+    printer = build_printer(sys.argv[1:])
     shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_JOB)
     serve(printer.answer, _CPU_SECONDS_PER_JOB)
 
 
-def make_printer(faces: Sequence[str] = ()) -> "SheetPrinter":
+def build_printer(faces: Sequence[str] = ()) -> "SheetPrinter":
     """Read and import everything that printing needs, because no file can be opened later."""
     folder = Path(__file__).parent
     letters, papers = ((folder / name).read_bytes() for name in ("letter.typ", "paper.typ"))
@@ -58,16 +63,16 @@ _LOGO_LAYOUT = b"""
 """
 
 
-class _Drawn(msgspec.Struct):
+class _SheetImages(msgspec.Struct):
     """The parts of a sheet that become images; the layout reads the rest."""
 
     logo: Picture | None
     page: SheetPage
-    transfer: Transfer | None
-    layout: str = USUAL_LAYOUT
+    transfer: TransferDetails | None
+    layout: str = DEFAULT_LAYOUT
 
 
-class _DrawnPaper(msgspec.Struct):
+class _PaperImages(msgspec.Struct):
     logo: Picture | None
 
 
@@ -93,21 +98,21 @@ class SheetPrinter:
         job = msgspec.msgpack.decode(request, type=PrintJob)
         try:
             if job.kind == "COUNT_PAGES":
-                done = Done(pages=_count_pages(job.content))
+                done = PrintResult(pages=_count_pages(job.content))
             elif job.kind == "JOIN":
                 done = _join(msgspec.msgpack.decode(job.content, type=list[EnclosedPart]))
             elif job.kind == "DRAW_LOGO":
-                done = Done(png=self._draw_png(job.content))
+                done = PrintResult(png=self._draw_png(job.content))
             elif job.kind == "PRINT_PAPER":
-                done = Done(pdf=self._print_paper(job.content))
+                done = PrintResult(pdf=self._print_paper(job.content))
             else:
-                done = Done(pdf=self._print(job.content))
+                done = PrintResult(pdf=self._print(job.content))
         except _REFUSED:
-            done = Done()
+            done = PrintResult()
         return msgspec.msgpack.encode(done)
 
     def _print(self, content: bytes) -> bytes:
-        sheet = msgspec.json.decode(content, type=_Drawn)
+        sheet = msgspec.json.decode(content, type=_SheetImages)
         # Files in memory; only the first is evaluated. Data passed as `sys.inputs` would be part of
         # the library, and Typst could not reuse the layout of earlier letters.
         files = {
@@ -123,7 +128,7 @@ class SheetPrinter:
         return self._compile(files)
 
     def _print_paper(self, content: bytes) -> bytes:
-        logo = msgspec.json.decode(content, type=_DrawnPaper).logo
+        logo = msgspec.json.decode(content, type=_PaperImages).logo
         files = {"main": self._papers_layout, "paper.json": content}
         if logo is not None:
             files["logo.svg"] = _draw_logo(logo)
@@ -196,7 +201,7 @@ def _count_pages(pdf: bytes) -> int:
 _PAGE, _MARGIN = (595.28, 841.89), 42.5
 
 
-def _join(parts: list[EnclosedPart]) -> Done:
+def _join(parts: list[EnclosedPart]) -> PrintResult:
     with pikepdf.new() as joined:
         for part in parts:
             content = part.content
@@ -206,7 +211,7 @@ def _join(parts: list[EnclosedPart]) -> Done:
                 joined.pages.extend(opened.pages)
         saved = io.BytesIO()
         joined.save(saved, deterministic_id=True)
-        return Done(pdf=saved.getvalue(), pages=len(joined.pages))
+        return PrintResult(pdf=saved.getvalue(), pages=len(joined.pages))
 
 
 def _draw_page(content: bytes) -> bytes:

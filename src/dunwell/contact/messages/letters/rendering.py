@@ -7,33 +7,33 @@ from dataclasses import dataclass, replace
 from msgspec.structs import replace as structs_replace
 
 from dunwell.accounts.merchants.configuration import Brand
-from dunwell.contact.messages.letters.address import print_creditor, print_debtor
+from dunwell.contact.messages.letters.address import remove_creditor_emoji, remove_debtor_emoji
 from dunwell.contact.messages.letters.sheet import (
-    USUAL_LAYOUT,
+    DEFAULT_LAYOUT,
     Enclosure,
-    Items,
     Picture,
     Row,
     Sheet,
+    SheetItems,
     SheetPage,
-    Transfer,
+    TransferDetails,
 )
-from dunwell.contact.messages.templates.compiled_text import Source, fill, fill_within
-from dunwell.contact.messages.templates.creditors import write_operator
+from dunwell.contact.messages.templates.compiled_text import SlotValues, fill, fill_within
+from dunwell.contact.messages.templates.creditors import render_operator_line
 from dunwell.contact.messages.templates.facts import CreditorFacts, MessageFacts
 from dunwell.contact.messages.templates.formatting import (
-    Values,
+    MessageValues,
     render_iban,
     render_line,
     render_money,
 )
 from dunwell.contact.messages.templates.mail_blocks import describe_item, explain_item, list_sums
-from dunwell.contact.messages.templates.markdown import Parsed, parse_markdown
+from dunwell.contact.messages.templates.markdown import ParsedText, parse_markdown
 from dunwell.contact.messages.templates.markdown_compilers import fill_blocks
 from dunwell.contact.messages.templates.placeholders import MAX_MESSAGE_CHARACTERS
 from dunwell.contact.messages.templates.rendering import (
     assemble_text,
-    choose_words,
+    choose_snippets,
     fill_line,
     list_footer,
 )
@@ -59,7 +59,7 @@ class LetterPost:
     color: str | None = None
     logo: Picture | None = None
     enclosures: Sequence[Enclosure] = ()
-    layout: str = USUAL_LAYOUT
+    layout: str = DEFAULT_LAYOUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +85,14 @@ def render_letter(
     facts: MessageFacts,
     post: LetterPost,
 ) -> RenderedLetter:
-    """Render a letter in one of the workflow's languages. Any template and facts can be rendered
-    within the size limit; raises MessageTooLarge."""
-    words = choose_words(snippets, language)
+    """Render a letter in one of the workflow's languages. Raises MessageTooLarge only."""
+    words = choose_snippets(snippets, language)
     facts = replace(
-        facts, debtor=print_debtor(facts.debtor), creditor=print_creditor(facts.creditor)
+        facts,
+        debtor=remove_debtor_emoji(facts.debtor),
+        creditor=remove_creditor_emoji(facts.creditor),
     )
-    values = Values(facts, language)
+    values = MessageValues(facts, language)
     translate = values.words.translate
     subject = fill_line(template.subject, words, values, "LETTER")
     body = parse_markdown(assemble_text(template.body, words, values, "LETTER"))
@@ -112,19 +113,19 @@ def render_letter(
         body=fill_blocks(body.letter, values),
         items=_list_items(values),
         page=SheetPage(post.entrance, facts.landing.code or "", facts.landing.url or ""),
-        transfer=_render_whole_transfer(facts, language),
+        transfer=_render_outstanding_transfer(facts, language),
         enclosures=enclosures,
         footer=list_sender(facts.creditor, language),
-        operator=write_operator(facts.creditor, values.words),
+        operator=render_operator_line(facts.creditor, values.words),
         words=translate_layout(values.words),
         layout=post.layout,
     )
-    text = [body_text, "\n".join(list_ways(sheet))]
+    text = [body_text, "\n".join(list_layout_texts(sheet))]
     text += ["\n".join([f"{translate('Enclosed')}:", *enclosures])] if enclosures else []
     return RenderedLetter(subject, "\n\n".join(text) + "\n", sheet)
 
 
-def _list_information(values: Values) -> list[Row]:
+def _list_information(values: MessageValues) -> list[Row]:
     claim, creditor, translate = values.facts.claim, values.facts.creditor, values.words.translate
     rows = [
         (translate("Date"), values.day(values.facts.today)),
@@ -137,8 +138,8 @@ def _list_information(values: Values) -> list[Row]:
     return [(label, render_line(value)) for label, value in rows if value]
 
 
-def _list_items(values: Values) -> Items:
-    return Items(
+def _list_items(values: MessageValues) -> SheetItems:
+    return SheetItems(
         head=(values.words.translate("Item"), values.words.translate("Amount")),
         rows=[
             (
@@ -152,14 +153,16 @@ def _list_items(values: Values) -> Items:
     )
 
 
-def _render_whole_transfer(facts: MessageFacts, language: str) -> Transfer | None:
+def _render_outstanding_transfer(facts: MessageFacts, language: str) -> TransferDetails | None:
     """Return the bank details for the whole outstanding amount."""
     claim = facts.claim
     due = AmountDue(claim.outstanding_cents, claim.currency, claim.reference_number)
     return render_transfer(facts.creditor, due, language)
 
 
-def render_transfer(creditor: CreditorFacts, due: AmountDue, language: str) -> Transfer | None:
+def render_transfer(
+    creditor: CreditorFacts, due: AmountDue, language: str
+) -> TransferDetails | None:
     """Return how to pay by bank transfer; None if the creditor has no bank account."""
     if creditor.bank_iban is None or creditor.bank_holder is None:
         return None
@@ -179,7 +182,7 @@ def render_transfer(creditor: CreditorFacts, due: AmountDue, language: str) -> T
         currency=due.currency,
         purpose=due.reference,
     )
-    return Transfer([(label, render_line(value)) for label, value in rows if value], payload)
+    return TransferDetails([(label, render_line(value)) for label, value in rows if value], payload)
 
 
 def list_sender(creditor: CreditorFacts, language: str) -> list[list[str]]:
@@ -221,7 +224,7 @@ def translate_layout(language: Language) -> dict[str, str]:
     }
 
 
-def list_ways(sheet: Sheet) -> list[str]:
+def list_layout_texts(sheet: Sheet) -> list[str]:
     """Return the texts that the layout adds, for the plain text of the letter."""
     lines = [
         f"{sheet.words['page_title']}: {sheet.page.url}",
@@ -259,8 +262,8 @@ class ShortLetter:
 
     subject: str
     greeting: str
-    body: Parsed
-    values: Source
+    body: ParsedText
+    values: SlotValues
     address: Sequence[str]
     today: str
     reference: str
@@ -268,8 +271,8 @@ class ShortLetter:
     due: AmountDue | None = None
 
 
-def compose_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> Sheet:
-    words, creditor = find_debtor_language(language), print_creditor(creditor)
+def build_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -> Sheet:
+    words, creditor = find_debtor_language(language), remove_creditor_emoji(creditor)
     rows = [
         (words.translate("Date"), letter.today),
         (words.translate("Reference"), letter.reference),
@@ -292,12 +295,12 @@ def compose_sheet(letter: ShortLetter, creditor: CreditorFacts, language: str) -
             *fill_blocks(letter.body.letter, letter.values),
             ["p", [_run(words.translate("Kind regards")), ["b"], _run(creditor.name)]],
         ],
-        items=Items(("", ""), [], []),
+        items=SheetItems(("", ""), [], []),
         page=letter.page,
         transfer=None if letter.due is None else render_transfer(creditor, letter.due, language),
         enclosures=[],
         footer=list_sender(creditor, language),
-        operator=write_operator(creditor, words),
+        operator=render_operator_line(creditor, words),
         words=translate_layout(words),
     )
 
@@ -308,7 +311,7 @@ def render_plain_letter(sheet: Sheet, letter: ShortLetter, language: str) -> str
         f"{render_line(letter.greeting)},",
         fill(letter.body.text, letter.values),
         f"{find_debtor_language(language).translate('Kind regards')}\n{sheet.sender_name}",
-        "\n".join(list_ways(sheet)),
+        "\n".join(list_layout_texts(sheet)),
     ]
     return "\n\n".join(words) + "\n"
 

@@ -6,14 +6,14 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Brand
-from dunwell.contact.messages.templates.creditors import write_operator
+from dunwell.contact.messages.templates.creditors import render_operator_line
 from dunwell.contact.messages.templates.facts import CreditorFacts
 from dunwell.contact.messages.templates.formatting import render_line
 from dunwell.contact.messages.templates.rendering import list_footer
 from dunwell.platform.text.translation import find_debtor_language
 
 Row = tuple[str, str]
-USUAL_LAYOUT = "din-5008-b"
+DEFAULT_LAYOUT = "din-5008-b"
 
 
 class Picture(msgspec.Struct, frozen=True):
@@ -23,7 +23,7 @@ class Picture(msgspec.Struct, frozen=True):
     content: bytes
 
 
-class Items(msgspec.Struct, frozen=True):
+class SheetItems(msgspec.Struct, frozen=True):
     head: Row
     # Description, explanation (may be empty) and amount.
     rows: list[tuple[str, str, str]]
@@ -38,7 +38,7 @@ class SheetPage(msgspec.Struct, frozen=True):
     url: str
 
 
-class Transfer(msgspec.Struct, frozen=True):
+class TransferDetails(msgspec.Struct, frozen=True):
     rows: list[Row]
     # The payload of the payment QR code; None if banking apps could not read it.
     payload: str | None = None
@@ -66,9 +66,9 @@ class Sheet(msgspec.Struct, frozen=True):
     subject: str
     # Blocks as `markdown_compilers` describes them.
     body: list[list[Any]]
-    items: Items
+    items: SheetItems
     page: SheetPage
-    transfer: Transfer | None
+    transfer: TransferDetails | None
     enclosures: list[str]
     # Columns of lines.
     footer: list[list[str]]
@@ -77,15 +77,15 @@ class Sheet(msgspec.Struct, frozen=True):
     # The texts of the layout, by the names it uses.
     words: Mapping[str, str]
     # The name of a file in `layouts/`.
-    layout: str = USUAL_LAYOUT
+    layout: str = DEFAULT_LAYOUT
 
 
-def write_sheet(sheet: Sheet) -> bytes:
+def encode_sheet(sheet: Sheet) -> bytes:
     """Return the sheet as the printer takes it."""
     return msgspec.json.encode(sheet)
 
 
-class Table(msgspec.Struct, frozen=True):
+class PaperTable(msgspec.Struct, frozen=True):
     """A table with amounts in the last column. `sum` is the last row; empty without one."""
 
     head: Sequence[str]
@@ -97,7 +97,7 @@ class PaperBody(msgspec.Struct, frozen=True):
     title: str
     lead: Sequence[str] = ()
     rows: Sequence[Row] = ()
-    table: Table | None = None
+    table: PaperTable | None = None
     notes: Sequence[str] = ()
 
 
@@ -113,7 +113,7 @@ class Paper(msgspec.Struct, frozen=True):
     title: str
     lead: Sequence[str]
     rows: Sequence[Row]
-    table: Table | None
+    table: PaperTable | None
     notes: Sequence[str]
     # Columns of lines.
     footer: Sequence[Sequence[str]]
@@ -121,7 +121,7 @@ class Paper(msgspec.Struct, frozen=True):
     operator: str = ""
 
 
-def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: PaperBody) -> Paper:
+def build_paper(brand: Brand, creditor: CreditorFacts, language: str, body: PaperBody) -> Paper:
     """Return a paper with the creditor's brand and footer."""
     logo = brand.logo
     (_, *who), *others = list_footer(creditor, find_debtor_language(language))
@@ -137,11 +137,11 @@ def compose_paper(brand: Brand, creditor: CreditorFacts, language: str, body: Pa
         table=body.table and _clean_table(body.table),
         notes=_clean(body.notes),
         footer=[who, *others],
-        operator=write_operator(creditor, find_debtor_language(language)),
+        operator=render_operator_line(creditor, find_debtor_language(language)),
     )
 
 
-def write_paper(paper: Paper) -> bytes:
+def encode_paper(paper: Paper) -> bytes:
     """Return the paper as the printer takes it."""
     return msgspec.json.encode(paper)
 
@@ -150,5 +150,5 @@ def _clean(lines: Sequence[str]) -> list[str]:
     return [render_line(line) for line in lines]
 
 
-def _clean_table(table: Table) -> Table:
-    return Table(_clean(table.head), [_clean(row) for row in table.rows], _clean(table.sum))
+def _clean_table(table: PaperTable) -> PaperTable:
+    return PaperTable(_clean(table.head), [_clean(row) for row in table.rows], _clean(table.sum))

@@ -12,12 +12,12 @@ from dunwell.platform.errors import MerchantNotConfigured
 from dunwell.platform.text.translation import Language
 
 
-def find_sender(merchant: Merchant, channel: Channel, creditor: CreditorFacts) -> str:
+def choose_sender(merchant: Merchant, channel: Channel, creditor: CreditorFacts) -> str:
     named = merchant.configuration.channels[channel].sender
     return named or (creditor.email if channel == "EMAIL" else creditor.name)
 
 
-def find_creditor(merchant: Merchant, operator: Operator | None = None) -> CreditorFacts:
+def build_creditor(merchant: Merchant, operator: Operator | None = None) -> CreditorFacts:
     """Return the facts about the creditor. Raises MerchantNotConfigured.
 
     operator: the operator of the installation, if the message is to name it.
@@ -76,7 +76,7 @@ def list_operator(creditor: CreditorFacts, language: Language) -> list[str]:
     return _clean(lines)
 
 
-def write_operator(creditor: CreditorFacts, language: Language) -> str:
+def render_operator_line(creditor: CreditorFacts, language: Language) -> str:
     """Return the lines of the operator on one line, for print."""
     return " \u00b7 ".join(list_operator(creditor, language))
 

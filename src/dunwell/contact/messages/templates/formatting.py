@@ -21,8 +21,8 @@ from dunwell.contact.messages.templates.placeholders import (
     ITEMS,
     LANDING_CODE,
     LANDING_URL,
-    NAMES,
     PAY_BY,
+    PLACEHOLDER_NAMES,
 )
 from dunwell.core.claims.fields import DebtorName
 from dunwell.platform.text.translation import Language, find_debtor_language
@@ -41,11 +41,13 @@ _NO_BREAK_SPACE = "\N{NO-BREAK SPACE}"
 _CODE_AND_DIGIT = re.compile(r"(?<=[A-Z])(?=\d)")
 _LINE_BREAKS = re.compile(r"[\t\n\v\f\r\x85\u2028\u2029]+")
 # Control characters and direction marks.
-_STEERING = re.compile(r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+_CONTROL_CHARACTERS = re.compile(
+    r"[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]"
+)
 
 
 @lru_cache(maxsize=256)
-def find_locale(language: str) -> Locale:
+def get_locale(language: str) -> Locale:
     """Return the CLDR locale of a language tag; English if CLDR does not know it."""
     try:
         return Locale.parse(language, sep="-")
@@ -75,7 +77,7 @@ def _find_money_pieces(sign: str, count: int, currency: str, language: str) -> t
 def _render_by_cldr(cents: int, currency: str, language: str) -> str:
     digits = count_minor_digits(currency)
     amount = Decimal(cents).scaleb(-digits)
-    locale = find_locale(language)
+    locale = get_locale(language)
     if digits == get_currency_precision(currency):
         text = format_currency(amount, currency, locale=locale)
     else:  # CLDR shows some currencies without their minor unit.
@@ -86,16 +88,16 @@ def _render_by_cldr(cents: int, currency: str, language: str) -> str:
     return _CODE_AND_DIGIT.sub(_NO_BREAK_SPACE, text).replace(" ", _NO_BREAK_SPACE)
 
 
-def find_day_locale(language: str) -> Locale:
+def get_day_locale(language: str) -> Locale:
     """Return the locale for dates. English without a region uses the European order of day and
     month."""
-    return find_locale("en-GB" if language == "en" else language)
+    return get_locale("en-GB" if language == "en" else language)
 
 
 @lru_cache(maxsize=8192)
 def render_day(day: date | None, language: str) -> str:
     """Format a date with its month in words, which is unambiguous."""
-    return "" if day is None else format_date(day, "long", locale=find_day_locale(language))
+    return "" if day is None else format_date(day, "long", locale=get_day_locale(language))
 
 
 def render_name(debtor: DebtorName) -> str:
@@ -132,12 +134,12 @@ def render_line(value: str | None) -> str:
     """Return a value on one line, without control characters and direction marks."""
     if not value:
         return ""
-    if _STEERING.search(value) is None:
+    if _CONTROL_CHARACTERS.search(value) is None:
         return value
-    return _STEERING.sub("", _LINE_BREAKS.sub(" ", value))
+    return _CONTROL_CHARACTERS.sub("", _LINE_BREAKS.sub(" ", value))
 
 
-class Values:
+class MessageValues:
     """The facts of one message in one language. Each value is formatted when it is used."""
 
     __slots__ = ("facts", "language", "words")
@@ -158,7 +160,7 @@ class Values:
 
     def text(self, name: str) -> str:
         """Return the value of a placeholder on one line; empty if the claim has none."""
-        reader = _READERS.get(name)
+        reader = _VALUES.get(name)
         return render_line(reader(self)) if reader else ""
 
     def money(self, cents: int) -> str:
@@ -186,7 +188,7 @@ class NamedTexts:
         return render_line(self._texts.get(name))
 
 
-def _render_items_inline(values: Values) -> str:
+def _render_items_inline(values: MessageValues) -> str:
     """Return the items as text, where a table is not possible."""
     return ", ".join(
         f"{label_item(item, values.words)} {values.money(item.value_cents)}"
@@ -216,7 +218,7 @@ def escape(text: str) -> str:
     return str(_escape(text))
 
 
-_READERS: dict[str, Callable[[Values], str | None]] = {
+_VALUES: dict[str, Callable[[MessageValues], str | None]] = {
     "claim.referenceNumber": lambda v: v.facts.claim.reference_number,
     "claim.id": lambda v: str(v.facts.claim.claim_id),
     "customerNumber": lambda v: v.facts.claim.customer_number,
@@ -243,4 +245,4 @@ _READERS: dict[str, Callable[[Values], str | None]] = {
     "today": lambda v: v.day(v.facts.today),
     PAY_BY: lambda v: v.day(v.facts.pay_by),
 }
-assert set(_READERS) == {*NAMES, GREETING_USED}
+assert set(_VALUES) == {*PLACEHOLDER_NAMES, GREETING_USED}

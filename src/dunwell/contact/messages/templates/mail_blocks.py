@@ -6,7 +6,7 @@ import re
 from base64 import b64encode
 
 from dunwell.contact.messages.templates.facts import MessageItem
-from dunwell.contact.messages.templates.formatting import Values, escape, label_item
+from dunwell.contact.messages.templates.formatting import MessageValues, escape, label_item
 from dunwell.platform.text.colors import is_color, measure_contrast
 
 # The minimum contrast of graphics and of text (WCAG 2, 1.4.11 and 1.4.3).
@@ -36,24 +36,24 @@ _BUTTON = (
 )
 _CELL = "padding:8px 0;border-bottom:1px solid #d5dce3;vertical-align:top;text-align:"
 TABLE = "width:100%;border-collapse:collapse;margin:0 0 16px"
-WHAT = f"{_CELL}start"
-HOW_MUCH = f"{_CELL}end;padding-inline-start:16px;white-space:nowrap"
+DESCRIPTION_CELL = f"{_CELL}start"
+AMOUNT_CELL = f"{_CELL}end;padding-inline-start:16px;white-space:nowrap"
 _STYLE = re.compile(r"<style>(.*?)</style>", re.DOTALL)
 
 
 def choose_rule_color(color: str | None) -> str | None:
     """Return the brand color for the line at the top, or None if it would not be visible on
     white."""
-    return color if _is_seen(color, _LEAST_CONTRAST) else None
+    return color if _has_contrast(color, _LEAST_CONTRAST) else None
 
 
-def style_button(color: str | None) -> str:
+def render_button_style(color: str | None) -> str:
     """Return the style of the button: the brand color if white text is readable on it, otherwise
     the neutral color."""
-    return _BUTTON.format(color if _is_seen(color, _LEAST_CONTRAST_OF_TEXT) else _NEUTRAL)
+    return _BUTTON.format(color if _has_contrast(color, _LEAST_CONTRAST_OF_TEXT) else _NEUTRAL)
 
 
-def _is_seen(color: str | None, least: float) -> bool:
+def _has_contrast(color: str | None, least: float) -> bool:
     return color is not None and is_color(color) and measure_contrast(color, _WHITE) >= least
 
 
@@ -72,28 +72,29 @@ def render_frame_policy(html: str) -> str:
 _MAX_WIDTH = 48
 
 
-def render_items_html(values: Values) -> str:
+def render_items_html(values: MessageValues) -> str:
     """Return the items as a table with two columns, which fit a phone: description and amount."""
     translate = values.words.translate
     rows = "".join(
-        f'<tr><td style="{WHAT}">{escape(describe_item(item, values))}{_explain_html(item, values)}'
-        f'</td><td style="{HOW_MUCH}">{escape(values.money(item.value_cents))}</td></tr>'
+        f'<tr><td style="{DESCRIPTION_CELL}">{escape(describe_item(item, values))}'
+        f"{_explain_html(item, values)}"
+        f'</td><td style="{AMOUNT_CELL}">{escape(values.money(item.value_cents))}</td></tr>'
         for item in values.facts.claim.items
     )
     sums = "".join(
-        f'<tr><th scope="row" style="{WHAT}">{escape(label)}</th>'
-        f'<td style="{HOW_MUCH};font-weight:bold">{escape(amount)}</td></tr>'
+        f'<tr><th scope="row" style="{DESCRIPTION_CELL}">{escape(label)}</th>'
+        f'<td style="{AMOUNT_CELL};font-weight:bold">{escape(amount)}</td></tr>'
         for label, amount in list_sums(values)
     )
     return (
         f'<table class="items" style="{TABLE}"><thead>'
-        f'<tr><th scope="col" style="{WHAT}">{escape(translate("Item"))}</th>'
-        f'<th scope="col" style="{HOW_MUCH}">{escape(translate("Amount"))}</th></tr></thead>'
+        f'<tr><th scope="col" style="{DESCRIPTION_CELL}">{escape(translate("Item"))}</th>'
+        f'<th scope="col" style="{AMOUNT_CELL}">{escape(translate("Amount"))}</th></tr></thead>'
         f"<tbody>{rows}</tbody><tfoot>{sums}</tfoot></table>\n"
     )
 
 
-def render_items_text(values: Values) -> str:
+def render_items_text(values: MessageValues) -> str:
     """Return the items as plain text: one line per item with aligned amounts, its explanation, a
     rule and the sums."""
     claim = values.facts.claim
@@ -110,11 +111,11 @@ def render_items_text(values: Values) -> str:
     return "\n".join(lines)
 
 
-def describe_item(item: MessageItem, values: Values) -> str:
+def describe_item(item: MessageItem, values: MessageValues) -> str:
     return label_item(item, values.words)
 
 
-def explain_item(item: MessageItem, values: Values) -> str:
+def explain_item(item: MessageItem, values: MessageValues) -> str:
     """Return the reason of the item and its dates, in the words of the debtor pages."""
     translate, said = values.words.translate, []
     if item.type == "COLLECTION_FEE":
@@ -132,12 +133,12 @@ def explain_item(item: MessageItem, values: Values) -> str:
     return " ".join(said)
 
 
-def _explain_html(item: MessageItem, values: Values) -> str:
+def _explain_html(item: MessageItem, values: MessageValues) -> str:
     said = explain_item(item, values)
     return f'<br><small class="quiet" style="{BOX_LABEL}">{escape(said)}</small>' if said else ""
 
 
-def list_sums(values: Values) -> list[tuple[str, str]]:
+def list_sums(values: MessageValues) -> list[tuple[str, str]]:
     claim, translate = values.facts.claim, values.words.translate
     sums = [(translate("Total"), values.money(claim.total_cents))]
     if claim.outstanding_cents != claim.total_cents:

@@ -16,13 +16,13 @@ from typing import TypeVar
 from markdown_it import MarkdownIt
 
 from dunwell.contact.messages.templates.compiled_text import (
-    ITEMS_ALONE,
+    ITEMS_MARK,
     Part,
     find_link,
-    join,
-    mark,
-    split,
-    unmark,
+    mark_placeholders,
+    merge_literals,
+    split_marked,
+    unmark_placeholders,
 )
 from dunwell.contact.messages.templates.markdown_compilers import (
     Block,
@@ -31,7 +31,7 @@ from dunwell.contact.messages.templates.markdown_compilers import (
     TextCompiler,
 )
 
-_Made = TypeVar("_Made")
+_Result = TypeVar("_Result")
 _RULES = (
     "list", "heading", "newline", "escape", "emphasis", "link",
     "balance_pairs", "fragments_join", "text_join",
@@ -46,18 +46,18 @@ _PLAIN_KINDS = frozenset({
 
 def cache_by_size(
     most_characters: int,
-) -> Callable[[Callable[[str], _Made]], Callable[[str], _Made]]:
+) -> Callable[[Callable[[str], _Result]], Callable[[str], _Result]]:
     """Cache the results for the most recently used texts, up to a total number of characters. Can
     be used by several threads.
 
     `lru_cache` limits only the number of texts; with long texts it would keep gigabytes.
     """
 
-    def decorate(make: Callable[[str], _Made]) -> Callable[[str], _Made]:
-        kept, lock, length = OrderedDict[str, _Made](), Lock(), 0
+    def decorate(make: Callable[[str], _Result]) -> Callable[[str], _Result]:
+        kept, lock, length = OrderedDict[str, _Result](), Lock(), 0
 
         @wraps(make)
-        def find_or_make(text: str) -> _Made:
+        def find_or_make(text: str) -> _Result:
             nonlocal length
             with lock:
                 if text in kept:
@@ -79,7 +79,7 @@ def cache_by_size(
 
 
 @dataclass(frozen=True, slots=True)
-class Parsed:
+class ParsedText:
     """A parsed text: parts of HTML and of plain text, blocks of a letter, and what cannot be
     used."""
 
@@ -94,36 +94,36 @@ class Parsed:
 
 
 @cache_by_size(_MOST_KEPT_CHARACTERS)
-def parse_markdown(text: str) -> Parsed:
+def parse_markdown(text: str) -> ParsedText:
     """Compile a text whose snippets are expanded. Cached, because there are few texts and many
     messages."""
-    tokens = _parser().parse(mark(text))
+    tokens = _parser().parse(mark_placeholders(text))
     html, plain, letter = HtmlCompiler(), TextCompiler(), LetterCompiler()
     for token in tokens:
         html.take(token)
         plain.take(token)
         letter.take(token)
     inline = [t for t in tokens if t.type == "inline"]
-    return Parsed(
-        html=join(html.parts),
+    return ParsedText(
+        html=merge_literals(html.parts),
         has_button=html.has_button,
-        text=join(plain.parts),
+        text=merge_literals(plain.parts),
         letter=tuple(letter.blocks),
         bad_links=tuple(
-            unmark(str(child.attrs["href"]))
+            unmark_placeholders(str(child.attrs["href"]))
             for token in inline
             for child in token.children or ()
             if child.type == "link_open" and find_link(child) is None
         ),
         has_items_in_line=any(
-            ITEMS_ALONE in token.content and token.content != ITEMS_ALONE for token in inline
+            ITEMS_MARK in token.content and token.content != ITEMS_MARK for token in inline
         ),
     )
 
 
 def has_markup(text: str) -> bool:
     """Return whether Markdown finds anything but paragraphs and lines in the text."""
-    tokens = _parser().parse(mark(text))
+    tokens = _parser().parse(mark_placeholders(text))
     kinds = {each.type for token in tokens for each in (token, *(token.children or ()))}
     return not kinds <= _PLAIN_KINDS
 
@@ -131,7 +131,7 @@ def has_markup(text: str) -> bool:
 @cache_by_size(_MOST_KEPT_CHARACTERS)
 def parse_line(text: str) -> tuple[Part, ...]:
     """Compile a line without markup, such as a subject. Consecutive spaces become one."""
-    return tuple(split(mark(" ".join(text.split())), "TEXT"))
+    return tuple(split_marked(mark_placeholders(" ".join(text.split())), "TEXT"))
 
 
 @cache_by_size(_MOST_KEPT_CHARACTERS)
@@ -139,7 +139,7 @@ def parse_lines(text: str) -> tuple[Part, ...]:
     """Compile lines without markup, such as an SMS. Consecutive spaces become one; empty lines at
     the start and end are removed."""
     lines = (" ".join(line.split()) for line in text.strip().splitlines())
-    return tuple(split(mark("\n".join(lines)), "TEXT"))
+    return tuple(split_marked(mark_placeholders("\n".join(lines)), "TEXT"))
 
 
 @lru_cache(maxsize=1)

@@ -8,18 +8,18 @@ from typing import Any
 from markdown_it.token import Token
 
 from dunwell.contact.messages.templates.compiled_text import (
-    ITEMS_ALONE,
-    LANDING_ALONE,
+    ITEMS_MARK,
+    LANDING_MARK,
     Part,
     Slot,
-    Source,
+    SlotValues,
     fill,
     find_link,
     is_box,
     is_button,
-    join,
-    list_words,
-    split,
+    list_children,
+    merge_literals,
+    split_marked,
 )
 from dunwell.contact.messages.templates.mail_blocks import BLOCKS, BOX, BOX_LABEL
 from dunwell.contact.messages.templates.placeholders import LANDING_URL
@@ -60,14 +60,14 @@ class HtmlCompiler:
 
     def _take_inline(self, token: Token) -> None:
         is_paragraph = bool(self.parts) and self.parts[-1] == _PARAGRAPH
-        if token.content == ITEMS_ALONE:
+        if token.content == ITEMS_MARK:
             if is_paragraph:
                 self.parts.pop()
             self.parts.append(Slot("", "ITEMS_HTML"))
         elif is_paragraph and is_button(token) and not self.has_button:
             self._take_button(token)
         elif is_paragraph and is_box(token):
-            self._take_box(list_words(token))
+            self._take_box(list_children(token))
         else:
             self._take_words(token)
 
@@ -77,10 +77,10 @@ class HtmlCompiler:
         self.has_button = True
         target = (Slot(LANDING_URL, "TEXT"),)
         self.parts.append(Slot("", "BUTTON_OPEN", target))
-        if token.content == LANDING_ALONE:
+        if token.content == LANDING_MARK:
             self.parts.append(Slot("", "BUTTON_WORDS"))
         else:
-            words = list_words(token)[1:-1]
+            words = list_children(token)[1:-1]
             self._take_words(Token("inline", "", 0, children=words))
         self.parts.append(Slot("", "LINK_CLOSE", target))
 
@@ -90,7 +90,7 @@ class HtmlCompiler:
         label, *value = children
         self.parts[-1] = f'<p class="box" style="{BOX}">'
         self.parts.append(f'<span class="quiet" style="{BOX_LABEL}">')
-        self.parts += [*split(label.content.rstrip(), "HTML"), "</span> "]
+        self.parts += [*split_marked(label.content.rstrip(), "HTML"), "</span> "]
         self._take_words(Token("inline", "", 0, children=value))
 
     def _take_words(self, token: Token) -> None:
@@ -113,7 +113,7 @@ class HtmlCompiler:
         landing = Slot(LANDING_URL, "HTML")
         address = (Slot(LANDING_URL, "TEXT"),)
         parts: list[Part] = []
-        for part in split(text, "HTML"):
+        for part in split_marked(text, "HTML"):
             if part == landing and not is_linked:
                 parts += [Slot("", "LINK_OPEN", address), part, Slot("", "LINK_CLOSE", address)]
             else:
@@ -162,7 +162,7 @@ class TextCompiler:
         self._marker, self._is_apart = "", False
 
     def _take_inline(self, token: Token) -> None:
-        if token.content == ITEMS_ALONE:
+        if token.content == ITEMS_MARK:
             self.parts.append(Slot("", "ITEMS_TEXT"))
             return
         if is_button(token) and not self._indents:
@@ -175,21 +175,21 @@ class TextCompiler:
                 link, label_from = find_link(child), len(self.parts)
             elif child.type == "link_close" and link:
                 # A link whose text is its address is written once.
-                if join(self.parts[label_from:]) != link:
+                if merge_literals(self.parts[label_from:]) != link:
                     self.parts.append(Slot("", "LINK_TEXT", link))
             elif child.type in ("softbreak", "hardbreak"):
                 self.parts.append("\n" + "".join(self._indents))
             elif child.type == "text":
-                self.parts += split(child.content, "TEXT")
+                self.parts += split_marked(child.content, "TEXT")
 
     def _take_button(self, token: Token) -> None:
         """Add the text of the button and, on the next line, its address."""
-        if token.content == LANDING_ALONE:
+        if token.content == LANDING_MARK:
             self.parts.append(Slot("", "BUTTON_WORDS"))
         else:
             texts = [child for child in token.children or () if child.type == "text"]
             for child in texts:
-                self.parts += split(child.content, "TEXT")
+                self.parts += split_marked(child.content, "TEXT")
         self.parts.append(Slot("", "BUTTON_TEXT", (Slot(LANDING_URL, "TEXT"),)))
 
 
@@ -223,7 +223,7 @@ class LetterCompiler:
             self._take_inline(token, target[-1])
 
     def _take_inline(self, token: Token, block: Block) -> None:
-        if token.content == ITEMS_ALONE:
+        if token.content == ITEMS_MARK:
             block[:] = ["items"]
             return
         runs = _Runs()
@@ -249,11 +249,11 @@ class _Runs:
             self._link, self._label = find_link(child), []
         elif child.type == "link_close":
             # A link whose text is its address is written once.
-            if self._link and join(self._label) != self._link:
+            if self._link and merge_literals(self._label) != self._link:
                 self._append((Slot("", "LINK_TEXT", self._link),))
             self._link = None
         elif child.type == "text":
-            parts = split(child.content, "TEXT")
+            parts = split_marked(child.content, "TEXT")
             self._label += parts
             self._append(tuple(parts))
 
@@ -261,12 +261,12 @@ class _Runs:
         self.runs.append(["t", parts, self._depths["strong"] > 0, self._depths["em"] > 0])
 
 
-def fill_blocks(blocks: Sequence[Block], values: Source) -> list[Block]:
+def fill_blocks(blocks: Sequence[Block], values: SlotValues) -> list[Block]:
     """Return the blocks with all values filled in."""
     return [_fill_block(block, values) for block in blocks]
 
 
-def _fill_block(block: Block, values: Source) -> Block:
+def _fill_block(block: Block, values: SlotValues) -> Block:
     kind, *rest = block
     if kind == "items":
         return [kind]
@@ -275,7 +275,7 @@ def _fill_block(block: Block, values: Source) -> Block:
     return [kind, [_fill_run(run, values) for run in rest[0]]]
 
 
-def _fill_run(run: Block, values: Source) -> Block:
+def _fill_run(run: Block, values: SlotValues) -> Block:
     if run[0] == "b":
         return run
     kind, parts, *style = run

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 from dunwell.accounts.merchants.configuration import Configuration, find_missing
-from dunwell.contact.messages.templates.placeholders import find_used
+from dunwell.contact.messages.templates.placeholders import list_used
 from dunwell.core.workflows.definition import Definition, Texts, WorkflowContactHours
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.lazy_text import LazyText
@@ -16,7 +16,7 @@ from dunwell.platform.text.shape import render_pointer
 # Words and phrases by language; case does not matter. A * stands for any beginning or ending, and
 # an umlaut also for its two-letter spelling. The forms of "pfänden" are listed one by one, because
 # "empfände" belongs to another verb.
-STANDARD: Mapping[str, Sequence[str]] = {
+STANDARD_FORBIDDEN_WORDS: Mapping[str, Sequence[str]] = {
     "de": (
         "Betrüger*", "Gefängnis*", "Gerichtsvollzieher*", "Haftbefehl*", "Hausbesuch*",
         "letzte Warnung", "Pfandsiegel*", "pfänd*", "*pfändung*", "*pfändbar*", "*gepfänd*",
@@ -36,19 +36,19 @@ _TWO_LETTERS = {"ä": "ae", "ö": "oe", "ü": "ue"}
 _UMLAUT = re.compile("[äöü]", re.IGNORECASE)
 
 
-def find_forbidden_words(
+def list_forbidden_word_faults(
     definition: Definition, own: Mapping[str, Sequence[str]]
 ) -> Iterator[Fault]:
     """Yield a fault for each text that uses forbidden words, with the pointer to the text.
 
     own: the merchant's own lists by language.
     """
-    words = {**STANDARD, **own}
-    patterns = {language: _make_pattern(some) for language, some in words.items() if some}
+    words = {**STANDARD_FORBIDDEN_WORDS, **own}
+    patterns = {language: _build_pattern(some) for language, some in words.items() if some}
     for path, texts in list_texts(definition):
         for language, text in texts.items():
             pattern = patterns.get(language) or patterns.get(language.partition("-")[0])
-            found = dict.fromkeys(pattern.findall(_read_plainly(text))) if pattern else {}
+            found = dict.fromkeys(pattern.findall(_remove_marks(text))) if pattern else {}
             if found:
                 named = ", ".join(f'"{word}"' for word in found)
                 message = LazyText(
@@ -71,29 +71,31 @@ def list_texts(definition: Definition) -> Iterator[tuple[str, Texts]]:
             yield f"{path}/SMS/body", template.sms.body
 
 
-def _make_pattern(words: Sequence[str]) -> re.Pattern[str]:
+def _build_pattern(words: Sequence[str]) -> re.Pattern[str]:
     alternatives = "|".join(
         (r"\w*" if word.startswith("*") else "")
-        + _UMLAUT.sub(_write_out, re.escape(word.strip("*")).replace(r"\ ", r"\s+"))
+        + _UMLAUT.sub(_match_umlaut, re.escape(word.strip("*")).replace(r"\ ", r"\s+"))
         + (r"\w*" if word.endswith("*") else "")
         for word in words
     )
     return re.compile(rf"(?<!\w)(?:{alternatives})(?!\w)", re.IGNORECASE)
 
 
-def _write_out(umlaut: re.Match[str]) -> str:
+def _match_umlaut(umlaut: re.Match[str]) -> str:
     """Return a pattern for an umlaut or its two-letter spelling."""
     letter = umlaut.group()
     return f"(?:{letter}|{_TWO_LETTERS[letter.lower()]})"
 
 
-def _read_plainly(text: str) -> str:
+def _remove_marks(text: str) -> str:
     """Return the text without Markdown marks and soft hyphens, in normalized form."""
     text = unicodedata.normalize("NFC", text)
     return text.translate({ord(mark): None for mark in "*_\u00ad\u200b"})
 
 
-def find_value_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
+def list_missing_value_faults(
+    configuration: Configuration, definition: Definition
+) -> Iterator[Fault]:
     """Yield a fault for each placeholder that the merchant's configuration leaves empty, with its
     pointer. Yield nothing while the merchant is not completely configured.
 
@@ -105,7 +107,7 @@ def find_value_faults(configuration: Configuration, definition: Definition) -> I
     keys = dict(_list_absent(configuration))
     for path, texts in list_texts(definition):
         for language, text in texts.items():
-            for name in find_used(text):
+            for name in list_used(text):
                 if name in keys:
                     message = LazyText(
                         "{{ %(name)s }} stays empty: set %(key)s, or take it out.",
@@ -122,7 +124,7 @@ def _list_absent(configuration: Configuration) -> Iterator[tuple[str, str]]:
         yield "merchant.phone", "contact.phone"
 
 
-class Hours(Protocol):
+class HoursOfDay(Protocol):
     """Hours in the form HH:MM, which sort as text. They span midnight if `until` is before
     `since`."""
 
@@ -133,7 +135,7 @@ class Hours(Protocol):
     def until(self) -> str: ...
 
 
-def find_quiet_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
+def list_quiet_hour_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
     """Yield a fault if the quiet hours leave nothing of the contact hours, so that messages would
     wait forever. Hours of different time zones are not compared, because their distance changes
     with daylight saving time."""
@@ -150,7 +152,7 @@ def find_quiet_faults(configuration: Configuration, definition: Definition) -> I
         yield Fault("/settings/contactHours", message, "EMPTY_HOURS")
 
 
-def is_all_quiet(quiet: Hours, hours: WorkflowContactHours) -> bool:
+def is_all_quiet(quiet: HoursOfDay, hours: WorkflowContactHours) -> bool:
     if quiet.since < quiet.until:
         return quiet.since <= hours.since and hours.until <= quiet.until
     return quiet.since <= hours.since or hours.until <= quiet.until

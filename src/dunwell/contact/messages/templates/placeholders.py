@@ -54,7 +54,7 @@ ITEMS = "items"
 LANDING_URL = "landing.url"
 LANDING_CODE = "landing.code"
 PAY_BY = "payBy"
-NAMES = (
+PLACEHOLDER_NAMES = (
     "claim.referenceNumber",
     "claim.id",
     "customerNumber",
@@ -117,29 +117,29 @@ LINE_MARK = re.compile(r"[ \t]*(?:(?:[-*+]|#{1,6}|\d{1,9}[.)])[ \t]+)?")
 _EMPTY_LINES = re.compile(r"\n(?:[ \t]*\n){2,}")
 
 
-def find_all_used(text: str) -> list[str]:
+def list_all_used(text: str) -> list[str]:
     """Return the names in the text in order, with repetitions; snippets have their prefix."""
     return PLACEHOLDER.findall(text)
 
 
-def find_used(text: str) -> list[str]:
+def list_used(text: str) -> list[str]:
     """Return the names in the text in order, each once; snippets have their prefix."""
-    return list(dict.fromkeys(find_all_used(text)))
+    return list(dict.fromkeys(list_all_used(text)))
 
 
-def find_unknown(text: str) -> list[str]:
+def list_unknown_placeholders(text: str) -> list[str]:
     """Return the names that are no placeholders. Snippets are not checked, because they depend on
     the definition."""
     return [
         name
-        for name in find_used(text)
-        if name not in NAMES and not name.startswith(SNIPPET_PREFIX)
+        for name in list_used(text)
+        if name not in PLACEHOLDER_NAMES and not name.startswith(SNIPPET_PREFIX)
     ]
 
 
-def find_snippets(text: str) -> list[str]:
+def list_snippets(text: str) -> list[str]:
     """Return the names of the snippets in the text, without the prefix."""
-    used = find_used(text)
+    used = list_used(text)
     return [n.removeprefix(SNIPPET_PREFIX) for n in used if n.startswith(SNIPPET_PREFIX)]
 
 
@@ -168,7 +168,7 @@ def measure_expanded(text: str, snippets: Mapping[str, str], items_characters: i
         if name.startswith(SNIPPET_PREFIX):
             if name not in sizes:
                 put_in = _expand(found, snippets)
-                tables = find_all_used(put_in).count(ITEMS) if items_characters else 0
+                tables = list_all_used(put_in).count(ITEMS) if items_characters else 0
                 sizes[name] = len(put_in) + items_characters * tables
             length += sizes[name] - len(found[0])
         elif name == ITEMS:
@@ -187,20 +187,22 @@ def _expand(found: re.Match[str], snippets: Mapping[str, str]) -> str:
 def remove_sentences(text: str, names: Collection[str]) -> str:
     """Remove the sentences that use one of these placeholders. A sentence ends at the end of its
     line at the latest; a line without remaining text is removed as well."""
-    if not any(name in names for name in find_used(text)):
+    if not any(name in names for name in list_used(text)):
         return text
-    kept = [line for each in text.split("\n") if (line := _shorten(each, names)) is not None]
+    kept = [
+        line for each in text.split("\n") if (line := _remove_from_line(each, names)) is not None
+    ]
     return _EMPTY_LINES.sub("\n\n", "\n".join(kept)).strip("\n")
 
 
-def _shorten(line: str, names: Collection[str]) -> str | None:
+def _remove_from_line(line: str, names: Collection[str]) -> str | None:
     """Return the line without those sentences, or None if nothing is left."""
-    if not any(name in names for name in find_used(line)):
+    if not any(name in names for name in list_used(line)):
         return line
     mark = LINE_MARK.match(line)
     start = mark.end() if mark else 0
     sentences = split_sentences(line[start:])
-    kept = [each for each in sentences if not any(name in names for name in find_used(each))]
+    kept = [each for each in sentences if not any(name in names for name in list_used(each))]
     return line[:start] + "".join(kept).rstrip() if any(map(str.strip, kept)) else None
 
 

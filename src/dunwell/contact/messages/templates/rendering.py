@@ -15,18 +15,18 @@ from jinja2 import Template as Frame
 from markupsafe import Markup
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.templates.compiled_text import Source, fill_within
+from dunwell.contact.messages.templates.compiled_text import SlotValues, fill_within
 from dunwell.contact.messages.templates.creditors import list_operator
 from dunwell.contact.messages.templates.facts import CHECK_MASK, CreditorFacts, MessageFacts
-from dunwell.contact.messages.templates.formatting import Values, find_locale, render_line
+from dunwell.contact.messages.templates.formatting import MessageValues, get_locale, render_line
 from dunwell.contact.messages.templates.mail_blocks import (
     BOX,
     BOX_LABEL,
     choose_rule_color,
-    style_button,
+    render_button_style,
 )
 from dunwell.contact.messages.templates.markdown import (
-    Parsed,
+    ParsedText,
     parse_line,
     parse_lines,
     parse_markdown,
@@ -39,19 +39,19 @@ from dunwell.contact.messages.templates.placeholders import (
     expand_snippets,
     remove_sentences,
 )
-from dunwell.contact.messages.templates.sms_parts import Parts, count_parts, write_plainly
+from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts, replace_typography
 from dunwell.core.workflows.definition import EmailTemplate, SmsTemplate, Texts
 from dunwell.platform.text.translation import Language, find_debtor_language
 
 # The most parts that gateways send as one SMS.
-MAX_PARTS = 10
+MAX_SMS_PARTS = 10
 # The content id of the logo within an e-mail (RFC 2392).
 LOGO_ID = "logo@brand"
 _TEMPLATES = Path(__file__).parent
 
 
 @dataclass(frozen=True, slots=True)
-class Button:
+class PageButton:
     """The link to the debtor's page, for a body that has none."""
 
     words: str
@@ -59,9 +59,9 @@ class Button:
     style: str
 
     @classmethod
-    def make(cls, values: Source, creditor: CreditorFacts) -> "Button | None":
+    def make(cls, values: SlotValues, creditor: CreditorFacts) -> "PageButton | None":
         address = values.text(LANDING_URL)
-        style = style_button(creditor.color)
+        style = render_button_style(creditor.color)
         return cls(values.button_words, address, style) if address else None
 
     @property
@@ -70,7 +70,7 @@ class Button:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedEmail:
     subject: str
     body_text: str
     body_html: str
@@ -78,27 +78,27 @@ class Rendered:
 
 def render_email(
     template: EmailTemplate, snippets: Mapping[str, Texts], language: str, facts: MessageFacts
-) -> Rendered:
+) -> RenderedEmail:
     """Render an e-mail in one of the workflow's languages. Any template and facts can be rendered
     within the size limit; raises MessageTooLarge.
 
     A text or snippet without the language uses its first language. A placeholder without a value
     becomes empty.
     """
-    words = choose_words(snippets, language)
-    values = Values(facts, language)
+    words = choose_snippets(snippets, language)
+    values = MessageValues(facts, language)
     subject = fill_line(template.subject, words, values, "EMAIL")
     body = parse_markdown(assemble_text(template.body, words, values, "EMAIL"))
     return frame_email(
         subject, body, values=values, language=language, creditor=facts.creditor,
-        check_at=name_check_page(facts.landing.domain),
+        check_at=render_check_address(facts.landing.domain),
     )  # fmt: skip
 
 
 def frame_email(
-    subject: str, body: Parsed, values: Source, language: str, creditor: CreditorFacts,
+    subject: str, body: ParsedText, values: SlotValues, language: str, creditor: CreditorFacts,
     *, check_at: str | None = None,
-) -> Rendered:  # fmt: skip
+) -> RenderedEmail:  # fmt: skip
     """Put a parsed body into the frame of an e-mail: the creditor's name or logo, the subject, the
     summary of the claim and, if the body has none, a button above; the footer below. Raises
     MessageTooLarge.
@@ -115,16 +115,16 @@ def frame_email(
             address=check_at, code=CHECK_MASK,
         )  # fmt: skip
         footer.append([check])
-    box = list_box(values)
-    button = Button.make(values, creditor) if not body.has_button and box else None
+    box = list_summary(values)
+    button = PageButton.make(values, creditor) if not body.has_button and box else None
     glance = "\n".join(f"{label}: {value}" for label, value in box)
     texts = [name, glance, fill_within(body.text, values, limit), button.text if button else ""]
-    return Rendered(
+    return RenderedEmail(
         subject=subject,
         body_text="\n\n".join([*filter(None, texts), f"--\n{_join_footer(footer)}\n"]),
-        body_html=_frame().render(
+        body_html=_load_frame().render(
             language=language,
-            direction=find_locale(language).text_direction,
+            direction=get_locale(language).text_direction,
             subject=subject,
             name=name,
             has_logo=creditor.has_logo,
@@ -142,9 +142,9 @@ def frame_email(
     )
 
 
-def list_box(values: Source) -> list[tuple[str, str]]:
+def list_summary(values: SlotValues) -> list[tuple[str, str]]:
     """Return the summary of the claim; empty for messages that are not about a claim."""
-    if not isinstance(values, Values):
+    if not isinstance(values, MessageValues):
         return []
     translate = values.words.translate
     rows = [
@@ -157,21 +157,21 @@ def list_box(values: Source) -> list[tuple[str, str]]:
 
 def render_sms(
     template: SmsTemplate, snippets: Mapping[str, Texts], language: str, facts: MessageFacts
-) -> tuple[str, Parts]:
+) -> tuple[str, SmsParts]:
     """Render an SMS without markup and footer. Lines are kept; consecutive spaces become one.
 
     Return the text and its parts, which may be more than MAX_PARTS. Masks have the length of their
     values, so the count is that of the sent text. Raises MessageTooLarge.
     """
-    values = Values(facts, language)
-    text = assemble_text(template.body, choose_words(snippets, language), values, "SMS")
+    values = MessageValues(facts, language)
+    text = assemble_text(template.body, choose_snippets(snippets, language), values, "SMS")
     limit = MAX_MESSAGE_CHARACTERS["SMS"]
-    filled = write_plainly(fill_within(parse_lines(text), values, limit))
-    sms = add_check(filled, language, name_check_page(facts.landing.domain))
+    filled = replace_typography(fill_within(parse_lines(text), values, limit))
+    sms = add_check(filled, language, render_check_address(facts.landing.domain))
     return sms, count_parts(sms)
 
 
-def name_check_page(domain: str | None) -> str | None:
+def render_check_address(domain: str | None) -> str | None:
     """Return the address of the page where messages are checked, as people write it."""
     return f"{domain}/real" if domain else None
 
@@ -183,17 +183,21 @@ def add_check(sms: str, language: str, check_at: str | None) -> str:
     line = find_debtor_language(language).translate(
         "Real? %(address)s code %(code)s", address=check_at, code=CHECK_MASK
     )
-    checked = f"{sms}\n{write_plainly(line)}"
+    checked = f"{sms}\n{replace_typography(line)}"
     return checked if count_parts(checked).count <= count_parts(sms).count else sms
 
 
-def fill_line(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
+def fill_line(
+    texts: Texts, words: Mapping[str, str], values: MessageValues, channel: Channel
+) -> str:
     """Return a subject with all values filled in. Raises MessageTooLarge."""
     line = parse_line(assemble_text(texts, words, values, channel))
     return fill_within(line, values, MAX_MESSAGE_CHARACTERS[channel])
 
 
-def assemble_text(texts: Texts, words: Mapping[str, str], values: Values, channel: Channel) -> str:
+def assemble_text(
+    texts: Texts, words: Mapping[str, str], values: MessageValues, channel: Channel
+) -> str:
     """Return a text in the language of the values with its snippets expanded. Sentences with the
     pay-by date are removed if there is none. Raises MessageTooLarge."""
     text = choose_text(texts, values.language)
@@ -206,7 +210,7 @@ def choose_text(texts: Texts, language: str) -> str:
     return texts.get(language) or next(iter(texts.values()), "")
 
 
-def choose_words(snippets: Mapping[str, Texts], language: str) -> dict[str, str]:
+def choose_snippets(snippets: Mapping[str, Texts], language: str) -> dict[str, str]:
     """Return the texts of the snippets in a language."""
     return {name: choose_text(texts, language) for name, texts in snippets.items()}
 
@@ -232,7 +236,7 @@ def _join_footer(footer: list[list[str]]) -> str:
 
 
 @lru_cache(maxsize=1)
-def _frame() -> Frame:
+def _load_frame() -> Frame:
     environment = Environment(
         loader=FileSystemLoader(_TEMPLATES),
         autoescape=True,

@@ -18,7 +18,7 @@ _BASIC = frozenset(
 # Characters that need an escape character before them.
 _EXTENDED = frozenset("\f^{}\\[~]|€")
 # Languages that need no letters outside the alphabet.
-_WRITTEN_IN_IT = frozenset({"da", "de", "en", "fi", "it", "nb", "nl", "nn", "no", "sv"})
+_GSM_LANGUAGES = frozenset({"da", "de", "en", "fi", "it", "nb", "nl", "nn", "no", "sv"})
 _PLAIN = str.maketrans(
     {
         "\u00a0": " ", "\u202f": " ", "\u2009": " ", "\u2007": " ", "\t": " ",
@@ -32,29 +32,29 @@ _PLAIN = str.maketrans(
 
 
 @dataclass(frozen=True, slots=True)
-class Parts:
+class SmsParts:
     alphabet: Alphabet
     # In units of the alphabet: septets or sixteen-bit characters.
     length: int
     count: int
 
 
-def write_plainly(text: str) -> str:
+def replace_typography(text: str) -> str:
     return text.translate(_PLAIN)
 
 
-def is_written_in_gsm(language: str) -> bool:
+def fits_gsm_alphabet(language: str) -> bool:
     """Return whether texts of this language need only letters of the seven-bit alphabet."""
-    return language.partition("-")[0] in _WRITTEN_IN_IT
+    return language.partition("-")[0] in _GSM_LANGUAGES
 
 
-def find_outside(text: str) -> tuple[str, ...]:
+def list_outside_gsm(text: str) -> tuple[str, ...]:
     """Return the characters outside the seven-bit alphabet, each once, in order."""
     outside = (letter for letter in text if letter not in _BASIC and letter not in _EXTENDED)
     return tuple(dict.fromkeys(outside))
 
 
-def count_parts(text: str) -> Parts:
+def count_parts(text: str) -> SmsParts:
     """Count the parts of a text. The parts of a longer text are shorter, because each has a header
     with its number."""
     if all(letter in _BASIC or letter in _EXTENDED for letter in text):
@@ -64,7 +64,7 @@ def count_parts(text: str) -> Parts:
     return _count("UCS-2", sizes, alone=70, among=67)
 
 
-def _count(alphabet: Alphabet, sizes: Iterable[int], *, alone: int, among: int) -> Parts:
+def _count(alphabet: Alphabet, sizes: Iterable[int], *, alone: int, among: int) -> SmsParts:
     """Count without splitting a character: one that does not fit starts the next part."""
     length, count, filled = 0, 1, 0
     for size in sizes:
@@ -72,4 +72,4 @@ def _count(alphabet: Alphabet, sizes: Iterable[int], *, alone: int, among: int) 
         if filled + size > among:
             count, filled = count + 1, 0
         filled += size
-    return Parts(alphabet, length, 1 if length <= alone else count)
+    return SmsParts(alphabet, length, 1 if length <= alone else count)

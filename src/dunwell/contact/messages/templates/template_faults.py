@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.contact.messages.templates.markdown import Parsed, has_markup, parse_markdown
+from dunwell.contact.messages.templates.markdown import ParsedText, has_markup, parse_markdown
 from dunwell.contact.messages.templates.placeholders import (
     GREETING,
     ITEMS,
@@ -18,24 +18,24 @@ from dunwell.contact.messages.templates.placeholders import (
     MAX_DEFINITION_CHARACTERS,
     MAX_MESSAGE_CHARACTERS,
     MAX_TEXT_CHARACTERS,
-    NAMES,
     PAY_BY,
     PLACEHOLDER,
+    PLACEHOLDER_NAMES,
     SNIPPET_PREFIX,
     expand_snippets,
-    find_snippets,
-    find_unknown,
-    find_used,
     has_stray_braces,
+    list_snippets,
+    list_unknown_placeholders,
+    list_used,
     measure_expanded,
     remove_sentences,
 )
-from dunwell.contact.messages.templates.rendering import MAX_PARTS
+from dunwell.contact.messages.templates.rendering import MAX_SMS_PARTS
 from dunwell.contact.messages.templates.sms_parts import (
     count_parts,
-    find_outside,
-    is_written_in_gsm,
-    write_plainly,
+    fits_gsm_alphabet,
+    list_outside_gsm,
+    replace_typography,
 )
 from dunwell.core.workflows.definition import Definition, Template, Texts
 from dunwell.platform.errors import Fault
@@ -47,14 +47,14 @@ Part = Literal["creditor", "amount", "reference", "link", "contact"]
 # The mandatory parts of each message. The footer of an e-mail and the header and footer of a letter
 # name the creditor and its contact; a letter also prints reference, link and code. An SMS has only
 # its own text; reference and contact are on the linked page.
-WANTED: Mapping[Channel, tuple[Part, ...]] = {
+MANDATORY_PARTS: Mapping[Channel, tuple[Part, ...]] = {
     "EMAIL": ("amount", "reference", "link"),
     "SMS": ("creditor", "amount", "link"),
     "LETTER": ("amount",),
 }
 # Placeholders of which any one provides the part. The table of items ends with the outstanding
 # amount.
-GIVEN_BY: Mapping[Part, tuple[str, ...]] = {
+PROVIDED_BY: Mapping[Part, tuple[str, ...]] = {
     "creditor": ("merchant.name", "merchant.legalName"),
     "amount": ("outstanding", ITEMS),
     "reference": ("claim.referenceNumber",),
@@ -63,16 +63,16 @@ GIVEN_BY: Mapping[Part, tuple[str, ...]] = {
 }
 
 
-def find_missing_parts(channel: Channel, used: Collection[str]) -> Iterator[Part]:
+def list_missing_parts(channel: Channel, used: Collection[str]) -> Iterator[Part]:
     """Yield the mandatory parts that none of the used placeholders provides."""
-    for part in WANTED[channel]:
-        if not any(name in used for name in GIVEN_BY[part]):
+    for part in MANDATORY_PARTS[channel]:
+        if not any(name in used for name in PROVIDED_BY[part]):
             yield part
 
 
 def describe_missing_part(channel: Channel, part: Part) -> LazyText:
     """Return what is missing and how to add it."""
-    names = [name for name in GIVEN_BY[part] if not (channel == "SMS" and name == ITEMS)]
+    names = [name for name in PROVIDED_BY[part] if not (channel == "SMS" and name == ITEMS)]
     choice = " or ".join(f"{{{{ {name} }}}}" for name in names)
     match part:
         case "creditor":
@@ -112,7 +112,7 @@ class _Message:
     check_body: Check
 
 
-def find_template_faults(definition: Definition) -> list[Fault]:
+def list_template_faults(definition: Definition) -> list[Fault]:
     """Return the faults of all texts, each with its pointer, such as
     /templates/reminder-1/EMAIL/body/de.
 
@@ -140,17 +140,17 @@ def _find_size_faults(definition: Definition) -> tuple[dict[str, Fault], int]:
             path = render_pointer(["templates", name, message.channel])
             for field, texts in (("subject", message.subject), ("body", message.body)):
                 for language, text in texts.items():
-                    words = _choose_words(definition, language)
+                    words = _choose_snippets(definition, language)
                     size = measure_expanded(text, words, ITEMS_CHARACTERS)
                     if size <= most:
                         total += size
                         continue
                     pointer = f"{path}/{field}{render_pointer([language])}"
-                    found[pointer] = Fault(pointer, _tell_size(size, most), "MESSAGE_TOO_LONG")
+                    found[pointer] = Fault(pointer, _describe_size(size, most), "MESSAGE_TOO_LONG")
     return found, total
 
 
-def _tell_size(size: int, most: int) -> LazyText:
+def _describe_size(size: int, most: int) -> LazyText:
     return LazyText(
         "With its snippets put in, the text has %(characters)s characters; the most is %(most)s. "
         "Each table of items counts as %(table)s. Shorten it, or use fewer snippets.",
@@ -194,7 +194,7 @@ def _list_messages(template: Template) -> Iterator[_Message]:
 def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) -> Iterator[Fault]:
     for language, text in texts.items():
         pointer = path + render_pointer([language])
-        yield from _check_words(text, pointer)
+        yield from _check_placeholders(text, pointer)
         unknown = list(_check_snippets_known(text, definition, pointer))
         whole = _expand(text, definition, language)
         yield from unknown or check(whole, language, pointer)
@@ -215,30 +215,30 @@ def _check_parts(definition: Definition, message: _Message, path: str) -> Iterat
         whole = remove_sentences(_expand(body, definition, language), {PAY_BY})
         if not whole.strip():
             continue
-        used = find_used(whole)
+        used = list_used(whole)
         # A subject may name the claim; everything else must be in the body.
-        subject = find_used(_expand(message.subject.get(language, ""), definition, language))
+        subject = list_used(_expand(message.subject.get(language, ""), definition, language))
         used += [name for name in subject if name == "claim.referenceNumber"]
-        for part in find_missing_parts(message.channel, used):
+        for part in list_missing_parts(message.channel, used):
             words = describe_missing_part(message.channel, part)
             yield Fault(path + render_pointer([language]), words, "MISSING_PART")
 
 
 def _expand(text: str, definition: Definition, language: str) -> str:
     """Expand a text whose size was checked before."""
-    return expand_snippets(text, _choose_words(definition, language), max(_LIMITS))
+    return expand_snippets(text, _choose_snippets(definition, language), max(_LIMITS))
 
 
-def _choose_words(definition: Definition, language: str) -> dict[str, str]:
+def _choose_snippets(definition: Definition, language: str) -> dict[str, str]:
     return {name: texts.get(language, "") for name, texts in definition.snippets.items()}
 
 
-def _check_words(text: str, pointer: str) -> Iterator[Fault]:
+def _check_placeholders(text: str, pointer: str) -> Iterator[Fault]:
     """Check the placeholders of a single text."""
-    for name in find_unknown(text):
+    for name in list_unknown_placeholders(text):
         message = LazyText(
             "{{ %(name)s }} is no placeholder. %(nearest)s",
-            name=name, nearest=render_nearest(name, NAMES),
+            name=name, nearest=render_nearest(name, PLACEHOLDER_NAMES),
         )  # fmt: skip
         yield Fault(pointer, message, "UNKNOWN_PLACEHOLDER")
     if has_stray_braces(text):
@@ -247,14 +247,14 @@ def _check_words(text: str, pointer: str) -> Iterator[Fault]:
 
 
 def _check_snippet(text: str, pointer: str) -> Iterator[Fault]:
-    yield from _check_words(text, pointer)
-    if find_snippets(text):
+    yield from _check_placeholders(text, pointer)
+    if list_snippets(text):
         yield Fault(pointer, LazyText("A snippet cannot use another snippet."), "NESTED_SNIPPET")
 
 
 def _check_snippets_known(text: str, definition: Definition, pointer: str) -> Iterator[Fault]:
     known = [*definition.snippets, GREETING]
-    for name in find_snippets(text):
+    for name in list_snippets(text):
         if name not in known:
             message = LazyText(
                 "{{ %(prefix)s%(name)s }} names no snippet. %(nearest)s",
@@ -266,7 +266,7 @@ def _check_snippets_known(text: str, definition: Definition, pointer: str) -> It
 def _check_line(text: str, _language: str, pointer: str) -> Iterator[Fault]:
     if not text.strip():
         yield Fault(pointer, LazyText("The text is empty."), "EMPTY_TEXT")
-    if ITEMS in find_used(text):
+    if ITEMS in list_used(text):
         message = LazyText("{{ items }} is a table; use it in the body of an e-mail or a letter.")
         yield Fault(pointer, message, "MISPLACED_ITEMS")
 
@@ -285,8 +285,8 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
         )
         yield Fault(pointer, message, "MARKDOWN_IN_SMS")
     # The length without values: a text that is already too long is refused.
-    written = write_plainly(PLACEHOLDER.sub("", text))
-    outside = find_outside(written) if is_written_in_gsm(language) else ()
+    written = replace_typography(PLACEHOLDER.sub("", text))
+    outside = list_outside_gsm(written) if fits_gsm_alphabet(language) else ()
     if outside:
         named = ", ".join(f'"{letter}" (U+{ord(letter):04X})' for letter in outside)
         message = LazyText(
@@ -295,17 +295,17 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
         )  # fmt: skip
         yield Fault(pointer, message, "OUTSIDE_GSM")
     parts = count_parts(written)
-    if parts.count > MAX_PARTS:
+    if parts.count > MAX_SMS_PARTS:
         message = LazyText(
             "The text needs %(parts)s parts of an SMS; shorten it to %(most)s.",
-            parts=parts.count, most=MAX_PARTS,
+            parts=parts.count, most=MAX_SMS_PARTS,
         )  # fmt: skip
         yield Fault(pointer, message, "TOO_LONG")
 
 
 def _check_no_code(text: str, pointer: str) -> Iterator[Fault]:
     """The code proves a known fact, which opening a link does not, so only letters may have it."""
-    if LANDING_CODE in find_used(text):
+    if LANDING_CODE in list_used(text):
         message = LazyText("{{ landing.code }} stands on letters alone; use {{ landing.url }}.")
         yield Fault(pointer, message, "CODE_OUTSIDE_LETTER")
 
@@ -346,7 +346,7 @@ def _has_image(text: str) -> bool:
     )
 
 
-def _check_markup_size(parsed: Parsed, pointer: str) -> Iterator[Fault]:
+def _check_markup_size(parsed: ParsedText, pointer: str) -> Iterator[Fault]:
     """Check the size of the markup: a paragraph of one character has forty in HTML. Half of the
     message's size is reserved for values."""
     size = sum(len(each) for each in parsed.html if isinstance(each, str))

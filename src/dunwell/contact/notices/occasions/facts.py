@@ -13,7 +13,7 @@ from dunwell.contact.notices.notice import NoticeChannel, NoticeKind
 
 
 @dataclass(frozen=True, slots=True)
-class ToldOccasion:
+class OccasionOutcome:
     """Whether the debtor was told. `at` is the merchant's time when a channel accepted the message;
     None if nobody was reached, if that is unknown, or if the message is still being sent."""
 
@@ -21,7 +21,7 @@ class ToldOccasion:
     is_under_way: bool = False
 
 
-UNDER_WAY = ToldOccasion(None, is_under_way=True)
+BEING_SENT = OccasionOutcome(None, is_under_way=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class PlanFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class DefermentFacts:
+class DeferralFacts:
     """A deferral that was granted or requested."""
 
     kind: ClassVar = NoticeKind.CONFIRMATION
@@ -107,7 +107,7 @@ class RejectionFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class RateDueFacts:
+class InstalmentDueFacts:
     """An instalment that is due in a few days. The message contains a link, as do those of the next
     three classes."""
 
@@ -121,7 +121,7 @@ class RateDueFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class RateMissedFacts:
+class InstalmentMissedFacts:
     """An instalment that was not paid in time and can still be paid."""
 
     kind: ClassVar = NoticeKind.REMINDER
@@ -180,7 +180,7 @@ class PauseFacts:
 
 
 @dataclass(frozen=True, slots=True)
-class ObjectionFacts:
+class DisputeReceivedFacts:
     """A dispute that was received."""
 
     kind: ClassVar = NoticeKind.CONFIRMATION
@@ -260,15 +260,15 @@ class OverdueFacts:
 OccasionFacts = (
     ReceiptFacts
     | PlanFacts
-    | DefermentFacts
+    | DeferralFacts
     | RejectionFacts
-    | RateDueFacts
-    | RateMissedFacts
+    | InstalmentDueFacts
+    | InstalmentMissedFacts
     | PlanBrokenFacts
     | PlanFulfilledFacts
     | TransferFacts
     | PauseFacts
-    | ObjectionFacts
+    | DisputeReceivedFacts
     | DisputeAnswerFacts
     | ContactChangeFacts
 )
@@ -279,8 +279,8 @@ LetterFacts = (
     DisputeAnswerFacts
     | RejectionFacts
     | PlanFacts
-    | DefermentFacts
-    | RateMissedFacts
+    | DeferralFacts
+    | InstalmentMissedFacts
     | PlanBrokenFacts
 )
 # By the name of the template, which is also the name of the occasion.
@@ -295,7 +295,7 @@ def is_worth_letter(facts: OccasionFacts) -> bool:
     This holds for decisions, and for what has to be done to keep a plan. The receipt of a request
     is confirmed by e-mail or SMS only.
     """
-    if isinstance(facts, PlanFacts | DefermentFacts):
+    if isinstance(facts, PlanFacts | DeferralFacts):
         return facts.is_approved
     return isinstance(facts, LetterFacts)
 
@@ -304,7 +304,7 @@ def find_amount_due(facts: LetterFacts, outstanding_cents: int) -> int:
     """Return what the debtor is to pay next, in minor units; 0 for nothing."""
     if isinstance(facts, PlanFacts):
         return min(facts.rows[0][1], outstanding_cents)
-    if isinstance(facts, RateMissedFacts):
+    if isinstance(facts, InstalmentMissedFacts):
         return min(facts.left_cents, outstanding_cents)
     if isinstance(facts, DisputeAnswerFacts) and facts.is_closed:
         return 0

@@ -8,7 +8,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.contact.notices.notice import NoticeChannel, State
+from dunwell.contact.notices.notice import NoticeChannel, NoticeState
 from dunwell.contact.notices.occasions.facts import OCCASIONS, LetterFacts, OccasionFacts
 from dunwell.core.claims.fields import DebtorName
 from dunwell.platform.database.database import Connection
@@ -101,7 +101,7 @@ class NoticeOccasion(msgspec.Struct, frozen=True, array_like=True, gc=False):
 
 
 @dataclass(frozen=True, slots=True)
-class NewOccasion:
+class OccasionToSave:
     """An occasion to be stored. `due_at` is real time."""
 
     claim_id: int
@@ -115,7 +115,7 @@ class SentNotice:
     """The last notice of an occasion and its state."""
 
     channel: NoticeChannel
-    state: State
+    state: NoticeState
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +144,7 @@ async def save_occasion(
     return bool(await tx.fetchval(_SAVE, *_key(occasion), stored, due_at))
 
 
-async def save_occasions(tx: Connection, merchant_id: int, told: Sequence[NewOccasion]) -> None:
+async def save_occasions(tx: Connection, merchant_id: int, told: Sequence[OccasionToSave]) -> None:
     """Insert the occasions that do not exist."""
     if told:
         await tx.execute(
@@ -155,7 +155,7 @@ async def save_occasions(tx: Connection, merchant_id: int, told: Sequence[NewOcc
         )  # fmt: skip
 
 
-async def find_due(tx: Connection, now: datetime, limit: int) -> Sequence[NoticeOccasion]:
+async def list_due_occasions(tx: Connection, now: datetime, limit: int) -> Sequence[NoticeOccasion]:
     return [NoticeOccasion(*row) for row in await tx.fetch(_FIND_DUE, now, limit)]
 
 
@@ -209,7 +209,7 @@ async def reopen_occasion(tx: Connection, merchant_id: int, notice_id: UUID, now
     await tx.execute(_REOPEN, merchant_id, notice_id, now)
 
 
-async def empty_occasions(
+async def erase_occasions(
     tx: Connection, over_before: datetime, *, answers_before: datetime, limit: int
 ) -> int:
     """Erase the facts of finished occasions and return the number of erased rows.

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 from dunwell.accounts.installation.delivery_providers import BatchRule
-from dunwell.contact.messages.letters.sheet import USUAL_LAYOUT
+from dunwell.contact.messages.letters.sheet import DEFAULT_LAYOUT
 from dunwell.contact.sending.batches.status_file import StatusFormat
 
 # The folder in which a print service puts its status files.
@@ -59,7 +59,7 @@ class LetterFolder(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class LetterLine:
+class PrintProvider:
     name: str
     depot: LetterFolder
     batch: BatchRule
@@ -73,9 +73,9 @@ class BatchedChannel(Protocol):
     """An adapter that releases letters in batches."""
 
     @property
-    def letter_line(self) -> LetterLine: ...
+    def letter_line(self) -> PrintProvider: ...
 
 
 def choose_layout(adapter: object) -> str:
     """Return the layout for the letters of an adapter."""
-    return adapter.letter_line.layout if isinstance(adapter, BatchedChannel) else USUAL_LAYOUT
+    return adapter.letter_line.layout if isinstance(adapter, BatchedChannel) else DEFAULT_LAYOUT

@@ -20,7 +20,7 @@ class ManifestBroken(Exception):  # noqa: N818 - reads as what is wrong
     """The content is not a manifest that Dunwell wrote."""
 
 
-class HandedFile(msgspec.Struct, frozen=True):
+class LetterFile(msgspec.Struct, frozen=True):
     """A file of a letter. `sha256` is hexadecimal; `pages` is None for a file that is no PDF."""
 
     name: str
@@ -28,13 +28,13 @@ class HandedFile(msgspec.Struct, frozen=True):
     pages: int | None = None
 
 
-class Letter(msgspec.Struct, frozen=True, rename="camel"):
+class BatchLetter(msgspec.Struct, frozen=True, rename="camel"):
     """A letter of a batch. `files` has the letter first, then its enclosures."""
 
     reference: str
     country: str | None
     pages: int
-    files: Sequence[HandedFile]
+    files: Sequence[LetterFile]
 
 
 class ManifestHead(msgspec.Struct, frozen=True, rename="camel", omit_defaults=True):
@@ -50,14 +50,14 @@ class ManifestHead(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
 
 class PrintManifest(msgspec.Struct, frozen=True):
     head: ManifestHead
-    letters: Sequence[Letter]
+    letters: Sequence[BatchLetter]
 
 
 def name_manifest(batch_id: UUID) -> str:
     return f"batch-{batch_id}.json"
 
 
-def read_manifest_name(name: str) -> UUID | None:
+def parse_manifest_name(name: str) -> UUID | None:
     """Return the batch id in the name of a manifest, or None for another file."""
     named = _NAME.fullmatch(name)
     return UUID(named[1]) if named else None
@@ -66,12 +66,12 @@ def read_manifest_name(name: str) -> UUID | None:
 def list_old_manifests(names: Iterable[str], before: UUID) -> list[str]:
     """List the manifests of batches before the given one, the oldest first. Other files are
     ignored."""
-    dated = [(batch_id, name) for name in names if (batch_id := read_manifest_name(name))]
+    dated = [(batch_id, name) for name in names if (batch_id := parse_manifest_name(name))]
     return [name for batch_id, name in sorted(dated) if batch_id < before]
 
 
-def write_manifest(
-    batch_id: UUID, line: str, made_at: datetime, letters: Sequence[Letter],
+def render_manifest(
+    batch_id: UUID, line: str, made_at: datetime, letters: Sequence[BatchLetter],
     *, is_test: bool = False,
 ) -> bytes:  # fmt: skip
     pages = sum(each.pages for each in letters)
@@ -89,7 +89,7 @@ def write_manifest(
     return opened + b',"letters":[\n' + rows + b"\n]}\n"
 
 
-def read_manifest(content: bytes, batch_id: UUID, line: str) -> PrintManifest:
+def parse_manifest(content: bytes, batch_id: UUID, line: str) -> PrintManifest:
     """Raises ManifestBroken, also for the manifest of another provider or batch."""
     try:
         manifest = msgspec.json.decode(content, type=PrintManifest)

@@ -12,27 +12,27 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.contact.sending.batches.letter_folder import DONE, PART, REFUSED, STATUS, LetterLine
+from dunwell.contact.sending.batches.letter_folder import DONE, PART, REFUSED, STATUS, PrintProvider
 from dunwell.contact.sending.batches.status_file import (
-    MOST_BYTES,
-    Status,
+    MAX_STATUS_FILE_BYTES,
+    LetterStatus,
     StatusFileBroken,
     StatusLine,
     check_status_file,
-    read_status_file,
+    parse_status_file,
 )
 from dunwell.contact.sending.batches.store import (
     ItemKey,
-    lease_line,
-    release_line,
-    renew_line,
+    lease_status_files,
+    release_status_files,
+    renew_status_lease,
     save_read,
     save_refused,
     save_statuses,
     sweep_status_files,
 )
-from dunwell.contact.sending.references import read_reference
-from dunwell.contact.sending.report import Cause, Reference, Report, ReportState
+from dunwell.contact.sending.references import parse_reference
+from dunwell.contact.sending.report import FailureCause, Reference, Report, ReportState
 from dunwell.contact.sending.store import save_reports
 from dunwell.platform.crypto import sha256
 from dunwell.platform.database.database import Connection
@@ -42,7 +42,7 @@ from dunwell.platform.resources import Resources
 STATUS_SECONDS = 60.0
 # The meaning of each status for the message. POSTED is the last status of a letter that is not
 # returned.
-_MEANING: Mapping[Status, tuple[ReportState, Cause, str]] = {
+_MEANING: Mapping[LetterStatus, tuple[ReportState, FailureCause, str]] = {
     "ACCEPTED": ("DELAYED", "OTHER", "the print service has taken it"),
     "PRINTED": ("DELAYED", "OTHER", "printed"),
     "POSTED": ("DELIVERED", "OTHER", ""),
@@ -56,14 +56,14 @@ _MOST_NAME = 200
 log = structlog.get_logger(__name__)
 
 
-class StatusReader:
+class StatusFileReader:
     """Read status files.
 
     find_lines: returns the current print providers.
     """
 
     def __init__(
-        self, resources: Resources, find_lines: Callable[[], Mapping[str, LetterLine]]
+        self, resources: Resources, find_lines: Callable[[], Mapping[str, PrintProvider]]
     ) -> None:
         self._resources = resources
         self._find_lines = find_lines
@@ -85,23 +85,23 @@ class StatusReader:
         async with self._resources.database.transaction() as tx:
             return await sweep_status_files(tx, before, _SWEPT_AT_ONCE)
 
-    async def _read_line(self, line: LetterLine) -> int:
+    async def _read_line(self, line: PrintProvider) -> int:
         """Return the number of files, 0 while another worker reads this provider's files."""
         resources = self._resources
         lease = start_lease(resources)
         async with resources.database.connection() as connection:
-            if not await lease_line(connection, line.name, lease, resources.clock.now()):
+            if not await lease_status_files(connection, line.name, lease, resources.clock.now()):
                 return 0
         try:
             async with keep_lease(
-                resources, lambda tx, until: renew_line(tx, line.name, lease, until)
+                resources, lambda tx, until: renew_status_lease(tx, line.name, lease, until)
             ):
                 return await self._read_files(line)
         finally:
             async with resources.database.connection() as connection:
-                await release_line(connection, line.name, lease)
+                await release_status_files(connection, line.name, lease)
 
-    async def _read_files(self, line: LetterLine) -> int:
+    async def _read_files(self, line: PrintProvider) -> int:
         files = await line.depot.list(STATUS)
         done = 0
         for name in sorted(name for name in files if not name.endswith(PART)):
@@ -113,33 +113,33 @@ class StatusReader:
                 log.warning("status file not moved", line=line.name, error=type(error).__name__)
         return done
 
-    async def _read_file(self, line: LetterLine, name: str, size: int) -> None:
+    async def _read_file(self, line: PrintProvider, name: str, size: int) -> None:
         """Read one file. Ignore a file that the print service has removed in the meantime."""
         path = f"{STATUS}/{name}"
         try:
-            content = await line.depot.read(path) if size <= MOST_BYTES else b""
+            content = await line.depot.read(path) if size <= MAX_STATUS_FILE_BYTES else b""
         except FileNotFoundError:
             return
         digest = sha256(content)
         try:
             check_status_file(name, size)
-            lines = read_status_file(name, content, line.status_format)
+            lines = parse_status_file(name, content, line.status_format)
         except StatusFileBroken as error:
             await self._refuse(line, name, digest, str(error))
             return
         async with self._resources.database.transaction() as tx:
             await self._save(tx, line, lines)
             await save_read(
-                tx, line.name, _write_name(name), digest,
+                tx, line.name, _escape_name(name), digest,
                 reports=len(lines), real_now=self._resources.clock.now(),
             )  # fmt: skip
-        await line.depot.move(path, f"{DONE}/{_keep_apart(name, digest)}")
+        await line.depot.move(path, f"{DONE}/{_make_name_unique(name, digest)}")
 
-    async def _save(self, tx: Connection, line: LetterLine, lines: Sequence[StatusLine]) -> None:
+    async def _save(self, tx: Connection, line: PrintProvider, lines: Sequence[StatusLine]) -> None:
         resources = self._resources
-        named = [read_reference(resources.keys, each.reference) for each in lines]
+        named = [parse_reference(resources.keys, each.reference) for each in lines]
         reports = [
-            _write_report(line, each, reference)
+            _build_report(line, each, reference)
             for each, reference in zip(lines, named, strict=True)
         ]
         await save_reports(tx, reports, real_now=resources.clock.now(), ids=resources.ids)
@@ -150,17 +150,17 @@ class StatusReader:
                 latest[key] = (each.status, each.at)
         await save_statuses(tx, latest)
 
-    async def _refuse(self, line: LetterLine, name: str, digest: bytes, reason: str) -> None:
+    async def _refuse(self, line: PrintProvider, name: str, digest: bytes, reason: str) -> None:
         log.error("status file refused", line=line.name, reason=reason)
         async with self._resources.database.transaction() as tx:
             await save_refused(
-                tx, line.name, _write_name(name), digest,
+                tx, line.name, _escape_name(name), digest,
                 reason=reason, real_now=self._resources.clock.now(),
             )  # fmt: skip
-        await line.depot.move(f"{STATUS}/{name}", f"{REFUSED}/{_keep_apart(name, digest)}")
+        await line.depot.move(f"{STATUS}/{name}", f"{REFUSED}/{_make_name_unique(name, digest)}")
 
 
-def _write_report(line: LetterLine, said: StatusLine, reference: Reference | None) -> Report:
+def _build_report(line: PrintProvider, said: StatusLine, reference: Reference | None) -> Report:
     state, cause, reason = _MEANING[said.status]
     return Report(
         line=line.name,
@@ -174,13 +174,13 @@ def _write_report(line: LetterLine, said: StatusLine, reference: Reference | Non
     )
 
 
-def _keep_apart(name: str, digest: bytes) -> str:
+def _make_name_unique(name: str, digest: bytes) -> str:
     """Return a name that differs for different files of the same name, so that no earlier file is
     replaced. Long names lose their beginning."""
     kept = name.encode(errors="surrogateescape")[-_MOST_NAME:]
     return f"{digest[:4].hex()}-{kept.decode(errors='surrogateescape')}"
 
 
-def _write_name(name: str) -> str:
+def _escape_name(name: str) -> str:
     """Return the name as text, because file names need not be valid text."""
     return name[:_MOST_NAME].encode(errors="backslashreplace").decode()

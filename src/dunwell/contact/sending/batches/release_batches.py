@@ -24,26 +24,26 @@ from uuid import UUID
 import structlog
 
 from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import search_released
-from dunwell.contact.sending.batches.letter_folder import PART, RELEASED, LetterLine
+from dunwell.contact.sending.batches.letter_folder import PART, RELEASED, PrintProvider
 from dunwell.contact.sending.batches.manifest import (
     list_old_manifests,
     name_manifest,
-    write_manifest,
+    render_manifest,
 )
 from dunwell.contact.sending.batches.store import (
     PrintBatch,
     WaitingLetter,
-    dissolve,
-    fail_item,
-    find_left,
-    find_taking_back,
-    lease_left,
+    dissolve_batch,
+    give_up_item,
+    lease_abandoned_batches,
+    list_unfinished_letters,
+    list_withdrawn_letters,
     lock_waiting,
     mark_released,
     mark_written,
     request_withdrawal,
     save_batch,
-    save_taken_back,
+    save_withdrawn,
 )
 from dunwell.contact.sending.report import Reference, Report
 from dunwell.contact.sending.store import save_reports
@@ -60,7 +60,7 @@ _REMOVED_AT_ONCE = 500
 _COPIES_KEPT_FOR = timedelta(days=30)
 # A letter that was begun this long ago is not retried; its fallback channel was used.
 _LEFT_AFTER = timedelta(days=2)
-TAKEN_BACK = "taken back before it was printed: nothing is owed any more"
+WITHDRAWN_REASON = "taken back before it was printed: nothing is owed any more"
 
 log = structlog.get_logger(__name__)
 
@@ -72,7 +72,7 @@ class BatchReleaser:
     """
 
     def __init__(
-        self, resources: Resources, find_lines: Callable[[], Mapping[str, LetterLine]]
+        self, resources: Resources, find_lines: Callable[[], Mapping[str, PrintProvider]]
     ) -> None:
         self._resources = resources
         self._find_lines = find_lines
@@ -103,16 +103,16 @@ class BatchReleaser:
                 log.warning("letter line away", line=line.name, error=type(error).__name__)
         return removed
 
-    async def _run_line(self, line: LetterLine) -> int:
-        await self._finish_left(line)
+    async def _run_line(self, line: PrintProvider) -> int:
+        await self._finish_abandoned(line)
         await search_released(self._resources, line)
-        removed = await self._remove_taken_back(line)
+        removed = await self._remove_withdrawn(line)
         batch, count = await self._decide(line)
         if batch is not None:
             await self._release(line, batch, count)
         return removed + count
 
-    async def _decide(self, line: LetterLine) -> tuple[tuple[PrintBatch, Lease] | None, int]:
+    async def _decide(self, line: PrintProvider) -> tuple[tuple[PrintBatch, Lease] | None, int]:
         """Decide on a batch if one is due. Return it and the number of letters that were
         handled."""
         resources, real_now = self._resources, self._resources.clock.now()
@@ -124,19 +124,23 @@ class BatchReleaser:
             chosen = [each for each in waiting if not each.is_settled]
             if settled:
                 await request_withdrawal(tx, settled)
-                await self._report_taken_back(tx, line, settled, real_now)
+                await self._report_withdrawn(tx, line, settled, real_now)
             if not chosen:
                 return None, len(settled)
             batch_id = resources.ids.new(real_now)
             letters = [each.letter for each in chosen]
-            manifest = write_manifest(batch_id, line.name, real_now, letters)
+            manifest = render_manifest(batch_id, line.name, real_now, letters)
             batch = PrintBatch(batch_id, "DECIDED", manifest)
             lease = start_lease(resources, _LEASE)
             await save_batch(tx, batch, line=line.name, chosen=chosen, lease=lease, at=real_now)
             return (batch, lease), len(waiting)
 
-    async def _report_taken_back(
-        self, tx: Connection, line: LetterLine, settled: Sequence[WaitingLetter], real_now: datetime
+    async def _report_withdrawn(
+        self,
+        tx: Connection,
+        line: PrintProvider,
+        settled: Sequence[WaitingLetter],
+        real_now: datetime,
     ) -> None:
         reports = [
             Report(
@@ -145,7 +149,7 @@ class BatchReleaser:
                 state="FAILED",
                 happened_at=real_now,
                 reference=Reference(each.merchant_id, each.communication_id),
-                reason=TAKEN_BACK,
+                reason=WITHDRAWN_REASON,
                 cause="OTHER",
                 raw=b"",
                 destination=each.letter.country,
@@ -154,7 +158,9 @@ class BatchReleaser:
         ]
         await save_reports(tx, reports, real_now=real_now, ids=self._resources.ids)
 
-    async def _release(self, line: LetterLine, begun: tuple[PrintBatch, Lease], count: int) -> None:
+    async def _release(
+        self, line: PrintProvider, begun: tuple[PrintBatch, Lease], count: int
+    ) -> None:
         batch, lease = begun
         name = name_manifest(batch.batch_id)
         try:
@@ -169,7 +175,7 @@ class BatchReleaser:
         await self._finish(line, batch)
         log.info("batch released", line=line.name, batch=str(batch.batch_id), letters=count)
 
-    async def _finish(self, line: LetterLine, batch: PrintBatch) -> None:
+    async def _finish(self, line: PrintProvider, batch: PrintBatch) -> None:
         name = name_manifest(batch.batch_id)
         await line.depot.write(f"{RELEASED}/{name}", batch.manifest)
         try:
@@ -182,12 +188,12 @@ class BatchReleaser:
         async with self._resources.database.transaction() as tx:
             await mark_released(tx, batch.batch_id, self._resources.clock.now())
 
-    async def _finish_left(self, line: LetterLine) -> None:
+    async def _finish_abandoned(self, line: PrintProvider) -> None:
         """Finish the batches of workers that died or lost their server."""
         resources, real_now = self._resources, self._resources.clock.now()
         lease = start_lease(resources, _LEASE)
         async with resources.database.transaction() as tx:
-            left = await lease_left(tx, line.name, lease, real_now)
+            left = await lease_abandoned_batches(tx, line.name, lease, real_now)
         for batch in left:
             name = name_manifest(batch.batch_id)
             if batch.state == "DECIDED" and await line.depot.has(f"{RELEASED}/{name}"):
@@ -201,27 +207,27 @@ class BatchReleaser:
 
     async def _dissolve(self, batch_id: UUID, lease_id: UUID) -> None:
         async with self._resources.database.transaction() as tx:
-            await dissolve(tx, batch_id, lease_id)
+            await dissolve_batch(tx, batch_id, lease_id)
 
-    async def _remove_taken_back(self, line: LetterLine) -> int:
+    async def _remove_withdrawn(self, line: PrintProvider) -> int:
         """Delete the files of withdrawn letters and of letters that were never finished."""
         before = self._resources.clock.now() - _LEFT_AFTER
         async with self._resources.database.connection() as connection:
-            going = await find_taking_back(connection, line.name, _REMOVED_AT_ONCE)
-            left = await find_left(connection, line.name, before, _REMOVED_AT_ONCE)
+            going = await list_withdrawn_letters(connection, line.name, _REMOVED_AT_ONCE)
+            left = await list_unfinished_letters(connection, line.name, before, _REMOVED_AT_ONCE)
         for item in [*going, *left]:
             for name in item.files:
                 await line.depot.remove(name)
             key = (item.merchant_id, item.communication_id)
             async with self._resources.database.transaction() as tx:
                 if item.state == "TAKING_BACK":
-                    await save_taken_back(tx, key)
+                    await save_withdrawn(tx, key)
                 else:
-                    await fail_item(tx, key)
+                    await give_up_item(tx, key)
         return len(going)
 
 
-def _is_due(line: LetterLine, waiting: Sequence[WaitingLetter], real_now: datetime) -> bool:
+def _is_due(line: PrintProvider, waiting: Sequence[WaitingLetter], real_now: datetime) -> bool:
     if not waiting:
         return False
     age = real_now - waiting[0].handed_at

@@ -13,11 +13,11 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-Status = Literal["ACCEPTED", "PRINTED", "POSTED", "RETURNED", "FAILED"]
+LetterStatus = Literal["ACCEPTED", "PRINTED", "POSTED", "RETURNED", "FAILED"]
 _FOLDER = Path(__file__).parent / "formats"
 
 
-class Columns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class StatusColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     reference: str
     state: str
     time: str
@@ -27,8 +27,8 @@ class StatusFormat(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rena
     """The format of a status file. `timeFormat` is a format of strptime, in UTC if it has no time
     zone; None means ISO 8601."""
 
-    columns: Columns
-    states: Mapping[str, Status]
+    columns: StatusColumns
+    states: Mapping[str, LetterStatus]
     delimiter: Annotated[str, Meta(min_length=1, max_length=1)] = ","
     time_format: str | None = None
 
@@ -45,9 +45,9 @@ def list_status_formats() -> list[str]:
     return sorted(path.stem for path in _FOLDER.glob("*.json"))
 
 
-MOST_BYTES = 4_000_000
-MOST_LINES = 20_000
-_MOST_TEXT = 200
+MAX_STATUS_FILE_BYTES = 4_000_000
+MAX_STATUS_LINES = 20_000
+_MAX_TEXT = 200
 _ENDINGS = (".csv", ".json")
 
 
@@ -61,20 +61,20 @@ class StatusLine:
     parsed."""
 
     reference: str
-    status: Status
+    status: LetterStatus
     at: datetime
     raw: bytes
 
 
 def check_status_file(name: str, size: int) -> None:
     """Check the name and size before reading. Raises StatusFileBroken."""
-    if size > MOST_BYTES:
-        raise StatusFileBroken(f"it has more than {MOST_BYTES} bytes")
+    if size > MAX_STATUS_FILE_BYTES:
+        raise StatusFileBroken(f"it has more than {MAX_STATUS_FILE_BYTES} bytes")
     if not name.endswith(_ENDINGS):
         raise StatusFileBroken(f"its name ends in none of {', '.join(_ENDINGS)}")
 
 
-def read_status_file(name: str, content: bytes, form: StatusFormat) -> Sequence[StatusLine]:
+def parse_status_file(name: str, content: bytes, form: StatusFormat) -> Sequence[StatusLine]:
     """Raises StatusFileBroken."""
     check_status_file(name, len(content))
     try:
@@ -84,9 +84,9 @@ def read_status_file(name: str, content: bytes, form: StatusFormat) -> Sequence[
     rows = _list_json(text) if name.endswith(".json") else _list_csv(text, form)
     lines = []
     for number, row in rows:
-        if number > MOST_LINES:
-            raise StatusFileBroken(f"it has more than {MOST_LINES} lines")
-        lines.append(_read_line(number, row, form))
+        if number > MAX_STATUS_LINES:
+            raise StatusFileBroken(f"it has more than {MAX_STATUS_LINES} lines")
+        lines.append(_parse_line(number, row, form))
     return lines
 
 
@@ -112,30 +112,30 @@ def _list_json(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     yield from enumerate(rows, start=1)
 
 
-def _read_line(number: int, row: Mapping[str, Any], form: StatusFormat) -> StatusLine:
+def _parse_line(number: int, row: Mapping[str, Any], form: StatusFormat) -> StatusLine:
     columns = form.columns
-    reference = _read_text(number, row, columns.reference)
-    status = form.states.get(_read_text(number, row, columns.state))
+    reference = _parse_text(number, row, columns.reference)
+    status = form.states.get(_parse_text(number, row, columns.state))
     if status is None:
         raise StatusFileBroken(f"line {number} has an unknown {columns.state}")
     return StatusLine(
         reference=reference,
         status=status,
-        at=_read_time(number, _read_text(number, row, columns.time), form.time_format),
+        at=_parse_time(number, _parse_text(number, row, columns.time), form.time_format),
         raw=msgspec.json.encode(row)[:4_000],
     )
 
 
-def _read_text(number: int, row: Mapping[str, Any], column: str) -> str:
+def _parse_text(number: int, row: Mapping[str, Any], column: str) -> str:
     value = row.get(column)
-    if not isinstance(value, str) or not 0 < len(value.strip()) <= _MOST_TEXT:
+    if not isinstance(value, str) or not 0 < len(value.strip()) <= _MAX_TEXT:
         raise StatusFileBroken(f"line {number} lacks {column}")
     if not value.strip().isprintable():
         raise StatusFileBroken(f"line {number} has control characters in {column}")
     return value.strip()
 
 
-def _read_time(number: int, text: str, form: str | None) -> datetime:
+def _parse_time(number: int, text: str, form: str | None) -> datetime:
     try:
         at = datetime.strptime(text, form) if form else datetime.fromisoformat(text)  # noqa: DTZ007
         # A date near the limits of datetime cannot be converted to UTC.

@@ -9,8 +9,8 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.contact.sending.batches.after_restore.store import load_loss
-from dunwell.contact.sending.batches.manifest import HandedFile, Letter
+from dunwell.contact.sending.batches.after_restore.store import find_lost_time
+from dunwell.contact.sending.batches.manifest import BatchLetter, LetterFile
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease, LeasedTable
 from dunwell.platform.database.sql import compose, split_into_groups
@@ -69,7 +69,7 @@ WHERE batch_id = $1 AND state = 'WRITTEN'
 """,
     clear=_BATCHES.clear(),
 )
-_LET_GO = """
+_RELEASE_LETTERS = """
 UPDATE letter_batch_items SET state = 'WAITING', batch_id = NULL WHERE batch_id = $1
 """
 _DISSOLVE = compose("DELETE FROM letter_batches WHERE {is_own}", is_own=_IS_OWN)
@@ -83,7 +83,7 @@ class WaitingLetter:
 
     merchant_id: int
     communication_id: UUID
-    letter: Letter
+    letter: BatchLetter
     handed_at: datetime
     is_settled: bool
 
@@ -104,7 +104,7 @@ class PrintBatch:
 async def lock_waiting(tx: Connection, line: str, limit: int) -> Sequence[WaitingLetter]:
     """Lock the letters that have waited longest, except those that may have been released before a
     restore."""
-    loss = await load_loss(tx)
+    loss = await find_lost_time(tx)
     lost = (loss.until, loss.last_id, loss.resumed_at) if loss else (None, None, None)
     return [_read_waiting(row) for row in await tx.fetch(_LOCK_WAITING, line, limit, *lost)]
 
@@ -129,7 +129,7 @@ async def request_withdrawal(tx: Connection, chosen: Sequence[WaitingLetter]) ->
     await tx.execute(_TAKE_BACK, *_list_keys(chosen))
 
 
-async def lease_left(
+async def lease_abandoned_batches(
     tx: Connection, line: str, lease: Lease, real_now: datetime
 ) -> Sequence[PrintBatch]:
     """Lease batches whose worker has died or given them up."""
@@ -146,12 +146,12 @@ async def mark_released(tx: Connection, batch_id: UUID, real_now: datetime) -> N
     await tx.execute(_MARK_RELEASED, batch_id, real_now)
 
 
-async def dissolve(tx: Connection, batch_id: UUID, lease_id: UUID) -> bool:
+async def dissolve_batch(tx: Connection, batch_id: UUID, lease_id: UUID) -> bool:
     """Delete the batch; its letters wait for the next one. Return False if another worker has it or
     it was written."""
     if await tx.fetchval(_LOCK_OWN, batch_id, lease_id) is None:
         return False
-    await tx.execute(_LET_GO, batch_id)
+    await tx.execute(_RELEASE_LETTERS, batch_id)
     await tx.execute(_DISSOLVE, batch_id, lease_id)
     return True
 
@@ -161,11 +161,11 @@ def _list_keys(chosen: Sequence[WaitingLetter]) -> tuple[list[int], list[UUID]]:
 
 
 def _read_waiting(row: Row) -> WaitingLetter:
-    files = msgspec.convert(row["files"], list[HandedFile])
+    files = msgspec.convert(row["files"], list[LetterFile])
     return WaitingLetter(
         merchant_id=row["merchant_id"],
         communication_id=row["communication_id"],
-        letter=Letter(row["reference"], row["country"], row["pages"], files),
+        letter=BatchLetter(row["reference"], row["country"], row["pages"], files),
         handed_at=row["handed_at"],
         is_settled=row["is_settled"],
     )
@@ -196,7 +196,7 @@ SET line = CASE item.state WHEN 'UPLOADING' THEN excluded.line ELSE item.line EN
     files = CASE item.state WHEN 'UPLOADING' THEN excluded.files ELSE item.files END
 RETURNING merchant_id, communication_id, state
 """
-_LOOK = """
+_LOAD_STATE = """
 SELECT state FROM letter_batch_items WHERE merchant_id = $1 AND communication_id = $2
 """
 # Includes letters that are already finished.
@@ -217,7 +217,7 @@ WITH given AS (
 )
 SELECT merchant_id, communication_id FROM given
 """
-_GIVE_UP = """
+_DELETE_UNFINISHED = """
 DELETE FROM letter_batch_items
 WHERE merchant_id = $1 AND communication_id = $2 AND state = 'UPLOADING'
 """
@@ -275,7 +275,7 @@ class BatchItem(msgspec.Struct, frozen=True):
 
 
 async def begin_items(
-    tx: Connection, line: str, letters: Sequence[tuple[ItemKey, Letter]], *,
+    tx: Connection, line: str, letters: Sequence[tuple[ItemKey, BatchLetter]], *,
     place: Mapping[str, str], real_now: datetime,
 ) -> Mapping[ItemKey, ItemState]:  # fmt: skip
     """Register letters before any of their files are written; each key once. Return their states:
@@ -298,7 +298,7 @@ async def begin_items(
 
 
 async def load_item_state(tx: Connection, key: ItemKey) -> ItemState | None:
-    state: ItemState | None = await tx.fetchval(_LOOK, *key)
+    state: ItemState | None = await tx.fetchval(_LOAD_STATE, *key)
     return state
 
 
@@ -312,28 +312,30 @@ async def finish_items(
     return {(row["merchant_id"], row["communication_id"]) for row in rows}
 
 
-async def fail_item(tx: Connection, key: ItemKey) -> bool:
+async def give_up_item(tx: Connection, key: ItemKey) -> bool:
     """Give up a letter whose files are not outside."""
-    return bool((await tx.execute(_GIVE_UP, *key)).endswith("1"))
+    return bool((await tx.execute(_DELETE_UNFINISHED, *key)).endswith("1"))
 
 
-async def find_items(
+async def load_items(
     tx: Connection, line: str, communication_ids: Collection[UUID]
 ) -> Mapping[UUID, BatchItem]:
     rows = await tx.fetch(_FIND, line, list(communication_ids))
-    return {row["communication_id"]: _read(row) for row in rows}
+    return {row["communication_id"]: _build_item(row) for row in rows}
 
 
-async def find_taking_back(tx: Connection, line: str, limit: int) -> Sequence[BatchItem]:
-    return [_read(row) for row in await tx.fetch(_FIND_TAKING_BACK, line, limit)]
+async def list_withdrawn_letters(tx: Connection, line: str, limit: int) -> Sequence[BatchItem]:
+    return [_build_item(row) for row in await tx.fetch(_FIND_TAKING_BACK, line, limit)]
 
 
-async def find_left(tx: Connection, line: str, before: datetime, limit: int) -> Sequence[BatchItem]:
+async def list_unfinished_letters(
+    tx: Connection, line: str, before: datetime, limit: int
+) -> Sequence[BatchItem]:
     """List letters that were begun before an instant and never finished."""
-    return [_read(row) for row in await tx.fetch(_FIND_LEFT, line, before, limit)]
+    return [_build_item(row) for row in await tx.fetch(_FIND_LEFT, line, before, limit)]
 
 
-async def save_taken_back(tx: Connection, key: ItemKey) -> None:
+async def save_withdrawn(tx: Connection, key: ItemKey) -> None:
     await tx.execute(_SAVE_TAKEN_BACK, *key)
 
 
@@ -349,7 +351,7 @@ async def save_statuses(tx: Connection, said: Mapping[ItemKey, tuple[str, dateti
         )
 
 
-def _read(row: Row) -> BatchItem:
+def _build_item(row: Row) -> BatchItem:
     return BatchItem(
         merchant_id=row["merchant_id"],
         communication_id=row["communication_id"],
@@ -388,16 +390,16 @@ DELETE FROM letter_status_files WHERE (line, name, sha256) IN
 """
 
 
-async def lease_line(tx: Connection, line: str, lease: Lease, real_now: datetime) -> bool:
+async def lease_status_files(tx: Connection, line: str, lease: Lease, real_now: datetime) -> bool:
     """Lease the status files of a provider. Return False if another worker reads them."""
     return await tx.fetchval(_LEASE, line, lease.lease_id, lease.until, real_now) is not None
 
 
-async def renew_line(tx: Connection, line: str, lease: Lease, until: datetime) -> None:
+async def renew_status_lease(tx: Connection, line: str, lease: Lease, until: datetime) -> None:
     await tx.execute(_RENEW, line, lease.lease_id, until)
 
 
-async def release_line(tx: Connection, line: str, lease: Lease) -> None:
+async def release_status_files(tx: Connection, line: str, lease: Lease) -> None:
     await tx.execute(_RELEASE, line, lease.lease_id)
 
 

@@ -26,7 +26,13 @@ from dunwell.adapters.channels.print_service.letter_files import (
 from dunwell.adapters.lines import build_line
 from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.contact.sending.batches.letter_folder import HostKeyRefused
-from dunwell.contact.sending.channel import Accepted, LineUnusable, Message, Outcome, Permanent
+from dunwell.contact.sending.channel import (
+    Accepted,
+    DeliveryProviderUnusable,
+    Message,
+    Outcome,
+    Permanent,
+)
 from dunwell.interfaces.cli.findings.letters import open_line
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
@@ -137,7 +143,7 @@ async def _hand_over(
         await printer.close()
     try:
         depot = open_line(name, line, installation.secrets)
-    except LineUnusable as error:
+    except DeliveryProviderUnusable as error:
         raise Refusal(f"The line {name} cannot be used: {error}") from error
     try:
         async with asyncio.timeout(_SECONDS):
@@ -242,7 +248,7 @@ async def _send(
     line = installation.lines[name]
     try:
         adapter = build_line(name, line, installation.secrets, resources)
-    except LineUnusable as error:
+    except DeliveryProviderUnusable as error:
         raise Refusal(f"The line {name} cannot be used: {error}") from error
     now = resources.clock.now()
     message = Message(

@@ -18,7 +18,7 @@ from dunwell.accounts.installation.store import load_installation, load_secrets
 from dunwell.adapters.channels.smtp.channel import find_server, open_signer, read_secret
 from dunwell.adapters.channels.smtp.connections import Connections, end
 from dunwell.adapters.mail.mailboxes import MailboxAway, MailboxRefused, check_mailbox
-from dunwell.contact.sending.channel import LineUnusable
+from dunwell.contact.sending.channel import DeliveryProviderUnusable
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
@@ -136,7 +136,7 @@ async def check_email_line(
     try:
         open_signer(name, line, secrets)
         reached = await _reach(subject, line, Connections(find_server(name, line, secrets), most=1))
-    except LineUnusable as error:
+    except DeliveryProviderUnusable as error:
         return [DoctorFinding(subject, "cannot be used", str(error))]
     mailbox = [] if line.mailbox is None else [await _open_mailbox(name, line.mailbox, secrets)]
     return [reached, *mailbox, *await resolve_records(subject, line)]
@@ -150,7 +150,7 @@ async def _open_mailbox(name: str, mailbox: Mailbox, secrets: Mapping[str, bytes
             secrets, f"deliveryProviders/{name}/mailbox/credentials/passwordFile"
         )
         await asyncio.to_thread(check_mailbox, mailbox, password.strip("\r\n"))
-    except LineUnusable as error:
+    except DeliveryProviderUnusable as error:
         return DoctorFinding(subject, "the mailbox cannot be used", str(error))
     except MailboxRefused:
         remedy = "Correct user and passwordFile of its mailbox, and run: dunwell apply FILE"

@@ -10,7 +10,7 @@ from dunwell.accounts.installation.store import load_installation, load_secrets
 from dunwell.adapters.channels.gateway import Trouble
 from dunwell.adapters.channels.kannel.channel import KannelChannel
 from dunwell.adapters.channels.twilio.channel import TwilioChannel
-from dunwell.contact.sending.channel import LineUnusable
+from dunwell.contact.sending.channel import DeliveryProviderUnusable
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
@@ -58,7 +58,7 @@ async def check_gateway(
     subject = f"line {name}"
     try:
         channel = _build(name, line, secrets, keys)
-    except LineUnusable as error:
+    except DeliveryProviderUnusable as error:
         return DoctorFinding(subject, str(error), "Run: dunwell apply FILE")
     trouble = await channel.check()
     await channel.close()

@@ -19,7 +19,7 @@ from dunwell.contact.sending.batches.letter_folder import (
     LetterFolder,
     LoginRefused,
 )
-from dunwell.contact.sending.channel import LineUnusable
+from dunwell.contact.sending.channel import DeliveryProviderUnusable
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
@@ -84,7 +84,7 @@ async def check_letter_line(
     subject = f"line {name}"
     try:
         depot = open_line(name, line, secrets)
-    except LineUnusable as error:
+    except DeliveryProviderUnusable as error:
         return DoctorFinding(subject, str(error), "Correct the line, and run: dunwell apply FILE")
     try:
         async with asyncio.timeout(_PATIENCE_SECONDS):

@@ -14,14 +14,14 @@ from dunwell.cases.modalities.store import LOAD_ONE, ModalityRow, build_modality
 from dunwell.contact.messages.letters.sheet import (
     Paper,
     PaperBody,
-    Table,
-    compose_paper,
-    write_paper,
+    PaperTable,
+    build_paper,
+    encode_paper,
 )
-from dunwell.contact.messages.templates.creditors import find_creditor
+from dunwell.contact.messages.templates.creditors import build_creditor
 from dunwell.contact.messages.templates.formatting import render_day, render_money
 from dunwell.contact.notices.notice import Addressee
-from dunwell.contact.notices.send_notice import find_repeated, send_notice
+from dunwell.contact.notices.send_notice import find_repeated_notice, send_notice
 from dunwell.interfaces.landing.arranging.views import ModalityWithdrawPage, describe_modality
 from dunwell.interfaces.landing.paying.choosing import can_pay
 from dunwell.interfaces.landing.session.details import KEY, Detail
@@ -56,7 +56,7 @@ def compose_confirmation(
     language: Language, opened: OpenedClaim, modality: Modality, operator: Operator | None = None
 ) -> Paper:
     """Of one that was approved. Raises MerchantNotConfigured."""
-    translate, creditor = language.translate, find_creditor(opened.merchant, operator)
+    translate, creditor = language.translate, build_creditor(opened.merchant, operator)
     assert modality.answered_at is not None
     day_of = build_message_filters(language.code)["day_of"]
     agreed_on = day_of(modality.answered_at, opened.merchant.configuration.timezone)
@@ -77,7 +77,7 @@ def compose_confirmation(
         notes=_list_notes(language, is_plan=is_plan),
     )  # fmt: skip
     brand = opened.merchant.configuration.brand
-    return compose_paper(brand, creditor, language.code, body)
+    return build_paper(brand, creditor, language.code, body)
 
 
 def _list_notes(language: Language, *, is_plan: bool) -> list[str]:
@@ -93,7 +93,7 @@ def _list_notes(language: Language, *, is_plan: bool) -> list[str]:
     ]
 
 
-def _make_table(modality: Modality, language: Language, amount: str) -> Table:
+def _make_table(modality: Modality, language: Language, amount: str) -> PaperTable:
     translate = language.translate
     rows = [
         (
@@ -102,7 +102,9 @@ def _make_table(modality: Modality, language: Language, amount: str) -> Table:
         )
         for each in modality.schedule
     ]
-    return Table((translate("Day"), translate("Amount")), rows, (translate("Together"), amount))
+    return PaperTable(
+        (translate("Day"), translate("Amount")), rows, (translate("Together"), amount)
+    )
 
 
 def _say_last_day(modality: Modality, language: Language) -> str:
@@ -135,7 +137,7 @@ async def send_pdf(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) 
     modality = _read_agreed(visit, opened)
     words = site.pages.languages[site.frame_opened(visit, opened).language]
     paper = compose_confirmation(words, opened, modality, site.pages.find_operator())
-    pdf = await site.printer.serving(opened.debtor_key).print_paper(write_paper(paper))
+    pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
     return answer_file(pdf, "application/pdf", "confirmation.pdf")
 
 
@@ -156,7 +158,7 @@ async def send_copy(
     notice = site.notices.write(opened.merchant, addressee, told)
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
-        sent = await find_repeated(work, notice) or await send_notice(
+        sent = await find_repeated_notice(work, notice) or await send_notice(
             work, site.resources.keys, notice
         )
     note = "sent" if isinstance(sent, UUID) else "refused"

@@ -24,7 +24,7 @@ import msgspec
 from dunwell.accounts.merchants.answer_days import find_answer_day
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.progress import GRACE, compute_response_day
-from dunwell.contact.escalation.forecast.forecast import Announced
+from dunwell.contact.escalation.forecast.forecast import Announcement
 from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.interfaces.landing.session.facts import PageClaim
 from dunwell.interfaces.landing.session.session import Level
@@ -64,7 +64,7 @@ class NextSteps(msgspec.Struct, frozen=True, gc=False):
     kind: NextKind
     # Of a course: the day until which nothing happens, if it is stopped; then what follows.
     still_until: date | None = None
-    announced: Sequence[Announced] = ()
+    announced: Sequence[Announcement] = ()
     # Of objections and of a request: when all have their answer, and whether that day is over.
     answer_on: date | None = None
     is_late: bool = False
@@ -113,7 +113,9 @@ def find_held_until(opened: OpenedClaim, now: datetime) -> datetime | None:
     return max(ends, default=None)
 
 
-def describe_next(opened: OpenedClaim, now: datetime, announced: Sequence[Announced]) -> NextSteps:
+def describe_next(
+    opened: OpenedClaim, now: datetime, announced: Sequence[Announcement]
+) -> NextSteps:
     """announced: what is foreseen, where it is."""
     kind, configuration = decide_kind(opened, now), opened.merchant.configuration
     zone = configuration.timezone

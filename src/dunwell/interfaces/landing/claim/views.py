@@ -13,7 +13,7 @@ from dunwell.cases.disputes.dispute import DisputeState, render_case_number
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import ModalityOffer
-from dunwell.contact.escalation.forecast.forecast import Announced
+from dunwell.contact.escalation.forecast.forecast import Announcement
 from dunwell.core.claims.states import HoldKind
 from dunwell.core.files.upload import AttachedFile, name_for_reader
 from dunwell.interfaces.landing.claim.news import (
@@ -187,7 +187,7 @@ class DocumentsPage(Page, frozen=True):
 
 
 def describe_claim(
-    opened: OpenedClaim, now: datetime, announced: Sequence[Announced] = (),
+    opened: OpenedClaim, now: datetime, announced: Sequence[Announcement] = (),
     *, can_pay: bool, other_count: int, alternative: ModalityOffer | None = None,
 ) -> ClaimPage:  # fmt: skip
     """now: the merchant's. announced: what is foreseen. can_pay: whether there is any way to."""

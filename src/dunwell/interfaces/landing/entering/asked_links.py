@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.contact.notices.notice import HOUR, Addressee, NoticeChannel, NoticeKind
 from dunwell.contact.notices.occasions.facts import LinkFacts
 from dunwell.contact.notices.send_notice import send_notice
-from dunwell.contact.notices.store import has_recent
+from dunwell.contact.notices.store import has_recent_notice
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.entering.store import (
     AskedLink,
@@ -136,7 +136,7 @@ async def _send(tx: Connection, resources: Resources, writer: NoticeWriter, foun
     """Unless one is on its way, there were enough for this claim, or the merchant has no such
     channel. The claim is locked: of two workers the second sees the first one's."""
     since = resources.clock.now() - ONE_WITHIN
-    if await has_recent(
+    if await has_recent_notice(
         tx, found.merchant.merchant_id, found.addressee, kind=NoticeKind.LINK, since=since
     ):
         return

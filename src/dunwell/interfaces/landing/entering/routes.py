@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import msgspec
 from starlette.responses import Response
 
-from dunwell.contact.messages.claim_links import hash_token, is_token
+from dunwell.contact.messages.claim_links import hash_token, looks_like_token
 from dunwell.interfaces.landing.entering.browser_sessions import (
     find_session_of_link,
     find_session_with_higher_level,
@@ -187,7 +187,7 @@ async def enter_links_code(site: DebtorSite, visit: DebtorRequest) -> Response:
 
 async def redirect_to_link(site: DebtorSite, visit: DebtorRequest) -> Response:
     """An address that only takes forms, opened by hand or by choosing a language there."""
-    if not is_token(_read_token(visit)):
+    if not looks_like_token(_read_token(visit)):
         return _answer_dead_link(site, visit)
     return site.redirect(site.frame(visit), "link", **_name_link(visit))
 

@@ -13,8 +13,8 @@ from dunwell.contact.messages.claim_links import (
     hash_token,
     list_check_digests,
     list_code_digests,
-    read_check,
-    read_code,
+    parse_check,
+    parse_code,
 )
 from dunwell.interfaces.landing.entering.asked_links import ask_link
 from dunwell.interfaces.landing.entering.proofs import is_known_amount
@@ -76,8 +76,8 @@ async def check_message(
     known = await admit_codes(tx, visitor, now)
     if isinstance(known, Slowed):
         return known
-    is_letter = read_code(code) is not None
-    if not is_letter and read_check(code) is None and token is None:
+    is_letter = parse_code(code) is not None
+    if not is_letter and parse_check(code) is None and token is None:
         # Not a guess: a slip of the finger.
         return WrongTry()
     found = await _find(tx, keys, code) if token is None else await _find_linked(tx, token)
@@ -97,11 +97,11 @@ async def _find_linked(tx: Connection, token: str) -> Sequence[Checked]:
 
 async def _find(tx: Connection, keys: KeyRing, typed: str) -> Sequence[Checked]:
     """Those whose code it is: a letter's leads to one claim, a shorter one may lead to two."""
-    code = read_code(typed)
+    code = parse_code(typed)
     if code is not None:
         way = await find_code(tx, list_code_digests(keys, code))
         return [] if way is None else [Checked(way.merchant, way.claim_id)]
-    short = read_check(typed)
+    short = parse_check(typed)
     return [] if short is None else await find_checked(tx, list_check_digests(keys, short))
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.contact.notices.notice import Addressee, NoticeChannel, TooMany
+from dunwell.contact.notices.notice import Addressee, NoticeChannel, NoticeLimitReached
 from dunwell.contact.notices.occasions.facts import CodeFacts
 from dunwell.interfaces.landing.entering.tries import Locked, Slowed, lock_for
 from dunwell.interfaces.landing.entering.typed_codes import TypedFact, send_code
@@ -42,14 +42,14 @@ async def answer_sent(
     async with resources.database.transaction() as tx:
         work = site.work(tx, recipient.merchant, recipient.asked_by)
         sent = await send_code(work, resources.keys, notice)
-    if isinstance(sent, TooMany):
+    if isinstance(sent, NoticeLimitReached):
         return answer_sent_often(site, frame, field, sent)
     assert isinstance(sent, UUID), "a channel the merchant has"
     return site.redirect(frame, f"{field.page}_code", **field.values)
 
 
 def answer_sent_often(
-    site: DebtorSite, frame: DebtorPageContext, field: CodeField, refusal: TooMany
+    site: DebtorSite, frame: DebtorPageContext, field: CodeField, refusal: NoticeLimitReached
 ) -> Response:
     """The newest code still works there."""
     seconds = lock_for(refusal.again_at - site.now())

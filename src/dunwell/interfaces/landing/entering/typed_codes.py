@@ -9,11 +9,11 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.contact.messages.claim_links import list_code_digests, read_code
+from dunwell.contact.messages.claim_links import list_code_digests, parse_code
 from dunwell.contact.messages.identities import digest_address
-from dunwell.contact.notices.notice import DebtorNotice, TooMany, Unreachable
+from dunwell.contact.notices.notice import DebtorNotice, NoticeLimitReached, RecipientUnreachable
 from dunwell.contact.notices.notice_codes import is_notice_code
-from dunwell.contact.notices.send_notice import find_repeated, send_notice
+from dunwell.contact.notices.send_notice import find_repeated_notice, send_notice
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.entering.proofs import Fact, Known, is_proven, read_typed
 from dunwell.interfaces.landing.entering.store import (
@@ -83,7 +83,7 @@ async def try_code(
     known = await admit_codes(tx, visitor, now)
     if isinstance(known, Slowed):
         return known
-    code = read_code(typed)
+    code = parse_code(typed)
     if code is None:
         # Not a guess: a slip of the finger.
         return WrongTry()
@@ -187,11 +187,11 @@ LASTS = timedelta(minutes=10)
 
 async def send_code(
     work: Work, keys: KeyRing, notice: DebtorNotice
-) -> UUID | TooMany | Unreachable:
+) -> UUID | NoticeLimitReached | RecipientUnreachable:
     """`notice`: of kind CODE. Where none is sent, the code from before stays good; a second click
     sends none, unless that code was tried already. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
-    repeated = await find_repeated(work, notice)
+    repeated = await find_repeated_notice(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):
         return repeated
     sent = await send_notice(work, keys, notice)

@@ -21,8 +21,8 @@ from dunwell.cases.disputes.store import (
     mark_overdue_reported,
 )
 from dunwell.cases.modalities.progress import local_date
-from dunwell.contact.messages.templates.creditors import find_creditor
-from dunwell.contact.notices.notice import Addressee, TooMany, Unreachable
+from dunwell.contact.messages.templates.creditors import build_creditor
+from dunwell.contact.notices.notice import Addressee, NoticeLimitReached, RecipientUnreachable
 from dunwell.contact.notices.occasions.facts import OverdueFacts
 from dunwell.contact.notices.send_notice import send_notice
 from dunwell.core.claims.store import LockedClaim, lock_claim
@@ -95,10 +95,10 @@ async def _tell(
         dispute = await find_dispute(tx, merchant_id, claim_id, dispute_id)
         assert dispute is not None, "locked with its claim"
         language = merchant.configuration.language
-        addressee = Addressee(claim_id, "EMAIL", find_creditor(merchant).email, language)
+        addressee = Addressee(claim_id, "EMAIL", build_creditor(merchant).email, language)
         notice = writer.write(merchant, addressee, _describe(work, claim, dispute))
         sent = await send_notice(work, resources.keys, notice)
-        if isinstance(sent, TooMany | Unreachable):
+        if isinstance(sent, NoticeLimitReached | RecipientUnreachable):
             # The list and the figure tell of it.
             log.warning("merchant not told", merchant_id=merchant_id, claim_id=claim_id)
     _OVERDUE.inc()

@@ -15,12 +15,12 @@ from dunwell.cases.payments.requests.request_states import (
     ReceiptPayment,
 )
 from dunwell.cases.payments.requests.settle_payment import settle_payment
-from dunwell.contact.messages.letters.sheet import Paper, PaperBody, compose_paper, write_paper
-from dunwell.contact.messages.templates.creditors import find_creditor
+from dunwell.contact.messages.letters.sheet import Paper, PaperBody, build_paper, encode_paper
+from dunwell.contact.messages.templates.creditors import build_creditor
 from dunwell.contact.messages.templates.formatting import render_money
 from dunwell.contact.notices.notice import Addressee
 from dunwell.contact.notices.occasions.facts import ReceiptFacts
-from dunwell.contact.notices.send_notice import find_repeated, send_notice
+from dunwell.contact.notices.send_notice import find_repeated_notice, send_notice
 from dunwell.interfaces.landing.paying.choosing import can_pay
 from dunwell.interfaces.landing.paying.views import (
     describe_back,
@@ -50,7 +50,7 @@ def compose_receipt(
     """Raises MerchantNotConfigured."""
     translate, facts = language.translate, opened.facts
     closed = is_closed(facts)
-    creditor = find_creditor(opened.merchant, operator)
+    creditor = build_creditor(opened.merchant, operator)
 
     def money(cents: int) -> str:
         return render_money(cents, facts.currency, language.code)
@@ -72,7 +72,7 @@ def compose_receipt(
         notes=[] if closed else [_tell_rest(translate, facts.outstanding_cents)],
     )
     brand = opened.merchant.configuration.brand
-    return compose_paper(brand, creditor, language.code, body)
+    return build_paper(brand, creditor, language.code, body)
 
 
 def _tell_return(translate: Callable[[str], str], facts: PageClaim) -> str:
@@ -123,7 +123,7 @@ async def send_pdf(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) 
     words = site.pages.languages[frame.language]
     method, operator = describe_method(opened, receipt, payment), site.pages.find_operator()
     paper = compose_receipt(words, opened, payment=payment, method=method, operator=operator)
-    pdf = await site.printer.serving(opened.debtor_key).print_paper(write_paper(paper))
+    pdf = await site.printer.serving(opened.debtor_key).print_paper(encode_paper(paper))
     return answer_file(pdf, "application/pdf", "receipt.pdf")
 
 
@@ -150,7 +150,7 @@ async def send_copy(
     notice = site.notices.write(opened.merchant, addressee, told)
     async with site.resources.database.transaction() as tx:
         work = site.work(tx, opened.merchant, opened.session.session_id)
-        sent = await find_repeated(work, notice) or await send_notice(
+        sent = await find_repeated_notice(work, notice) or await send_notice(
             work, site.resources.keys, notice
         )
     outcome = "sent" if isinstance(sent, UUID) else "refused"

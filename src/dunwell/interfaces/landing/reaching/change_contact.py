@@ -18,11 +18,16 @@ from dunwell.contact.messages.suppression import (
     load_reasons,
     suppress,
 )
-from dunwell.contact.notices.notice import DebtorNotice, NoticeChannel, TooMany, Unreachable
+from dunwell.contact.notices.notice import (
+    DebtorNotice,
+    NoticeChannel,
+    NoticeLimitReached,
+    RecipientUnreachable,
+)
 from dunwell.contact.notices.notice_codes import is_notice_code
 from dunwell.contact.notices.occasions.facts import ContactChangeFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
-from dunwell.contact.notices.send_notice import find_repeated, send_notice
+from dunwell.contact.notices.send_notice import find_repeated_notice, send_notice
 from dunwell.contact.sending.report import Reference
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.entering.tries import MOST_WRONG, Locked, WrongTry
@@ -119,12 +124,12 @@ class TypedContact:
 
 async def ask_change(
     work: Work, keys: KeyRing, notice: DebtorNotice
-) -> UUID | TooMany | Unreachable:
+) -> UUID | NoticeLimitReached | RecipientUnreachable:
     """`notice`: of kind CHANGE_CODE, to the new address. A change that waited for its code before
     is given up for it; a second click sends no second code, unless that one was tried already.
     Raises NotFound."""
     work.need(Right.CHANGE_CLAIMS)
-    repeated = await find_repeated(work, notice)
+    repeated = await find_repeated_notice(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):
         return repeated
     sent = await send_notice(work, keys, notice)

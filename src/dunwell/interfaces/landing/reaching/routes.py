@@ -8,7 +8,7 @@ from starlette.responses import Response
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.intake.change_contact_data import change_contact_data
-from dunwell.contact.sending.references import read_reference
+from dunwell.contact.sending.references import parse_reference
 from dunwell.contact.sending.report import Reference
 from dunwell.interfaces.landing.entering.views import DeadLinkPage
 from dunwell.interfaces.landing.reaching.change_contact import (
@@ -143,7 +143,7 @@ async def submit_unsubscribe(site: DebtorSite, visit: DebtorRequest) -> Response
 
 
 def _read(site: DebtorSite, visit: DebtorRequest) -> Reference | None:
-    return read_reference(site.resources.keys, visit.path_params["reference"])
+    return parse_reference(site.resources.keys, visit.path_params["reference"])
 
 
 def _answer_unsubscribe(

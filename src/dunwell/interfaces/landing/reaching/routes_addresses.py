@@ -5,7 +5,12 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.contact.messages.identities import mask_address
-from dunwell.contact.notices.notice import Addressee, DebtorNotice, NoticeChannel, TooMany
+from dunwell.contact.notices.notice import (
+    Addressee,
+    DebtorNotice,
+    NoticeChannel,
+    NoticeLimitReached,
+)
 from dunwell.contact.notices.occasions.facts import ChangeCodeFacts, ChangeNoticeFacts
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.entering.sent_codes import (
@@ -175,7 +180,7 @@ async def _send(
         sent = await ask_change(work, site.resources.keys, notice)
         if isinstance(sent, UUID):
             await save_typed_address(tx, opened.session, channel, address)
-    if isinstance(sent, TooMany):
+    if isinstance(sent, NoticeLimitReached):
         opened = await site.find_opened(visit, NEW_ADDRESSES) or opened
         return answer_sent_often(site, frame, _read_field(visit, opened), sent)
     assert isinstance(sent, UUID), "a channel the merchant has"

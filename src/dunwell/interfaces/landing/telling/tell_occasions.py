@@ -22,14 +22,19 @@ from dunwell.cases.modalities.sweep_modalities import is_notice_still_true, set_
 from dunwell.contact.escalation.due_claim import has_postal_address
 from dunwell.contact.messages.identities import render_postal_address
 from dunwell.contact.messages.letters.address import render_address
-from dunwell.contact.notices.notice import Addressee, DebtorNotice, TooMany, list_ways
+from dunwell.contact.notices.notice import (
+    Addressee,
+    DebtorNotice,
+    NoticeLimitReached,
+    list_remaining_channels,
+)
 from dunwell.contact.notices.occasions.facts import (
-    UNDER_WAY,
+    BEING_SENT,
     DisputeAnswerFacts,
     LetterFacts,
     OccasionFacts,
+    OccasionOutcome,
     PlanBrokenFacts,
-    ToldOccasion,
     is_worth_letter,
 )
 from dunwell.contact.notices.occasions.store import (
@@ -37,7 +42,7 @@ from dunwell.contact.notices.occasions.store import (
     NoticeOccasion,
     OccasionState,
     end_occasion,
-    find_due,
+    list_due_occasions,
     load_debtor,
     lock_occasion,
     postpone_occasion,
@@ -54,7 +59,7 @@ from dunwell.platform.text.codes import find_home
 TELL_SECONDS = 1.0
 _SET_SIZE = 100
 # What else happens once something was told, and while it is being told: by the occasion's name.
-_FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, ToldOccasion], Awaitable[None]]] = {
+_FOLLOWED_BY: Mapping[str, Callable[[Work, int, str, OccasionOutcome], Awaitable[None]]] = {
     DisputeAnswerFacts.template: set_hold_after_response,
     PlanBrokenFacts.template: set_hold_after_break,
 }
@@ -65,7 +70,7 @@ log = structlog.get_logger(__name__)
 async def plan_occasions(resources: Resources, writer: NoticeWriter) -> int:
     """Occasions looked at; 0 when nothing was left."""
     async with resources.database.connection() as connection:
-        found = await find_due(connection, resources.clock.now(), _SET_SIZE)
+        found = await list_due_occasions(connection, resources.clock.now(), _SET_SIZE)
     for occasion in found:
         try:
             await _look(resources, occasion, writer)
@@ -103,7 +108,7 @@ async def _look(
             return
         told_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
         await end_occasion(tx, occasion, work.real_now)
-        await _follow(work, occasion, ToldOccasion(told_at))
+        await _follow(work, occasion, OccasionOutcome(told_at))
 
 
 async def _send(
@@ -123,12 +128,12 @@ async def _send(
         else:
             notice = writer.write(work.merchant, addressee, standing.facts)
         sent = await send_notice(work, resources.keys, notice)
-        if isinstance(sent, TooMany):
+        if isinstance(sent, NoticeLimitReached):
             await postpone_occasion(work.tx, occasion, sent.again_at)
             return True
         if isinstance(sent, UUID):
             await save_sent(work.tx, occasion, sent)
-            await _follow(work, occasion, UNDER_WAY)
+            await _follow(work, occasion, BEING_SENT)
             return True
     return False
 
@@ -142,7 +147,7 @@ def _list_addressees(
     addresses = {"EMAIL": debtor.email, "SMS": debtor.mobile_number, "LETTER": line}
     language = debtor.language or work.merchant.configuration.language
     tried = None if standing.sent is None else standing.sent.channel
-    for channel in list_ways(tried, is_worth_letter=is_worth_letter(standing.facts)):
+    for channel in list_remaining_channels(tried, is_worth_letter=is_worth_letter(standing.facts)):
         address = addresses[channel]
         if address is not None:
             yield Addressee(occasion.claim_id, channel, address, language)
@@ -169,7 +174,7 @@ async def _write_letter(
     return writer.write_letter(work.merchant, addressee, facts, post)
 
 
-async def _follow(work: Work, occasion: NoticeOccasion, told: ToldOccasion) -> None:
+async def _follow(work: Work, occasion: NoticeOccasion, told: OccasionOutcome) -> None:
     follow = _FOLLOWED_BY.get(occasion.name)
     if follow is not None:
         await follow(work, occasion.claim_id, occasion.subject, told)

@@ -20,20 +20,24 @@ from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
 from dunwell.contact.messages.letters.rendering import (
     AmountDue,
     ShortLetter,
-    compose_sheet,
+    build_sheet,
     render_plain_letter,
 )
 from dunwell.contact.messages.letters.sheet import SheetPage
 from dunwell.contact.messages.templates.compiled_text import fill
-from dunwell.contact.messages.templates.creditors import find_creditor
+from dunwell.contact.messages.templates.creditors import build_creditor
 from dunwell.contact.messages.templates.facts import CreditorFacts
 from dunwell.contact.messages.templates.formatting import NamedTexts, render_greeting, render_money
 from dunwell.contact.messages.templates.markdown import parse_line, parse_lines, parse_markdown
 from dunwell.contact.messages.templates.placeholders import LANDING_URL
-from dunwell.contact.messages.templates.rendering import add_check, frame_email, name_check_page
-from dunwell.contact.messages.templates.sms_parts import write_plainly
+from dunwell.contact.messages.templates.rendering import (
+    add_check,
+    frame_email,
+    render_check_address,
+)
+from dunwell.contact.messages.templates.sms_parts import replace_typography
 from dunwell.contact.notices.notice import Addressee, DebtorNotice
-from dunwell.contact.notices.notice_codes import NOTICE_CODE_MASK, bears_check
+from dunwell.contact.notices.notice_codes import NOTICE_CODE_MASK, has_check_code
 from dunwell.contact.notices.occasions.facts import Facts, LetterFacts, find_amount_due
 from dunwell.core.claims.fields import DebtorName
 from dunwell.interfaces.landing.render.addresses import build_address
@@ -89,13 +93,15 @@ class NoticeWriter:
         Raises MerchantNotConfigured, and LookupError where these facts make no SMS.
         """
         language = self._choose(addressee)
-        creditor = find_creditor(merchant, self._find_operator())
-        check_at = name_check_page(self._shown["domain"]) if bears_check(facts.kind) else None
+        creditor = build_creditor(merchant, self._find_operator())
+        check_at = (
+            render_check_address(self._shown["domain"]) if has_check_code(facts.kind) else None
+        )
         is_sms = addressee.channel == "SMS"
         name = f"{facts.template}.{'txt' if is_sms else 'md'}"
         text, told = self._render(name, merchant, language=language, facts=facts, creditor=creditor)
         if is_sms:
-            sms = write_plainly(fill(parse_lines(text), told))
+            sms = replace_typography(fill(parse_lines(text), told))
             sms = add_check(sms, language, check_at)
             return DebtorNotice(
                 kind=facts.kind, addressee=addressee, subject=None, body_text=sms, body_html=None
@@ -122,7 +128,7 @@ class NoticeWriter:
     ) -> DebtorNotice:
         """The same on paper. Raises MerchantNotConfigured."""
         language = self._choose(addressee)
-        creditor = find_creditor(merchant, self._find_operator())
+        creditor = build_creditor(merchant, self._find_operator())
         due_cents = find_amount_due(facts, post.outstanding_cents)
         text, told = self._render(
             f"{facts.template}.md",
@@ -149,7 +155,7 @@ class NoticeWriter:
             page=SheetPage(self._entrance, CODE_MASK, self._address),
             due=AmountDue(due_cents, post.currency, facts.reference_number) if due_cents else None,
         )
-        sheet = compose_sheet(letter, creditor, language)
+        sheet = build_sheet(letter, creditor, language)
         return DebtorNotice(
             kind=facts.kind,
             addressee=addressee,

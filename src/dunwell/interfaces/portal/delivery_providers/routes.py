@@ -10,10 +10,10 @@ from starlette.responses import Response
 
 from dunwell.accounts.users.user import SignedIn
 from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
-    resolve_doubted_letters,
+    resolve_uncertain_letters,
 )
-from dunwell.contact.sending.store import Unplaced, UnplacedKind
-from dunwell.contact.sending.unmatched import list_unplaced, mark_unmatched_as_seen
+from dunwell.contact.sending.store import UnmatchedEntry, UnmatchedKind
+from dunwell.contact.sending.unmatched import list_unmatched, mark_unmatched_as_seen
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in, takes_form
 from dunwell.interfaces.portal.web.looking import read_id
 from dunwell.interfaces.portal.web.paging import PAGE, find_page
@@ -171,7 +171,7 @@ async def resolve_letters(
         return await _answer_asked(site, visit, person=person, typed=fields, fault=fault)
     line = visit.path_params["line"]
     async with site.resources.database.transaction() as tx:
-        settled = await resolve_doubted_letters(
+        settled = await resolve_uncertain_letters(
             tx, person.actor, site.resources, line=line, keys=keys, was_released=was_released
         )
     done = "settled" if settled == len(keys) else "settled_partly" if settled else "settled_before"
@@ -207,8 +207,8 @@ def _read_key(text: str) -> tuple[int, UUID] | None:
 class UnplacedPage(Page, frozen=True):
     template: ClassVar[str] = "unplaced.html"
 
-    kind: UnplacedKind
-    found: Sequence[Unplaced]
+    kind: UnmatchedKind
+    found: Sequence[UnmatchedEntry]
     next_cursor: str | None
     after: str
     # What has just become of a form of this page; "": nothing.
@@ -220,7 +220,7 @@ async def show_unplaced(site: PortalSite, visit: PortalRequest, person: SignedIn
     kind, after = _read_kind(visit.ask("of")), visit.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
-            lambda cursor: list_unplaced(tx, person.actor, kind, limit=PAGE, cursor=cursor), after
+            lambda cursor: list_unmatched(tx, person.actor, kind, limit=PAGE, cursor=cursor), after
         )
     page = UnplacedPage(kind, view.items, view.next_cursor, after, done_here=visit.ask("looked"))
     return site.answer(site.frame(visit), page)
@@ -241,7 +241,7 @@ async def mark_as_seen(
     return site.redirect(visit, None, "unplaced", of=kind, after=fields["after"], looked=looked)
 
 
-def _read_kind(text: str) -> UnplacedKind:
+def _read_kind(text: str) -> UnmatchedKind:
     return "reports" if text == "reports" else "sms"
 
 

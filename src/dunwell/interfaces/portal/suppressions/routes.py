@@ -14,7 +14,7 @@ from dunwell.contact.messages.suppression import (
     SuppressionReason,
     check_address,
     get_suppression,
-    lift_listed,
+    lift_suppression_entry,
     list_suppressions,
     suppress,
 )
@@ -143,7 +143,7 @@ async def lift(
     done = "lifted"
     try:
         async with site.work(access) as work:
-            await lift_listed(work, channel, digest, since=since, reason=reason)
+            await lift_suppression_entry(work, channel, digest, since=since, reason=reason)
     except NotFound:
         done = "lifted_before"
     return site.redirect(visit, access, "suppressions", done=done)

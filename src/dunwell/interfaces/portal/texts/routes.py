@@ -30,7 +30,7 @@ from dunwell.cases.rollout.trials.trial_messages import (
     list_placeholders,
     prepare_trial_writer,
 )
-from dunwell.contact.escalation.calendars import name_holiday
+from dunwell.contact.escalation.calendars import find_holiday_name
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.texts import TextPlace, Written, read_text, replace_text
 from dunwell.interfaces.portal.render.labels import TEXT_FAULTS, describe_text_fault
@@ -280,7 +280,7 @@ def _name_holidays(
     if region is None or simulation is None:
         return {}
     told = {reason.day for step in simulation.steps for reason in step.reasons}
-    return {day: name for day in told if (name := name_holiday(region, day, language))}
+    return {day: name for day in told if (name := find_holiday_name(region, day, language))}
 
 
 PAGES: RoutedPages = {

@@ -12,25 +12,25 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.escalation.contacts.outcomes.settlement import (
     ATTACHMENT_MISSING,
-    CallAgain,
-    FallBack,
-    GiveUpContact,
-    Settled,
-    Settlement,
-    TakeBack,
-    TryAgain,
-    Unknown,
+    ContactAccepted,
+    ContactSettlement,
+    FailContact,
+    OutcomeUnknown,
+    RepeatCall,
+    RetryContact,
+    UndoHandOver,
+    UseFallback,
 )
 from dunwell.contact.escalation.contacts.outcomes.store import (
-    AnsweredRow,
-    ClaimNow,
-    SettledRows,
-    lock_answered,
+    ContactClaim,
+    ContactWithClaim,
+    OutcomeRows,
+    get_contact_state,
+    lock_claims_of_contacts,
     lock_contact,
-    read_state,
-    save_settled,
+    save_outcomes,
 )
-from dunwell.contact.escalation.process import Process, find_process
+from dunwell.contact.escalation.process import Process, get_process
 from dunwell.contact.escalation.schedule import SkipReason
 from dunwell.contact.messages.contact import LeasedContact
 from dunwell.contact.messages.guards.store import free_contact_days
@@ -46,7 +46,7 @@ from dunwell.platform.text.lazy_text import LazyText
 # The reason stored with a retry that is cancelled.
 _CANCELLED = "The claim was paid, ended or assigned anew while this was being sent."
 # States in which nobody was contacted, so that the days counted by the guards are freed.
-_NOT_MADE = ("PLANNED", "CANCELLED", "FAILED")
+_NOBODY_CONTACTED = ("PLANNED", "CANCELLED", "FAILED")
 # Temporary failures and repeated calls add no ledger entry.
 _LEDGER_OUTCOMES = {"ACCEPTED": "ACCEPTED", "FAILED": "REFUSED", "UNKNOWN": "UNKNOWN"}
 
@@ -54,27 +54,27 @@ _LEDGER_OUTCOMES = {"ACCEPTED": "ACCEPTED", "FAILED": "REFUSED", "UNKNOWN": "UNK
 @dataclass(frozen=True, slots=True)
 class AnsweredContact:
     contact: LeasedContact
-    settlement: Settlement
+    settlement: ContactSettlement
     process: Process
     version_id: UUID
     # True if an operator resolved the contact, rather than its channel.
     is_by_person: bool = False
 
 
-SettledPair = tuple[AnsweredContact, ClaimNow]
+AnsweredPair = tuple[AnsweredContact, ContactClaim]
 
 
 async def record_outcomes(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
     """Record outcomes and return their number. Contacts whose lease another worker has taken over
     are skipped."""
     settled = 0
-    for wave in _one_of_each_claim(answered):
-        settled += await _settle(work, wave, lease_id)
+    for wave in _split_by_claim(answered):
+        settled += await _record_group(work, wave, lease_id)
     await save_audit(work, "contacts.settle", f"merchant:{work.merchant_id}", contacts=settled)
     return settled
 
 
-def _one_of_each_claim(answered: Sequence[AnsweredContact]) -> list[list[AnsweredContact]]:
+def _split_by_claim(answered: Sequence[AnsweredContact]) -> list[list[AnsweredContact]]:
     """Split contacts into groups that contain each claim once. Two contacts of one claim (of two
     runs) both change the claim and are recorded one after the other. There is usually one group."""
     waves: list[dict[int, AnsweredContact]] = []
@@ -87,9 +87,9 @@ def _one_of_each_claim(answered: Sequence[AnsweredContact]) -> list[list[Answere
     return [list(wave.values()) for wave in waves]
 
 
-async def _settle(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
+async def _record_group(work: Work, answered: Sequence[AnsweredContact], lease_id: UUID) -> int:
     ids = [each.contact.communication_id for each in answered]
-    claims = await lock_answered(work.tx, work.merchant_id, ids, lease_id)
+    claims = await lock_claims_of_contacts(work.tx, work.merchant_id, ids, lease_id)
     pairs = [
         (each, claims[each.contact.communication_id])
         for each in answered
@@ -100,69 +100,73 @@ async def _settle(work: Work, answered: Sequence[AnsweredContact], lease_id: UUI
     return len(pairs)
 
 
-async def record_answers(work: Work, pairs: Sequence[SettledPair]) -> None:
+async def record_answers(work: Work, pairs: Sequence[AnsweredPair]) -> None:
     """Write the outcomes of contacts that are locked with their claims. No claim may occur
     twice."""
     contacts = [_contact_row(work, *pair) for pair in pairs]
-    rows = SettledRows(
+    rows = OutcomeRows(
         contacts=contacts,
-        places=[row for pair in pairs for row in _place_rows(work, *pair)],
+        places=[row for pair in pairs for row in _position_rows(work, *pair)],
         history=[row for pair in pairs for row in _history_rows(*pair)],
-        following=[row for pair in pairs for row in _following_rows(work, *pair)],
+        following=[row for pair in pairs for row in _fallback_rows(work, *pair)],
     )
-    await save_settled(work.tx, work.merchant_id, work.now, rows)
-    not_made = [contact_id for contact_id, state, *_ in contacts if state in _NOT_MADE]
+    await save_outcomes(work.tx, work.merchant_id, work.now, rows)
+    not_made = [contact_id for contact_id, state, *_ in contacts if state in _NOBODY_CONTACTED]
     await free_contact_days(work.tx, work.merchant_id, not_made)
     events = [event for pair in pairs for event in _compose_events(work, *pair)]
     await save_events(work.tx, work.merchant_id, events, work.real_now)
 
 
-def _contact_row(work: Work, each: AnsweredContact, claim: ClaimNow) -> tuple[Any, ...]:
+def _contact_row(work: Work, each: AnsweredContact, claim: ContactClaim) -> tuple[Any, ...]:
     """Return the contact's id, its new state, its ledger entry, the provider and destination, and
     whether the channel was called."""
-    state, *rest = _following_state(each, claim, work.real_now)
+    state, *rest = _compute_state(each, claim, work.real_now)
     outcome = _ledger_outcome(each, state)
     setup = work.merchant.configuration.channels.get(each.contact.channel)
     line = setup.provider if setup else None
-    answer = each.settlement.answer if isinstance(each.settlement, Settled) else None
+    answer = each.settlement.answer if isinstance(each.settlement, ContactAccepted) else None
     entry_id = work.ids.new(work.now)
     destination = find_destination(each.contact) if line else None
-    left_by = (line, answer, destination, not isinstance(each.settlement, TakeBack))
+    left_by = (line, answer, destination, not isinstance(each.settlement, UndoHandOver))
     return (each.contact.communication_id, state, *rest, entry_id, outcome, *left_by)
 
 
-def _following_state(each: AnsweredContact, claim: ClaimNow, real_now: datetime) -> tuple[Any, ...]:
+def _compute_state(
+    each: AnsweredContact, claim: ContactClaim, real_now: datetime
+) -> tuple[Any, ...]:
     """Return the state, the failure, the earliest next attempt, the end of the lease, and whether
     the state is final."""
     match each.settlement:
-        case Settled():
+        case ContactAccepted():
             return ("ACCEPTED", None, None, None, True)
-        case TryAgain(at, reason) | TakeBack(at, reason) if _still_waits_for(each, claim):
+        case RetryContact(at, reason) | UndoHandOver(at, reason) if _still_waits_for(each, claim):
             return ("PLANNED", reason or None, at, None, False)
-        case TryAgain() | TakeBack():
+        case RetryContact() | UndoHandOver():
             # The claim was paid, ended or reassigned in the meantime.
             return ("CANCELLED", _CANCELLED, None, None, True)
-        case FallBack(reason=reason) | GiveUpContact(reason=reason):
+        case UseFallback(reason=reason) | FailContact(reason=reason):
             return ("FAILED", reason, None, None, True)
-        case CallAgain(after) if _still_waits_for(each, claim):
+        case RepeatCall(after) if _still_waits_for(each, claim):
             return ("HANDED_OVER", None, None, real_now + after, False)
-        case CallAgain() | Unknown():
+        case RepeatCall() | OutcomeUnknown():
             return ("UNKNOWN", None, None, None, False)
 
 
 def _ledger_outcome(each: AnsweredContact, state: str) -> str | None:
     """Return the outcome for the ledger, or None while the outcome of the hand-over is open."""
     if each.is_by_person:
-        return "SETTLED_SENT" if isinstance(each.settlement, Settled) else "SETTLED_NOT_SENT"
+        return (
+            "SETTLED_SENT" if isinstance(each.settlement, ContactAccepted) else "SETTLED_NOT_SENT"
+        )
     return _LEDGER_OUTCOMES.get(state)
 
 
-def _place_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
+def _position_rows(work: Work, each: AnsweredContact, claim: ContactClaim) -> list[tuple[Any, ...]]:
     """Return the claim's next position. A claim that was reassigned in the meantime keeps its
     position. An ended claim moves past the step, in case it is reopened, but is not due."""
-    new_events = 1 if isinstance(each.settlement, Settled) else 0
+    new_events = 1 if isinstance(each.settlement, ContactAccepted) else 0
     next_step_id, due_at = claim.next_step_id, claim.due_at
-    if isinstance(each.settlement, Settled | GiveUpContact) and _waits_for(each, claim):
+    if isinstance(each.settlement, ContactAccepted | FailContact) and _waits_for(each, claim):
         if next_step_id == each.contact.step_id:
             following = each.process.index_of(each.contact.step_id) + 1
             next_step_id = each.process.id_at(following)
@@ -172,24 +176,24 @@ def _place_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tupl
     return [(each.contact.claim_id, next_step_id, due_at, claim.event_sequence + new_events)]
 
 
-def _waits_for(each: AnsweredContact, claim: ClaimNow) -> bool:
+def _waits_for(each: AnsweredContact, claim: ContactClaim) -> bool:
     """Return whether the claim waits for this contact: at the contact's step or, if a reported
     failure started a fallback, at a later step."""
     return claim.run == each.contact.run and claim.due_at is None
 
 
-def _still_waits_for(each: AnsweredContact, claim: ClaimNow) -> bool:
+def _still_waits_for(each: AnsweredContact, claim: ContactClaim) -> bool:
     return claim.status in ACTIVE and _waits_for(each, claim)
 
 
-def _history_rows(each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
+def _history_rows(each: AnsweredContact, claim: ContactClaim) -> list[tuple[Any, ...]]:
     """Name the version under which the message was sent, even if a new minor version was published
     in the meantime."""
     contact, version_id = each.contact, claim.sent_version_id or each.version_id
     key = (contact.claim_id, contact.run, contact.step_id, version_id)
-    if isinstance(each.settlement, Settled):
+    if isinstance(each.settlement, ContactAccepted):
         return [(*key, "DONE", contact.channel)]
-    if isinstance(each.settlement, GiveUpContact):
+    if isinstance(each.settlement, FailContact):
         if each.settlement.reason == SkipReason.TOO_LATE:
             return [(*key, "SKIPPED", SkipReason.TOO_LATE)]
         is_missing = each.settlement.reason == ATTACHMENT_MISSING
@@ -197,9 +201,9 @@ def _history_rows(each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...
     return []
 
 
-def _following_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[tuple[Any, ...]]:
+def _fallback_rows(work: Work, each: AnsweredContact, claim: ContactClaim) -> list[tuple[Any, ...]]:
     """Return the contact of the fallback channel, unless the claim no longer waits for it."""
-    if not isinstance(each.settlement, FallBack) or not _still_waits_for(each, claim):
+    if not isinstance(each.settlement, UseFallback) or not _still_waits_for(each, claim):
         return []
     contact, following = each.contact, each.settlement.following
     return [
@@ -210,8 +214,8 @@ def _following_rows(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[
     ]  # fmt: skip
 
 
-def _compose_events(work: Work, each: AnsweredContact, claim: ClaimNow) -> list[Event]:
-    if not isinstance(each.settlement, Settled):
+def _compose_events(work: Work, each: AnsweredContact, claim: ContactClaim) -> list[Event]:
+    if not isinstance(each.settlement, ContactAccepted):
         return []
     contact = each.contact
     # A scenario is edited in place and may have lost the step.
@@ -246,7 +250,7 @@ async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sen
             ),
             state=locked.state,
         )
-    answered = await _describe(work, locked, was_sent=was_sent)
+    answered = await _answer_for_operator(work, locked, was_sent=was_sent)
     await record_answers(work, [(answered, locked.claim)])
     outcome = "SENT" if was_sent else "NOT_SENT"
     await save_audit(
@@ -254,14 +258,16 @@ async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sen
         before={"state": locked.state}, after={"state": outcome},
         communicationId=str(communication_id), outcome=outcome,
     )  # fmt: skip
-    return await read_state(work.tx, work.merchant_id, communication_id)
+    return await get_contact_state(work.tx, work.merchant_id, communication_id)
 
 
-async def _describe(work: Work, locked: AnsweredRow, *, was_sent: bool) -> AnsweredContact:
+async def _answer_for_operator(
+    work: Work, locked: ContactWithClaim, *, was_sent: bool
+) -> AnsweredContact:
     """Treat the decision like an answer of the channel: accepted, or to be sent again at once."""
     key, version_id = locked.contact.process_key, locked.claim.sent_version_id
     assert version_id is not None
     versions = await load_newest(work.tx, work.merchant_id, {key})
-    process = find_process(versions[key], work.merchant.configuration)
-    settlement = Settled() if was_sent else TryAgain(work.now)
+    process = get_process(versions[key], work.merchant.configuration)
+    settlement = ContactAccepted() if was_sent else RetryContact(work.now)
     return AnsweredContact(locked.contact, settlement, process, version_id, is_by_person=True)

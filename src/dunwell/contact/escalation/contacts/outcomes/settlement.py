@@ -10,40 +10,39 @@ from dunwell.contact.escalation.process import Process
 from dunwell.contact.escalation.schedule import (
     ContactPlanned,
     SkipReason,
-    Tried,
+    TriedChannels,
     WorkflowPosition,
     find_channel,
 )
-from dunwell.contact.sending.channel import Accepted, Temporary, Unanswered, Uncalled
-from dunwell.contact.sending.channel import Answer as ChannelAnswer
+from dunwell.contact.sending.channel import Accepted, ChannelAnswer, Temporary, Unanswered, Uncalled
 from dunwell.core.workflows.definition import ContactStep, WaitStep
 
 # With the delays below, an unavailable channel is retried for about 17 hours, so that it may
 # recover overnight.
-MAX_TRIES = 15
+MAX_ATTEMPTS = 15
 ATTACHMENT_MISSING = "ATTACHMENT_MISSING"
 # Most outages last seconds; a server restart takes no longer.
-_FIRST_PAUSE = timedelta(seconds=5)
-_LONGEST_PAUSE = timedelta(hours=6)
-_MOST_SPREAD = 0.25
+_FIRST_DELAY = timedelta(seconds=5)
+_MAX_DELAY = timedelta(hours=6)
+_MAX_SPREAD = 0.25
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ContactAccepted:
     """The channel accepted the message, with the provider's answer if it gave one."""
 
     answer: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class TryAgain:
+class RetryContact:
     at: datetime
     # The provider's reason for this failure; empty if it gave none.
     reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class TakeBack:
+class UndoHandOver:
     """The channel was not called. The contact returns to its state before the hand-over."""
 
     at: None = None
@@ -51,7 +50,7 @@ class TakeBack:
 
 
 @dataclass(frozen=True, slots=True)
-class FallBack:
+class UseFallback:
     """The channel refused the message permanently. The contact of the next channel is planned."""
 
     following: ContactPlanned
@@ -59,14 +58,14 @@ class FallBack:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUpContact:
+class FailContact:
     """The step has no channel left."""
 
     reason: str
 
 
 @dataclass(frozen=True, slots=True)
-class CallAgain:
+class RepeatCall:
     """The channel did not answer and can be called again: it sends one message per id, however
     often it is called."""
 
@@ -74,25 +73,33 @@ class CallAgain:
 
 
 @dataclass(frozen=True, slots=True)
-class Unknown:
+class OutcomeUnknown:
     """The channel did not answer and the message may have been sent. It is never sent again
     automatically."""
 
 
-Settlement = Settled | TryAgain | TakeBack | FallBack | GiveUpContact | CallAgain | Unknown
+ContactSettlement = (
+    ContactAccepted
+    | RetryContact
+    | UndoHandOver
+    | UseFallback
+    | FailContact
+    | RepeatCall
+    | OutcomeUnknown
+)
 
 
 @dataclass(frozen=True, slots=True)
-class WithoutAttachment:
+class AttachmentMissing:
     """The attachment that the step requires was not added in time. No channel was called."""
 
 
 @dataclass(frozen=True, slots=True)
-class MissedInStandstill:
+class ContactTooLate:
     """The contact is older than the workflow's late policy allows. No channel was called."""
 
 
-Answer = ChannelAnswer | WithoutAttachment | MissedInStandstill
+ContactAnswer = ChannelAnswer | AttachmentMissing | ContactTooLate
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,45 +111,47 @@ class ContactAttempt:
     tries: int
     usable_channels: Collection[Channel]
     # The channels that the step has tried, this contact included.
-    tried: Tried
+    tried: TriedChannels
     # From 0 to 1 and different for each contact, so that contacts that failed together are not all
     # retried together.
     spread: float = 0.0
 
 
-def decide_settlement(attempt: ContactAttempt, answer: Answer, now: datetime) -> Settlement:
+def decide_settlement(
+    attempt: ContactAttempt, answer: ContactAnswer, now: datetime
+) -> ContactSettlement:
     if isinstance(answer, Accepted | Uncalled):
-        return Settled(answer.answer) if isinstance(answer, Accepted) else TakeBack()
-    if isinstance(answer, WithoutAttachment | MissedInStandstill):
-        is_late = isinstance(answer, MissedInStandstill)
-        return GiveUpContact(SkipReason.TOO_LATE if is_late else ATTACHMENT_MISSING)
+        return ContactAccepted(answer.answer) if isinstance(answer, Accepted) else UndoHandOver()
+    if isinstance(answer, AttachmentMissing | ContactTooLate):
+        is_late = isinstance(answer, ContactTooLate)
+        return FailContact(SkipReason.TOO_LATE if is_late else ATTACHMENT_MISSING)
     if isinstance(answer, Unanswered):
-        if not answer.is_repeatable or attempt.tries >= MAX_TRIES:
-            return Unknown()
-        return CallAgain(_compute_pause(attempt, 0))
+        if not answer.is_repeatable or attempt.tries >= MAX_ATTEMPTS:
+            return OutcomeUnknown()
+        return RepeatCall(_compute_delay(attempt, 0))
     if isinstance(answer, Temporary):
-        if attempt.tries < MAX_TRIES:
-            at = now + _compute_pause(attempt, answer.retry_after_seconds)
-            return TryAgain(at, answer.reason)
-        reason = f"not taken in {MAX_TRIES} tries"
+        if attempt.tries < MAX_ATTEMPTS:
+            at = now + _compute_delay(attempt, answer.retry_after_seconds)
+            return RetryContact(at, answer.reason)
+        reason = f"not taken in {MAX_ATTEMPTS} tries"
         reason += f": {answer.reason}" if answer.reason else ""
     else:
         reason = answer.reason
     following = None
     if attempt.step is not None:
         following = find_channel(attempt.step, attempt.usable_channels, attempt.tried)
-    return FallBack(following, reason) if following else GiveUpContact(reason)
+    return UseFallback(following, reason) if following else FailContact(reason)
 
 
-def _compute_pause(attempt: ContactAttempt, asked_seconds: float) -> timedelta:
+def _compute_delay(attempt: ContactAttempt, asked_seconds: float) -> timedelta:
     """Return the delay: doubling from 5 seconds to 6 hours, plus up to a quarter of it, or longer
     if the channel asks for it."""
-    pause = min(_FIRST_PAUSE * float(2 ** (attempt.tries - 1)), _LONGEST_PAUSE)
-    return max(pause * (1 + attempt.spread * _MOST_SPREAD), timedelta(seconds=asked_seconds))
+    pause = min(_FIRST_DELAY * float(2 ** (attempt.tries - 1)), _MAX_DELAY)
+    return max(pause * (1 + attempt.spread * _MAX_SPREAD), timedelta(seconds=asked_seconds))
 
 
 @dataclass(frozen=True, slots=True)
-class FallBackNow:
+class LateFallback:
     following: ContactPlanned
     # The claim's position until the fallback has an outcome; it is not due.
     position: WorkflowPosition
@@ -153,8 +162,8 @@ def decide_late_failure(
     position: WorkflowPosition,
     failed: ContactStep,
     usable_channels: Collection[Channel],
-    tried: Tried,
-) -> FallBackNow | None:
+    tried: TriedChannels,
+) -> LateFallback | None:
     """Return the fallback contact for a failure reported later. Return None if the workflow
     continues unchanged."""
     if position.due_at is None:
@@ -162,10 +171,14 @@ def decide_late_failure(
     following = find_channel(failed, usable_channels, tried)
     if following is None:
         return None
-    return FallBackNow(following, WorkflowPosition(_find_place(process, position, failed), None))
+    return LateFallback(
+        following, WorkflowPosition(_find_resume_step(process, position, failed), None)
+    )
 
 
-def _find_place(process: Process, position: WorkflowPosition, failed: ContactStep) -> int | None:
+def _find_resume_step(
+    process: Process, position: WorkflowPosition, failed: ContactStep
+) -> int | None:
     """Return the id of the WAIT step that the claim is in, which is restarted after the fallback,
     or its current step."""
     index = process.index_of(position.next_step_id)

@@ -7,16 +7,16 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.contact.escalation.contacts.outcomes.settlement import FallBackNow
-from dunwell.contact.escalation.contacts.store import read_contact
-from dunwell.contact.escalation.store import CONTACTS, columns
+from dunwell.contact.escalation.contacts.outcomes.settlement import LateFallback
+from dunwell.contact.escalation.contacts.store import build_leased_contact
+from dunwell.contact.escalation.store import CONTACTS, transpose
 from dunwell.contact.messages.contact import LeasedContact
 from dunwell.core.claims.states import Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import WRITTEN_BY
 from dunwell.platform.database.sql import compose, load_statement
 
-_SETTLE = load_statement(__file__, "record_outcomes.sql", written_by=WRITTEN_BY)
+_SAVE_OUTCOMES = load_statement(__file__, "record_outcomes.sql", written_by=WRITTEN_BY)
 
 # Contacts that are still held under the lease, with their claims. The contact may have been refused
 # before its hand-over. Uses primary keys.
@@ -84,7 +84,7 @@ WHERE communications.state = 'CANCELLED'
 """
 
 
-class ClaimNow(msgspec.Struct, frozen=True, gc=False):
+class ContactClaim(msgspec.Struct, frozen=True, gc=False):
     """The current state of a contact's claim, which is locked."""
 
     status: Status
@@ -96,20 +96,20 @@ class ClaimNow(msgspec.Struct, frozen=True, gc=False):
     sent_version_id: UUID | None
 
 
-class AnsweredRow(msgspec.Struct, frozen=True, gc=False):
+class ContactWithClaim(msgspec.Struct, frozen=True, gc=False):
     """A contact in any state, with its claim. If the claim was reassigned in the meantime, the
     contact's process key is that of its own run."""
 
     state: str
     contact: LeasedContact
-    claim: ClaimNow
+    claim: ContactClaim
 
     @property
     def is_of_this_run(self) -> bool:
         return self.contact.run == self.claim.run
 
 
-class SettledRows(msgspec.Struct, frozen=True, gc=False):
+class OutcomeRows(msgspec.Struct, frozen=True, gc=False):
     """The rows for record_outcomes.sql, in the order of its columns."""
 
     contacts: Sequence[tuple[Any, ...]]
@@ -118,36 +118,36 @@ class SettledRows(msgspec.Struct, frozen=True, gc=False):
     following: Sequence[tuple[Any, ...]]
 
 
-async def lock_answered(
+async def lock_claims_of_contacts(
     tx: Connection, merchant_id: int, communication_ids: Collection[UUID], lease_id: UUID
-) -> dict[UUID, ClaimNow]:
+) -> dict[UUID, ContactClaim]:
     """Lock the contacts that are still held under the lease and return their claims by contact
     id."""
     rows = await tx.fetch(_LOCK_ANSWERED, merchant_id, communication_ids, lease_id)
-    return {row["communication_id"]: _read_claim(row) for row in rows}
+    return {row["communication_id"]: _build_claim(row) for row in rows}
 
 
-async def save_settled(tx: Connection, merchant_id: int, now: datetime, rows: SettledRows) -> None:
+async def save_outcomes(tx: Connection, merchant_id: int, now: datetime, rows: OutcomeRows) -> None:
     """Write all outcomes in one statement. Claims and contacts must be locked."""
-    *contacts, lines, answers, destinations, called = columns(rows.contacts, 12)
+    *contacts, lines, answers, destinations, called = transpose(rows.contacts, 12)
     await tx.execute(
-        _SETTLE, merchant_id, now, *contacts, *columns(rows.places, 4),
-        *columns(rows.history, 6), *columns(rows.following, 6), lines, answers,
+        _SAVE_OUTCOMES, merchant_id, now, *contacts, *transpose(rows.places, 4),
+        *transpose(rows.history, 6), *transpose(rows.following, 6), lines, answers,
         destinations, called,
     )  # fmt: skip
 
 
 async def lock_contact(
     tx: Connection, merchant_id: int, communication_id: UUID
-) -> AnsweredRow | None:
+) -> ContactWithClaim | None:
     row = await tx.fetchrow(_LOCK_ONE, merchant_id, communication_id)
     if row is None:
         return None
-    contact = read_contact({**row, "run": row["contact_run"]})
-    return AnsweredRow(row["state"], contact, _read_claim(row))
+    contact = build_leased_contact({**row, "run": row["contact_run"]})
+    return ContactWithClaim(row["state"], contact, _build_claim(row))
 
 
-async def read_state(tx: Connection, merchant_id: int, communication_id: UUID) -> str:
+async def get_contact_state(tx: Connection, merchant_id: int, communication_id: UUID) -> str:
     state: str = await tx.fetchval(_READ_STATE, merchant_id, communication_id)
     return state
 
@@ -161,7 +161,7 @@ async def save_late_failure(
 
 
 async def save_fallback(
-    tx: Connection, merchant_id: int, failed: LeasedContact, decision: FallBackNow,
+    tx: Connection, merchant_id: int, failed: LeasedContact, decision: LateFallback,
     *, now: datetime, communication_id: UUID,
 ) -> None:  # fmt: skip
     """Plan the fallback contact and move the claim to the position at which it waits."""
@@ -172,8 +172,8 @@ async def save_fallback(
     )  # fmt: skip
 
 
-def _read_claim(row: Row) -> ClaimNow:
-    return ClaimNow(
+def _build_claim(row: Row) -> ContactClaim:
+    return ContactClaim(
         status=Status(row["status"]),
         run=row["run"],
         next_step_id=row["next_step_id"],

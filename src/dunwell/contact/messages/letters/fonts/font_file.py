@@ -13,14 +13,14 @@ _FULL_NAME, _WINDOWS = 4, 3
 _REGULAR, _NORMAL_WIDTH, _ITALIC = 400, 5, 0x01
 
 
-class Buffer(Protocol):
+class ReadableBytes(Protocol):
     """Bytes or a mapped file."""
 
     def __getitem__(self, part: slice) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True)
-class Face:
+class FontFileFace:
     """One face of a font file. `index` is its position in the file; `starts` and `ends` are the
     sorted ranges of its characters."""
 
@@ -39,38 +39,38 @@ def is_within(number: int, starts: Sequence[int], ends: Sequence[int]) -> bool:
     return place >= 0 and number <= ends[place]
 
 
-def read_faces(file: Buffer) -> list[Face]:
+def parse_faces(file: ReadableBytes) -> list[FontFileFace]:
     """Raises ValueError for a file that is no font or is damaged."""
     try:
-        return [_read_face(file, index, offset) for index, offset in enumerate(_find_faces(file))]
+        return [_read_face(file, index, offset) for index, offset in enumerate(_list_offsets(file))]
     except (struct.error, UnicodeDecodeError, KeyError) as error:
         raise ValueError("no font that can be read") from error
 
 
-def _find_faces(file: Buffer) -> Sequence[int]:
+def _list_offsets(file: ReadableBytes) -> Sequence[int]:
     if file[0:4] != _COLLECTION:
         return [0]
     (count,) = struct.unpack(">I", file[8:12])
     return struct.unpack(f">{count}I", file[12 : 12 + 4 * count])
 
 
-def _read_face(file: Buffer, index: int, offset: int) -> Face:
+def _read_face(file: ReadableBytes, index: int, offset: int) -> FontFileFace:
     (count,) = struct.unpack(">H", file[offset + 4 : offset + 6])
     tables: dict[bytes, tuple[int, int]] = {}
     for number in range(count):
         entry = offset + 12 + 16 * number
         tables[file[entry : entry + 4]] = struct.unpack(">II", file[entry + 8 : entry + 16])
-    ranges = sorted(_list_ranges(_take(file, tables[b"cmap"])))
-    return Face(
+    ranges = sorted(_list_ranges(_read_table(file, tables[b"cmap"])))
+    return FontFileFace(
         index=index,
-        name=_read_name(_take(file, tables[b"name"])),
-        is_regular=_is_regular(_take(file, tables[b"OS/2"])),
+        name=_read_name(_read_table(file, tables[b"name"])),
+        is_regular=_is_regular(_read_table(file, tables[b"OS/2"])),
         starts=[start for start, _ in ranges],
         ends=[end for _, end in ranges],
     )
 
 
-def _take(file: Buffer, table: tuple[int, int]) -> bytes:
+def _read_table(file: ReadableBytes, table: tuple[int, int]) -> bytes:
     offset, length = table
     return file[offset : offset + length]
 

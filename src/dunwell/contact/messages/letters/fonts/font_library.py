@@ -14,7 +14,7 @@ from pathlib import Path
 
 import structlog
 
-from dunwell.contact.messages.letters.fonts.font_file import Face, is_within, read_faces
+from dunwell.contact.messages.letters.fonts.font_file import FontFileFace, is_within, parse_faces
 
 _ENDINGS = (".ttf", ".otf", ".ttc", ".otc")
 _FOLDER = Path(__file__).parent
@@ -22,8 +22,8 @@ _FOLDER = Path(__file__).parent
 _INVISIBLE = ("Cc", "Cf", "Zl", "Zp")
 _VARIANTS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 # Preferences among fonts that have the characters: upright text fonts first, decorative ones last.
-_LIKED = ("Serif", "Naskh")
-_DISLIKED = ("Mono", "Display", "Kufi", "Rashi", "Looped", "Nastaliq", "UI", "Slanted", "Unjoined")
+_PREFERRED = ("Serif", "Naskh")
+_AVOIDED = ("Mono", "Display", "Kufi", "Rashi", "Looped", "Nastaliq", "UI", "Slanted", "Unjoined")
 # Han characters differ by region; the scripts beside them in the text tell which region is meant.
 _KANA, _HANGUL, _BOPOMOFO = ("HIRAGANA", "KATAKANA"), ("HANGUL",), ("BOPOMOFO",)
 
@@ -58,7 +58,7 @@ class FontLibrary:
         """Choose faces for all characters of a text. Equal texts give equal choices."""
         if text.isascii():
             return FontChoice()
-        needed = sorted(find_foreign(text))
+        needed = sorted(list_uncovered(text))
         return self._choose(needed) if needed else FontChoice()
 
     def _choose(self, needed: Sequence[str]) -> FontChoice:
@@ -71,16 +71,16 @@ class FontLibrary:
         region = _guess_region(needed)
         faces = _read_folders(self._folders)
         while left:
-            best = max(faces, key=lambda each: _rate(each[1], left, region), default=None)
+            best = max(faces, key=lambda each: _rank_face(each[1], left, region), default=None)
             if best is None or not any(map(best[1].has, left)):
                 break
             chosen.append(FontFace(best[0], best[1].index))
             left -= {each for each in left if best[1].has(each)}
         left -= along
-        return FontChoice(tuple(chosen), tuple(sorted({name_script(each) for each in left})))
+        return FontChoice(tuple(chosen), tuple(sorted({get_script_name(each) for each in left})))
 
 
-def find_foreign(text: Iterable[str]) -> set[str]:
+def list_uncovered(text: Iterable[str]) -> set[str]:
     """Return the characters that the standard font lacks."""
     starts, ends = _load_coverage("libertinus")
     return {
@@ -90,7 +90,7 @@ def find_foreign(text: Iterable[str]) -> set[str]:
     }
 
 
-def name_script(character: str) -> str:
+def get_script_name(character: str) -> str:
     """Return the English name of the character's script, such as "Tibetan"."""
     if unicodedata.category(character).startswith("S"):
         return "symbols"
@@ -103,12 +103,14 @@ def _is_invisible(character: str) -> bool:
     return is_variant or unicodedata.category(character) in _INVISIBLE
 
 
-def _rate(face: Face, left: set[str], region: str) -> tuple[int, bool, bool, bool, int, str]:
+def _rank_face(
+    face: FontFileFace, left: set[str], region: str
+) -> tuple[int, bool, bool, bool, int, str]:
     name = face.name
     return (
         sum(map(face.has, left)),
-        not any(word in name for word in _DISLIKED),
-        any(word in name for word in _LIKED),
+        not any(word in name for word in _AVOIDED),
+        any(word in name for word in _PREFERRED),
         name.removesuffix(" Regular").endswith(region),
         -len(name),
         name,
@@ -125,7 +127,7 @@ def _guess_region(characters: Iterable[str]) -> str:
 
 
 @cache
-def _read_folders(folders: tuple[Path, ...]) -> Sequence[tuple[str, Face]]:
+def _read_folders(folders: tuple[Path, ...]) -> Sequence[tuple[str, FontFileFace]]:
     """Return the upright faces of normal weight. A file that is no font is skipped and logged."""
     return [
         (str(path), face)
@@ -137,11 +139,11 @@ def _read_folders(folders: tuple[Path, ...]) -> Sequence[tuple[str, Face]]:
     ]
 
 
-def _read_file(path: Path) -> Iterator[Face]:
+def _read_file(path: Path) -> Iterator[FontFileFace]:
     try:
         with path.open("rb") as file:
             content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
-            yield from read_faces(content)
+            yield from parse_faces(content)
     except (OSError, ValueError) as error:
         log.warning("font not read", path=str(path), error=type(error).__name__)
 

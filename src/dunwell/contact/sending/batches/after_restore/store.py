@@ -103,7 +103,7 @@ Key = tuple[int, UUID]
 
 
 @dataclass(frozen=True, slots=True)
-class Loss:
+class LostTime:
     """A loss of data by a restore. Messages may have been sent until `until` without a record; they
     are searched for since `resumed_at`."""
 
@@ -117,39 +117,39 @@ class Loss:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubted:
+class UncertainLetter:
     key: Key
     files: Sequence[str]
 
 
-async def load_loss(connection: Connection) -> Loss | None:
+async def find_lost_time(connection: Connection) -> LostTime | None:
     """Return None if no data was ever lost."""
     row = await connection.fetchrow(_LOAD_LOSS)
     if row is None or row["until"] is None or row["resumed_at"] is None:
         return None
-    return Loss(row["until"], row["resumed_at"])
+    return LostTime(row["until"], row["resumed_at"])
 
 
-async def find_doubted(
-    connection: Connection, line: str, loss: Loss, limit: int
-) -> Sequence[Doubted]:
+async def list_uncertain_letters(
+    connection: Connection, line: str, loss: LostTime, limit: int
+) -> Sequence[UncertainLetter]:
     """List the letters that were not searched for since the restore and await no decision."""
     rows = await connection.fetch(_FIND, line, loss.until, loss.last_id, loss.resumed_at, limit)
     return [
-        Doubted(
+        UncertainLetter(
             (row["merchant_id"], row["communication_id"]), [each["name"] for each in row["files"]]
         )
         for row in rows
     ]
 
 
-async def find_asked(connection: Connection, line: str, limit: int) -> Sequence[Key]:
+async def list_letters_to_decide(connection: Connection, line: str, limit: int) -> Sequence[Key]:
     """List the letters that await an operator's decision."""
     rows = await connection.fetch(_FIND_ASKED, line, limit)
     return [(row["merchant_id"], row["communication_id"]) for row in rows]
 
 
-async def find_known(connection: Connection, batch_ids: Collection[UUID]) -> set[UUID]:
+async def list_known_batches(connection: Connection, batch_ids: Collection[UUID]) -> set[UUID]:
     """Return the batches that exist in the database."""
     return {row["batch_id"] for row in await connection.fetch(_FIND_KNOWN, list(batch_ids))}
 
@@ -161,7 +161,7 @@ async def get_newest_revision(connection: Connection, line: str, before: datetim
     return newest
 
 
-async def save_found(
+async def save_found_batch(
     tx: Connection,
     manifest: PrintManifest,
     content: bytes,
@@ -187,11 +187,11 @@ async def save_found_letters(tx: Connection, keys: Sequence[Key]) -> None:
     await tx.execute(_SETTLE_REPORTED, *_list_keys(keys))
 
 
-async def clear(tx: Connection, keys: Sequence[Key], real_now: datetime) -> None:
+async def clear_letters(tx: Connection, keys: Sequence[Key], real_now: datetime) -> None:
     await tx.execute(_CLEAR, *_list_keys(keys), real_now)
 
 
-async def ask(tx: Connection, keys: Sequence[Key], doubt: str) -> None:
+async def request_decision(tx: Connection, keys: Sequence[Key], doubt: str) -> None:
     """Mark letters for an operator's decision.
 
     doubt: UNTOLD or GONE.
@@ -199,12 +199,12 @@ async def ask(tx: Connection, keys: Sequence[Key], doubt: str) -> None:
     await tx.execute(_ASK, *_list_keys(keys), doubt)
 
 
-async def mark_released_before(tx: Connection, line: str, keys: Sequence[Key]) -> int:
+async def mark_decided_as_released(tx: Connection, line: str, keys: Sequence[Key]) -> int:
     """Mark letters that await a decision as released and return their number."""
     return int((await tx.execute(_MARK_RELEASED_BEFORE, *_list_keys(keys), line)).split()[-1])
 
 
-async def mark_gone(
+async def mark_files_missing(
     tx: Connection, line: str, keys: Sequence[Key]
 ) -> Sequence[tuple[int, UUID, str]]:
     """Mark letters whose files are missing as not printed and return their references."""
@@ -212,7 +212,9 @@ async def mark_gone(
     return [(row["merchant_id"], row["communication_id"], row["reference"]) for row in rows]
 
 
-async def clear_asked(tx: Connection, line: str, keys: Sequence[Key], real_now: datetime) -> int:
+async def clear_decided_letters(
+    tx: Connection, line: str, keys: Sequence[Key], real_now: datetime
+) -> int:
     """Allow letters whose files exist in the next batch and return their number."""
     done = await tx.execute(_CLEAR_ASKED, *_list_keys(keys), line, real_now)
     return int(done.split()[-1])

@@ -12,49 +12,49 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.sending.batches.after_restore.store import (
     Key,
-    Loss,
-    ask,
-    clear,
-    clear_asked,
-    find_asked,
-    find_doubted,
-    find_known,
+    LostTime,
+    clear_decided_letters,
+    clear_letters,
+    find_lost_time,
     get_newest_revision,
-    load_loss,
-    mark_gone,
-    mark_released_before,
-    save_found,
+    list_known_batches,
+    list_letters_to_decide,
+    list_uncertain_letters,
+    mark_decided_as_released,
+    mark_files_missing,
+    request_decision,
+    save_found_batch,
     save_found_letters,
 )
-from dunwell.contact.sending.batches.letter_folder import RELEASED, LetterLine
+from dunwell.contact.sending.batches.letter_folder import RELEASED, PrintProvider
 from dunwell.contact.sending.batches.manifest import (
     ManifestBroken,
-    read_manifest,
-    read_manifest_name,
+    parse_manifest,
+    parse_manifest_name,
 )
-from dunwell.contact.sending.references import read_reference
+from dunwell.contact.sending.references import parse_reference
 from dunwell.contact.sending.report import Reference, Report
 from dunwell.contact.sending.store import save_reports
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
-_AT_ONCE = 1_000
+_SET_SIZE = 1_000
 
 log = structlog.get_logger(__name__)
 
 
-async def search_released(resources: Resources, line: LetterLine) -> None:
+async def search_released(resources: Resources, line: PrintProvider) -> None:
     """Search the manifests for letters that may have been released. Raises OSError while the folder
     is unavailable; the letters then keep waiting."""
     async with resources.database.connection() as connection:
-        loss = await load_loss(connection)
+        loss = await find_lost_time(connection)
         if loss is None:
             return
-        doubted = await find_doubted(connection, line.name, loss, _AT_ONCE)
-        asked = await find_asked(connection, line.name, _AT_ONCE)
+        doubted = await list_uncertain_letters(connection, line.name, loss, _SET_SIZE)
+        asked = await list_letters_to_decide(connection, line.name, _SET_SIZE)
     if doubted:
         there = await line.depot.list()
-        tells_all = await _take_over(resources, line, loss)
+        tells_all = await _save_unknown_batches(resources, line, loss)
         here = [each.key for each in doubted if there.keys() >= set(each.files)]
         gone = [each.key for each in doubted if not there.keys() >= set(each.files)]
     keys = [*asked, *(each.key for each in doubted)]
@@ -64,43 +64,43 @@ async def search_released(resources: Resources, line: LetterLine) -> None:
         await save_found_letters(tx, keys)
         if not doubted:
             return
-        await ask(tx, gone, "GONE")
+        await request_decision(tx, gone, "GONE")
         if tells_all:
-            await clear(tx, here, resources.clock.now())
+            await clear_letters(tx, here, resources.clock.now())
         else:
-            await ask(tx, here, "UNTOLD")
+            await request_decision(tx, here, "UNTOLD")
             log.error("letters may have been released before the restore", line=line.name)
 
 
-async def _take_over(resources: Resources, line: LetterLine, loss: Loss) -> bool:
+async def _save_unknown_batches(resources: Resources, line: PrintProvider, loss: LostTime) -> bool:
     """Save the batches that the database does not know. Return whether all manifests of the lost
     time were found."""
     listed = await line.depot.list(RELEASED)
     copies: Mapping[UUID, str] = {
-        batch_id: name for name in listed if (batch_id := read_manifest_name(name)) is not None
+        batch_id: name for name in listed if (batch_id := parse_manifest_name(name)) is not None
     }
     async with resources.database.connection() as connection:
-        unknown = copies.keys() - await find_known(connection, copies.keys())
+        unknown = copies.keys() - await list_known_batches(connection, copies.keys())
         newest = await get_newest_revision(connection, line.name, loss.resumed_at)
     tells_all = newest in copies
     for batch_id in sorted(unknown):
-        tells_all &= await _take_over_batch(resources, line, batch_id, copies[batch_id])
+        tells_all &= await _save_unknown_batch(resources, line, batch_id, copies[batch_id])
     return tells_all
 
 
-async def _take_over_batch(
-    resources: Resources, line: LetterLine, batch_id: UUID, name: str
+async def _save_unknown_batch(
+    resources: Resources, line: PrintProvider, batch_id: UUID, name: str
 ) -> bool:
     content = await line.depot.read(f"{RELEASED}/{name}")
     try:
-        manifest = read_manifest(content, batch_id, line.name)
+        manifest = parse_manifest(content, batch_id, line.name)
     except ManifestBroken:
         log.error("copy of a manifest broken", line=line.name, batch=str(batch_id))  # noqa: TRY400 - it says all there is
         return False
-    named = [read_reference(resources.keys, each.reference) for each in manifest.letters]
+    named = [parse_reference(resources.keys, each.reference) for each in manifest.letters]
     letters = [(each.merchant_id, each.communication_id) for each in named if each is not None]
     async with resources.database.transaction() as tx:
-        await save_found(
+        await save_found_batch(
             tx, manifest, content=content, letters=letters, real_now=resources.clock.now()
         )
     log.info("batch of the lost time taken over", line=line.name, batch=str(batch_id))
@@ -110,7 +110,7 @@ async def _take_over_batch(
 GONE = "its files were gone after a restore, and it was not printed"
 
 
-async def resolve_doubted_letters(
+async def resolve_uncertain_letters(
     tx: Connection, actor: Actor, resources: Resources, *,
     line: str, keys: Sequence[Key], was_released: bool,
 ) -> int:  # fmt: skip
@@ -119,9 +119,9 @@ async def resolve_doubted_letters(
     check_right(actor, Right.OPERATE)
     real_now = resources.clock.now()
     if was_released:
-        settled = await mark_released_before(tx, line, keys)
+        settled = await mark_decided_as_released(tx, line, keys)
     else:
-        gone = await mark_gone(tx, line, keys)
+        gone = await mark_files_missing(tx, line, keys)
         reports = [
             Report(
                 line=line,
@@ -136,7 +136,7 @@ async def resolve_doubted_letters(
             for merchant_id, communication_id, reference in gone
         ]
         await save_reports(tx, reports, real_now=real_now, ids=resources.ids)
-        settled = len(gone) + await clear_asked(tx, line, keys, real_now)
+        settled = len(gone) + await clear_decided_letters(tx, line, keys, real_now)
     if settled:
         act = InstallationAct(
             actor_kind=actor.kind,
