@@ -1,1 +1,1 @@
-"""Rules, matching, assigning: which process a claim gets."""
+"""Assignment: which workflow a claim gets, by rules or by request."""

@@ -1,5 +1,6 @@
-"""Assigns claims to a workflow or a scenario, or one claim by the rules: the former run ends with
-its unsent contacts, and a new one begins (CONTRACT 5).
+"""Assign claims to a workflow or a scenario, or one claim by the rules.
+
+The previous run ends with its unsent contacts, and a new run starts (CONTRACT 5).
 """
 
 from collections.abc import Sequence
@@ -38,9 +39,10 @@ async def start_runs(
     work: Work, version: Version, claims: Sequence[AssignableClaim],
     *, rules_version: int | None = None,
 ) -> None:  # fmt: skip
-    """The caller has locked the claims and decided that they can be assigned.
+    """Start a run of each claim. The claims are locked and can be assigned.
 
-    `rules_version`: of the rules that chose the process; none: it was asked for by name.
+    `rules_version` is the version of the rules that chose the workflow, or None if it was
+    requested.
     """
     moved = [claim.claim_id for claim in claims if claim.workflow_id is not None]
     if moved:
@@ -72,9 +74,11 @@ _NOT_SWITCHED = "The merchant is not switched to workflows; assign the claim to 
 async def assign_to_workflow(
     work: Work, workflow_id: UUID, claim_ids: Sequence[int]
 ) -> AssignmentOutcome:
-    """Start the current version on each claim; one it runs on already stays where it is.
+    """Start the workflow's current version on each claim. A claim that already runs on it is
+    unchanged.
 
-    Results keep the order, repeats once. Raises NotFound: the merchant has no such workflow.
+    The results have the order of `claim_ids`, without repeated ids. Raises NotFound if the merchant
+    has no such workflow.
     """
     work.need(Right.CHANGE_CLAIMS)
     wanted = list(dict.fromkeys(claim_ids))
@@ -87,10 +91,11 @@ async def assign_to_workflow(
 async def assign_to_scenario(
     work: Work, scenario_id: int, claim_ids: Sequence[int]
 ) -> AssignmentOutcome:
-    """Start the scenario on each claim, or after the switch the workflow it became: that has the id
-    that the claims ran under before. One it runs on already stays where it is.
+    """Start the scenario on each claim, or the workflow that the scenario became. A claim that
+    already runs on it is unchanged.
 
-    Results keep the order, repeats once. Raises NotFound: the merchant has no such scenario.
+    A claim runs under the same workflow id before and after the switch. The results have the order
+    of `claim_ids`, without repeated ids. Raises NotFound if the merchant has no such scenario.
     """
     work.need(Right.CHANGE_CLAIMS)
     workflow_id = await find_scenario_workflow(work.tx, work.merchant_id, scenario_id)
@@ -103,8 +108,8 @@ async def assign_to_scenario(
 async def _assign(
     work: Work, workflow_id: UUID, claim_ids: Sequence[int], *, word: str = "workflow"
 ) -> AssignmentOutcome:
-    """The same under whatever name the merchant knows the process by, no id twice."""
-    # Workflows before claims.
+    """Assign claims (no id twice) to the workflow. `word` is the merchant's term for it."""
+    # Workflows are locked before claims.
     held = await hold_workflows(work.tx, work.merchant_id, [workflow_id])
     if workflow_id not in held:
         raise NotFound(f"There is no {word} {workflow_id}.")
@@ -129,7 +134,7 @@ async def _assign(
 
 
 def _list_previous_workflows(claims: Sequence[AssignableClaim]) -> list[str]:
-    """The workflows that the claims ran by until now, each once."""
+    """Return the workflows of the claims' previous runs, each once."""
     return sorted({str(each.workflow_id) for each in claims if each.workflow_id})
 
 
@@ -147,13 +152,15 @@ def _describe_target(
 
 
 async def start_assignment(work: Work, claim_id: int) -> AssignedWorkflow:
-    """Give an unassigned claim what the rules say; one in process keeps what it has.
+    """Assign an unassigned claim by the rules. A claim with a workflow keeps it.
 
-    No workflow in the answer: no rule matches. Raises NotFound and InvalidState (ended).
+    The result has no workflow if no rule matches. Raises NotFound, and InvalidState for a claim
+    that has ended.
     """
     work.need(Right.CHANGE_CLAIMS)
     rulebook = await load_rulebook(work.tx, work.merchant)
-    # Workflows before claims; what is deleted since the rules were read is nobody's target.
+    # Workflows are locked before claims. A workflow that was deleted after the rules were read is
+    # no target.
     held = await hold_workflows(work.tx, work.merchant_id, list_targets(rulebook.rules))
     claim = (await lock_claims(work.tx, work.merchant_id, [claim_id])).get(claim_id)
     if claim is None:
@@ -178,7 +185,7 @@ async def start_assignment(work: Work, claim_id: int) -> AssignedWorkflow:
 
 
 async def _match(work: Work, rulebook: Rulebook, claim_id: int) -> RuleMatch:
-    """Of the claim as it stands, which the caller has locked."""
+    """Match the rules with the locked claim."""
     facts = await load_claim_facts(work.tx, work.merchant_id, claim_id, compute_today(work))
     assert facts is not None, "locked in this transaction"
     return match_rules(

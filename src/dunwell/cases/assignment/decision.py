@@ -1,6 +1,5 @@
-"""Which of the requested claims can be assigned to a workflow, why the others cannot, and what
-assigning answers (spec, Assignment result; Errors 3). Pure.
-"""
+"""Decide which of the requested claims can be assigned to a workflow and why the others cannot, and
+the result of an assignment (spec, Assignment result; Errors 3). Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ ENDED = frozenset({"COLLECTED", "ARCHIVED", "WITHDRAWN"})
 
 @dataclass(frozen=True, slots=True)
 class AssignableClaim:
-    """What assigning asks of a claim."""
+    """The facts of a claim that an assignment depends on."""
 
     claim_id: int
     status: str
@@ -23,28 +22,28 @@ class AssignableClaim:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentTarget:
-    """The workflow asked for: its id, and what keeps claims from being newly assigned to it."""
+    """The requested workflow, and what prevents a new assignment to it."""
 
     workflow_id: UUID
-    # The only currency it takes.
+    # The only currency that it accepts.
     currency: str
     obstacle: str | None = None
-    # What the merchant calls it.
+    # The merchant's term for it: workflow or scenario.
     word: str = "workflow"
 
 
 @dataclass(frozen=True, slots=True)
 class AssignmentDecision:
-    # To be put on the workflow now.
+    # The claims to start on the workflow.
     to_start: list[AssignableClaim] = field(default_factory=list)
-    # Claim id -> why not.
+    # Claim id -> why it cannot be assigned.
     failures: dict[int, str] = field(default_factory=dict)
 
 
 def decide_assignment(
     claim_ids: Sequence[int], found: Mapping[int, AssignableClaim], target: AssignmentTarget
 ) -> AssignmentDecision:
-    """What becomes of each claim; one that runs on the workflow already is in neither list."""
+    """Decide about each claim. One that already runs on the workflow is in neither list."""
     decision = AssignmentDecision()
     for claim_id in dict.fromkeys(claim_ids):
         claim = found.get(claim_id)
@@ -73,7 +72,7 @@ def _find_obstacle(claim: AssignableClaim | None, target: AssignmentTarget) -> s
 
 @dataclass(frozen=True, slots=True)
 class AssignedWorkflow:
-    """The workflow a claim runs on; none: it stays unassigned."""
+    """The workflow on which a claim runs, or None if it is unassigned."""
 
     claim_id: int
     workflow_id: UUID | None
@@ -87,7 +86,7 @@ class AssignmentFailure:
 
 @dataclass(frozen=True, slots=True)
 class AssignmentOutcome:
-    """Both in the order the claims were given in. Any failure makes the answer an error."""
+    """Both lists are in the order of the request. With any failure, the response is an error."""
 
     assigned: list[AssignedWorkflow] = field(default_factory=list)
     failures: list[AssignmentFailure] = field(default_factory=list)

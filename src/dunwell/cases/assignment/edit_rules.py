@@ -1,5 +1,7 @@
-"""Change one thing in the draft of the rules, which begins with the published ones. Of two who
-change different rules at once both changes stand; of two who change the same the second is told.
+"""Change one thing in the draft of the rules, which starts as a copy of the published rules.
+
+Each edit names the state that its author saw. Two users can change different rules at once; if they
+change the same one, the second gets a conflict.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,8 +35,8 @@ MAX_NAME_LENGTH = 255
 
 @dataclass(frozen=True, slots=True)
 class PutRule:
-    """A rule in the place of the one called `name` that was seen with this revision; no name:
-    behind all others."""
+    """Replace the rule `name`, which was seen with the revision `seen`. Without a name, add the
+    rule at the end."""
 
     rule: Rule
     name: str | None = None
@@ -43,7 +45,7 @@ class PutRule:
 
 @dataclass(frozen=True, slots=True)
 class MoveRule:
-    """To this place, counted from 0."""
+    """Move the rule to this position, counted from 0."""
 
     name: str
     place: int
@@ -56,7 +58,7 @@ class RemoveRule:
 
 @dataclass(frozen=True, slots=True)
 class CopyRule:
-    """Right behind it, under another name."""
+    """Copy the rule to the next position, under a new name."""
 
     name: str
 
@@ -75,7 +77,9 @@ def find_rule(rules: RuleSet, name: str | None) -> Rule | None:
 
 
 def apply_edit(rules: RuleSet, edit: RulesEdit) -> RuleSet | None:
-    """The rules with the change; none: what it is about is gone, or not as it was seen."""
+    """Return the rules after the edit. Return None if its object is gone or has another
+    revision.
+    """
     if isinstance(edit, SetDefault):
         return RuleSet(edit.default, rules.rules) if rules.default == edit.seen else None
     if isinstance(edit, PutRule) and edit.name is None:
@@ -114,26 +118,28 @@ def _name_copy(rules: RuleSet, name: str) -> str:
 
 
 _REPEATED = Fault("/name", "Another rule is called so; choose another name.", "REPEATED")
-# What is done to a list as it was seen.
+# Edits of the list, which depend on the revision of the whole draft.
 _ORDER_EDITS = (MoveRule, RemoveRule, CopyRule)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedRule:
-    """`rule`: none if it has faults; their pointers begin at the rule itself."""
+    """The result of checking a rule. `rule` is None if there are faults, whose pointers start at
+    the rule."""
 
     rule: Rule | None
     faults: tuple[Fault, ...] = ()
-    # All rules of the draft, as if it stood there, and what it shares with the others.
+    # The draft including the rule, and the overlaps of the rule with the others.
     beside: RuleSet | None = None
     overlaps: tuple[Overlap, ...] = ()
 
 
 async def edit_rules_draft(work: Work, edit: RulesEdit, *, expected_revision: str = "") -> None:
-    """known: the revision of the list that was seen, where the change is one of its order.
+    """Apply the edit to the draft.
 
-    Raises EditConflict with the rule as it is now, ValidationError: there are as many rules as
-    there may be, or two of one name.
+    `expected_revision` is the revision that the user saw; it is checked for edits of the list.
+    Raises EditConflict with the rule as it is now, and ValidationError: too many rules, or a name
+    that is used twice.
     """
     work.need(Right.CONFIGURE)
     standing = await lock_rules_state(work)
@@ -151,7 +157,8 @@ async def edit_rules_draft(work: Work, edit: RulesEdit, *, expected_revision: st
 
 
 async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> CheckedRule:
-    """A rule as people write it, beside those of the draft. name: of the one it is to replace."""
+    """Check a rule together with the rules of the draft. `name` is the rule that it replaces, if
+    any."""
     work.need(Right.READ_CLAIMS)
     standing = await find_rules_draft(work.tx, work.merchant_id)
     published = await find_published_rules(work.tx, work.merchant_id)
@@ -191,7 +198,7 @@ def _find_faults(
 
 
 async def _find_conflict(work: Work, rules: RuleSet, edit: RulesEdit) -> EditConflict:
-    """With the rule, or the default, as it is now; None if there is none any more."""
+    """Build a conflict with the present rule or default, or with None if it was removed."""
     targets = await load_targets(work.tx, work.merchant_id)
     document = build_document(rules, {row.workflow_id: row.name for row in targets.values()})
     name = edit.name if isinstance(edit, PutRule) else None

@@ -1,4 +1,5 @@
-"""What a claim has where a condition asks: to be shown beside what is asked. Pure."""
+"""What is known about a claim for each property that a condition tests, to be shown next to the
+condition. Pure."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -14,8 +15,8 @@ _PRESENT = (("email", "email"), ("mobileNumber", "mobile_number"))
 
 @dataclass(frozen=True, slots=True)
 class KnownFact:
-    """`asked`: a condition of one property alone. `value`: what the claim has there: cents, a
-    number, a text, a list, fields by name; none: it is not known."""
+    """A property that a condition tests. `asked` is the test of this property alone. `value` is the
+    claim's value, in the form that fits the property, or None if it is unknown."""
 
     name: str
     asked: Condition
@@ -24,18 +25,18 @@ class KnownFact:
 
 @dataclass(frozen=True, slots=True)
 class RuleTrial:
-    """What became of a rule; `missing`: what the claim has where its tests fail."""
+    """The result of a rule. `missing` has the facts whose tests fail."""
 
     verdict: RuleVerdict
     missing: tuple[KnownFact, ...] = ()
-    # One test alone has failed.
+    # True if exactly one test fails.
     is_near: bool = False
 
 
 def list_trials(
     rules: Sequence[RuleDocument], match: RuleMatch, facts: ConditionFacts
 ) -> list[RuleTrial]:
-    """One for each rule, in their order; `match` is theirs."""
+    """Return one result per rule, in order. `match` is the match of these rules."""
     return [
         _build_trial(rule, verdict, facts)
         for rule, verdict in zip(rules, match.verdicts, strict=True)
@@ -45,7 +46,7 @@ def list_trials(
 def list_known_facts(
     condition: Condition | None, facts: ConditionFacts, among: Collection[str] | None = None
 ) -> tuple[KnownFact, ...]:
-    """The properties that a condition tests, or those `among` them, by their names on the wire."""
+    """Return the facts that a condition tests, or those of them whose wire names are in `among`."""
     return tuple(
         KnownFact(
             each.name, Condition(**{each.attribute: test}), _get_value(each.attribute, test, facts)
@@ -58,7 +59,7 @@ def list_known_facts(
 def list_tested_facts(
     conditions: Sequence[Condition | None], facts: ConditionFacts
 ) -> list[KnownFact]:
-    """Every property that one of them tests, once."""
+    """Return each fact that any of the conditions tests, once."""
     found = {each.name: each for one in conditions for each in list_known_facts(one, facts)}
     fields = [
         each.value for one in conditions for each in list_known_facts(one, facts, ["customFields"])

@@ -1,7 +1,8 @@
-"""Which workflow the rules give to a claim, and what became of each rule (CONTRACT 8).
+"""Match a claim with the assignment rules: the workflow it gets, and the result of each rule
+(CONTRACT 8).
 
-The first active rule whose conditions all hold wins. A rule whose target cannot take the claim now
-is skipped and the next is looked at; so is the default, which leaves the claim unassigned. Pure.
+The first active rule whose conditions are all met wins. If its target cannot take the claim now,
+the rule is skipped. If the default cannot take it, the claim stays unassigned. Pure.
 """
 
 import hashlib
@@ -20,27 +21,27 @@ from dunwell.core.claims.conditions import (
     list_tests,
 )
 
-# Shares are percentages: a claim has one of so many places.
+# Shares are percentages, so a claim has one of a hundred positions.
 SPLIT_PLACES = 100
 
 
 class RuleOutcome(StrEnum):
     MATCHED = "MATCHED"
     INACTIVE = "INACTIVE"
-    # A condition does not hold.
+    # A condition is not met.
     UNMET = "UNMET"
     # The target cannot take the claim.
     SKIPPED_DEACTIVATED = "SKIPPED_DEACTIVATED"
     SKIPPED_DELETED = "SKIPPED_DELETED"
     SKIPPED_UNPUBLISHED = "SKIPPED_UNPUBLISHED"
     SKIPPED_CURRENCY = "SKIPPED_CURRENCY"
-    # An earlier rule won.
+    # An earlier rule matched.
     NOT_REACHED = "NOT_REACHED"
 
 
 @dataclass(frozen=True, slots=True)
 class MatchedClaim:
-    """What matching asks of a claim; no id: one that is not there yet."""
+    """The facts of a claim that matching needs. A hypothetical claim may have no id."""
 
     claim_id: int | None
     currency: str
@@ -49,11 +50,11 @@ class MatchedClaim:
 
 @dataclass(frozen=True, slots=True)
 class RuleTarget:
-    """What matching asks of a workflow."""
+    """The facts of a workflow that matching needs."""
 
-    # The only one it takes; none: it has no version that could be started.
+    # The only currency that it accepts; None if no version of it can start.
     currency: str | None
-    # Why it takes no claims at all.
+    # Why it accepts no claims.
     obstacle: RuleOutcome | None = None
 
 
@@ -61,24 +62,26 @@ class RuleTarget:
 class RuleVerdict:
     name: str
     outcome: RuleOutcome
-    # With UNMET: the properties whose tests fail, by their names on the wire.
+    # With UNMET: the wire names of the properties whose tests fail.
     unmet: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RuleMatch:
-    """What a claim gets. No rule but a workflow: the default; neither: it stays unassigned."""
+    """What a claim gets. A workflow without a rule is the default; without both, the claim stays
+    unassigned."""
 
     workflow_id: UUID | None
     rule: str | None
-    # One for each rule, in order.
+    # One per rule, in order.
     verdicts: tuple[RuleVerdict, ...] = ()
-    # What became of the default; none: there is no default.
+    # The result of the default; None if there is no default.
     default: RuleOutcome | None = None
 
     @property
     def is_other_currency(self) -> bool:
-        """Unassigned, and a workflow of another currency was the reason for one rule at least."""
+        """Whether the claim is unassigned and at least one rule was skipped because of its
+        workflow's currency."""
         outcomes = [self.default, *(verdict.outcome for verdict in self.verdicts)]
         return self.workflow_id is None and RuleOutcome.SKIPPED_CURRENCY in outcomes
 
@@ -87,7 +90,7 @@ def match_rules(
     rules: RuleSet, facts: Facts, currency: str, targets: Mapping[UUID, RuleTarget],
     claim_id: int,
 ) -> RuleMatch:  # fmt: skip
-    """Look at the rules in order for a claim; `targets` has every workflow they point to."""
+    """Match the rules with a claim. `targets` has each workflow that the rules refer to."""
     return match_rules_at_place(
         rules, facts=facts, currency=currency, targets=targets, place=compute_split_place(claim_id)
     )
@@ -97,7 +100,7 @@ def match_rules_at_place(
     rules: RuleSet, facts: Facts, currency: str, targets: Mapping[UUID, RuleTarget],
     place: int,
 ) -> RuleMatch:  # fmt: skip
-    """As `match_rules`, for whatever claim has this place (0 to 99) in splits."""
+    """Match the rules with a claim that has this position (0 to 99) in splits."""
     verdicts: list[RuleVerdict] = []
     remaining = iter(rules.rules)
     for rule in remaining:
@@ -115,7 +118,7 @@ def match_default(
     rules: RuleSet, currency: str, targets: Mapping[UUID, RuleTarget],
     verdicts: tuple[RuleVerdict, ...] = (),
 ) -> RuleMatch:  # fmt: skip
-    """What a claim gets that no rule has taken; nothing is asked of it but its currency."""
+    """Return the match of a claim that no rule took. Only its currency matters."""
     if rules.default is None:
         return RuleMatch(None, None, verdicts)
     obstacle = _find_obstacle(targets.get(rules.default), currency)
@@ -126,7 +129,7 @@ def match_default(
 
 @dataclass(frozen=True, slots=True)
 class PreparedRule:
-    """An active rule with its tests laid out."""
+    """An active rule with the list of its tests."""
 
     rule: Rule
     tests: tuple[tuple[Property, Any], ...]
@@ -140,8 +143,10 @@ def find_matching_rule(
     prepared: Sequence[PreparedRule], facts: Facts, currency: str,
     targets: Mapping[UUID, RuleTarget], claim_id: int,
 ) -> tuple[Rule, UUID] | None:  # fmt: skip
-    """The rule that wins, with its workflow; none: no rule does. Gives no reasons: what
-    `match_rules` says, for claims by the thousand."""
+    """Return the matching rule and its workflow, or None.
+
+    Same result as `match_rules` without the reasons, for thousands of claims.
+    """
     for each in prepared:
         for tested, test in each.tests:
             if not tested.holds(test, facts):
@@ -159,19 +164,20 @@ def choose_workflow(
     prepared: Sequence[PreparedRule], facts: Facts, currency: str,
     targets: Mapping[UUID, RuleTarget], claim_id: int,
 ) -> UUID | None:  # fmt: skip
-    """The workflow of the rule that wins; none: no rule does."""
+    """Return the workflow of the matching rule, or None."""
     won = find_matching_rule(prepared, facts, currency=currency, targets=targets, claim_id=claim_id)
     return None if won is None else won[1]
 
 
 def compute_split_place(claim_id: int) -> int:
-    """A claim's place in splits, 0 to 99: the same for ever, and even over all claims."""
+    """Return the claim's position in splits, 0 to 99. It never changes, and positions are evenly
+    distributed."""
     digest = hashlib.blake2b(b"split:%d" % claim_id, digest_size=8).digest()
     return int.from_bytes(digest, "big") % SPLIT_PLACES
 
 
 def choose_target(rule: Rule, place: int) -> UUID:
-    """The workflow the rule has for a claim of this place."""
+    """Return the rule's workflow for a claim at this position."""
     if isinstance(rule.target, UUID):
         return rule.target
     reached = 0

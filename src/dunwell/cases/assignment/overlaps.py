@@ -1,6 +1,5 @@
-"""Rules that conflict: an earlier one takes what a later one would, with a made-up claim as proof
-(CONTRACT 8). Pure.
-"""
+"""Find rules that overlap: an earlier rule takes claims that a later one would take. A sample claim
+proves each overlap (CONTRACT 8). Pure."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +22,8 @@ from dunwell.core.workflows.definition import Condition, IntegerBounds, TextTest
 
 
 def implies(strict: Condition | None, lax: Condition | None) -> bool:
-    """Whether whatever meets `strict` meets `lax`; no condition is met by everything."""
+    """Return whether every claim that meets `strict` also meets `lax`. None is a condition that
+    every claim meets."""
     if lax is None:
         return True
     given = strict or Condition()
@@ -38,14 +38,15 @@ def _is_implied(name: str, given: Any, wanted: Any, strict: Condition) -> bool:
     if name == "has":
         return set(wanted) <= _list_present(strict)
     if name == "item_type" and "PRIMARY" in list_values(wanted):
-        return True  # every claim has one
+        return True  # Each claim has a PRIMARY item.
     if given is None:
         return False
     return _COMPARISONS[name](given, wanted)
 
 
 def _list_present(condition: Condition) -> set[str]:
-    """What a claim that meets it is sure to have: a test of a text needs the text."""
+    """Return what each claim that meets the condition must have. A test of a text requires the
+    text."""
     present: set[str] = set(condition.has or [])
     if condition.email is not None:
         present.add("email")
@@ -97,13 +98,13 @@ _COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
 }
 
 
-# Any day will do; an age and a number of days are counted back from it.
+# Any day works: ages and numbers of days are counted back from it.
 _TODAY = date(2026, 1, 1)
 _OLDEST = 150
 
 
 def find_witness(first: Condition | None, second: Condition | None) -> ConditionFacts | None:
-    """Facts that meet both; none: no claim does, or none was found."""
+    """Return facts that meet both conditions, or None if no claim does or none was found."""
     conditions = [condition for condition in (first, second) if condition is not None]
     outstanding = _compute_lower_bound([c.outstanding for c in conditions], at_least=1)
     age = _compute_lower_bound([c.age for c in conditions])
@@ -130,19 +131,19 @@ def find_witness(first: Condition | None, second: Condition | None) -> Condition
 
 
 def _compute_lower_bound(tests: list[IntegerBounds | None], at_least: int = 0) -> int:
-    """The least value that is above all lower bounds."""
+    """Return the smallest value that satisfies all lower bounds."""
     lows = [read_bounds(test)[0] for test in tests if test is not None]
     return max([at_least, *(low for low in lows if low is not None)])
 
 
 def _find_common_value(tests: list[str | list[str] | None]) -> str | None:
-    """A value of all lists."""
+    """Return a value that is in all lists, or None."""
     lists = [list_values(test) for test in tests if test is not None]
     return next((v for v in lists[0] if all(v in each for each in lists)), None) if lists else None
 
 
 def _build_text(tests: list[TextTest | None]) -> str:
-    """A text with the longest beginning and the longest end that are asked for."""
+    """Build a text with the longest required beginning and end."""
     given = [test for test in tests if test is not None]
     for test in given:
         if test.equals is not None:
@@ -162,13 +163,13 @@ def _merge_custom_fields(tests: list[dict[str, str] | None]) -> Mapping[str, str
 class OverlapExtent(StrEnum):
     # The later rule can never match.
     ALL = "ALL"
-    # There are claims that meet both.
+    # Some claims meet both.
     SOME = "SOME"
 
 
 @dataclass(frozen=True, slots=True)
 class Overlap:
-    """Of what the rule `later` would take, the rule `earlier` takes all or some."""
+    """The rule `earlier` takes all or some of the claims that the rule `later` would take."""
 
     earlier: str
     later: str
@@ -176,8 +177,8 @@ class Overlap:
 
 
 def list_overlaps(rules: RuleSet, targets: Mapping[UUID, RuleTarget]) -> tuple[Overlap, ...]:
-    """Pairs of active rules, in order; two that give a claim the same workflow only if the later
-    one is never reached."""
+    """Return the overlapping pairs of active rules, in order. Rules with the same workflow count
+    only if the later one can never match."""
     active = [rule for rule in rules.rules if rule.active]
     found = (_compare(earlier, later, targets) for earlier, later in combinations(active, 2))
     return tuple(overlap for overlap in found if overlap is not None)
@@ -186,7 +187,7 @@ def list_overlaps(rules: RuleSet, targets: Mapping[UUID, RuleTarget]) -> tuple[O
 def list_overlaps_of_rule(
     rule: Rule, rules: RuleSet, targets: Mapping[UUID, RuleTarget]
 ) -> tuple[Overlap, ...]:
-    """Those of `rule`, which is one of the rules, with the others."""
+    """Return the overlaps of one of the rules with the others."""
     place = rules.rules.index(rule)
     if not rule.active:
         return ()
@@ -197,8 +198,9 @@ def list_overlaps_of_rule(
 
 
 def _compare(earlier: Rule, later: Rule, targets: Mapping[UUID, RuleTarget]) -> Overlap | None:
-    """A rule takes a claim only if the workflow that its place in splits gives fits its currency:
-    the two meet where, for a place, both have the same."""
+    """Compare two rules. A rule takes a claim only if the workflow at the claim's split position
+    accepts its currency. So two rules meet where, at some position, both workflows accept the same
+    one."""
     pairs = list(_list_pairs(earlier, later))
     currencies = [
         (_currency(first, targets), _currency(second, targets)) for first, second in pairs
@@ -206,7 +208,7 @@ def _compare(earlier: Rule, later: Rule, targets: Mapping[UUID, RuleTarget]) -> 
     meeting = [first is not None and first == second for first, second in currencies]
     if not any(meeting) or find_witness(earlier.when, later.when) is None:
         return None
-    # Places of which the later rule takes nothing anyway do not count.
+    # Positions at which the later rule takes no claim do not count.
     taken = [second is not None for _, second in currencies]
     if implies(later.when, earlier.when) and meeting == taken:
         return Overlap(earlier.name, later.name, OverlapExtent.ALL)
@@ -216,8 +218,8 @@ def _compare(earlier: Rule, later: Rule, targets: Mapping[UUID, RuleTarget]) -> 
 
 
 def _list_pairs(earlier: Rule, later: Rule) -> Iterator[tuple[UUID, UUID]]:
-    """The workflows both would give, for the places a claim can have in splits: one for each
-    stretch of places that get the same."""
+    """Yield the workflows of both rules, once for each range of split positions with the same
+    workflows."""
     begins = {0}
     for rule in (earlier, later):
         begins.update(accumulate(share.percent for share in list_shares(rule)))

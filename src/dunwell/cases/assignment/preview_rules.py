@@ -1,6 +1,8 @@
-"""What a draft of the rules would have done to the claims of the last 30 days, beside what the
-published ones do with them. Amounts are those at their creation, with nothing paid and no fee of
-the process; who the debtor is and how to reach them, as it is known now. Reads alone.
+"""Preview a draft of the rules: compare which workflows it and the published rules would have given
+to the claims of the last 30 days.
+
+Amounts are those at the claim's creation, without payments and without fees of its workflow. Debtor
+and contact data are the present ones. Nothing is written.
 """
 
 from collections import Counter
@@ -24,7 +26,8 @@ _Key = TypeVar("_Key", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class RulesResult:
-    """What a claim gets. No rule but a workflow: the default; neither: it stays unassigned."""
+    """What a claim gets. A workflow without a rule is the default; without both, the claim stays
+    unassigned."""
 
     rule: str | None
     workflow_id: UUID | None
@@ -32,23 +35,24 @@ class RulesResult:
 
 @dataclass(slots=True)
 class AssignmentShift:
-    """Claims that get one thing now and would get one thing then."""
+    """Claims with the same result before and the same result after."""
 
     before: RulesResult
     after: RulesResult
     claims: int = 0
-    # Ids and references, the newest first.
+    # Claim ids and reference numbers, newest first.
     examples: list[tuple[int, str]] = field(default_factory=list)
 
     @property
     def moves(self) -> bool:
-        """To another workflow; by another rule to the same is none."""
+        """Whether the claims get another workflow. Another rule with the same workflow does not
+        count."""
         return self.before.workflow_id != self.after.workflow_id
 
 
 @dataclass(slots=True)
 class AssignmentEffect:
-    """Of the claims that were looked at, the newest first."""
+    """The results of the counted claims, newest claims first."""
 
     claims: int = 0
     shifts: dict[tuple[RulesResult, RulesResult], AssignmentShift] = field(default_factory=dict)
@@ -58,15 +62,16 @@ class AssignmentEffect:
         return sum(shift.claims for shift in self.shifts.values() if shift.moves)
 
     def list_shifts(self) -> list[AssignmentShift]:
-        """Those that move claims first, the largest of each first."""
+        """Return the shifts to other workflows first, and the largest of each group first."""
         return sorted(self.shifts.values(), key=lambda shift: (not shift.moves, -shift.claims))
 
     def sum_workflows(self) -> dict[UUID | None, tuple[int, int]]:
-        """Claims by workflow, before and after; the largest first."""
+        """Return the number of claims per workflow before and after, the largest first."""
         return self._sum(lambda given: given.workflow_id)
 
     def sum_rules(self) -> dict[str | None, tuple[int, int]]:
-        """Claims by rule, before and after; none: by no rule."""
+        """Return the number of claims per rule before and after. None stands for claims without a
+        rule."""
         return self._sum(lambda given: given.rule)
 
     def _sum(self, key: Callable[[RulesResult], _Key]) -> dict[_Key, tuple[int, int]]:
@@ -80,7 +85,7 @@ class AssignmentEffect:
 def add_claims(
     effect: AssignmentEffect, claims: Iterable[PastClaim], before: Rulebook, after: Rulebook
 ) -> None:
-    """Count them in, with a few of each shift as examples."""
+    """Count the claims, keeping a few of each shift as examples."""
     for claim in claims:
         pair = (compute_assignment(before, claim.facts), compute_assignment(after, claim.facts))
         shift = effect.shifts.get(pair)
@@ -94,7 +99,7 @@ def add_claims(
 
 
 def compute_assignment(rulebook: Rulebook, facts: MatchedClaim) -> RulesResult:
-    """As `match_rules` says, for claims by the thousand."""
+    """Return the same result as `match_rules`, for thousands of claims."""
     assert facts.claim_id is not None
     won = find_matching_rule(
         rulebook.prepared, facts.conditions, facts.currency,
@@ -112,7 +117,8 @@ PAGE_SIZE = 1_000
 
 @dataclass(slots=True)
 class RulesPreview:
-    """`next_id`: where counting goes on; none: all claims since then are counted."""
+    """A preview in progress. `next_id` is where counting continues, or None when all claims are
+    counted."""
 
     before: Rulebook
     after: Rulebook
@@ -122,7 +128,7 @@ class RulesPreview:
 
 
 async def start_rules_preview(work: Work, before: RuleSet, after: RuleSet) -> RulesPreview:
-    """Nothing is counted yet."""
+    """Start a preview without counting any claim."""
     work.need(Right.READ_CLAIMS)
     return RulesPreview(
         before=await load_rulebook_of_rules(work.tx, work.merchant, before, None),
@@ -132,7 +138,7 @@ async def start_rules_preview(work: Work, before: RuleSet, after: RuleSet) -> Ru
 
 
 async def continue_rules_preview(work: Work, preview: RulesPreview, most: int) -> None:
-    """Count about so many claims more, page by page: others are served between."""
+    """Count about `most` more claims, page by page, so that other requests run in between."""
     work.need(Right.READ_CLAIMS)
     zone = ZoneInfo(work.merchant.configuration.timezone)
     counted = preview.effect.claims + most

@@ -1,7 +1,7 @@
-"""What matching a merchant's claims needs: its rules, and the workflows they point to as they are.
+"""The rulebook of a merchant: its rules together with the current workflows that they refer to.
 
-The published ones are kept per merchant and revision, which every change of rules or workflows
-raises: creating a claim costs no look at the rules.
+The rulebook of the published rules is cached per merchant and revision. Each change of rules or
+workflows raises the revision, so creating a claim usually reads no rules.
 """
 
 from collections.abc import Collection, Mapping
@@ -38,7 +38,8 @@ from dunwell.platform.database.database import Connection
 async def load_claim_facts(
     tx: Connection, merchant_id: int, claim_id: int, today: date
 ) -> MatchedClaim | None:
-    """None: there is no such claim. `today` is the day in the merchant's zone."""
+    """Return the claim's facts, or None if there is no such claim. `today` is the day in the
+    merchant's time zone."""
     claim = await load_claim(tx, merchant_id, claim_id)
     if claim is None:
         return None
@@ -71,17 +72,17 @@ _MAX_CACHED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Rulebook:
-    """Rules with all that applying them asks of workflows."""
+    """Rules and all facts about workflows that applying them needs."""
 
     rules: RuleSet = field(default_factory=RuleSet)
-    # None: a draft, or nothing published yet.
+    # None for a draft, and before the first publication.
     version: int | None = None
-    # By id, for every workflow the rules point to; a deleted one still has its name.
+    # By id, for each workflow that the rules refer to. A deleted one still has its name.
     targets: Mapping[UUID, RuleTarget] = field(default_factory=dict)
     names: Mapping[UUID, str] = field(default_factory=dict)
-    # What new claims start on.
+    # The versions on which new claims start.
     versions: Mapping[UUID, Version] = field(default_factory=dict)
-    # The active rules, laid out to be asked about many claims; none: only the currency is asked.
+    # The active rules, prepared for many claims. If there are none, only the currency decides.
     prepared: tuple[PreparedRule, ...] = ()
 
     @property
@@ -89,18 +90,21 @@ class Rulebook:
         return has_splits(self.rules)
 
     def only(self, workflow_ids: Collection[UUID]) -> "Rulebook":
-        """The same where all other workflows are gone."""
+        """Return the rulebook as if only these workflows existed."""
         kept = {each: target for each, target in self.targets.items() if each in workflow_ids}
         return replace(self, targets=kept)
 
 
-# Merchant id -> the revision the rulebook was read for, and the rulebook.
+# Merchant id -> the revision for which the rulebook was loaded, and the rulebook.
 _cache: dict[int, tuple[int, Rulebook]] = {}
 
 
 async def load_rulebook(tx: Connection, merchant: Merchant) -> Rulebook:
-    """The published rules. Not to be called in a transaction that changes the merchant's rules or
-    workflows: what it finds is kept for others."""
+    """Return the rulebook of the published rules, from the cache if possible.
+
+    Do not call it in a transaction that changes the merchant's rules or workflows, because the
+    result is cached for others.
+    """
     kept = _cache.get(merchant.merchant_id)
     if kept is not None and kept[0] == merchant.revision:
         return kept[1]
@@ -115,7 +119,7 @@ async def load_rulebook(tx: Connection, merchant: Merchant) -> Rulebook:
 
 
 async def load_draft_rulebook(tx: Connection, merchant: Merchant) -> Rulebook | None:
-    """The draft's; none: there is no draft."""
+    """Return the rulebook of the draft, or None if there is no draft."""
     draft = await find_rules_draft(tx, merchant.merchant_id)
     return None if draft is None else await load_rulebook_of_rules(tx, merchant, draft.rules, None)
 
@@ -123,7 +127,7 @@ async def load_draft_rulebook(tx: Connection, merchant: Merchant) -> Rulebook | 
 async def load_rulebook_of_rules(
     tx: Connection, merchant: Merchant, rules: RuleSet, version: int | None
 ) -> Rulebook:
-    """Look up what the rules point to, in two statements."""
+    """Load the workflows that the rules refer to, in two statements."""
     rows = await load_targets(tx, merchant.merchant_id, list_targets(rules))
     pairs = [(row.workflow_id, row.major) for row in rows.values() if row.major is not None]
     newest = await load_newest(tx, merchant.merchant_id, pairs) if pairs else {}
@@ -140,7 +144,7 @@ async def load_rulebook_of_rules(
 
 
 def compute_today(work: Work) -> date:
-    """The day rules count from: today in the merchant's zone."""
+    """Return today in the merchant's time zone, from which rules count."""
     return work.now.astimezone(ZoneInfo(work.merchant.configuration.timezone)).date()
 
 
@@ -150,5 +154,5 @@ def _build_target(row: TargetRow, version: Version | None, own_currency: str) ->
     if version is None:
         return RuleTarget(None, RuleOutcome.SKIPPED_UNPUBLISHED)
     obstacle = None if row.assignment_enabled else RuleOutcome.SKIPPED_DEACTIVATED
-    # A process takes claims in its own currency, which by default is its merchant's.
+    # A workflow accepts claims in its own currency, which is the merchant's by default.
     return RuleTarget(version.definition.settings.currency or own_currency, obstacle)

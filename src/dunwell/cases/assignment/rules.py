@@ -1,6 +1,5 @@
-"""A merchant's assignment rules (CONTRACT 8): as stored, as people write them with the names of
-workflows, and what changed between two sets of them. Pure.
-"""
+"""A merchant's assignment rules (CONTRACT 8): as stored, as documents that name workflows, their
+faults, and the differences between two sets of rules. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -24,14 +23,15 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class Share(_Part, frozen=True):
-    """So many of a hundred claims get the workflow."""
+    """The workflow gets this percentage of the claims."""
 
     workflow: UUID
     percent: int
 
 
 class Rule(_Part, frozen=True):
-    """Claims that meet `when` (none: all) get the target; the shares of a split sum to 100."""
+    """Claims that meet `when` (all claims if it is None) get the target. The shares of a split add
+    up to 100."""
 
     name: str
     target: UUID | tuple[Share, ...]
@@ -40,20 +40,23 @@ class Rule(_Part, frozen=True):
 
 
 class RuleSet(_Part, frozen=True):
-    """The first active rule that matches wins; no default: what none matches stays unassigned."""
+    """The first active rule that matches wins. Without a default, a claim that no rule matches
+    stays unassigned."""
 
     default: UUID | None = None
     rules: tuple[Rule, ...] = ()
 
 
 def list_shares(rule: Rule) -> tuple[Share, ...]:
-    """A rule's target as shares; a single workflow has all of it."""
+    """Return the target as shares. A single workflow has all of it."""
     target = rule.target
     return (Share(target, 100),) if isinstance(target, UUID) else target
 
 
 def list_targets(rules: RuleSet) -> list[UUID]:
-    """Every workflow the rules point to, inactive rules and the default included, each once."""
+    """Return each workflow that the rules refer to, once, including inactive rules and the
+    default.
+    """
     targets = [share.workflow for rule in rules.rules for share in list_shares(rule)]
     if rules.default is not None:
         targets.append(rules.default)
@@ -61,7 +64,7 @@ def list_targets(rules: RuleSet) -> list[UUID]:
 
 
 def has_splits(rules: RuleSet) -> bool:
-    """Whether a claim's id can decide what it gets."""
+    """Return whether a claim's id can decide which workflow it gets."""
     return any(rule.active and len(list_shares(rule)) > 1 for rule in rules.rules)
 
 
@@ -80,26 +83,28 @@ class ShareDocument(_DocumentPart, frozen=True):
 
 class RuleDocument(_DocumentPart, frozen=True):
     name: Name
-    # A workflow, or shares that sum to 100.
+    # A workflow, or shares that add up to 100.
     target: Name | Annotated[list[ShareDocument], Meta(min_length=1, max_length=MAX_SHARES)]
     when: Condition | None = None
     active: bool = True
 
 
 class RulesDocument(_DocumentPart, frozen=True):
-    # Null: a claim that no rule matches stays unassigned.
+    # With null, a claim that no rule matches stays unassigned.
     default: Name | None
     rules: Annotated[list[RuleDocument], Meta(max_length=MAX_RULES)] = []
 
 
 def resolve_names(document: RulesDocument, ids: Mapping[str, UUID]) -> RuleSet:
-    """The rules with ids for names; every name must be in `ids`."""
+    """Return the rules with ids instead of names. Each name must be in `ids`."""
     default = None if document.default is None else ids[document.default]
     return RuleSet(default, tuple(_resolve_rule(rule, ids) for rule in document.rules))
 
 
 def build_document(rules: RuleSet, names: Mapping[UUID, str]) -> RulesDocument:
-    """The rules with names for ids; a workflow that is not in `names` keeps its id."""
+    """Return the rules with names instead of ids. A workflow that is not in `names` keeps its
+    id.
+    """
     default = None if rules.default is None else _get_name(rules.default, names)
     return RulesDocument(
         default=default, rules=[_build_rule_document(rule, names) for rule in rules.rules]
@@ -107,7 +112,7 @@ def build_document(rules: RuleSet, names: Mapping[UUID, str]) -> RulesDocument:
 
 
 def render_document(document: RulesDocument) -> dict[str, Any]:
-    """As JSON data, without the properties a condition does not test."""
+    """Return the document as JSON data, without properties that a condition does not test."""
     return {
         "rules": [render_rule(rule) for rule in document.rules],
         "default": document.default,
@@ -127,7 +132,7 @@ def render_rule(rule: RuleDocument) -> dict[str, Any]:
 
 
 def list_workflow_names(document: RulesDocument) -> list[tuple[str, str]]:
-    """Every workflow named, with the JSON pointer of its place."""
+    """Return the JSON pointer and the name of each workflow in the document."""
     places = []
     for index, rule in enumerate(document.rules):
         path = f"/rules/{index}/target"
@@ -177,16 +182,16 @@ class ChangeKind(StrEnum):
     ADDED = "ADDED"
     REMOVED = "REMOVED"
     CHANGED = "CHANGED"
-    # The rules that were there stand in another order.
+    # The rules that both sets have are in another order.
     ORDER = "ORDER"
     DEFAULT = "DEFAULT"
-    # A whole draft, of which nothing closer is known.
+    # A draft was saved as a whole, without known details.
     SAVED = "SAVED"
 
 
 @dataclass(frozen=True, slots=True)
 class RuleDifference:
-    """`name`: of a rule, before and after."""
+    """`name` is the name of the rule, which is the same before and after."""
 
     kind: ChangeKind
     name: str | None = None
@@ -195,7 +200,8 @@ class RuleDifference:
 
 
 def compare_rules(old: RulesDocument | None, new: RulesDocument) -> Iterator[RuleDifference]:
-    """The rules that went, came and changed, then the order, then the default."""
+    """Yield the removed, added and changed rules, then a change of the order, then a change of the
+    default."""
     old = old or NO_RULES
     before = {rule.name: rule for rule in old.rules}
     after = {rule.name: rule for rule in new.rules}
@@ -214,7 +220,8 @@ def compare_rules(old: RulesDocument | None, new: RulesDocument) -> Iterator[Rul
 
 
 def describe_rule_differences(old: RulesDocument | None, new: RulesDocument) -> list[str]:
-    """One line for each rule added, removed or moved and each place changed, and the default."""
+    """Return a line for each rule that was added or removed, for each changed value, and for the
+    order and the default."""
     return [line for each in compare_rules(old, new) for line in _describe(each, new)]
 
 
@@ -242,7 +249,7 @@ def _describe_default(rules: RulesDocument) -> str:
 
 
 def parse_rules(value: object) -> RulesDocument:
-    """The rules that a parsed JSON or YAML document states. Raises ValidationError, all faults."""
+    """Parse the rules of a JSON or YAML document. Raises ValidationError with all faults."""
     faults = [*find_faults(value, RulesDocument), *find_unprintable(value)]
     if isinstance(value, dict):
         faults += find_rule_faults(value)
@@ -252,7 +259,7 @@ def parse_rules(value: object) -> RulesDocument:
 
 
 def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
-    """What shape cannot say; parts of another shape are left out."""
+    """Yield the faults that types cannot express. Parts with the wrong shape are skipped."""
     given = document.get("rules")
     rules = [read_if_fits(each, RuleDocument) for each in given] if isinstance(given, list) else []
     names = [object() if rule is None else rule.name for rule in rules]
@@ -262,14 +269,14 @@ def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
         if rule is not None:
             yield from _find_faults_of_rule(rule, f"/rules/{index}")
         elif isinstance(given, list) and isinstance(given[index], dict):
-            # The rest of the rule has another shape, which hides no fault of its condition.
+            # A wrong shape elsewhere in the rule does not hide the faults of its condition.
             when = read_if_fits(given[index].get("when"), Condition)
             if when is not None:
                 yield from find_condition_faults(when, f"/rules/{index}/when")
 
 
 def find_unknown_names(document: RulesDocument, known: Collection[str]) -> Iterator[Fault]:
-    """Names that are no workflow's; `known` has those there are."""
+    """Yield a fault for each name that is not in `known`, the names of the workflows."""
     for path, name in list_workflow_names(document):
         if name not in known:
             nearest = render_nearest(name, list(known))

@@ -1,6 +1,5 @@
-"""The draft of a merchant's assignment rules (CONTRACT 8): reviewed, saved, published or discarded.
-Claims created after publication follow it.
-"""
+"""Review, save, publish and discard the draft of a merchant's assignment rules (CONTRACT 8). Claims
+created after publication follow it."""
 
 import asyncio
 from collections.abc import Collection, Iterator, Mapping
@@ -49,15 +48,15 @@ from dunwell.platform.text.texts import find_unprintable
 
 @dataclass(frozen=True, slots=True)
 class RulesReview:
-    # To the published rules, a line each.
+    # The differences from the published rules, one line each.
     differences: list[str]
     overlaps: tuple[Overlap, ...]
-    # The overlaps in words, and workflows that take no claims now.
+    # The overlaps as text, and workflows that accept no claims now.
     remarks: list[str]
 
 
 async def review_rules(work: Work, rules: RuleSet) -> RulesReview:
-    """Hold rules, which are not stored by this, against the published ones and the workflows."""
+    """Compare rules with the published rules and the workflows, without storing them."""
     work.need(Right.READ_CLAIMS)
     published = await find_published_rules(work.tx, work.merchant_id)
     before = RuleSet() if published is None else published.rules
@@ -66,7 +65,8 @@ async def review_rules(work: Work, rules: RuleSet) -> RulesReview:
         row.workflow_id: row.name
         for row in (await load_targets(work.tx, work.merchant_id, list_targets(before))).values()
     } | dict(rulebook.names)
-    # Of the most rules there may be these are 20,000 pairs: others are served meanwhile.
+    # The largest rule set has 20,000 pairs, so they are compared in a thread while other requests
+    # run.
     overlaps = await asyncio.to_thread(list_overlaps, rules, rulebook.targets)
     return RulesReview(
         describe_rule_differences(build_document(before, names), build_document(rules, names)),
@@ -79,13 +79,14 @@ async def review_rules(work: Work, rules: RuleSet) -> RulesReview:
 
 
 async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = None) -> int:
-    """Store the rules as the next version; answers its number.
+    """Store the rules as the next version and return its number.
 
-    Raises ValidationError, with every workflow that is absent, deleted or was never published.
+    Raises ValidationError with each workflow that does not exist, is deleted or was never
+    published.
     """
     work.need(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
-    # Nothing they point to is deleted meanwhile.
+    # Keeps the workflows from being deleted meanwhile.
     await hold_workflows(work.tx, work.merchant_id, list_targets(rules))
     targets = await load_targets(work.tx, work.merchant_id, list_targets(rules))
     faults = list(_find_target_faults(rules, targets))
@@ -107,13 +108,13 @@ async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = Non
 
 
 def list_rule_values(rules: RuleSet) -> dict[str, Any]:
-    """As people write them, with the workflows' ids in the place of their names."""
+    """Return the rules as a document with workflow ids instead of names."""
     values: dict[str, Any] = msgspec.to_builtins(build_document(rules, {}))
     return values
 
 
 def _find_target_faults(rules: RuleSet, targets: Mapping[UUID, TargetRow]) -> Iterator[Fault]:
-    """Pointers are those of the rules as people write them."""
+    """Yield faults with pointers into the document of the rules."""
     by_name = {str(each): targets.get(each) for each in list_targets(rules)}
     for path, workflow_id in list_workflow_names(build_document(rules, {})):
         target = by_name[workflow_id]
@@ -134,14 +135,14 @@ DRAFT_CHANGED = "Somebody else has changed the draft of the rules."
 @dataclass(frozen=True, slots=True)
 class RulesPublication:
     version: int
-    # Against the rules that ruled until now.
+    # Compared with the rules that were published before.
     review: RulesReview
 
 
 @dataclass(frozen=True, slots=True)
 class RulesConfirmation:
-    """What whoever publishes has seen and agreed to: the revision of the draft, the authors whose
-    changes go out with their own (`DraftChange.author`), and what it is for."""
+    """What the user saw and agreed to when publishing: the revision of the draft, the other authors
+    whose changes are included (`RulesDraftChange.author`), and a comment."""
 
     expected_revision: str
     agreed: Collection[str] = ()
@@ -150,7 +151,7 @@ class RulesConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class RulesState:
-    """The published rules and the draft, with the merchant's row locked."""
+    """The published rules and the draft, while the merchant's row is locked."""
 
     published_rules: PublishedRules | None
     draft: RulesDraft | None
@@ -161,7 +162,7 @@ class RulesState:
 
     @property
     def rules(self) -> RuleSet:
-        """What a change goes on from."""
+        """The rules that an edit starts from."""
         former = self.draft or self.published_rules
         return former.rules if former else RuleSet()
 
@@ -169,10 +170,10 @@ class RulesState:
 async def save_rules_draft(
     work: Work, document: RulesDocument, *, expected_revision: str | None = None
 ) -> RulesReview:
-    """Store `document`, which has been checked (`checking.check_rules`), as the one draft.
+    """Save a parsed `document` (`rules.parse_rules`) as the draft.
 
-    expected_revision: the revision that was seen; none: whatever stands is replaced. Raises
-    ValidationError (it names workflows that are not there) and EditConflict.
+    `expected_revision` is the revision that the user saw; with None, any draft is replaced. Raises
+    EditConflict, and ValidationError if the document names unknown workflows.
     """
     work.need(Right.CONFIGURE)
     standing = await lock_rules_state(work)
@@ -191,10 +192,11 @@ async def save_rules_draft(
 async def publish_rules_draft(
     work: Work, wish: RulesConfirmation | None = None
 ) -> RulesPublication:
-    """No wish: whoever asks has seen to it that the draft may go out as it stands.
+    """Publish the draft. Without `wish`, the caller has already checked that the draft may be
+    published.
 
-    Raises InvalidState (no draft, or it changes nothing), EditConflict and ValidationError (its
-    targets, a comment that is too long, authors that were not agreed to).
+    Raises InvalidState: there is no draft, or it changes nothing; EditConflict; ValidationError:
+    invalid targets, a comment that is too long, or authors that were not agreed to.
     """
     work.need(Right.PUBLISH)
     standing = await lock_rules_state(work)
@@ -222,7 +224,7 @@ async def publish_rules_draft(
 
 
 async def discard_rules_draft(work: Work, *, expected_revision: str | None = None) -> None:
-    """Raises InvalidState: there is no draft; EditConflict."""
+    """Discard the draft. Raises EditConflict, and InvalidState if there is no draft."""
     work.need(Right.CONFIGURE)
     standing = await lock_rules_state(work)
     if expected_revision not in (None, standing.revision):
@@ -230,7 +232,7 @@ async def discard_rules_draft(work: Work, *, expected_revision: str | None = Non
     if standing.draft is None:
         raise InvalidState("The rules have no draft.", state="PUBLISHED")
     await delete_draft(work.tx, work.merchant_id)
-    # What rules from then on is what has ruled all along.
+    # The published rules stay as they are.
     published = standing.published_rules.rules if standing.published_rules else RuleSet()
     was, stays = _select_changes(standing.draft.rules, published)
     await save_audit(
@@ -240,7 +242,8 @@ async def discard_rules_draft(work: Work, *, expected_revision: str | None = Non
 
 
 async def lock_rules_state(work: Work) -> RulesState:
-    """Whoever changes rules waits here, so that two at one draft see each other's changes."""
+    """Lock the merchant's row and return the rules. Concurrent changes wait here, so that each sees
+    the one before."""
     work.need(Right.READ_CLAIMS)
     await lock_merchant(work.tx, work.merchant_id)
     published_rules = await find_published_rules(work.tx, work.merchant_id)
@@ -248,7 +251,8 @@ async def lock_rules_state(work: Work) -> RulesState:
 
 
 async def replace_draft(work: Work, standing: RulesState, rules: RuleSet) -> None:
-    """The rules become the draft, with who has changed what; as they stand they are left alone."""
+    """Save the rules as the draft, with the author of each change. Nothing is saved if the draft
+    already has these rules."""
     work.need(Right.CONFIGURE)
     compared = compare_rules(build_document(standing.rules, {}), build_document(rules, {}))
     changes = [(each.kind, each.name) for each in compared]
@@ -264,7 +268,7 @@ async def replace_draft(work: Work, standing: RulesState, rules: RuleSet) -> Non
 
 
 def describe_author(work: Work) -> str:
-    """As `DraftChange.author` names whoever acts."""
+    """Return the acting user in the form of `RulesDraftChange.author`."""
     return f"{work.actor.kind}:{work.actor.actor_id or ''}"
 
 

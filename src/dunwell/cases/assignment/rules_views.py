@@ -1,5 +1,5 @@
-"""A merchant's assignment rules as people write them: the published ones and the draft, and the
-versions there were.
+"""A merchant's assignment rules as documents: the published rules, the draft, and earlier
+versions.
 """
 
 from collections.abc import Mapping
@@ -28,13 +28,14 @@ from dunwell.platform.errors import NotFound
 
 @dataclass(frozen=True, slots=True)
 class RulesView:
-    """None: nothing was published yet; there is no draft."""
+    """The published rules are None before the first publication; the draft is None if there is
+    none."""
 
     published_rules: PublishedRules | None
     draft_rules: RulesDraft | None
-    # Of the draft, the oldest first.
+    # The changes of the draft, oldest first.
     changes: tuple[RulesDraftChange, ...]
-    # Every workflow of the merchant's, deleted ones too.
+    # All workflows of the merchant, including deleted ones.
     workflows: Mapping[UUID, TargetRow]
 
     @property
@@ -61,12 +62,12 @@ class RulesView:
 
     @property
     def revision(self) -> str:
-        """What stands, so that what is done about it can say what was seen."""
+        """The revision that an edit names as the state its author saw."""
         return compute_draft_revision(self.published_rules, self.draft_rules)
 
     @property
     def edited(self) -> RuleSet:
-        """What somebody who edits goes on from: the draft, else what is published."""
+        """The rules that an edit starts from: the draft, or else the published rules."""
         standing = self.draft_rules or self.published_rules
         return standing.rules if standing else RuleSet()
 
@@ -95,7 +96,7 @@ async def get_rules(work: Work) -> RulesView:
 async def list_rules_versions(
     work: Work, *, up_to: int | None = None, limit: int
 ) -> list[RulesVersionSummary]:
-    """Published versions, the newest first; `up_to`: those to this one."""
+    """List the published versions, newest first. With `up_to`, start at that version."""
     work.need(Right.READ_CLAIMS)
     return await list_published_versions(work.tx, work.merchant_id, up_to=up_to, limit=limit)
 
@@ -115,6 +116,6 @@ async def get_rules_version(work: Work, version: int) -> RulesVersionView:
 
 
 async def has_rules(work: Work) -> bool:
-    """Whether any are published: without them no new claim gets a process."""
+    """Return whether rules were published. Without rules, no new claim gets a workflow."""
     work.need(Right.READ_CLAIMS)
     return await find_published_rules(work.tx, work.merchant_id) is not None

@@ -1,4 +1,6 @@
-"""The SQL of assignment: rules, their drafts and versions, and the claims they are applied to."""
+"""The SQL of assignment: rules, their drafts and versions, and the claims that they are applied
+to.
+"""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -24,14 +26,14 @@ ORDER BY version DESC
 LIMIT 1
 """
 
-# By primary key.
+# Uses the primary key.
 _FIND_VERSION = """
 SELECT version, document, published_at, actor_kind, actor_id, comment
 FROM assignment_rules
 WHERE merchant_id = $1 AND version = $2
 """
 
-# The caller holds the merchant's row, so versions have no gaps and no races.
+# The caller has locked the merchant's row, so version numbers have no gaps.
 _INSERT_VERSION = """
 INSERT INTO assignment_rules
     (merchant_id, version, document, published_at, actor_kind, actor_id, comment)
@@ -41,8 +43,8 @@ WHERE merchant_id = $1
 RETURNING version
 """
 
-# Each workflow with the newest major that can be started. Rides on the primary key of workflows and
-# the key workflow_versions (merchant_id, workflow_id, major, minor), backwards.
+# Each workflow with its newest published major. Uses the primary key of workflows and, backwards,
+# the key workflow_versions (merchant_id, workflow_id, major, minor).
 _LOAD_TARGETS = """
 SELECT workflow.workflow_id, workflow.name, workflow.assignment_enabled,
     workflow.deleted_at IS NOT NULL AS is_deleted, newest.major
@@ -61,8 +63,8 @@ WHERE workflow.merchant_id = $1
 ORDER BY workflow.created_at, workflow.workflow_id
 """
 
-# Locks in the order of ids, as everything does that locks several claims. Rides on the primary
-# keys of claims and items.
+# Locks in the order of ids, like each statement that locks several claims. Uses the primary keys of
+# claims and items.
 _LOCK_CLAIMS = """
 SELECT claim_id, status, currency, workflow_id,
     (
@@ -97,18 +99,18 @@ WHERE claims.merchant_id = $1 AND claims.claim_id = started.claim_id
 # The kind and the id of an actor.
 Author: TypeAlias = tuple[str, str | None]
 
-# Ids are bigint; what does not fit is nobody's.
+# Ids are of the type bigint, so no claim has a larger one.
 _FIRST_IMPOSSIBLE_ID = 2**63
 
 
 @dataclass(frozen=True, slots=True)
 class PublishedRules:
-    """The newest version of a merchant's rules. Versions count from 1."""
+    """A published version of a merchant's rules. Versions count from 1."""
 
     version: int
     rules: RuleSet
     published_at: datetime
-    # Not known of early ones.
+    # None for early versions.
     actor_kind: str | None
     actor_id: str | None
     comment: str | None
@@ -116,7 +118,7 @@ class PublishedRules:
 
 @dataclass(frozen=True, slots=True)
 class TargetRow:
-    """A workflow as rules see it; no major: it was never published."""
+    """A workflow that rules can refer to. `major` is None if it was never published."""
 
     workflow_id: UUID
     name: str
@@ -126,7 +128,7 @@ class TargetRow:
 
 
 async def find_published_rules(tx: Connection, merchant_id: int) -> PublishedRules | None:
-    """None: none were ever published."""
+    """Return the newest version, or None if no rules were published."""
     row = await tx.fetchrow(_FIND_PUBLISHED, merchant_id)
     return None if row is None else _build_published(row)
 
@@ -143,7 +145,7 @@ def _build_published(row: Row) -> PublishedRules:
 
 
 async def load_rules(tx: Connection, merchant_id: int) -> RuleSet:
-    """The published rules; no rules and no default when there are none."""
+    """Return the published rules, or an empty set if there are none."""
     published = await find_published_rules(tx, merchant_id)
     return RuleSet() if published is None else published.rules
 
@@ -151,7 +153,7 @@ async def load_rules(tx: Connection, merchant_id: int) -> RuleSet:
 async def find_rules_version(
     tx: Connection, merchant_id: int, version: int
 ) -> PublishedRules | None:
-    """Published rules never change and are never deleted."""
+    """Return one version. Published rules never change and are never deleted."""
     row = await tx.fetchrow(_FIND_VERSION, merchant_id, version)
     return None if row is None else _build_published(row)
 
@@ -160,7 +162,7 @@ async def insert_rules_version(
     tx: Connection, merchant_id: int, rules: RuleSet, *, author: Author, now: datetime,
     comment: str | None,
 ) -> int:  # fmt: skip
-    """Store the rules as the newest version; answers its number."""
+    """Store the rules as the newest version and return its number."""
     version: int = await tx.fetchval(
         _INSERT_VERSION, merchant_id, msgspec.to_builtins(rules), now, *author, comment
     )  # fmt: skip
@@ -170,7 +172,9 @@ async def insert_rules_version(
 async def load_targets(
     tx: Connection, merchant_id: int, workflow_ids: Collection[UUID] | None = None
 ) -> dict[UUID, TargetRow]:
-    """The workflows of these ids, deleted ones included; none given: all of the merchant's."""
+    """Return these workflows, including deleted ones, or all of the merchant's if no ids are
+    given.
+    """
     wanted = None if workflow_ids is None else list(workflow_ids)
     rows = await tx.fetch(_LOAD_TARGETS, merchant_id, wanted)
     return {row["workflow_id"]: TargetRow(**row) for row in rows}
@@ -179,7 +183,7 @@ async def load_targets(
 async def lock_claims(
     tx: Connection, merchant_id: int, claim_ids: Collection[int]
 ) -> dict[int, AssignableClaim]:
-    """The claims there are among these, locked until the transaction ends."""
+    """Lock and return those of the claims that exist."""
     possible = [claim_id for claim_id in claim_ids if 0 < claim_id < _FIRST_IMPOSSIBLE_ID]
     rows = await tx.fetch(_LOCK_CLAIMS, merchant_id, possible)
     return {row["claim_id"]: AssignableClaim(**row) for row in rows}
@@ -189,7 +193,7 @@ async def save_started_runs(
     tx: Connection, merchant_id: int, version: Version, starts: Sequence[tuple[int, datetime]],
     now: datetime, *, rules_version: int | None,
 ) -> None:  # fmt: skip
-    """Put claims, which the caller has locked, before the first step of `version`."""
+    """Start a run of locked claims before the first step of `version`."""
     await tx.execute(
         _START_RUNS, merchant_id,
         [claim_id for claim_id, _ in starts], [due_at for _, due_at in starts],
@@ -207,7 +211,7 @@ FROM assignment_rule_drafts
 WHERE merchant_id = $1
 """
 
-# The caller holds the merchant's row, so revisions have no gaps and no races.
+# The caller has locked the merchant's row, so revisions have no gaps.
 _SAVE_DRAFT = """
 WITH made AS (
     INSERT INTO assignment_rule_changes
@@ -233,7 +237,7 @@ WHERE merchant_id = $1
 RETURNING merchant_id
 """
 
-# By primary key.
+# Uses the primary key.
 _LIST_CHANGES = """
 SELECT revision, actor_kind, actor_id, made_at, changes
 FROM assignment_rule_changes
@@ -241,7 +245,7 @@ WHERE merchant_id = $1 AND revision BETWEEN $2 AND $3
 ORDER BY revision
 """
 
-# By primary key, backwards; the documents are looked at one by one.
+# Uses the primary key backwards. The documents are read one by one.
 _LIST_VERSIONS = """
 SELECT version, published_at, actor_kind, actor_id, comment,
     jsonb_array_length(coalesce(document->'rules', '[]')) AS rules
@@ -255,8 +259,8 @@ _MAX_VERSION = 2**31 - 1
 
 @dataclass(frozen=True, slots=True)
 class RulesDraft:
-    """Revisions count each saving of any draft of the merchant's: those of this one, from the
-    first."""
+    """A draft of the rules. Revisions count each saving of any draft of the merchant, so this draft
+    has those from `first_revision` to `revision`."""
 
     rules: RuleSet
     saved_at: datetime
@@ -266,7 +270,7 @@ class RulesDraft:
 
 @dataclass(frozen=True, slots=True)
 class RulesDraftChange:
-    """What somebody changed when a draft was saved: kinds, with the rule's name where there is
+    """What a user changed when saving a draft: the kinds of change, and the rule's name if there is
     one."""
 
     revision: int
@@ -277,13 +281,13 @@ class RulesDraftChange:
 
     @property
     def author(self) -> str:
-        """The same for all changes of one author."""
+        """Identifies the author; the same for all of an author's changes."""
         return f"{self.actor_kind}:{self.actor_id or ''}"
 
 
 @dataclass(frozen=True, slots=True)
 class RulesVersionSummary:
-    """A published version without its rules. The publisher of an early one is not known."""
+    """A published version without its rules. The publisher of an early version is unknown."""
 
     version: int
     published_at: datetime
@@ -305,7 +309,9 @@ async def save_draft(
     tx: Connection, merchant_id: int, rules: RuleSet, *, author: Author, now: datetime,
     changes: Sequence[tuple[ChangeKind, str | None]],
 ) -> int:  # fmt: skip
-    """Store the merchant's one draft of rules in place of any before; answers its revision."""
+    """Save the merchant's only draft of the rules, replacing an earlier one. Return its
+    revision.
+    """
     listed: list[dict[str, Any]] = [{"kind": kind, "name": name} for kind, name in changes]
     revision: int = await tx.fetchval(
         _SAVE_DRAFT, merchant_id, msgspec.to_builtins(rules), now, *author, listed
@@ -314,14 +320,14 @@ async def save_draft(
 
 
 async def delete_draft(tx: Connection, merchant_id: int) -> bool:
-    """False: there was none."""
+    """Return False if there was no draft."""
     return await tx.fetchval(_DELETE_DRAFT, merchant_id) is not None
 
 
 async def list_draft_changes(
     tx: Connection, merchant_id: int, draft: RulesDraft
 ) -> tuple[RulesDraftChange, ...]:
-    """Those of a draft, the oldest first."""
+    """Return the changes of the draft, oldest first."""
     rows = await tx.fetch(_LIST_CHANGES, merchant_id, draft.first_revision, draft.revision)
     return tuple(_build_change(row) for row in rows)
 
@@ -329,7 +335,7 @@ async def list_draft_changes(
 async def list_published_versions(
     tx: Connection, merchant_id: int, *, up_to: int | None, limit: int
 ) -> list[RulesVersionSummary]:
-    """The newest first; `up_to`: those to this one."""
+    """Return the versions, newest first. With `up_to`, start at that version."""
     rows = await tx.fetch(_LIST_VERSIONS, merchant_id, up_to or _MAX_VERSION, limit)
     return [RulesVersionSummary(**row) for row in rows]
 
@@ -345,8 +351,8 @@ def _build_change(row: Row) -> RulesDraftChange:
     )
 
 
-# Rides on the primary keys of claims (backwards), debtors and items. Ids count with time, so the
-# newest claims have the highest. Fees of the process came later and are left out.
+# Uses the primary keys of claims (backwards), debtors and items. Ids increase with time, so the
+# newest claims have the highest ids. Fees that the workflow added later are left out.
 _LOAD_PAST_CLAIMS = """
 WITH page AS MATERIALIZED (
     SELECT claim_id, reference_number, currency, created_at
@@ -386,8 +392,8 @@ class PastClaim:
 
 @dataclass(frozen=True, slots=True)
 class PastPage:
-    """`next_id`: the highest id of the page that follows; none: there is nothing more that is as
-    young."""
+    """`next_id` is the highest id of the next page, or None if no later page has claims in the
+    period."""
 
     claims: Sequence[PastClaim]
     next_id: int | None
@@ -396,8 +402,11 @@ class PastPage:
 async def list_past_claims(
     tx: Connection, merchant_id: int, zone: ZoneInfo, *, since: datetime, from_id: int, limit: int
 ) -> PastPage:
-    """Claims that were created since then, from this id on downwards. A page ends the search when
-    nothing on it is as young: ids are drawn a moment before claims are created, not days."""
+    """Return claims created since `since`, from `from_id` downwards.
+
+    A page without such a claim ends the search: an id is reserved moments before the claim is
+    created, never days before.
+    """
     rows = await tx.fetch(_LOAD_PAST_CLAIMS, merchant_id, from_id, limit)
     young = [_build_past_claim(row, zone) for row in rows if row["created_at"] >= since]
     is_last = len(rows) < limit or not young

@@ -1,7 +1,5 @@
-"""Try rules on a claim, one that is there or a made-up one: what it would get, and why.
-
-Nothing is changed. Which rules, the published ones or the draft, is the rulebook's affair.
-"""
+"""Try the rules of a rulebook on a stored or a hypothetical claim: what it would get, and why.
+Nothing is changed."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -35,18 +33,19 @@ from dunwell.platform.text.texts import find_unprintable
 class HypotheticalClaim(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True
 ):
-    """What is left out is not known of the claim; it has a PRIMARY item in any case."""
+    """A claim described by the properties that rules test. Omitted properties are unknown. It
+    always has a PRIMARY item."""
 
     outstanding: Cents
-    # Absent: what is outstanding; nothing was paid.
+    # If omitted, it equals the outstanding amount: nothing was paid.
     total: Cents | None = None
-    # Absent: the merchant's.
+    # If omitted, the merchant's currency.
     currency: str | None = None
-    # Decides splits. Absent: every outcome is told, with its share.
+    # Decides splits. If omitted, each possible result is returned with its percentage.
     claim_id: Annotated[int, Meta(ge=1, le=2**63 - 1)] | None = None
     age: Annotated[int, Meta(ge=0, le=150)] | None = None
     primary_age_days: Annotated[int, Meta(ge=-3_650, le=100_000)] | None = None
-    # Fees beside the PRIMARY item.
+    # The types of its fees, in addition to the PRIMARY item.
     fees: list[FeeType] = []
     country: str | None = None
     language: str | None = None
@@ -60,7 +59,8 @@ class HypotheticalClaim(
 
 
 def parse_hypothetical_claim(value: object) -> HypotheticalClaim:
-    """The claim a parsed JSON or YAML document describes. Raises ValidationError, all faults."""
+    """Parse the description of a claim from a JSON or YAML document. Raises ValidationError with
+    all faults."""
     faults = [*find_faults(value, HypotheticalClaim), *find_unprintable(value)]
     claim = read_if_fits(value, HypotheticalClaim)
     if claim is not None:
@@ -71,7 +71,7 @@ def parse_hypothetical_claim(value: object) -> HypotheticalClaim:
 
 
 def build_claim_facts(claim: HypotheticalClaim, own_currency: str, today: date) -> MatchedClaim:
-    """As if the claim were there on this day in the merchant's zone."""
+    """Build the facts of the claim as if it existed today, in the merchant's time zone."""
     outstanding = int(claim.outstanding)
     days = claim.primary_age_days
     conditions = ConditionFacts(
@@ -107,14 +107,14 @@ def _find_code_faults(claim: HypotheticalClaim) -> Iterator[Fault]:
 
 
 def _compute_birthday(age: int, today: date) -> date:
-    """A day of birth that makes the debtor so many years old."""
+    """Return a birthday on which the debtor has this age today."""
     year, is_leap_day = today.year - age, (today.month, today.day) == (2, 29)
     return date(year, 2, 28) if is_leap_day else today.replace(year=year)
 
 
 @dataclass(frozen=True, slots=True)
 class PossibleMatch:
-    """What so many of a hundred such claims get."""
+    """What this percentage of such claims would get."""
 
     percent: int
     match: RuleMatch
@@ -123,16 +123,17 @@ class PossibleMatch:
 async def try_claim(
     work: Work, rulebook: Rulebook, claim: int | HypotheticalClaim
 ) -> tuple[PossibleMatch, ...]:
-    """One possibility; several for a claim without id that comes to a split, the largest first.
+    """Return what the claim would get. A claim without an id that reaches a split has several
+    results, the largest first.
 
-    `claim`: the id of one that is there, as it stands now, or a description. Raises NotFound.
+    `claim` is the id of a stored claim, in its present state, or a description. Raises NotFound.
     """
     work.need(Right.READ_CLAIMS)
     return list_possible_matches(rulebook, await get_claim_facts(work, claim))
 
 
 def list_possible_matches(rulebook: Rulebook, facts: MatchedClaim) -> tuple[PossibleMatch, ...]:
-    """As `try_claim` says, of facts that are known."""
+    """Return what a claim with these facts would get."""
     if facts.claim_id is not None:
         match = match_rules(
             rulebook.rules,
@@ -156,7 +157,7 @@ def list_possible_matches(rulebook: Rulebook, facts: MatchedClaim) -> tuple[Poss
 
 
 async def get_claim_facts(work: Work, claim: int | HypotheticalClaim) -> MatchedClaim:
-    """What rules ask of it. Raises NotFound."""
+    """Return the facts of the claim that rules test. Raises NotFound."""
     work.need(Right.READ_CLAIMS)
     today = compute_today(work)
     if isinstance(claim, HypotheticalClaim):

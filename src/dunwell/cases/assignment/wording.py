@@ -1,4 +1,4 @@
-"""Verdicts and overlaps in words, for whoever writes rules or asks about a claim. Pure."""
+"""Descriptions of rule results and overlaps for people. Pure."""
 
 from collections.abc import Iterator, Mapping
 from uuid import UUID
@@ -26,13 +26,13 @@ _OBSTACLES = {
 
 
 def describe_verdict(verdict: RuleVerdict) -> str:
-    """What became of a rule; with the conditions that do not hold."""
+    """Describe the result of a rule, with the conditions that are not met."""
     words = RULE_OUTCOMES[verdict.outcome]
     return f"{words}: {', '.join(verdict.unmet)}" if verdict.unmet else words
 
 
 def describe_default(match: RuleMatch) -> str:
-    """What became of the default."""
+    """Describe the result of the default."""
     if match.default is None:
         return "none"
     return "taken" if match.default is RuleOutcome.MATCHED else RULE_OUTCOMES[match.default]
@@ -53,7 +53,7 @@ def describe_overlap(overlap: Overlap) -> str:
 def describe_obstacles(
     rules: RuleSet, targets: Mapping[UUID, RuleTarget], names: Mapping[UUID, str]
 ) -> Iterator[str]:
-    """A line for each workflow the rules point to that takes no claims now."""
+    """Yield a line for each workflow that the rules refer to and that accepts no claims now."""
     for workflow_id in list_targets(rules):
         target = targets.get(workflow_id)
         obstacle = RuleOutcome.SKIPPED_DELETED if target is None else target.obstacle
