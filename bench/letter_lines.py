@@ -20,7 +20,7 @@ from bench.letters import make_sheet
 from bench.line import Line
 from bench.merchant import make_merchant
 from bench.rounds import Scale, alternate
-from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine
+from dunwell.accounts.installation.delivery_providers import BatchSettings, FolderProvider
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel
@@ -68,7 +68,7 @@ async def _measure_folder(
 ) -> tuple[list[float], list[float]]:
     depot = folder / "depot"
     depot.mkdir()
-    line = FolderLine(channel="LETTER", folder=str(depot), batch=BatchRule(most=10_000))
+    line = FolderProvider(channel="LETTER", folder=str(depot), batch=BatchSettings(most=10_000))
     adapter, printer = FolderChannel("post", line, resources), LetterPrinter(1)
     await printer.print_sheet(make_sheet(0))
     compiler = typst.Compiler(b"x", font_paths=typst.Fonts(include_system_fonts=False))
@@ -129,7 +129,7 @@ async def _measure_sftp(
     printer = LetterPrinter(1)
     pdf = await printer.print_sheet(make_sheet(0))
     await printer.close()
-    line = server.line(batch=BatchRule(most=10_000))
+    line = server.line(batch=BatchSettings(most=10_000))
     adapter = SftpChannel("post", line, server.secrets, resources)
     count = scale.rows(_LETTERS)
     try:

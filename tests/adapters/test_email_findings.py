@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import SmtpLine
+from dunwell.accounts.installation.delivery_providers import SmtpProvider
 from dunwell.interfaces.cli.findings.email import check_email_line, resolve_records
 from tests.support.certificates import write_certificate
 from tests.support.name_server import a_name_server
@@ -16,12 +16,12 @@ _PASSWORD = "deliveryProviders/post/credentials/passwordFile"
 _CREDENTIALS = {"user": "dunwell", "passwordFile": "p"}
 
 
-async def look(line: SmtpLine, password: bytes = b"right") -> tuple[str, str]:
+async def look(line: SmtpProvider, password: bytes = b"right") -> tuple[str, str]:
     found = (await check_email_line("post", line, {_PASSWORD: password}))[0]
     return found.mark, found.words.replace(line.server, "SERVER")
 
 
-def local(port: int, **given: object) -> SmtpLine:
+def local(port: int, **given: object) -> SmtpProvider:
     """Without a return domain: nothing is looked up."""
     return a_line(port, server=f"localhost:{port}", returnDomain=None, **given)
 

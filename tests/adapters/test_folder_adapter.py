@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import FolderLine
+from dunwell.accounts.installation.delivery_providers import FolderProvider
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.contact.sending.channel import Accepted, MessageFile, Temporary
 from dunwell.platform.resources import Resources
@@ -31,8 +31,8 @@ def depot(tmp_path: Path) -> Path:
     return folder
 
 
-def a_line(depot: Path, **changes: object) -> FolderLine:
-    return FolderLine(**{"channel": "LETTER", "folder": str(depot)} | changes)  # type: ignore[arg-type]
+def a_line(depot: Path, **changes: object) -> FolderProvider:
+    return FolderProvider(**{"channel": "LETTER", "folder": str(depot)} | changes)  # type: ignore[arg-type]
 
 
 @pytest.fixture

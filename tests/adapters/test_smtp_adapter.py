@@ -12,7 +12,7 @@ from uuid import UUID
 import aiosmtplib
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import SmtpLine
+from dunwell.accounts.installation.delivery_providers import SmtpProvider
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.channels.smtp.connections import read_host
 from dunwell.adapters.channels.smtp.return_addresses import ReturnAddress, read_address
@@ -31,7 +31,7 @@ KEYS = KeyRing({1: b"k" * 32})
 
 @asynccontextmanager
 async def a_channel(
-    line: SmtpLine, secrets: dict[str, bytes] | None = None, **given: Any
+    line: SmtpProvider, secrets: dict[str, bytes] | None = None, **given: Any
 ) -> AsyncIterator[SmtpChannel]:
     channel = SmtpChannel("post", line, secrets or {}, KEYS, **given)
     try:

@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import Credentials, TwilioLine
+from dunwell.accounts.installation.delivery_providers import Credentials, TwilioProvider
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.gateway import UnclearAnswer
 from dunwell.adapters.channels.twilio.channel import TwilioChannel, sign
@@ -37,8 +37,8 @@ WHERE merchant_id = $1 ORDER BY planned_at, place
 _SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
 
 
-def a_line(address: str, stop_confirmation: str | None = None) -> TwilioLine:
-    return TwilioLine(
+def a_line(address: str, stop_confirmation: str | None = None) -> TwilioProvider:
+    return TwilioProvider(
         channel="SMS",
         server=address,
         credentials=Credentials(user=ACCOUNT, password_file="token"),

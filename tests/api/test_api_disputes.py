@@ -6,7 +6,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
+from dunwell.accounts.merchants.configuration import DisputeReason, DisputeSettings
 from dunwell.cases.disputes.dispute import render_case_number
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -16,7 +16,7 @@ from tests.support.merchants import CONFIGURATION
 
 ABSENT = "01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2"
 OWN = msgspec.structs.replace(
-    CONFIGURATION, disputes=Disputes((DisputeReason("WRONG_SIZE", {"de": "Falsche Größe"}),))
+    CONFIGURATION, disputes=DisputeSettings((DisputeReason("WRONG_SIZE", {"de": "Falsche Größe"}),))
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.accounts.merchants.store import try_lock_key
+from dunwell.accounts.merchants.store import try_lock_idempotency_key
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.claims import a_claim
@@ -78,7 +78,7 @@ async def test_another_request_under_the_key_is_refused(api: Api) -> None:
 
 async def test_one_still_running_is_said_to_be(api: Api) -> None:
     async with api.resources.database.transaction() as tx:
-        assert await try_lock_key(tx, api.nordwind.merchant_id, "k")
+        assert await try_lock_idempotency_key(tx, api.nordwind.merchant_id, "k")
         answer = await api.nordwind.post("/claims", [a_claim()], key="k")
 
     assert (answer.status_code, answer.headers["Retry-After"]) == (409, "1")

@@ -8,7 +8,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from dunwell.accounts.merchants.sweep import sweep_outdated
+from dunwell.accounts.merchants.sweep import sweep_merchant_rows
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api, form_of
 from tests.support.application import an_application, connect
@@ -77,7 +77,7 @@ async def test_housekeeping_sweeps_attempts_that_count_no_more(
     for hours in (timedelta(minutes=59), timedelta(minutes=2)):
         clock.advance(hours)
         async with api.resources.database.transaction() as tx:
-            await sweep_outdated(tx, clock.now())
+            await sweep_merchant_rows(tx, clock.now())
             left.append(await tx.fetchval("SELECT count(*) FROM attempts"))
     assert left == [1, 0]
 

@@ -8,14 +8,14 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.cases.payments.change_items import NewItem, add_fee
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Browser, Doorstep, a_doorstep, read_hidden
 from tests.support.transfers import THREE_ITEMS, taking
 
-BOTH = PartialPayments("500", items=True)
+BOTH = PartialPaymentSettings("500", items=True)
 _SHARES = """
 SELECT i.reference, sum(a.amount_cents)::bigint AS cents
 FROM allocations a JOIN items i USING (merchant_id, claim_id, item_id)

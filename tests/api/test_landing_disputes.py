@@ -11,8 +11,8 @@ import pytest
 from dunwell.accounts.merchants.configuration import (
     BankAccount,
     DisputeReason,
-    Disputes,
-    PartialPayments,
+    DisputeSettings,
+    PartialPaymentSettings,
     PaymentSettings,
 )
 from dunwell.cases.disputes.dispute import render_case_number
@@ -28,7 +28,7 @@ from tests.support.payments import PAYING
 
 SHOES = msgspec.structs.replace(
     PAYING,
-    disputes=Disputes(
+    disputes=DisputeSettings(
         (
             DisputeReason("INSOLVENCY", is_hidden=True),
             DisputeReason("WRONG_SIZE", {"de": "Falsche Größe", "en": "Wrong size"}),
@@ -291,14 +291,14 @@ async def test_a_link_alone_sees_the_case_and_none_of_its_words(doorstep: Doorst
 @pytest.mark.parametrize(
     ("partial", "amount", "is_offered"),
     [
-        (PartialPayments(min_amount="500"), "92.40", True),
-        (PartialPayments(min_amount="500"), "4.99", False),
-        (PartialPayments(min_amount="500"), "102.40", False),
+        (PartialPaymentSettings(min_amount="500"), "92.40", True),
+        (PartialPaymentSettings(min_amount="500"), "4.99", False),
+        (PartialPaymentSettings(min_amount="500"), "102.40", False),
         (None, "92.40", False),
     ],
 )
 async def test_the_undisputed_part_can_be_paid_where_parts_can(
-    resources: Resources, clock: MovableClock, partial: PartialPayments | None, amount: str,
+    resources: Resources, clock: MovableClock, partial: PartialPaymentSettings | None, amount: str,
     is_offered: bool,
 ) -> None:  # fmt: skip
     payment = msgspec.structs.replace(PAYING.payment, partial=partial)
@@ -314,7 +314,7 @@ async def test_the_undisputed_part_can_be_paid_by_transfer_alone(
     resources: Resources, clock: MovableClock
 ) -> None:
     account = BankAccount(iban="DE02120300000000202051", holder="Nordwind")
-    partial = PartialPayments(min_amount="500")
+    partial = PartialPaymentSettings(min_amount="500")
     payment = PaymentSettings(bank_account=account, partial=partial)
     configuration = msgspec.structs.replace(PAYING, payment=payment)
     async with a_doorstep(resources, clock, configuration=configuration) as doorstep:

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.contact.notices.notice import REPEATED_WITHIN
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -26,7 +26,7 @@ from tests.support.ways import (
 
 _CODE = "/claim/verify/preferences"
 _EMAIL = "/claim/preferences/email"
-_BOTH = PartialPayments("500", items=True)
+_BOTH = PartialPaymentSettings("500", items=True)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.configuration import MerchantContact, Modalities
+from dunwell.accounts.merchants.configuration import MerchantContact, ModalitySettings
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
@@ -77,7 +77,7 @@ async def test_a_second_break_within_thirty_days_is_refused_with_the_phone(
 async def test_a_merchant_sets_how_long_a_break_is(
     resources: Resources, clock: MovableClock
 ) -> None:
-    configuration = msgspec.structs.replace(PAYING, modalities=Modalities(pause_days=7))
+    configuration = msgspec.structs.replace(PAYING, modalities=ModalitySettings(pause_days=7))
     async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
         await enter(doorstep)
         page = await doorstep.browser.get(f"{_HELP}?lang=en")
@@ -88,7 +88,7 @@ async def test_a_merchant_sets_how_long_a_break_is(
 async def test_without_breaks_there_is_advice_alone(
     resources: Resources, clock: MovableClock
 ) -> None:
-    configuration = msgspec.structs.replace(PAYING, modalities=Modalities(pause_days=0))
+    configuration = msgspec.structs.replace(PAYING, modalities=ModalitySettings(pause_days=0))
     async with a_doorstep(resources, clock, configuration=configuration) as doorstep:
         await enter(doorstep)
         page = await doorstep.browser.get(f"{_HELP}?lang=en")

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.configuration import Modalities, Plans
+from dunwell.accounts.merchants.configuration import ModalitySettings, PlanSettings
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
@@ -51,7 +51,9 @@ async def test_the_offers_bear_exact_sums_days_and_what_they_cost(offering: Door
 async def test_the_options_lead_to_what_is_offered_and_nothing_else(
     resources: Resources, clock: MovableClock
 ) -> None:
-    only_plans = msgspec.structs.replace(OFFERING, modalities=Modalities(Plans(counts=(2,))))
+    only_plans = msgspec.structs.replace(
+        OFFERING, modalities=ModalitySettings(PlanSettings(counts=(2,)))
+    )
     async with a_doorstep(resources, clock, configuration=only_plans) as doorstep:
         await enter(doorstep)
         page = (await doorstep.browser.get("/claim/options")).text

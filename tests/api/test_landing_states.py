@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.cases.modalities.limits import Terms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -17,7 +17,9 @@ from tests.support.landing import Doorstep, a_doorstep
 from tests.support.modalities import DEFERMENT, OFFERED, PLAN, Arrangement
 from tests.support.payments import PAYING
 
-_IN_PARTS = msgspec.structs.replace(PAYING.payment, partial=PartialPayments(min_amount="500"))
+_IN_PARTS = msgspec.structs.replace(
+    PAYING.payment, partial=PartialPaymentSettings(min_amount="500")
+)
 CONFIGURATION = msgspec.structs.replace(PAYING, modalities=OFFERED, payment=_IN_PARTS)
 
 

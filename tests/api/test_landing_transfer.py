@@ -10,7 +10,7 @@ import pytest
 import zxingcpp
 from PIL import Image
 
-from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.landing import OWN_FORM, Doorstep, a_doorstep, read_hidden
@@ -23,7 +23,7 @@ TODAY = {"sent": "2026-03-02"}
 
 @pytest.fixture
 async def bank(resources: Resources, clock: MovableClock) -> AsyncIterator[Doorstep]:
-    given: dict[str, Any] = {"configuration": taking(PartialPayments("500"))}
+    given: dict[str, Any] = {"configuration": taking(PartialPaymentSettings("500"))}
     async with a_doorstep(resources, clock, **given) as doorstep:
         await doorstep.open()
         yield doorstep

@@ -24,7 +24,7 @@ from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import Site
 from tests.browser.visit import Tabs, listen
-from tests.support.people import PASSWORD, Person, a_new_user, a_reception, join
+from tests.support.people import PASSWORD, Person, a_new_user, build_sign_in_services, join
 from tests.support.portal import COOKIE
 from tests.support.portal_world import PortalWorld
 
@@ -221,9 +221,9 @@ async def stand_at_door(
     number = next(_names)
     new = a_new_user(
         f"clerk-{number}@example.org",
-        name=f"Kim {number}", language=way.language, place=UserRoles(Role.ADMIN),
+        name=f"Kim {number}", language=way.language, roles=UserRoles(Role.ADMIN),
     )  # fmt: skip
-    person = await join(a_reception(site.till.resources), new, visitor=_HERE)
+    person = await join(build_sign_in_services(site.till.resources), new, visitor=_HERE)
     locale = {"de": "de-DE", "en": "en-GB"}[way.language]
     async with tabs.lend(site, locale=locale, scripts=way.scripts) as page:
         page.set_default_timeout(_PATIENCE)

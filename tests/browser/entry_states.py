@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable
 from typing import Any
 
-from dunwell.accounts.merchants.configuration import Proof
+from dunwell.accounts.merchants.configuration import VerificationMethod
 from dunwell.contact.notices.notice import REPEATED_WITHIN
 from tests.browser.judges import follow
 from tests.browser.visit import Visit
@@ -38,7 +38,7 @@ async def _press(visit: Visit, **fields: str) -> None:
     await follow(visit.page.locator("main button").first)
 
 
-async def _link(visit: Visit, *proofs: Proof, on_file: bool = True) -> str:
+async def _link(visit: Visit, *proofs: VerificationMethod, on_file: bool = True) -> str:
     """A link that asks for these, looked at."""
     await visit.site.till.house.rows(_ASK_FOR, {"EMAIL": list(proofs)})
     if on_file:
@@ -48,7 +48,7 @@ async def _link(visit: Visit, *proofs: Proof, on_file: bool = True) -> str:
     return path
 
 
-async def _link_wrong(visit: Visit, proof: Proof, **fields: str) -> None:
+async def _link_wrong(visit: Visit, proof: VerificationMethod, **fields: str) -> None:
     await _link(visit, proof)
     await _press(visit, **fields)
 

@@ -8,22 +8,22 @@ from typing import Any, cast
 import msgspec
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.current_installation import CurrentInstallation
 from dunwell.accounts.installation.installation_file import Installation, Operator
 from dunwell.accounts.merchants.configuration import (
     BankAccount,
     Brand,
     ChannelSetup,
     Configuration,
-    Deferments,
+    DeferralSettings,
     LandingPage,
-    Legal,
+    LegalDetails,
     Logo,
-    Modalities,
-    PartialPayments,
+    ModalitySettings,
+    PartialPaymentSettings,
     PaymentMethod,
     PaymentSettings,
-    Plans,
+    PlanSettings,
 )
 from dunwell.platform.clock import MovableClock
 from tests.support.landing import Doorstep
@@ -37,7 +37,7 @@ _LOGO = b"""<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 220 48" width="
 </svg>"""
 CONFIGURATION = msgspec.structs.replace(
     PAYING,
-    legal=Legal(
+    legal=LegalDetails(
         name="Nordwind Schuhe GmbH",
         address="Deichstraße 1\n20459 Hamburg",
         register="HRB 112233, Amtsgericht Hamburg",
@@ -54,10 +54,11 @@ OFFERING_ALL = msgspec.structs.replace(
             iban="DE02120300000000202051", holder="Nordwind Schuhe GmbH", bic="BYLADEM1001"
         ),
         methods=(PaymentMethod("sandbox"),),
-        partial=PartialPayments(min_amount="500", items=True),
+        partial=PartialPaymentSettings(min_amount="500", items=True),
     ),
-    modalities=Modalities(
-        Plans(min_rate="2000", auto_approve=True), Deferments(max_days=42, auto_approve=True)
+    modalities=ModalitySettings(
+        PlanSettings(min_rate="2000", auto_approve=True),
+        DeferralSettings(max_days=42, auto_approve=True),
     ),
     channels={
         "EMAIL": ChannelSetup("outbox", "claims@nordwind.example"),
@@ -86,7 +87,7 @@ class Site(Doorstep):
 
     origin: str = ""
     clock: MovableClock = cast("MovableClock", None)  # noqa: RUF009 - set before it is used
-    installation: StandingInstallation | None = None
+    installation: CurrentInstallation | None = None
 
     async def link(self, **given: Any) -> str:
         return self.origin + await self.give_link(**given)

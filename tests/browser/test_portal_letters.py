@@ -10,7 +10,7 @@ import pytest
 from playwright.async_api import Page, expect
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine
+from dunwell.accounts.installation.delivery_providers import BatchSettings, FolderProvider
 from dunwell.accounts.installation.installation_file import Installation
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
@@ -35,10 +35,10 @@ _LEFT = "SELECT state, doubt FROM letter_batch_items WHERE merchant_id = $1 AND 
 async def post(site: Site, tmp_path: Path) -> AsyncIterator[LetterHouse]:
     """A batch of three that was spoken of, and three letters that a person is asked about."""
     resources, folder = site.till.resources, tmp_path / "letters"
-    line = FolderLine(channel="LETTER", folder=str(folder))
+    line = FolderProvider(channel="LETTER", folder=str(folder))
     await apply_installation(resources, Installation(delivery_providers={"post": line}))
     post = await a_house_with_a_folder(
-        resources, site.clock, folder, BatchRule(most=3), key="suedwind"
+        resources, site.clock, folder, BatchSettings(most=3), key="suedwind"
     )
     await post.create(*(f"RE-2026-08{number}" for number in range(15, 18)))
     site.clock.advance(timedelta(hours=1))

@@ -19,7 +19,7 @@ from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_loose_ends, list_violations, measure
 from tests.browser.site import OFFERING_ALL, Site, Stage
 from tests.browser.visit import Tabs, listen
-from tests.support.people import PASSWORD, a_new_user, a_reception, join
+from tests.support.people import PASSWORD, a_new_user, build_sign_in_services, join
 from tests.support.portal import COOKIE, sign_in
 from tests.support.portal_hooks import Hooked, a_hooked_claim
 from tests.support.portal_world import MARKUP, PortalWorld, a_portal_world
@@ -196,8 +196,8 @@ async def test_an_address_is_added_and_lifted_by_who_has_signed_in(
         await page.set_viewport_size({"width": width, "height": _HEIGHT})
         house = seat.world.house
         person = await join(
-            a_reception(seat.site.till.resources),
-            a_new_user("paula@example.org", name="Paula", place=UserRoles(Role.OPERATOR)),
+            build_sign_in_services(seat.site.till.resources),
+            a_new_user("paula@example.org", name="Paula", roles=UserRoles(Role.OPERATOR)),
         )
         assert isinstance(house.clock, MovableClock)
         house.clock.advance(timedelta(seconds=30))

@@ -12,7 +12,7 @@ from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.browser.judges import list_violations
-from tests.support.people import a_new_user, a_reception, invite
+from tests.support.people import a_new_user, build_sign_in_services, invite
 from tests.support.served import Served, serve
 
 PASSWORD = "gravel lantern oboe 71"
@@ -31,8 +31,8 @@ async def served(resources: Resources, database: Database) -> AsyncIterator[Serv
 
 
 async def make_link(served: Served, email: str) -> str:
-    reception: SignInServices = a_reception(served.resources)
-    made = await invite(reception, a_new_user(email))
+    services: SignInServices = build_sign_in_services(served.resources)
+    made = await invite(services, a_new_user(email))
     return f"{served.origin}/portal/invitation/{made.secret}"
 
 

@@ -13,7 +13,11 @@ from playwright.async_api import Browser, Page, expect
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider, SignIn
+from dunwell.accounts.installation.single_sign_on_settings import (
+    GroupRule,
+    IdentityProviderSettings,
+    SignInSettings,
+)
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import NewUser, UserRoles
 from dunwell.platform.clock import SystemClock
@@ -22,7 +26,7 @@ from dunwell.platform.resources import Resources
 from tests.browser.html_checker import HtmlChecker
 from tests.browser.judges import keep_screenshot, list_violations
 from tests.support.identity_servers import CLIENT_ID, run_provider
-from tests.support.people import PASSWORD, Person, a_reception, join
+from tests.support.people import PASSWORD, Person, build_sign_in_services, join
 from tests.support.scripted_provider import CLIENT_SECRET
 from tests.support.served import Served, serve
 
@@ -34,7 +38,7 @@ GLASS = NewUser("glass@example.org", "Glass", "en", UserRoles(Role.ADMIN), is_br
 @dataclass
 class House:
     served: Served
-    sign_in: SignIn
+    sign_in: SignInSettings
     glass: Person
 
     async def apply(self, **changed: object) -> None:
@@ -49,14 +53,14 @@ async def house(resources: Resources, database: Database) -> AsyncIterator[House
     live = Resources(resources.settings, database, SystemClock(), resources.ids, resources.keys)
     async with serve(live, "localhost") as served, run_provider(served.origin) as identity:
         await identity.tell(erika=ERIKA, cook={**ERIKA, "groups": ["cooks"]})
-        glass = await join(a_reception(served.resources), GLASS)
-        provider = Provider(
+        glass = await join(build_sign_in_services(served.resources), GLASS)
+        provider = IdentityProviderSettings(
             name="kontor", title="Kontor Login", issuer=identity.issuer, client_id=CLIENT_ID,
             client_secret_file="x", networks=("127.0.0.1",),
             scopes=("openid", "email", "profile", "groups"),
         )  # fmt: skip
         groups = (GroupRule(group="admins", role="ADMIN"),)
-        house = House(served, SignIn(oidc=(provider,), groups=groups), glass)
+        house = House(served, SignInSettings(oidc=(provider,), groups=groups), glass)
         await house.apply()
         yield house
 

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.installation.alerts.alert import Alarm, AlertFigures, AlertKind
+from dunwell.accounts.installation.alerts.alert import Alert, AlertFigures, AlertKind
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.interfaces.cli.findings.installation import judge_standing, judge_telling, judge_watch
 from dunwell.operations.alerts.check_alerts import AlarmsView
@@ -50,7 +50,7 @@ def test_whom_they_are_told_is_said(document: dict[str, Any], mark: str, words: 
 
 
 def test_those_that_stand_are_notes() -> None:
-    alarm = Alarm(
+    alarm = Alert(
         alarm_id=UUID(int=1), kind=AlertKind.STEPS_LATE, subject="",
         figures=AlertFigures(since=NOW),
         began_at=NOW, seen_at=NOW, over_at=None,

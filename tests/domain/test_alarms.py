@@ -10,14 +10,14 @@ import pytest
 
 from dunwell.accounts.installation.alerts.alert import (
     EVENTS,
-    Alarm,
-    Alarms,
+    Alert,
+    AlertCondition,
     AlertFigures,
     AlertKind,
-    Failing,
-    Phase,
-    Sign,
-    compare,
+    AlertPhase,
+    AlertSettings,
+    FailureThreshold,
+    compare_alerts,
     decide_phase,
 )
 from dunwell.accounts.installation.installation_file import Installation, check_installation
@@ -56,47 +56,51 @@ NOTHING = Seen(
 NO_FIGURES = LineFigures({}, [])
 
 
-def an_alarm(kind: AlertKind = AlertKind.LINE_BACKLOG, **given: Any) -> Alarm:
+def an_alarm(kind: AlertKind = AlertKind.LINE_BACKLOG, **given: Any) -> Alert:
     usual: dict[str, Any] = {
         "alarm_id": UUID(int=7), "kind": kind, "subject": "post", "began_at": NOW,
         "figures": AlertFigures(count=3, since=NOW - HOUR), "seen_at": NOW, "over_at": None,
     }  # fmt: skip
-    return Alarm(**usual | given)
+    return Alert(**usual | given)
 
 
 @pytest.mark.parametrize(
     ("alarm", "later", "phase"),
     [
-        (an_alarm(), HOUR, Phase.BEGAN),
+        (an_alarm(), HOUR, AlertPhase.BEGAN),
         (an_alarm(over_at=NOW), HOUR, None),
-        (an_alarm(told_as=Phase.BEGAN, told_at=NOW), DAY - JUST, None),
-        (an_alarm(told_as=Phase.BEGAN, told_at=NOW), DAY, Phase.LASTS),
-        (an_alarm(told_as=Phase.LASTS, told_at=NOW), DAY - JUST, None),
-        (an_alarm(told_as=Phase.LASTS, told_at=NOW), DAY, Phase.LASTS),
-        (an_alarm(told_as=Phase.BEGAN, told_at=NOW, over_at=NOW), JUST, Phase.OVER),
-        (an_alarm(told_as=Phase.LASTS, told_at=NOW, over_at=NOW), JUST, Phase.OVER),
-        (an_alarm(told_as=Phase.OVER, told_at=NOW, over_at=NOW), 9 * DAY, None),
-        (an_alarm(AlertKind.BREAK_GLASS, over_at=NOW), JUST, Phase.BEGAN),
-        (an_alarm(AlertKind.BREAK_GLASS, over_at=NOW, told_as=Phase.BEGAN, told_at=NOW), DAY, None),
+        (an_alarm(told_as=AlertPhase.BEGAN, told_at=NOW), DAY - JUST, None),
+        (an_alarm(told_as=AlertPhase.BEGAN, told_at=NOW), DAY, AlertPhase.LASTS),
+        (an_alarm(told_as=AlertPhase.LASTS, told_at=NOW), DAY - JUST, None),
+        (an_alarm(told_as=AlertPhase.LASTS, told_at=NOW), DAY, AlertPhase.LASTS),
+        (an_alarm(told_as=AlertPhase.BEGAN, told_at=NOW, over_at=NOW), JUST, AlertPhase.OVER),
+        (an_alarm(told_as=AlertPhase.LASTS, told_at=NOW, over_at=NOW), JUST, AlertPhase.OVER),
+        (an_alarm(told_as=AlertPhase.OVER, told_at=NOW, over_at=NOW), 9 * DAY, None),
+        (an_alarm(AlertKind.BREAK_GLASS, over_at=NOW), JUST, AlertPhase.BEGAN),
+        (
+            an_alarm(AlertKind.BREAK_GLASS, over_at=NOW, told_as=AlertPhase.BEGAN, told_at=NOW),
+            DAY,
+            None,
+        ),
     ],
 )
 def test_each_is_told_once_again_after_a_time_and_when_it_is_over(
-    alarm: Alarm, later: timedelta, phase: Phase | None
+    alarm: Alert, later: timedelta, phase: AlertPhase | None
 ) -> None:
     assert decide_phase(alarm, NOW + later, DAY) is phase
 
 
 def test_what_comes_and_goes_is_one_alarm() -> None:
-    sign = Sign(AlertKind.LINE_BACKLOG, "post", AlertFigures(count=4))
-    other = Sign(AlertKind.LINE_BACKLOG, "box")
+    sign = AlertCondition(AlertKind.LINE_BACKLOG, "post", AlertFigures(count=4))
+    other = AlertCondition(AlertKind.LINE_BACKLOG, "box")
     alarm = an_alarm()
-    assert compare([], [sign, sign], NOW).began == [sign]
-    changes = compare([alarm], [sign, other], NOW)
+    assert compare_alerts([], [sign, sign], NOW).began == [sign]
+    changes = compare_alerts([alarm], [sign, other], NOW)
     assert (changes.began, changes.over) == ([other], [])
     assert changes.lasting == {alarm.alarm_id: sign}
     a_quarter = timedelta(minutes=15)
-    assert compare([alarm], [], NOW + a_quarter - JUST).over == []
-    assert compare([alarm], [], NOW + a_quarter).over == [alarm.alarm_id]
+    assert compare_alerts([alarm], [], NOW + a_quarter - JUST).over == []
+    assert compare_alerts([alarm], [], NOW + a_quarter).over == [alarm.alarm_id]
 
 
 @pytest.mark.parametrize(
@@ -104,13 +108,14 @@ def test_what_comes_and_goes_is_one_alarm() -> None:
     [(9, 9, False), (10, 10, True), (200, 10, True), (201, 10, False), (1000, 50, True)],
 )
 def test_a_line_fails_by_number_and_by_share(sent: int, failed: int, *, is_reached: bool) -> None:
-    assert Failing().is_reached(sent=sent, failed=failed) is is_reached
-    assert not Failing(percent=100, least=3).is_reached(sent=4, failed=3)
+    assert FailureThreshold().is_reached(sent=sent, failed=failed) is is_reached
+    assert not FailureThreshold(percent=100, least=3).is_reached(sent=4, failed=3)
 
 
 def look(figures: LineFigures = NO_FIGURES, outside: Outside | None = None, **seen: Any) -> Any:
     found = find_signs(
-        Alarms(), LINES, msgspec.structs.replace(NOTHING, **seen), figures, outside or Outside(),
+        AlertSettings(), LINES, msgspec.structs.replace(NOTHING, **seen), figures,
+        outside or Outside(),
         now=NOW,
     )  # fmt: skip
     return [(each.kind, each.subject) for each in found]
@@ -193,10 +198,10 @@ def test_an_e_mail_tells_all_of_a_moment_and_where_it_is_mended() -> None:
         figures=AlertFigures(count=2, since=NOW, merchant="nordwind"),
     )
     tellings = [
-        Telling(an_alarm(), Phase.BEGAN), Telling(unknown, Phase.LASTS),
-        Telling(an_alarm(AlertKind.BATCH_LATE, subject="print"), Phase.OVER),
+        Telling(an_alarm(), AlertPhase.BEGAN), Telling(unknown, AlertPhase.LASTS),
+        Telling(an_alarm(AlertKind.BATCH_LATE, subject="print"), AlertPhase.OVER),
     ]  # fmt: skip
-    subject, body = write_mail(tellings, Alarms(), "https://pay.example.com")
+    subject, body = write_mail(tellings, AlertSettings(), "https://pay.example.com")
     assert subject == (
         "Dunwell alert: Delivery provider post: unsent messages: 3, "
         "since 2026-03-02 08:00 UTC, and 1 more"
@@ -213,21 +218,21 @@ def test_an_e_mail_tells_all_of_a_moment_and_where_it_is_mended() -> None:
 
 
 def test_what_is_over_alone_says_so() -> None:
-    over = [Telling(an_alarm(), Phase.OVER)]
-    assert write_mail(over, Alarms(language="de"), "")[0].startswith(
+    over = [Telling(an_alarm(), AlertPhase.OVER)]
+    assert write_mail(over, AlertSettings(language="de"), "")[0].startswith(
         "Dunwell-Alarm beendet: Versandanbieter"
     )
 
 
 def test_alarms_leave_by_a_line_that_is_well() -> None:
-    assert choose_lines(Alarms(), LINES, ()) == ["post", "box"]
-    assert choose_lines(Alarms(provider="box"), LINES, ()) == ["box", "post"]
-    assert choose_lines(Alarms(provider="box"), LINES, ["box"]) == ["post", "box"]
-    assert choose_lines(Alarms(), {}, ()) == []
+    assert choose_lines(AlertSettings(), LINES, ()) == ["post", "box"]
+    assert choose_lines(AlertSettings(provider="box"), LINES, ()) == ["box", "post"]
+    assert choose_lines(AlertSettings(provider="box"), LINES, ["box"]) == ["post", "box"]
+    assert choose_lines(AlertSettings(), {}, ()) == []
 
 
 def test_the_sender_is_named_or_the_operator_s() -> None:
-    named = Installation(operator=OWN, alerts=Alarms(sender="dunwell@example.com"))
+    named = Installation(operator=OWN, alerts=AlertSettings(sender="dunwell@example.com"))
     assert find_sender(named, "ops@example.com") == "dunwell@example.com"
     assert find_sender(Installation(operator=OWN), "ops@example.com") == OWN.contact.email
     assert find_sender(Installation(), "ops@example.com") == "ops@example.com"

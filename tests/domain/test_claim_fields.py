@@ -2,7 +2,7 @@
 
 import msgspec
 
-from dunwell.accounts.merchants.audit_fields import FieldClass, find_class
+from dunwell.accounts.merchants.audit_fields import FieldClass, classify_field
 from dunwell.cases.intake.check_claims import check_claims
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.core.claims.fields import (
@@ -67,4 +67,4 @@ def test_the_audit_log_shows_no_field_that_tells_of_a_debtor() -> None:
     # its parts.
     shown = {"language", "country", "maxDeferralDate", "address"}
     names = {each.wire_name for each in (*FIELDS, *ADDRESS_FIELDS)} - shown
-    assert {each for each in names if find_class(each) is FieldClass.PLAIN} == set()
+    assert {each for each in names if classify_field(each) is FieldClass.PLAIN} == set()

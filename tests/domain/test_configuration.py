@@ -11,19 +11,19 @@ from dunwell.accounts.merchants.configuration import (
     Logo,
     PaymentMethod,
     PaymentSettings,
-    find_missing,
+    list_missing_keys,
 )
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from tests.support.merchants import CONFIGURATION
 
 
 def test_a_whole_configuration_misses_nothing() -> None:
-    assert find_missing(CONFIGURATION) == []
+    assert list_missing_keys(CONFIGURATION) == []
 
 
 def test_an_empty_one_misses_everything_by_its_name_in_the_file() -> None:
     empty = Configuration("de", "Europe/Berlin", "EUR")
-    assert find_missing(empty) == ["legal", "contact", "channels", "payment"]
+    assert list_missing_keys(empty) == ["legal", "contact", "channels", "payment"]
 
 
 @pytest.mark.parametrize(
@@ -34,7 +34,7 @@ def test_an_empty_one_misses_everything_by_its_name_in_the_file() -> None:
     ],
 )
 def test_a_payment_method_or_the_bank_account_will_do(payment: PaymentSettings) -> None:
-    assert find_missing(msgspec.structs.replace(CONFIGURATION, payment=payment)) == []
+    assert list_missing_keys(msgspec.structs.replace(CONFIGURATION, payment=payment)) == []
 
 
 def test_a_document_stored_before_brands_and_pages_is_read() -> None:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.configuration import Deferments, Modalities
+from dunwell.accounts.merchants.configuration import DeferralSettings, ModalitySettings
 from dunwell.cases.modalities.limits import ModalityFacts
 from dunwell.cases.modalities.offers import list_offered_deferrals
 
@@ -15,7 +15,7 @@ from dunwell.cases.modalities.offers import list_offered_deferrals
 def list_days(today: str, max_days: int, limit: str | None = None) -> list[str]:
     """All days as YYYY-MM-DD."""
     facts = ModalityFacts(10240, None if limit is None else date.fromisoformat(limit))
-    modalities = Modalities(deferment=Deferments(max_days=max_days))
+    modalities = ModalitySettings(deferment=DeferralSettings(max_days=max_days))
     found = list_offered_deferrals(modalities, facts, date.fromisoformat(today))
     return [str(each.until) for each in found]
 
@@ -78,7 +78,10 @@ def test_the_last_is_the_longest_and_none_are_nearly_the_same(
 ) -> None:
     limit = None if limit_in is None else today + timedelta(days=limit_in)
     days = min(max_days, max_days if limit_in is None else limit_in)
-    facts, modalities = ModalityFacts(1, limit), Modalities(deferment=Deferments(max_days=max_days))
+    facts, modalities = (
+        ModalityFacts(1, limit),
+        ModalitySettings(deferment=DeferralSettings(max_days=max_days)),
+    )
 
     offered = [each.until for each in list_offered_deferrals(modalities, facts, today)]
 
@@ -93,6 +96,6 @@ def test_the_last_is_the_longest_and_none_are_nearly_the_same(
 
 
 def test_nothing_is_deferred_where_nothing_is_owed_or_offered() -> None:
-    today, offer = date(2026, 3, 2), Modalities(deferment=Deferments(max_days=30))
+    today, offer = date(2026, 3, 2), ModalitySettings(deferment=DeferralSettings(max_days=30))
     assert list_offered_deferrals(offer, ModalityFacts(0), today) == []
-    assert list_offered_deferrals(Modalities(), ModalityFacts(1), today) == []
+    assert list_offered_deferrals(ModalitySettings(), ModalityFacts(1), today) == []

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.cases.disputes.dispute import MAX_FILES, check_file_count, render_case_number
 from dunwell.cases.disputes.reasons import (
     MAX_LINE_LENGTH,
@@ -118,7 +118,7 @@ def test_the_answer_is_due_after_business_days_of_the_merchants(
     opened: str, days: int, expected: str
 ) -> None:
     opened_at = datetime.fromisoformat(opened).replace(tzinfo=UTC)
-    found = find_answer_day(opened_at, days, "Europe/Berlin")
+    found = compute_answer_day(opened_at, days, "Europe/Berlin")
     assert found == date.fromisoformat(expected)
 
 

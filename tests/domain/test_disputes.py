@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
+from dunwell.accounts.merchants.configuration import DisputeReason, DisputeSettings
 from dunwell.cases.disputes.dispute import (
     ClaimDispute,
     DisputeState,
@@ -29,7 +29,7 @@ from dunwell.platform.errors import InvalidState, ValidationError
 
 AT = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 ID = UUID("01955b2e-4c00-7a1f-8d3b-5a6978c0d1e2")
-SHOES = Disputes(
+SHOES = DisputeSettings(
     (
         DisputeReason("DEFECTIVE", {"de": "Der Schuh drückt"}),
         DisputeReason("INSOLVENCY", is_hidden=True),
@@ -48,7 +48,7 @@ def a_dispute(state: DisputeState = DisputeState.OPEN, **changes: Any) -> ClaimD
 
 
 def test_the_contracts_reasons_are_these_in_this_order() -> None:
-    assert [each.name for each in list_offered_reasons(Disputes())] == [
+    assert [each.name for each in list_offered_reasons(DisputeSettings())] == [
         "DEBTOR_ALREADY_PAID", "AMOUNT_WRONG", "GOODS_NOT_RECEIVED", "GOODS_RETURNED", "DEFECTIVE",
         "CONTRACT_CANCELLED", "WRONG_PERSON", "NOT_MY_DEBT", "IDENTITY_THEFT", "ALREADY_IN_PLAN",
         "INSOLVENCY", "STATUTE_BARRED", "DOCUMENTS_MISSING", "PERSON_DIED", "OTHER",
@@ -80,7 +80,7 @@ _REASONS = st.builds(
 def test_whatever_a_merchant_says_two_reasons_stay_and_no_name_is_doubled(
     reasons: list[DisputeReason],
 ) -> None:
-    disputes = Disputes(tuple(reasons))
+    disputes = DisputeSettings(tuple(reasons))
     offered = [each.name for each in list_offered_reasons(disputes)]
     assert set(offered) >= ALWAYS_OFFERED
     known = [each.name for each in list_reasons(disputes)]
@@ -133,7 +133,9 @@ def test_a_near_name_is_proposed_and_limits_are_inclusive() -> None:
 
 
 def test_a_debtor_has_one_open_dispute_of_a_reason_and_opens_five_in_thirty_days() -> None:
-    reason = next(each for each in list_offered_reasons(Disputes()) if each.name == "AMOUNT_WRONG")
+    reason = next(
+        each for each in list_offered_reasons(DisputeSettings()) if each.name == "AMOUNT_WRONG"
+    )
     old = [a_dispute(DisputeState.WITHDRAWN)] * 5
     theirs = a_dispute(actor_kind=ActorKind.CREDENTIAL)
 

@@ -317,5 +317,5 @@ def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
         "core/events/webhooks/retry.py GAPS",
         "interfaces/landing/entering/tries.py LONGEST_WAIT_SECONDS",
         "contact/escalation/store.py _POSTPONE",
-        "accounts/merchants/sweep.py sweep_outdated",
+        "accounts/merchants/sweep.py sweep_merchant_rows",
     } <= found  # fmt: skip

@@ -97,7 +97,7 @@ _NO_ROW = {
         delivery_providers.read_lines,
         start_job.preview_job, start_preview.read_preview,
         credentials.list_credentials,
-        credentials.read_rotation,
+        credentials.get_rotation,
         apply_given.export_file,
         apply_given.plan_given,
         change_settings.check_settings,

@@ -5,7 +5,7 @@ from itertools import chain, combinations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.request_sets import WaitingRequest, split_next_set
+from dunwell.accounts.merchants.request_sets import WaitingRequest, split_next_batch
 
 ROOM = 10
 LINES = st.lists(
@@ -29,7 +29,7 @@ def empty_line(line: Line) -> list[Line]:
     """All sets, one after the other."""
     sets = []
     while line:
-        taken, line = split_next_set(line, ROOM)
+        taken, line = split_next_batch(line, ROOM)
         sets.append(taken)
     return sets
 
@@ -44,7 +44,7 @@ def test_everybody_is_in_one_set_in_the_order_of_coming(line: Line) -> None:
 
 @given(LINES)
 def test_whoever_came_first_is_in_the_next_set(line: Line) -> None:
-    taken, _ = split_next_set(line, ROOM)
+    taken, _ = split_next_batch(line, ROOM)
     assert taken[:1] == line[:1]
 
 
@@ -70,7 +70,7 @@ def test_those_who_name_the_same_are_answered_one_after_the_other_as_they_came(
 
 @given(LINES)
 def test_nobody_is_left_out_who_could_have_been_taken(line: Line) -> None:
-    taken, left = split_next_set(line, ROOM)
+    taken, left = split_next_batch(line, ROOM)
     room = ROOM - sum(member.size for member in taken)
     for each in left:
         before = line[: line.index(each)]
@@ -80,9 +80,9 @@ def test_nobody_is_left_out_who_could_have_been_taken(line: Line) -> None:
 
 def test_one_that_is_passed_over_keeps_its_names_for_itself() -> None:
     first, passed, last = a_waiting("a"), a_waiting("ab"), a_waiting("b")
-    assert split_next_set([first, passed, last], ROOM) == ([first], [passed, last])
+    assert split_next_batch([first, passed, last], ROOM) == ([first], [passed, last])
 
 
 def test_another_kind_waits() -> None:
     old, new = a_waiting(), a_waiting(kind="new")
-    assert split_next_set([old, new, old], ROOM) == ([old, old], [new])
+    assert split_next_batch([old, new, old], ROOM) == ([old, old], [new])

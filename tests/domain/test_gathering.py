@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from dunwell.accounts.merchants.request_sets import Gathering
+from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.errors import InvalidRequest
 
@@ -19,7 +19,7 @@ class Desk:
         self.open.set()
         # What is raised for a set that holds the question, as often as it stands here.
         self.faults: dict[str, list[Exception]] = {}
-        self.gathering: Gathering[str, str] = Gathering(self._answer, room=10)
+        self.gathering: RequestBatcher[str, str] = RequestBatcher(self._answer, room=10)
 
     async def _answer(self, questions: Sequence[str]) -> Sequence[str]:
         self.sets.append("".join(questions))
@@ -102,7 +102,7 @@ async def test_what_may_have_been_done_is_asked_once_more(was_sent: bool, sets: 
     for is_alone in (False, True):
         desk = Desk()
         desk.faults["a"] = [DatabaseAway("away", was_sent=was_sent)]
-        asking = desk.gathering.ask_alone("a") if is_alone else desk.gathering.ask("", "a")
+        asking = desk.gathering.answer_alone("a") if is_alone else desk.gathering.ask("", "a")
         if was_sent:
             assert await asking == "A"
         else:

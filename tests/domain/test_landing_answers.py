@@ -5,7 +5,7 @@ from datetime import date
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
+from dunwell.accounts.merchants.configuration import DisputeReason, DisputeSettings
 from dunwell.cases.disputes.reasons import (
     RESERVED_NAMES,
     DisputeType,
@@ -76,16 +76,16 @@ def test_whatever_is_typed_is_an_answer_or_a_fault(
 
 
 def test_a_link_alone_offers_what_needs_no_data_whoever_is_not_meant_first() -> None:
-    names = [each.name for each in list_reasons_for(Disputes(), Level.LINK)]
+    names = [each.name for each in list_reasons_for(DisputeSettings(), Level.LINK)]
     assert names == [
         "WRONG_PERSON", "NOT_MY_DEBT", "PERSON_DIED", "IDENTITY_THEFT", "DEBTOR_ALREADY_PAID",
         "OTHER",
     ]  # fmt: skip
-    assert len(list_reasons_for(Disputes(), Level.FACT)) == len(RESERVED_NAMES)
+    assert len(list_reasons_for(DisputeSettings(), Level.FACT)) == len(RESERVED_NAMES)
 
 
 def test_what_is_hidden_is_not_found_and_a_merchants_own_needs_the_fact() -> None:
-    disputes = Disputes(
+    disputes = DisputeSettings(
         (DisputeReason("IDENTITY_THEFT", is_hidden=True), DisputeReason("TOO_BIG", {"en": "Big"}))
     )
     assert find_reason(disputes, "IDENTITY_THEFT") is None

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.accounts.merchants.configuration import (
+    DeferralSettings,
+    ModalitySettings,
+    PlanSettings,
+)
 from dunwell.cases.modalities.limits import DeferralTerms, ModalityFacts, PlanTerms
 from dunwell.cases.modalities.offers import compute_instalment_cents, list_offers, list_plans
 from dunwell.interfaces.landing.arranging.requesting import (
@@ -20,8 +24,8 @@ from dunwell.interfaces.landing.arranging.requesting import (
 )
 
 TODAY = date(2026, 3, 2)
-COUNTED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
-BY_RATE = Modalities(Plans(min_rate="1000"), Deferments(max_days=30))
+COUNTED = ModalitySettings(PlanSettings(counts=(2, 3, 6)), DeferralSettings(max_days=30))
+BY_RATE = ModalitySettings(PlanSettings(min_rate="1000"), DeferralSettings(max_days=30))
 GROUND = Ground(COUNTED, ModalityFacts(10240), TODAY)
 FREE = Ground(BY_RATE, ModalityFacts(100000), TODAY)
 DAY = {"first_day": "20", "first_month": "3", "first_year": "2026"}
@@ -88,7 +92,7 @@ def test_a_plan_that_ends_after_the_claims_last_day_begins_too_late() -> None:
 def test_the_plan_for_an_amount_never_asks_for_more_a_month(
     cents: int, rate: int, least: int
 ) -> None:
-    bounds = Modalities(Plans(min_rate=str(least)))
+    bounds = ModalitySettings(PlanSettings(min_rate=str(least)))
     ground = Ground(bounds, ModalityFacts(cents), TODAY)
     typed = f"{rate // 100}.{rate % 100:02}"
 

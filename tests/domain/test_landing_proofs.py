@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.merchants.configuration import Configuration, LandingPage, Proof
+from dunwell.accounts.merchants.configuration import Configuration, LandingPage, VerificationMethod
 from dunwell.interfaces.landing.entering.proofs import (
     AskCode,
     AskFact,
@@ -45,7 +45,7 @@ _FACTS: Any = {
     ],
 )  # fmt: skip
 def test_the_first_fact_on_file_is_asked_for_then_a_code_then_nothing(
-    policy: tuple[Proof, ...], known: Known, way: Way
+    policy: tuple[VerificationMethod, ...], known: Known, way: Way
 ) -> None:
     assert decide_entry(policy, known, "EMAIL", _ALL) == way
 
@@ -167,7 +167,7 @@ def test_nothing_that_counts_is_a_slip(typed: str) -> None:
     ],
 )
 def test_an_open_session_is_raised_by_the_merchants_facts_or_the_usual_ones(
-    policy: tuple[Proof, ...], facts: Any, fact: Fact | None
+    policy: tuple[VerificationMethod, ...], facts: Any, fact: Fact | None
 ) -> None:
     assert choose_fact(policy, Known(facts, _BOTH)) == fact
 

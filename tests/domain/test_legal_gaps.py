@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.configuration import Legal, find_country
-from dunwell.accounts.merchants.legal_gaps import find_gaps, find_stopping_gaps
+from dunwell.accounts.merchants.configuration import LegalDetails, find_country
+from dunwell.accounts.merchants.legal_gaps import list_blocking_gaps, list_legal_gaps
 from dunwell.accounts.merchants.merchant import Merchant
 from tests.support.merchants import AT_NOON, CONFIGURATION
 
@@ -25,18 +25,18 @@ def _merchant(
 
 
 def _keys(merchant: Merchant) -> list[str]:
-    return [gap.key for gap in find_gaps(merchant.configuration)]
+    return [gap.key for gap in list_legal_gaps(merchant.configuration)]
 
 
 def test_a_whole_one_lacks_nothing() -> None:
-    assert find_gaps(CONFIGURATION) == ()
+    assert list_legal_gaps(CONFIGURATION) == ()
 
 
 def test_each_gap_is_named_with_its_reason() -> None:
     bare = msgspec.structs.replace(
-        CONFIGURATION, legal=Legal("Nordwind GmbH", "Deichstraße 1"), privacy=None
+        CONFIGURATION, legal=LegalDetails("Nordwind GmbH", "Deichstraße 1"), privacy=None
     )
-    found = {gap.key: gap.reason for gap in find_gaps(bare)}
+    found = {gap.key: gap.reason for gap in list_legal_gaps(bare)}
     assert list(found) == ["legal.representatives", "legal.register", "privacy"]
     assert "section 5 DDG" in found["legal.register"]
     assert "Articles 13 and 14 GDPR" in found["privacy"]
@@ -70,7 +70,7 @@ def test_only_live_ones_of_these_countries_are_stopped(
 ) -> None:
     merchant = _merchant(representatives=(), **given)
     assert _keys(merchant) == ["legal.representatives"]
-    assert bool(find_stopping_gaps(merchant)) == is_stopped
+    assert bool(list_blocking_gaps(merchant)) == is_stopped
 
 
 def test_the_country_is_the_seats_else_the_zones() -> None:

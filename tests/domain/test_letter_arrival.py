@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.merchants.configuration import Configuration, Letters
+from dunwell.accounts.merchants.configuration import Configuration, LetterSettings
 from dunwell.contact.escalation.calendars import compute_arrival_day
 from dunwell.contact.escalation.forecast.forecast import forecast
 from dunwell.contact.escalation.process import Process, build_process, build_process_for_timezone
@@ -90,7 +90,7 @@ def test_the_merchants_setting_and_country_decide() -> None:
         build_process(definition, each).find_letter_arrival(thursday).date()
         for each in (
             german,
-            Configuration("de", "Europe/Berlin", "EUR", letters=Letters(postal_days=4)),
+            Configuration("de", "Europe/Berlin", "EUR", letters=LetterSettings(postal_days=4)),
             Configuration("en", "America/New_York", "EUR"),
         )
     ]

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.accounts.merchants.configuration import (
+    DeferralSettings,
+    ModalitySettings,
+    PlanSettings,
+)
 from dunwell.cases.modalities.limits import (
     DeferralTerms,
     ModalityFacts,
@@ -20,11 +24,11 @@ from tests.support.modalities import OFFERED
 
 TODAY = date(2026, 3, 2)
 OWED = ModalityFacts(10240)
-BY_RATE = Modalities(Plans(min_rate="2000"), Deferments(max_days=30))
+BY_RATE = ModalitySettings(PlanSettings(min_rate="2000"), DeferralSettings(max_days=30))
 
 
 def faults(
-    terms: Terms, modalities: Modalities, facts: ModalityFacts = OWED
+    terms: Terms, modalities: ModalitySettings, facts: ModalityFacts = OWED
 ) -> list[tuple[str, str]]:
     found = find_terms_faults(terms, modalities, facts, TODAY)
     return [(each.path, each.code) for each in found]
@@ -62,7 +66,7 @@ def test_a_least_rate_bounds_the_count(count: int, expected: list[tuple[str, str
 
 
 def test_both_count_when_both_are_given() -> None:
-    both = Modalities(Plans(counts=(2, 6), min_rate="2000"))
+    both = ModalitySettings(PlanSettings(counts=(2, 6), min_rate="2000"))
     assert faults(PlanTerms(2, TODAY), both) == []
     assert faults(PlanTerms(3, TODAY), both) == [("/count", "NOT_ALLOWED")]
     assert faults(PlanTerms(6, TODAY), both) == [("/count", "TOO_SMALL")]
@@ -101,8 +105,8 @@ def test_no_payment_is_due_after_the_claims_own_limit() -> None:
 
 def test_what_is_not_offered_cannot_be_had() -> None:
     for terms in (PlanTerms(3, TODAY), DeferralTerms(TODAY)):
-        assert faults(terms, Modalities()) == [("/type", "NOT_OFFERED")]
-    assert list_offers(Modalities(), OWED, TODAY) == []
+        assert faults(terms, ModalitySettings()) == [("/type", "NOT_OFFERED")]
+    assert list_offers(ModalitySettings(), OWED, TODAY) == []
 
 
 def test_offers_have_exact_dates_and_sums() -> None:
@@ -126,7 +130,7 @@ def test_of_many_plans_the_shortest_the_longest_and_some_between_are_offered() -
     large = ModalityFacts(500_000)
     counts = [
         each.terms.count
-        for each in list_offers(Modalities(BY_RATE.plan), large, TODAY)
+        for each in list_offers(ModalitySettings(BY_RATE.plan), large, TODAY)
         if isinstance(each.terms, PlanTerms)
     ]
     assert counts == [2, 4, 12, 36]
@@ -140,15 +144,15 @@ def test_a_plan_that_would_end_too_late_is_offered_from_tomorrow() -> None:
 
 
 _MODALITIES = st.builds(
-    Modalities,
+    ModalitySettings,
     st.none()
     | st.builds(
-        Plans,
+        PlanSettings,
         counts=st.sets(st.integers(2, 36), max_size=8).map(tuple),
         min_rate=st.none() | st.integers(1, 50_000).map(str),
         first_date_within_days=st.integers(1, 90),
     ),
-    st.none() | st.builds(Deferments, max_days=st.integers(1, 365)),
+    st.none() | st.builds(DeferralSettings, max_days=st.integers(1, 365)),
 )
 _FACTS = st.builds(
     ModalityFacts,
@@ -158,7 +162,9 @@ _FACTS = st.builds(
 
 
 @given(_MODALITIES, _FACTS)
-def test_every_offer_is_taken_as_it_stands(modalities: Modalities, facts: ModalityFacts) -> None:
+def test_every_offer_is_taken_as_it_stands(
+    modalities: ModalitySettings, facts: ModalityFacts
+) -> None:
     offers = list_offers(modalities, facts, TODAY)
     assert len(offers) <= 7
     assert len({each.terms for each in offers}) == len(offers)
@@ -169,6 +175,6 @@ def test_every_offer_is_taken_as_it_stands(modalities: Modalities, facts: Modali
 
 
 @pytest.mark.parametrize("bounds", [OFFERED, BY_RATE])
-def test_an_ordinary_claim_has_two_to_seven_offers(bounds: Modalities) -> None:
+def test_an_ordinary_claim_has_two_to_seven_offers(bounds: ModalitySettings) -> None:
     for cents in (5000, 10240, 500_000):
         assert 2 <= len(list_offers(bounds, ModalityFacts(cents), TODAY)) <= 7

@@ -7,7 +7,11 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.accounts.merchants.configuration import (
+    DeferralSettings,
+    ModalitySettings,
+    PlanSettings,
+)
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.limits import (
     MAX_INSTALMENTS,
@@ -21,9 +25,9 @@ from dunwell.cases.modalities.offers import find_nearest_offer, list_offered_def
 
 TODAY = date(2026, 3, 2)
 OWED = ModalityFacts(10240)
-OFFERED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
+OFFERED = ModalitySettings(PlanSettings(counts=(2, 3, 6)), DeferralSettings(max_days=30))
 PLANS = st.builds(
-    Plans,
+    PlanSettings,
     # Few numbers, so that what was asked for is often among those that are offered.
     counts=st.just(())
     | st.lists(st.integers(2, 8), unique=True, min_size=1).map(lambda each: tuple(sorted(each))),
@@ -31,9 +35,9 @@ PLANS = st.builds(
     first_date_within_days=st.integers(30, 90),
 )
 BOUNDS = st.builds(
-    Modalities,
+    ModalitySettings,
     plan=PLANS | st.none(),
-    deferment=st.none() | st.builds(Deferments, max_days=st.integers(1, 365)),
+    deferment=st.none() | st.builds(DeferralSettings, max_days=st.integers(1, 365)),
 )
 DAYS = st.dates(TODAY - timedelta(days=5), TODAY + timedelta(days=60))
 COUNTS = st.integers(2, 8) | st.integers(2, MAX_INSTALMENTS)
@@ -47,7 +51,7 @@ REFUSED = st.lists(ASKED, min_size=1, max_size=3)
 
 
 def find(
-    *refused: Terms, bounds: Modalities = OFFERED, facts: ModalityFacts = OWED
+    *refused: Terms, bounds: ModalitySettings = OFFERED, facts: ModalityFacts = OWED
 ) -> Terms | None:
     found = find_nearest_offer(refused, bounds, facts, TODAY)
     return None if found is None else found.terms
@@ -90,15 +94,15 @@ def test_it_is_the_next_smaller_thing_to_ask_for(
 
 
 def test_nothing_is_offered_where_the_merchant_offers_nothing_any_more() -> None:
-    assert find(plan(6, "2026-03-20"), bounds=Modalities()) is None
-    assert find(until("2026-03-20"), bounds=Modalities()) is None
+    assert find(plan(6, "2026-03-20"), bounds=ModalitySettings()) is None
+    assert find(until("2026-03-20"), bounds=ModalitySettings()) is None
     assert find(plan(6, "2026-03-20"), facts=ModalityFacts(0)) is None
     assert find(until("2026-03-20"), facts=ModalityFacts(0)) is None
 
 
 @given(REFUSED, BOUNDS, FACTS)
 def test_the_merchants_bounds_accept_it_and_it_adds_up(
-    refused: list[Terms], bounds: Modalities, facts: ModalityFacts
+    refused: list[Terms], bounds: ModalitySettings, facts: ModalityFacts
 ) -> None:
     offer = find_nearest_offer(refused, bounds, facts, TODAY)
     assume(offer is not None)
@@ -110,7 +114,7 @@ def test_the_merchants_bounds_accept_it_and_it_adds_up(
 
 @given(REFUSED, BOUNDS, FACTS)
 def test_it_asks_the_merchant_for_less_than_everything_that_was_refused(
-    refused: list[Terms], bounds: Modalities, facts: ModalityFacts
+    refused: list[Terms], bounds: ModalitySettings, facts: ModalityFacts
 ) -> None:
     terms = find(*refused, bounds=bounds, facts=facts)
     if isinstance(terms, PlanTerms):
@@ -122,7 +126,7 @@ def test_it_asks_the_merchant_for_less_than_everything_that_was_refused(
 
 @given(ASKED, BOUNDS, FACTS)
 def test_the_merchant_has_never_received_less_by_any_day_than_by_what_it_refused(
-    asked: Terms, bounds: Modalities, facts: ModalityFacts
+    asked: Terms, bounds: ModalitySettings, facts: ModalityFacts
 ) -> None:
     """As long as the first day that was asked for is still to come."""
     offer = find_nearest_offer([asked], bounds, facts, TODAY)
@@ -137,7 +141,7 @@ def test_the_merchant_has_never_received_less_by_any_day_than_by_what_it_refused
 
 @given(ASKED, BOUNDS, FACTS)
 def test_nothing_acceptable_lies_between_it_and_what_was_asked_for(
-    asked: Terms, bounds: Modalities, facts: ModalityFacts
+    asked: Terms, bounds: ModalitySettings, facts: ModalityFacts
 ) -> None:
     terms = find(asked, bounds=bounds, facts=facts)
     if isinstance(asked, DeferralTerms):

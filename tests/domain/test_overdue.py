@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.accounts.merchants.answer_days import find_answer_day, find_overdue_before
+from dunwell.accounts.merchants.answer_days import compute_answer_day, compute_overdue_before
 from dunwell.cases.modalities.progress import local_date
 
 _ZONES = ["Europe/Berlin", "America/New_York", "Pacific/Auckland", "UTC"]
@@ -17,12 +17,12 @@ _MOMENTS = st.datetimes(datetime(2026, 1, 1), datetime(2027, 12, 31), timezones=
 def test_it_is_what_the_debtor_was_told(
     now: datetime, opened_at: datetime, within: int, zone: str
 ) -> None:
-    is_over = find_answer_day(opened_at, within, zone) < local_date(now, zone)
-    assert (opened_at < find_overdue_before(now, within, zone)) == is_over
+    is_over = compute_answer_day(opened_at, within, zone) < local_date(now, zone)
+    assert (opened_at < compute_overdue_before(now, within, zone)) == is_over
 
 
 @pytest.mark.parametrize(("after", "is_overdue"), [(14, False), (15, True)])
 def test_ten_business_days_are_two_weeks(after: int, is_overdue: bool) -> None:
     opened = datetime(2026, 3, 2, 9, tzinfo=UTC)
-    before = find_overdue_before(opened + timedelta(days=after), 10, "Europe/Berlin")
+    before = compute_overdue_before(opened + timedelta(days=after), 10, "Europe/Berlin")
     assert (opened < before) == is_overdue

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.cases.payments.choice import (
     PartBounds,
     PaymentChoice,
@@ -31,7 +31,7 @@ ITEMS = (
     OwedItem(3, 2, "DUNNING_FEE", 250, fee_of=2),
     OwedItem(4, 3, "COLLECTION_FEE", 900),
 )
-BOTH = PartialPayments("500", items=True)
+BOTH = PartialPaymentSettings("500", items=True)
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def of_items(cents: int, *item_ids: int) -> PaymentChoice:
         (BOTH, of_items(0), False),
         (BOTH, of_items(10000, 9), False),
         (BOTH, PaymentChoice(PaymentChoiceKind.WHOLE, 15150, (1,)), False),
-        (PartialPayments("500"), of_items(10000, 1), False),
-        (PartialPayments(items=True), part(500), False),
+        (PartialPaymentSettings("500"), of_items(10000, 1), False),
+        (PartialPaymentSettings(items=True), part(500), False),
     ],
 )
 def test_only_what_the_merchant_takes_can_be_paid(
-    partial: PartialPayments | None, choice: PaymentChoice, is_taken: bool
+    partial: PartialPaymentSettings | None, choice: PaymentChoice, is_taken: bool
 ) -> None:
     assert is_choice_allowed(partial, ITEMS, choice) is is_taken
 
@@ -101,7 +101,7 @@ def test_only_what_the_merchant_takes_can_be_paid(
 def test_where_less_than_the_least_part_is_open_all_of_it_is_to_be_paid(
     least: int, bounds: PartBounds | None
 ) -> None:
-    assert compute_part_bounds(PartialPayments(str(least)), ITEMS) == bounds
+    assert compute_part_bounds(PartialPaymentSettings(str(least)), ITEMS) == bounds
 
 
 @pytest.mark.parametrize(
@@ -109,14 +109,16 @@ def test_where_less_than_the_least_part_is_open_all_of_it_is_to_be_paid(
     [
         (None, None, None),
         (BOTH, None, BOTH),
-        (None, 3414, PartialPayments("3414")),
+        (None, 3414, PartialPaymentSettings("3414")),
         (BOTH, 3414, BOTH),
-        (BOTH, 300, PartialPayments("300", items=True)),
-        (PartialPayments(items=True), 3414, PartialPayments("3414", items=True)),
+        (BOTH, 300, PartialPaymentSettings("300", items=True)),
+        (PartialPaymentSettings(items=True), 3414, PartialPaymentSettings("3414", items=True)),
     ],
 )
 def test_the_next_rate_of_a_plan_can_be_paid_whatever_else_is_taken(
-    partial: PartialPayments | None, rate_cents: int | None, taken: PartialPayments | None
+    partial: PartialPaymentSettings | None,
+    rate_cents: int | None,
+    taken: PartialPaymentSettings | None,
 ) -> None:
     assert allow_instalment(partial, rate_cents) == taken
 

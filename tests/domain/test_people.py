@@ -5,7 +5,11 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.users.factors.recovery_codes import derive_codes, hash_code, render_code
+from dunwell.accounts.users.factors.recovery_codes import (
+    derive_recovery_codes,
+    hash_recovery_code,
+    render_recovery_code,
+)
 from dunwell.accounts.users.passwords import PasswordFault, find_password_fault
 from dunwell.accounts.users.user import fold_email
 from dunwell.accounts.users.user_work import describe_browser
@@ -44,16 +48,16 @@ def test_of_a_long_password_its_beginning_is_looked_at() -> None:
 
 
 def test_a_recovery_code_has_24_characters_of_base32_in_groups_of_four() -> None:
-    codes = derive_codes(KeyRing({1: b"k" * 32}), "a session's secret", UUID(int=1))
+    codes = derive_recovery_codes(KeyRing({1: b"k" * 32}), "a session's secret", UUID(int=1))
     assert len(set(codes)) == 10
     for code in codes:
         assert re.fullmatch("[0-9A-HJKMNP-TV-Z]{24}", code)
-        assert render_code(code).split("-") == re.findall("....", code)
+        assert render_recovery_code(code).split("-") == re.findall("....", code)
 
 
 def test_each_of_the_120_bits_changes_a_recovery_code() -> None:
     """15 bytes of the keyed digest are in the code, none of them twice."""
-    codes = derive_codes(KeyRing({1: b"k" * 32}), "a session's secret", UUID(int=1))
+    codes = derive_recovery_codes(KeyRing({1: b"k" * 32}), "a session's secret", UUID(int=1))
     digest = KeyRing({1: b"k" * 32}).digest(
         "portal-recovery-codes", f"{UUID(int=1)} 0 a session's secret".encode()
     )
@@ -65,13 +69,13 @@ def test_each_of_the_120_bits_changes_a_recovery_code() -> None:
 
 
 def test_recovery_codes_are_read_as_people_type_them() -> None:
-    code = hash_code("ABCD-EFGH-JKMN-01XZ-PQRS-TVWX")
+    code = hash_recovery_code("ABCD-EFGH-JKMN-01XZ-PQRS-TVWX")
     assert code is not None
-    assert hash_code(" abcd efgh jkmn oixz pqrs tvwx ") == code
-    assert hash_code("a b c d e f g h j k m n o i x z p q r s t v w x") == code
-    assert hash_code("ABCD\u2010EFGH\u2013JKMN-0LXZ-pqrstvwx") == code
+    assert hash_recovery_code(" abcd efgh jkmn oixz pqrs tvwx ") == code
+    assert hash_recovery_code("a b c d e f g h j k m n o i x z p q r s t v w x") == code
+    assert hash_recovery_code("ABCD\u2010EFGH\u2013JKMN-0LXZ-pqrstvwx") == code
     wrong = ("", "ABCD", "ABCD-EFGH-JKMN-01XZ", "ABCD-EFGH-JKMN-01XU-PQRS-TVWX", "A" * 500)
-    assert [hash_code(each) for each in wrong] == [None] * 5
+    assert [hash_recovery_code(each) for each in wrong] == [None] * 5
 
 
 def test_e_mail_addresses_fold() -> None:

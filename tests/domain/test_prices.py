@@ -5,7 +5,7 @@ from decimal import Decimal
 import msgspec
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import Credentials, TwilioLine
+from dunwell.accounts.installation.delivery_providers import Credentials, TwilioProvider
 from dunwell.cases.rollout.preview.costs import (
     MessageCost,
     PriceableMessages,
@@ -14,7 +14,7 @@ from dunwell.cases.rollout.preview.costs import (
 )
 from dunwell.contact.sending.report import PricedMessage, compute_price, find_country
 
-_LINE = TwilioLine(
+_LINE = TwilioProvider(
     channel="SMS", credentials=Credentials(user="AC", password_file="t"),
     prices={"DE": 7.5, "*": 12},
 )  # fmt: skip
@@ -34,7 +34,7 @@ def test_a_message_costs_its_parts_by_its_country(weight: PricedMessage, cents: 
 
 
 def test_a_line_without_a_price_tells_none() -> None:
-    line = TwilioLine(channel="SMS", credentials=_LINE.credentials, prices={"DE": 7})
+    line = TwilioProvider(channel="SMS", credentials=_LINE.credentials, prices={"DE": 7})
     assert compute_price(line, PricedMessage(1, "AT")) is None
 
 

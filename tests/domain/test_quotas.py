@@ -6,10 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.accounts.merchants.credentials.credential import (
-    decide_block,
-    decide_granted,
-    minute_of,
-    seconds_to_next_minute,
+    compute_block,
+    compute_granted,
+    compute_seconds_to_next_minute,
+    truncate_to_minute,
 )
 
 LIMITS = st.integers(1, 100_000)
@@ -19,10 +19,10 @@ def draw_all(limit: int, order: list[int]) -> tuple[list[int], int]:
     """What each process is granted when they draw in this order, and the statements it took."""
     granted, known, drawn = [0] * 4, [None] * 4, 0  # type: tuple[list[int], list[int | None], int]
     for process in order:
-        block = decide_block(limit, known[process])
+        block = compute_block(limit, known[process])
         if drawn < limit:
             drawn += block
-            granted[process] += decide_granted(limit, block, drawn)
+            granted[process] += compute_granted(limit, block, drawn)
         known[process] = drawn
     return granted, drawn
 
@@ -36,7 +36,7 @@ def test_no_order_of_drawing_grants_more_than_the_limit(limit: int, order: list[
 
 @given(limit=LIMITS, drawn=st.integers(0, 200_000))
 def test_a_block_is_at_least_one_and_at_most_a_twentieth(limit: int, drawn: int) -> None:
-    assert 1 <= decide_block(limit, drawn) <= max(1, limit // 20)
+    assert 1 <= compute_block(limit, drawn) <= max(1, limit // 20)
 
 
 def test_one_process_alone_gets_the_whole_quota_in_few_statements() -> None:
@@ -44,7 +44,7 @@ def test_one_process_alone_gets_the_whole_quota_in_few_statements() -> None:
         drawn, statements = 0, 0
         known: int | None = None
         while drawn < limit:
-            drawn += decide_block(limit, known)
+            drawn += compute_block(limit, known)
             known, statements = drawn, statements + 1
         assert statements <= 70
 
@@ -52,7 +52,9 @@ def test_one_process_alone_gets_the_whole_quota_in_few_statements() -> None:
 @given(st.datetimes(datetime(2020, 1, 1), datetime(2030, 1, 1)))
 def test_the_wait_ends_in_the_next_minute(naive: datetime) -> None:
     now = naive.replace(tzinfo=UTC)
-    seconds = seconds_to_next_minute(now)
+    seconds = compute_seconds_to_next_minute(now)
 
     assert 1 <= seconds <= 60
-    assert minute_of(now + timedelta(seconds=seconds)) == minute_of(now) + timedelta(minutes=1)
+    assert truncate_to_minute(now + timedelta(seconds=seconds)) == truncate_to_minute(
+        now
+    ) + timedelta(minutes=1)

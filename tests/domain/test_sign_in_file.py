@@ -13,7 +13,7 @@ from dunwell.accounts.installation.installation_file import (
 )
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule, RoleName
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.single_sign_on.identities import choose_rules, decide_place
+from dunwell.accounts.users.single_sign_on.identities import choose_rules, decide_roles
 from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.errors import ValidationError
 
@@ -104,7 +104,7 @@ def test_groups_add_up_and_the_first_role_at_a_merchant_counts() -> None:
     merchants = {"shop": 1, "other": 2}
 
     def decide(*groups: str) -> UserRoles:
-        return decide_place(choose_rules(rules, "kontor", frozenset(groups)), merchants)
+        return decide_roles(choose_rules(rules, "kontor", frozenset(groups)), merchants)
 
     assert decide("a", "o") == UserRoles(Role.OPERATOR)
     assert decide("m", "s") == UserRoles(None, {1: Role.MERCHANT_USER, 2: Role.AUDITOR})

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.configuration import Disputes
+from dunwell.accounts.merchants.configuration import DisputeSettings
 from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.notices.notice_outcomes import report_notice_failure
 from dunwell.contact.sending.channel import Permanent, Temporary
@@ -81,7 +81,9 @@ async def test_the_claim_is_held_without_end_until_a_channel_has_the_answer(
 async def test_the_merchant_says_how_many_days_are_quiet(
     resources: Resources, clock: MovableClock
 ) -> None:
-    quiet = msgspec.structs.replace(CONFIGURATION, disputes=Disputes(quiet_days_after_answer=3))
+    quiet = msgspec.structs.replace(
+        CONFIGURATION, disputes=DisputeSettings(quiet_days_after_answer=3)
+    )
     house, opened = await _a_disputed(resources, clock, configuration=quiet)
     await answer(house, opened, ACCEPTED, end_claim=False)
     assert await _until(house, opened.claim_id) == [clock.now() + 3 * DAY]

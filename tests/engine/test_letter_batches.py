@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine
+from dunwell.accounts.installation.delivery_providers import BatchSettings, FolderProvider
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.adapters.channels.folder.channel import FolderDepot
 from dunwell.contact.sending.batches.release_batches import WITHDRAWN_REASON, BatchReleaser
@@ -30,7 +30,7 @@ async def post(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> AsyncIterator[LetterHouse]:
     post = await a_house_with_a_folder(
-        resources, clock, tmp_path / "letters", BatchRule(every_minutes=60, most=3)
+        resources, clock, tmp_path / "letters", BatchSettings(every_minutes=60, most=3)
     )
     yield post
     await post.adapter.close()
@@ -242,7 +242,7 @@ async def test_a_folder_that_is_away_has_released_nothing(post: LetterHouse) -> 
 
 async def test_a_line_stays_until_its_letters_are_released(post: LetterHouse) -> None:
     resources = post.house.resources
-    line = FolderLine(channel="LETTER", folder=str(post.depot))
+    line = FolderProvider(channel="LETTER", folder=str(post.depot))
     both = Installation(delivery_providers={"post": line, "old": line})
     await apply_installation(resources, both)
     await post.create("A-1")

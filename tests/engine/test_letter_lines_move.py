@@ -10,7 +10,11 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine, locate
+from dunwell.accounts.installation.delivery_providers import (
+    BatchSettings,
+    FolderProvider,
+    describe_letter_location,
+)
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.contact.sending.batches.manifest import BatchLetter
 from dunwell.contact.sending.batches.store import begin_items
@@ -92,7 +96,7 @@ async def test_what_of_a_line_says_not_where_it_stands_changes_meanwhile(
         resources, Installation(delivery_providers={"post": a_line(post.depot)})
     )
     await post.create("A-1")
-    other = a_line(post.depot, batch=BatchRule(every_minutes=5), layout="c5-6")
+    other = a_line(post.depot, batch=BatchSettings(every_minutes=5), layout="c5-6")
     await apply_installation(resources, Installation(delivery_providers={"post": other}))
 
 
@@ -124,7 +128,7 @@ async def test_who_moves_a_line_waits_for_a_letter_that_is_begun(post: LetterHou
         key = await tx.fetchrow("DELETE FROM letter_batch_items RETURNING *")
         letter = BatchLetter(key["reference"], "DE", 1, [])
         begun = (key["merchant_id"], key["communication_id"])
-        place = locate(a_line(post.depot))
+        place = describe_letter_location(a_line(post.depot))
         now = post.house.clock.now()
         assert await begin_items(tx, "post", [(begun, letter)], place=place, real_now=now)
         moving = asyncio.create_task(apply_installation(resources, moved))
@@ -133,5 +137,5 @@ async def test_who_moves_a_line_waits_for_a_letter_that_is_begun(post: LetterHou
         await moving
 
 
-def a_line(folder: Path, **changes: Any) -> FolderLine:
-    return FolderLine(channel="LETTER", folder=str(folder), **changes)
+def a_line(folder: Path, **changes: Any) -> FolderProvider:
+    return FolderProvider(channel="LETTER", folder=str(folder), **changes)

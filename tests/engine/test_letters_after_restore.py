@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import BatchRule
+from dunwell.accounts.installation.delivery_providers import BatchSettings
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Actor, ActorKind
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
@@ -44,7 +44,7 @@ async def post(
 ) -> AsyncIterator[LetterHouse]:
     """One batch was released before."""
     post = await a_house_with_a_folder(
-        resources, clock, tmp_path / "letters", BatchRule(every_minutes=60, most=3)
+        resources, clock, tmp_path / "letters", BatchSettings(every_minutes=60, most=3)
     )
     await post.create("A-0")
     later(post)

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine
+from dunwell.accounts.installation.delivery_providers import BatchSettings, FolderProvider
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.contact.sending.batches.release_batches import BatchReleaser
@@ -45,11 +45,11 @@ async def a_disputed(
 async def print_answer(
     resources: Resources, clock: MovableClock, folder: Path, layout: Any
 ) -> PrintedLetter:
-    line = FolderLine(
+    line = FolderProvider(
         channel="LETTER",
         folder=str(folder),
         layout=layout,
-        batch=BatchRule(every_minutes=1, most=1),
+        batch=BatchSettings(every_minutes=1, most=1),
     )
     adapter = FolderChannel("post", line, resources, PRINTER)
     house, opened = await a_disputed(resources, clock, {"post": adapter})

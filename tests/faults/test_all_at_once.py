@@ -27,7 +27,7 @@ from tests.support.api import a_credential
 from tests.support.attacks import ATTACKS, Target, keep_attacking
 from tests.support.definitions import a_definition
 from tests.support.house import a_house
-from tests.support.people import a_new_user, a_reception, join
+from tests.support.people import a_new_user, build_sign_in_services, join
 from tests.support.texts import a_texts_house
 from tests.support.web_processes import Web, a_web
 
@@ -68,7 +68,7 @@ async def besieged(
     credential = await a_credential(house, requests_per_minute=100_000)
     preview_path = f"{await a_texts_house(house)}{_LETTER}"
     now = replace(resources, clock=MovableClock(datetime.now(UTC)))
-    person = await join(a_reception(now), a_new_user(place=UserRoles(Role.OPERATOR)))
+    person = await join(build_sign_in_services(now), a_new_user(roles=UserRoles(Role.OPERATOR)))
     with a_web(tmp_path_factory.mktemp("besieged"), postgres.url) as web:
         port = httpx.URL(web.origin).port
         assert port is not None

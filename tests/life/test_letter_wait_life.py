@@ -2,7 +2,7 @@
 
 import msgspec
 
-from dunwell.accounts.merchants.configuration import Letters
+from dunwell.accounts.merchants.configuration import LetterSettings
 from dunwell.accounts.merchants.store import save_configuration
 from dunwell.contact.escalation.reports.delivery_reports import report_failure
 from dunwell.platform.clock import MovableClock
@@ -16,7 +16,7 @@ from tests.support.lives import FEE, a_life, a_process, contact, tell, wait
 async def set_postal_days(house: House, postal_days: int) -> None:
     """As an operator changes the setting, while claims run."""
     configuration = msgspec.structs.replace(
-        house.merchant.configuration, letters=Letters(postal_days)
+        house.merchant.configuration, letters=LetterSettings(postal_days)
     )
     async with house.work() as work:
         await save_configuration(work.tx, work.merchant_id, work.merchant.name, configuration)

@@ -6,7 +6,7 @@ from dunwell.accounts.users.passwords import SignInServices
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.support.merchants import AT_NOON, a_merchant
-from tests.support.people import CountingHasher, a_reception
+from tests.support.people import CountingHasher, build_sign_in_services
 
 
 @pytest.fixture
@@ -15,8 +15,8 @@ def hasher() -> CountingHasher:
 
 
 @pytest.fixture
-def reception(resources: Resources, hasher: CountingHasher) -> SignInServices:
-    return a_reception(resources, hasher)
+def services(resources: Resources, hasher: CountingHasher) -> SignInServices:
+    return build_sign_in_services(resources, hasher)
 
 
 @pytest.fixture

@@ -9,18 +9,18 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.accept_invitation import (
-    Joining,
-    LinkFault,
+    InvitationFault,
+    InvitationForm,
+    accept_with_app,
     find_invitation,
-    join_with_app,
 )
-from dunwell.accounts.users.manage_users import change_place, invite_first_admin, set_break_glass
-from dunwell.accounts.users.own_account import SignInChange, change_password
+from dunwell.accounts.users.manage_users import change_roles, invite_first_admin, set_break_glass
+from dunwell.accounts.users.own_account import PasswordConfirmation, change_password
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.sessions import OpenedBy, OpenedSession
 from dunwell.accounts.users.sign_in.sign_in import (
-    Gone,
-    SignInEntry,
+    PendingSignIn,
+    SignInExpired,
     WrongSignIn,
     check_password,
     check_totp_code,
@@ -53,8 +53,8 @@ GLASS = replace(a_new_user("glass@example.org", name="Glass"), is_break_glass=Tr
 
 
 @pytest.fixture
-async def house(reception: SignInServices) -> AsyncIterator[House]:
-    async with a_house(reception) as house:
+async def house(services: SignInServices) -> AsyncIterator[House]:
+    async with a_house(services) as house:
         yield house
 
 
@@ -64,34 +64,34 @@ def count_alarms() -> float:
 
 
 async def try_password(house: House, person: Person) -> object:
-    return await check_password(house.reception, person.email, PASSWORD, HOME, randomness())
+    return await check_password(house.services, person.email, PASSWORD, HOME, randomness())
 
 
 async def test_where_it_is_required_a_right_password_says_no_more_than_a_wrong_one(
     house: House, hasher: CountingHasher
 ) -> None:
-    erika = await join(house.reception, a_new_user())
+    erika = await join(house.services, a_new_user())
     await house.change(required=True)
     hasher.verified = 0
     assert await try_password(house, erika) == WrongSignIn()
     assert hasher.verified == 1
     assert await house.count("portal_entries") == 0
     await house.change(required=False)
-    assert isinstance(await try_password(house, erika), SignInEntry)
+    assert isinstance(await try_password(house, erika), PendingSignIn)
 
 
 async def test_an_entry_of_before_opens_nothing_after(house: House) -> None:
-    erika = await join(house.reception, a_new_user())
-    entry = await enter(house.reception, erika)
+    erika = await join(house.services, a_new_user())
+    entry = await enter(house.services, erika)
     await house.change(required=True)
-    assert await check_totp_code(house.reception, given(entry, "123456")) == Gone()
+    assert await check_totp_code(house.services, given(entry, "123456")) == SignInExpired()
 
 
 async def test_a_break_glass_admin_comes_in_and_it_is_sealed_and_told(house: House) -> None:
-    glass = await join(house.reception, GLASS)
+    glass = await join(house.services, GLASS)
     await house.change(required=True)
     before = count_alarms()
-    opened = await sign_in(house.reception, glass)
+    opened = await sign_in(house.services, glass)
     assert count_alarms() == before + 1
     act = (await house.list_acts("break_glass.use"))[-1]
     assert act == ("break_glass.use", None, {"by": "TOTP"})
@@ -110,18 +110,18 @@ async def test_a_break_glass_admin_comes_in_and_it_is_sealed_and_told(house: Hou
 
 
 async def test_it_is_told_also_where_nothing_is_required(house: House) -> None:
-    glass = await join(house.reception, GLASS)
+    glass = await join(house.services, GLASS)
     before = count_alarms()
-    await sign_in(house.reception, glass)
+    await sign_in(house.services, glass)
     assert count_alarms() == before + 1
 
 
 async def test_a_new_password_goes_on_and_is_no_use_of_its_own(house: House) -> None:
-    glass = await join(house.reception, GLASS)
-    person = await require(house.reception, glass.session)
+    glass = await join(house.services, GLASS)
+    person = await require(house.services, glass.session)
     before = count_alarms()
-    asking = SignInChange(person, PASSWORD, HOME)
-    opened = await change_password(house.reception, asking, "basalt harp 2 river", randomness())
+    asking = PasswordConfirmation(person, PASSWORD, HOME)
+    opened = await change_password(house.services, asking, "basalt harp 2 river", randomness())
     assert isinstance(opened, OpenedSession)
     assert (opened.by, count_alarms()) == (OpenedBy.PASSWORD, before)
 
@@ -135,53 +135,53 @@ async def test_who_comes_by_the_provider_is_no_alarm(house: House) -> None:
 
 
 async def test_links_of_before_let_nobody_join_where_it_is_required(house: House) -> None:
-    link = (await invite(house.reception, a_new_user())).secret
+    link = (await invite(house.services, a_new_user())).secret
     await house.change(required=True)
-    assert await find_invitation(house.reception, link, OPENER) is None
-    joining = Joining(link, OPENER, HOME, randomness(), password=PASSWORD, code="123456")
-    assert await join_with_app(house.reception, joining) is LinkFault.LINK
+    assert await find_invitation(house.services, link, OPENER) is None
+    joining = InvitationForm(link, OPENER, HOME, randomness(), password=PASSWORD, code="123456")
+    assert await accept_with_app(house.services, joining) is InvitationFault.LINK
 
 
 async def test_where_it_is_required_break_glass_admins_alone_are_invited(house: House) -> None:
     await house.change(required=True)
     with pytest.raises(InvalidState, match="required"):
-        await invite(house.reception, a_new_user())
+        await invite(house.services, a_new_user())
     assert await house.count("users") == 0
-    assert (await join(house.reception, GLASS)).session.by is OpenedBy.INVITATION
-    async with house.reception.work(OPERATOR) as work:
+    assert (await join(house.services, GLASS)).session.by is OpenedBy.INVITATION
+    async with house.services.work(OPERATOR) as work:
         assert await invite_first_admin(work, randomness()) is None
 
 
 async def test_only_an_admin_of_dunwells_own_is_one(house: House) -> None:
-    auditor = replace(GLASS, place=UserRoles(Role.AUDITOR))
+    auditor = replace(GLASS, roles=UserRoles(Role.AUDITOR))
     with pytest.raises(ValidationError):
-        await invite(house.reception, auditor)
-    known = await join(house.reception, replace(auditor, is_break_glass=False))
+        await invite(house.services, auditor)
+    known = await join(house.services, replace(auditor, is_break_glass=False))
     linked = await house.come_in()
     for user_id in (known.user_id, linked.user_id):
         with pytest.raises(InvalidState):
-            async with house.reception.work(OPERATOR) as work:
+            async with house.services.work(OPERATOR) as work:
                 await set_break_glass(work, user_id, is_on=True)
     assert await house.list_acts("user.break_glass") == []
 
 
 async def test_a_break_glass_admin_is_neither_linked_nor_made_anything_else(house: House) -> None:
-    glass = await join(house.reception, GLASS)
-    await join(house.reception, a_new_user())
-    async with house.reception.work(OPERATOR) as work:
+    glass = await join(house.services, GLASS)
+    await join(house.services, a_new_user())
+    async with house.services.work(OPERATOR) as work:
         with pytest.raises(InvalidState):
             await link_identity(work, glass.user_id, "kontor", "erika-0001")
         with pytest.raises(InvalidState):
-            await change_place(work, glass.user_id, UserRoles(Role.AUDITOR), 1)
+            await change_roles(work, glass.user_id, UserRoles(Role.AUDITOR), 1)
 
 
 async def test_it_is_given_and_taken_back(house: House) -> None:
-    erika = await join(house.reception, a_new_user())
+    erika = await join(house.services, a_new_user())
     await house.change(required=True)
     for is_on in (True, False):
-        async with house.reception.work(OPERATOR) as work:
+        async with house.services.work(OPERATOR) as work:
             await set_break_glass(work, erika.user_id, is_on=is_on)
-        assert isinstance(await try_password(house, erika), SignInEntry) == is_on
+        assert isinstance(await try_password(house, erika), PendingSignIn) == is_on
         async with house.resources.database.connection() as connection:
             user = await load_user(connection, erika.user_id)
         assert user is not None

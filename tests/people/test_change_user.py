@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 
 from dunwell.accounts.merchants.rights import Right, Role
-from dunwell.accounts.users.manage_users import change_place, end_user
+from dunwell.accounts.users.manage_users import change_roles, deactivate_user
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sign_in.sign_in import WrongSignIn, check_password
 from dunwell.accounts.users.store import list_users, load_user
@@ -25,104 +25,104 @@ from tests.support.people import (
 )
 
 
-async def load(reception: SignInServices, user_id: UUID) -> User:
-    async with reception.work(OPERATOR) as work:
+async def load(services: SignInServices, user_id: UUID) -> User:
+    async with services.work(OPERATOR) as work:
         user = await load_user(work.tx, user_id)
     assert user is not None
     return user
 
 
 async def change(
-    reception: SignInServices, user_id: UUID, place: UserRoles, revision: int = 1
+    services: SignInServices, user_id: UUID, roles: UserRoles, revision: int = 1
 ) -> None:
-    async with reception.work(OPERATOR) as work:
-        await change_place(work, user_id, place, revision)
+    async with services.work(OPERATOR) as work:
+        await change_roles(work, user_id, roles, revision)
 
 
-async def end(reception: SignInServices, user_id: UUID) -> None:
-    async with reception.work(OPERATOR) as work:
-        await end_user(work, user_id)
+async def end(services: SignInServices, user_id: UUID) -> None:
+    async with services.work(OPERATOR) as work:
+        await deactivate_user(work, user_id)
 
 
 async def test_a_change_counts_from_the_next_request_on(
-    reception: SignInServices, merchant_id: int
+    services: SignInServices, merchant_id: int
 ) -> None:
-    await join(reception, a_new_user())
-    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    place = UserRoles(None, {merchant_id: Role.MERCHANT_USER})
-    await change(reception, paul.user_id, place)
-    person = await require(reception, paul.session)
-    assert (person.everywhere, person.memberships) == (None, place.memberships)
+    await join(services, a_new_user())
+    paul = await join(services, a_new_user("paul@example.org", name="Paul"))
+    roles = UserRoles(None, {merchant_id: Role.MERCHANT_USER})
+    await change(services, paul.user_id, roles)
+    person = await require(services, paul.session)
+    assert (person.everywhere, person.memberships) == (None, roles.memberships)
     assert Right.ANSWER in person.rights_at(merchant_id)
     assert person.rights_at(merchant_id + 1) == frozenset()
     assert not person.reaches(merchant_id + 1)
     assert person.rights_everywhere == frozenset()
 
 
-async def test_the_second_of_two_changes_is_refused(reception: SignInServices) -> None:
-    await join(reception, a_new_user())
-    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    await change(reception, paul.user_id, UserRoles(Role.AUDITOR))
+async def test_the_second_of_two_changes_is_refused(services: SignInServices) -> None:
+    await join(services, a_new_user())
+    paul = await join(services, a_new_user("paul@example.org", name="Paul"))
+    await change(services, paul.user_id, UserRoles(Role.AUDITOR))
     with pytest.raises(InvalidState) as refusal:
-        await change(reception, paul.user_id, UserRoles(Role.OPERATOR))
+        await change(services, paul.user_id, UserRoles(Role.OPERATOR))
     assert refusal.value.details == {"state": "CHANGED"}
-    assert (await load(reception, paul.user_id)).place == UserRoles(Role.AUDITOR)
+    assert (await load(services, paul.user_id)).roles == UserRoles(Role.AUDITOR)
 
 
 async def test_who_is_ended_is_out_at_once_and_can_be_invited_anew(
-    reception: SignInServices,
+    services: SignInServices,
 ) -> None:
-    await join(reception, a_new_user())
-    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    await end(reception, paul.user_id)
-    assert await find(reception, paul.session.secret) is None
-    outcome = await check_password(reception, paul.email, PASSWORD, HOME, randomness())
+    await join(services, a_new_user())
+    paul = await join(services, a_new_user("paul@example.org", name="Paul"))
+    await end(services, paul.user_id)
+    assert await find(services, paul.session.secret) is None
+    outcome = await check_password(services, paul.email, PASSWORD, HOME, randomness())
     assert outcome == WrongSignIn()
-    again = await join(reception, a_new_user("paul@example.org", name="Paul"))
+    again = await join(services, a_new_user("paul@example.org", name="Paul"))
     assert again.user_id != paul.user_id
-    async with reception.work(OPERATOR) as work:
+    async with services.work(OPERATOR) as work:
         users = await list_users(work.tx)
     assert [(user.name, user.ended_at is None) for user in users] == [
         ("Erika", True), ("Paul", True), ("Paul", False),
     ]  # fmt: skip
 
 
-async def test_nobody_is_ended_twice_nor_changed_after(reception: SignInServices) -> None:
-    await join(reception, a_new_user())
-    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    await end(reception, paul.user_id)
+async def test_nobody_is_ended_twice_nor_changed_after(services: SignInServices) -> None:
+    await join(services, a_new_user())
+    paul = await join(services, a_new_user("paul@example.org", name="Paul"))
+    await end(services, paul.user_id)
     for act in (
-        end(reception, paul.user_id),
-        change(reception, paul.user_id, UserRoles(Role.ADMIN)),
+        end(services, paul.user_id),
+        change(services, paul.user_id, UserRoles(Role.ADMIN)),
     ):
         with pytest.raises(InvalidState):
             await act
     with pytest.raises(NotFound):
-        await end(reception, UUID(int=7))
+        await end(services, UUID(int=7))
 
 
-@pytest.mark.parametrize("place", [None, UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
-async def test_the_last_admin_stays(reception: SignInServices, place: UserRoles | None) -> None:
-    erika = await join(reception, a_new_user())
-    await join(reception, a_new_user("op@example.org", name="Op", place=UserRoles(Role.OPERATOR)))
-    await invite(reception, a_new_user("paul@example.org", name="Paul"))  # who has not joined
+@pytest.mark.parametrize("roles", [None, UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
+async def test_the_last_admin_stays(services: SignInServices, roles: UserRoles | None) -> None:
+    erika = await join(services, a_new_user())
+    await join(services, a_new_user("op@example.org", name="Op", roles=UserRoles(Role.OPERATOR)))
+    await invite(services, a_new_user("paul@example.org", name="Paul"))  # who has not joined
     user_id = erika.user_id
-    act = change(reception, user_id, place) if place else end(reception, user_id)
+    act = change(services, user_id, roles) if roles else end(services, user_id)
     with pytest.raises(InvalidState) as refusal:
         await act
     assert refusal.value.details == {"state": "LAST_ADMIN"}
-    assert await find(reception, erika.session.secret) is not None
+    assert await find(services, erika.session.secret) is not None
 
 
-async def test_of_two_admins_who_end_each_other_one_stays(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+async def test_of_two_admins_who_end_each_other_one_stays(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     both_there = asyncio.Barrier(2)
 
     async def end_with_the_other(user_id: UUID) -> None:
-        async with reception.work(OPERATOR) as work:
+        async with services.work(OPERATOR) as work:
             await both_there.wait()
-            await end_user(work, user_id)
+            await deactivate_user(work, user_id)
 
     outcomes = await asyncio.gather(
         end_with_the_other(erika.user_id), end_with_the_other(paul.user_id),
@@ -132,37 +132,37 @@ async def test_of_two_admins_who_end_each_other_one_stays(reception: SignInServi
 
 
 async def test_an_admin_may_add_to_what_they_are(
-    reception: SignInServices, merchant_id: int
+    services: SignInServices, merchant_id: int
 ) -> None:
-    erika = await join(reception, a_new_user())
-    place = UserRoles(Role.ADMIN, {merchant_id: Role.MERCHANT_USER})
-    await change(reception, erika.user_id, place)
-    assert (await load(reception, erika.user_id)).place == place
+    erika = await join(services, a_new_user())
+    roles = UserRoles(Role.ADMIN, {merchant_id: Role.MERCHANT_USER})
+    await change(services, erika.user_id, roles)
+    assert (await load(services, erika.user_id)).roles == roles
 
 
-async def test_only_who_may_changes_people(reception: SignInServices, database: Database) -> None:
-    erika = await join(reception, a_new_user())
-    operator = a_new_user("op@example.org", name="Op", place=UserRoles(Role.OPERATOR))
-    person = await require(reception, (await join(reception, operator)).session)
-    async with reception.work(person.actor) as work:
+async def test_only_who_may_changes_people(services: SignInServices, database: Database) -> None:
+    erika = await join(services, a_new_user())
+    operator = a_new_user("op@example.org", name="Op", roles=UserRoles(Role.OPERATOR))
+    person = await require(services, (await join(services, operator)).session)
+    async with services.work(person.actor) as work:
         with pytest.raises(InsufficientScope):
-            await end_user(work, erika.user_id)
+            await deactivate_user(work, erika.user_id)
         with pytest.raises(InsufficientScope):
-            await change_place(work, person.user_id, UserRoles(Role.ADMIN), 1)
-    assert (await load(reception, person.user_id)).place == UserRoles(Role.OPERATOR)
+            await change_roles(work, person.user_id, UserRoles(Role.ADMIN), 1)
+    assert (await load(services, person.user_id)).roles == UserRoles(Role.OPERATOR)
 
 
-async def test_there_must_be_the_merchant(reception: SignInServices, merchant_id: int) -> None:
-    await join(reception, a_new_user())
-    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
+async def test_there_must_be_the_merchant(services: SignInServices, merchant_id: int) -> None:
+    await join(services, a_new_user())
+    paul = await join(services, a_new_user("paul@example.org", name="Paul"))
     wrong = UserRoles(None, {merchant_id: Role.AUDITOR, merchant_id + 1: Role.AUDITOR})
     with pytest.raises(ValidationError):
-        await change(reception, paul.user_id, wrong)
+        await change(services, paul.user_id, wrong)
 
 
 def test_rights_are_told_with_every_reason() -> None:
-    place = UserRoles(Role.AUDITOR, {7: Role.MERCHANT_USER})
-    reasons = [(each.right, each.merchant_id, each.role) for each in list_effective_rights(place)]
+    roles = UserRoles(Role.AUDITOR, {7: Role.MERCHANT_USER})
+    reasons = [(each.right, each.merchant_id, each.role) for each in list_effective_rights(roles)]
     assert reasons == [
         (Right.READ_CLAIMS, None, Role.AUDITOR),
         (Right.READ_CLAIMS, 7, Role.MERCHANT_USER),

@@ -8,11 +8,11 @@ import msgspec
 import pytest
 
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sign_in.limits import MOST_LOST, WINDOW
-from dunwell.accounts.users.sign_in.sign_in import TooOften
-from dunwell.accounts.users.single_sign_on.provider import Away
+from dunwell.accounts.users.sign_in.limits import MAX_UNMATCHED_RETURNS, WINDOW
+from dunwell.accounts.users.sign_in.sign_in import TooManyAttempts
+from dunwell.accounts.users.single_sign_on.provider import ProviderUnavailable
 from dunwell.accounts.users.single_sign_on.sign_on import (
-    CameIn,
+    SignOnCompleted,
     SignOnFailure,
     finish_attempt,
     start_attempt,
@@ -26,8 +26,8 @@ from tests.support.single_sign_on import House, a_house, bring, change_returned
 
 
 @pytest.fixture
-async def house(reception: SignInServices) -> AsyncIterator[House]:
-    async with a_house(reception) as house:
+async def house(services: SignInServices) -> AsyncIterator[House]:
+    async with a_house(services) as house:
         yield house
 
 
@@ -38,7 +38,7 @@ def read(address: str) -> dict[str, str]:
 async def test_whoever_comes_back_goes_on_to_the_page_that_was_asked_for(house: House) -> None:
     sent = await house.go_there("/portal/people?x=1")
     back = await house.come_back(bring(sent, house.scripted.consent(sent.address)))
-    assert isinstance(back, CameIn)
+    assert isinstance(back, SignOnCompleted)
     assert (back.next_page, back.opened.by) == ("/portal/people?x=1", "PROVIDER")
 
 
@@ -54,19 +54,19 @@ async def test_the_provider_is_told_where_to_send_back_by_the_public_address(hou
 async def test_who_comes_back_from_nowhere_fills_no_audit_log(house: House) -> None:
     sent = await house.go_there()
     lost = change_returned(bring(sent, {}), secret="", state="made up")
-    for _ in range(MOST_LOST + 5):
+    for _ in range(MAX_UNMATCHED_RETURNS + 5):
         assert await house.come_back(lost) is SignOnFailure.GONE
-    assert len(await house.list_acts("session.refuse")) == MOST_LOST
+    assert len(await house.list_acts("session.refuse")) == MAX_UNMATCHED_RETURNS
 
     # Others are told of, and whoever was sent there still comes in.
     await house.come_back(change_returned(lost, visitor=AWAY))
-    assert len(await house.list_acts("session.refuse")) == MOST_LOST + 1
+    assert len(await house.list_acts("session.refuse")) == MAX_UNMATCHED_RETURNS + 1
     back = await house.come_back(bring(sent, house.scripted.consent(sent.address)))
-    assert isinstance(back, CameIn)
+    assert isinstance(back, SignOnCompleted)
 
     house.clock.advance(WINDOW)
     await house.come_back(lost)
-    assert len(await house.list_acts("session.refuse")) == MOST_LOST + 2
+    assert len(await house.list_acts("session.refuse")) == MAX_UNMATCHED_RETURNS + 2
 
 
 async def test_each_attempt_has_secrets_of_its_own_that_nobody_keeps(house: House) -> None:
@@ -89,7 +89,7 @@ async def test_a_state_of_somebody_elses_opens_nothing_and_uses_nothing_up(
     right = bring(sent, house.scripted.consent(sent.address))
     assert await house.come_back(change_returned(right, state=state)) is SignOnFailure.GONE
     assert house.scripted.asked["/token"] == 0
-    assert isinstance(await house.come_back(right), CameIn)
+    assert isinstance(await house.come_back(right), SignOnCompleted)
 
 
 async def test_another_browser_does_not_come_in_by_somebodys_code(house: House) -> None:
@@ -115,7 +115,7 @@ async def test_a_code_put_into_another_attempt_opens_nothing(house: House) -> No
 async def test_an_attempt_is_good_once(house: House) -> None:
     sent = await house.go_there()
     returned = bring(sent, house.scripted.consent(sent.address))
-    assert isinstance(await house.come_back(returned), CameIn)
+    assert isinstance(await house.come_back(returned), SignOnCompleted)
     assert await house.come_back(returned) is SignOnFailure.GONE
     assert await house.count("portal_sessions") == 1
     assert house.scripted.asked["/token"] == 1
@@ -125,7 +125,7 @@ async def test_a_replayed_code_opens_nothing(house: House) -> None:
     """In an attempt of its own, with the first one's answer: the provider says that it was used."""
     sent = await house.go_there()
     brought = house.scripted.consent(sent.address)
-    assert isinstance(await house.come_back(bring(sent, brought)), CameIn)
+    assert isinstance(await house.come_back(bring(sent, brought)), SignOnCompleted)
     again = await house.go_there()
     own = house.scripted.consent(again.address)
     replayed = bring(again, {**own, "code": brought["code"]})
@@ -134,7 +134,9 @@ async def test_a_replayed_code_opens_nothing(house: House) -> None:
     assert acts[-1][2] == {"provider": "kontor", "reason": "CODE"}
 
 
-@pytest.mark.parametrize(("late", "expected"), [(-JUST, CameIn), (timedelta(0), SignOnFailure)])
+@pytest.mark.parametrize(
+    ("late", "expected"), [(-JUST, SignOnCompleted), (timedelta(0), SignOnFailure)]
+)
 async def test_an_attempt_waits_ten_minutes(house: House, late: timedelta, expected: type) -> None:
     sent = await house.go_there()
     brought = house.scripted.consent(sent.address)
@@ -158,7 +160,7 @@ async def test_an_answer_of_another_provider_is_not_taken_for_ours(house: House)
     assert house.scripted.asked["/token"] == 0
     sent = await house.go_there()
     brought = {**house.scripted.consent(sent.address), "iss": house.scripted.issuer}
-    assert isinstance(await house.come_back(bring(sent, brought)), CameIn)
+    assert isinstance(await house.come_back(bring(sent, brought)), SignOnCompleted)
 
 
 async def test_of_a_provider_that_always_says_so_an_answer_must(house: House) -> None:
@@ -174,10 +176,10 @@ async def test_an_attempt_at_one_provider_does_not_come_back_from_another(house:
         other = OidcProvider(provider, CLIENT_SECRET)
         sent = await house.go_there()
         returned = bring(sent, house.scripted.consent(sent.address))
-        assert await finish_attempt(house.reception, other, returned) is SignOnFailure.GONE
+        assert await finish_attempt(house.services, other, returned) is SignOnFailure.GONE
         assert evil.asked["/token"] == 0
         await other.close()
-    assert isinstance(await house.come_back(returned), CameIn)
+    assert isinstance(await house.come_back(returned), SignOnCompleted)
 
 
 @pytest.mark.parametrize("brought", [{"error": "access_denied"}, {"error": "server_error"}, {}])
@@ -201,9 +203,9 @@ async def test_a_provider_that_answers_nonsense_is_away(
     house.scripted.answers[name] = answer
     if "openid" in name:
         sent = await start_attempt(
-            house.reception, house.adapter, "/portal", visitor=HOME, randomness=randomness()
+            house.services, house.adapter, "/portal", visitor=HOME, randomness=randomness()
         )
-        assert sent == Away()
+        assert sent == ProviderUnavailable()
         return
     expected = SignOnFailure.DOUBTED if (name, answer[0]) == ("/token", 302) else SignOnFailure.AWAY
     assert await house.arrive() is expected
@@ -224,9 +226,9 @@ async def test_a_provider_that_calls_itself_otherwise_is_none(
 ) -> None:
     house.scripted.metadata = dict(changed)
     sent = await start_attempt(
-        house.reception, house.adapter, "/portal", visitor=HOME, randomness=randomness()
+        house.services, house.adapter, "/portal", visitor=HOME, randomness=randomness()
     )
-    assert sent == Away()
+    assert sent == ProviderUnavailable()
     assert await house.count("single_sign_on_attempts") == 0
 
 
@@ -237,9 +239,9 @@ async def test_three_hundred_of_one_network_may_be_on_their_way(house: House) ->
     await house.come_in()
     await house.go_there()
     last = await start_attempt(
-        house.reception, house.adapter, "/portal", visitor=HOME, randomness=randomness()
+        house.services, house.adapter, "/portal", visitor=HOME, randomness=randomness()
     )
-    assert last == TooOften(900)
+    assert last == TooManyAttempts(900)
     await house.go_there(visitor=AWAY)
 
 

@@ -11,13 +11,13 @@ from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.confirm_session import is_confirmed
 from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.accounts.users.single_sign_on.sign_on import (
-    CameIn,
     ConfirmationEnded,
     ConfirmationFailure,
+    SignOnCompleted,
     StartedSignOn,
     start_attempt,
 )
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user import SignedInUser
 from tests.people.test_sessions import require
 from tests.support.people import HOME, randomness
 from tests.support.single_sign_on import House, a_house, bring, change_returned
@@ -26,14 +26,14 @@ SECOND = timedelta(seconds=1)
 
 
 @pytest.fixture
-async def house(reception: SignInServices) -> AsyncIterator[House]:
-    async with a_house(reception) as house:
+async def house(services: SignInServices) -> AsyncIterator[House]:
+    async with a_house(services) as house:
         yield house
 
 
-async def go_there(house: House, person: SignedIn) -> StartedSignOn:
+async def go_there(house: House, person: SignedInUser) -> StartedSignOn:
     sent = await start_attempt(
-        house.reception, house.adapter, "/portal/account", visitor=HOME, randomness=randomness(),
+        house.services, house.adapter, "/portal/account", visitor=HOME, randomness=randomness(),
         confirms_session=person.session_id,
     )  # fmt: skip
     assert isinstance(sent, StartedSignOn)
@@ -44,7 +44,7 @@ async def confirm(
     house: House, opened: OpenedSession, *, auth_age: int | None = 0, **claims: Any
 ) -> object:
     """auth_age: by how many seconds the provider's sign-in lies before the attempt."""
-    person = await require(house.reception, opened)
+    person = await require(house.services, opened)
     at = None if auth_age is None else int(house.clock.now().timestamp()) - auth_age
     house.scripted.claims = {"auth_time": at, **claims}
     sent = await go_there(house, person)
@@ -55,7 +55,7 @@ async def confirm(
 
 
 async def is_session_confirmed(house: House, opened: OpenedSession) -> bool:
-    return is_confirmed(await require(house.reception, opened), house.clock.now())
+    return is_confirmed(await require(house.services, opened), house.clock.now())
 
 
 async def test_a_sign_in_by_the_provider_alone_confirms_nothing(house: House) -> None:
@@ -65,7 +65,7 @@ async def test_a_sign_in_by_the_provider_alone_confirms_nothing(house: House) ->
 
 async def test_the_provider_is_asked_for_a_fresh_sign_in(house: House) -> None:
     opened = await house.come_in()
-    sent = await go_there(house, await require(house.reception, opened))
+    sent = await go_there(house, await require(house.services, opened))
     asked = parse_qs(urlsplit(sent.address).query)
     assert (asked["prompt"], asked["max_age"]) == (["login"], ["60"])
     usual = parse_qs(urlsplit((await house.go_there()).address).query)
@@ -118,7 +118,7 @@ async def test_another_session_of_the_same_user_is_not_confirmed(house: House) -
     first, second = await house.come_in(), await house.come_in()
     house.scripted.claims = {"auth_time": int(house.clock.now().timestamp())}
     for session in ("", "x" * 43, second.secret):
-        sent = await go_there(house, await require(house.reception, first))
+        sent = await go_there(house, await require(house.services, first))
         returned = bring(sent, house.scripted.consent(sent.address))
         ended = await house.come_back(change_returned(returned, session=session))
         assert ended == ConfirmationEnded(ConfirmationFailure.SESSION_OVER)
@@ -133,13 +133,13 @@ async def test_a_sign_in_that_was_begun_as_one_stays_one(house: House) -> None:
     sent = await house.go_there()
     brought = bring(sent, house.scripted.consent(sent.address))
     returned = change_returned(brought, session=opened.secret)
-    assert isinstance(await house.come_back(returned), CameIn)
+    assert isinstance(await house.come_back(returned), SignOnCompleted)
     assert not await is_session_confirmed(house, opened)
 
 
 async def test_a_refusal_at_the_provider_ends_the_confirmation(house: House) -> None:
     opened = await house.come_in()
-    person = await require(house.reception, opened)
+    person = await require(house.services, opened)
     sent = await go_there(house, person)
     brought = {"error": "access_denied", "state": house.scripted.consent(sent.address)["state"]}
     ended = await house.come_back(change_returned(bring(sent, brought), session=opened.secret))

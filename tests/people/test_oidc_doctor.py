@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from dunwell.accounts.installation.single_sign_on_settings import GroupRule, SignIn
+from dunwell.accounts.installation.single_sign_on_settings import GroupRule, SignInSettings
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.installation import (
@@ -22,8 +22,8 @@ DISCOVERY = "/.well-known/openid-configuration"
 
 
 @pytest.fixture
-async def house(reception: SignInServices) -> AsyncIterator[House]:
-    async with a_house(reception) as house:
+async def house(services: SignInServices) -> AsyncIterator[House]:
+    async with a_house(services) as house:
         yield house
 
 
@@ -68,7 +68,7 @@ def test_clocks_may_differ_by_half_a_minute(skew: float | None, mark: str) -> No
 
 
 def test_a_file_that_lets_nobody_in_is_a_fault() -> None:
-    sign_in = SignIn(oidc=(a_provider("https://login.example.com"),))
+    sign_in = SignInSettings(oidc=(a_provider("https://login.example.com"),))
     assert [each.mark for each in check_file(sign_in, [], 0)] == ["FAULT"]
 
 
@@ -92,5 +92,5 @@ async def test_where_it_is_required_somebody_can_come_in_without(
         return [each.mark for each in found]
 
     assert await list_marks() == ["ok", "FAULT"]
-    await join(house.reception, replace(a_new_user(), is_break_glass=True))
+    await join(house.services, replace(a_new_user(), is_break_glass=True))
     assert await list_marks() == ["ok"]

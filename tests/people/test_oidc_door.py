@@ -9,7 +9,7 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
 
-from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.current_installation import CurrentInstallation
 from dunwell.accounts.users.passwords import Passwords, SignInServices
 from dunwell.adapters.providers import StandingProviders
 from dunwell.interfaces.api.app import build_app
@@ -32,7 +32,7 @@ LOGOUT, LEAVE = "/portal/sign-in/with/kontor/logout", "/portal/sign-in/with/kont
 class Site:
     house: House
     door: Door
-    installation: StandingInstallation
+    installation: CurrentInstallation
 
     async def apply(self, **changed: Any) -> None:
         await self.house.change(**changed)
@@ -52,7 +52,7 @@ async def site(resources: Resources) -> AsyncIterator[Site]:
     there = replace(resources, settings=replace(resources.settings, public_url=ORIGIN))
     passwords = Passwords(CountingHasher())
     async with a_house(SignInServices(there, passwords)) as house:
-        installation = StandingInstallation(there)
+        installation = CurrentInstallation(there)
         await installation.read()
         providers = StandingProviders(installation)
         debtors = build_site(there, {}, inspector=INSPECTOR, printer=PRINTER)
@@ -62,7 +62,7 @@ async def site(resources: Resources) -> AsyncIterator[Site]:
             )
         ]
         app = build_app(there, [], INSPECTOR, routes)
-        yield Site(house, Door(app, house.reception), installation)
+        yield Site(house, Door(app, house.services), installation)
         await providers.close()
 
 
@@ -136,7 +136,7 @@ async def test_the_code_of_another_browser_signs_nobody_in(site: Site) -> None:
 
 
 async def test_a_provider_that_is_away_leaves_the_door_open(site: Site) -> None:
-    erika = await join(site.door.reception, a_new_user())
+    erika = await join(site.door.services, a_new_user())
     site.house.scripted.answers["/.well-known/openid-configuration"] = (503, b"")
     visitor = site.door.visitor()
     page = await visitor.get(START)
@@ -157,7 +157,7 @@ async def test_no_group_is_told_and_nobody_is_signed_in(site: Site) -> None:
 async def test_a_taken_address_says_what_an_operator_types_and_nothing_else_runs(
     site: Site,
 ) -> None:
-    await join(site.door.reception, a_new_user())
+    await join(site.door.services, a_new_user())
     answer = await site.come(site.door.visitor(), sub="x'; rm -rf / #")
     assert answer.status_code == 403
     command = html.unescape(re.findall(r"<code>(.*?)</code>", answer.text)[0])

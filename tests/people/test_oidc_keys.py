@@ -9,8 +9,8 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.single_sign_on.provider import Away
-from dunwell.accounts.users.single_sign_on.sign_on import CameIn, SignOnFailure
+from dunwell.accounts.users.single_sign_on.provider import ProviderUnavailable
+from dunwell.accounts.users.single_sign_on.sign_on import SignOnCompleted, SignOnFailure
 from tests.support.durations import JUST
 from tests.support.scripted_provider import a_key, sign
 from tests.support.single_sign_on import House, a_house
@@ -19,8 +19,8 @@ DISCOVERY = "/.well-known/openid-configuration"
 
 
 @pytest.fixture
-async def house(reception: SignInServices) -> AsyncIterator[House]:
-    async with a_house(reception) as house:
+async def house(services: SignInServices) -> AsyncIterator[House]:
+    async with a_house(services) as house:
         yield house
 
 
@@ -106,10 +106,10 @@ async def test_one_that_goes_away_half_way_lets_nobody_in(house: House) -> None:
     assert house.scripted.consent(sent.address)
     assert await house.arrive() is SignOnFailure.AWAY
     del house.scripted.answers["/token"]
-    assert isinstance(await house.arrive(), CameIn)
+    assert isinstance(await house.arrive(), SignOnCompleted)
 
 
 async def test_one_inside_another_network_than_it_is_named_in_is_not_reached(house: House) -> None:
     await house.change_provider(networks=("10.0.0.0/24",))
-    assert await house.adapter.read_logout("x", house.clock.now()) == Away()
+    assert await house.adapter.read_logout("x", house.clock.now()) == ProviderUnavailable()
     assert not house.scripted.asked

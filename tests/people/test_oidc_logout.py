@@ -10,10 +10,10 @@ from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.sessions import OpenedSession, find_session
 from dunwell.accounts.users.single_sign_on.identities import (
     RefusalReason,
-    Unwelcome,
+    SignOnRefused,
     process_logout,
 )
-from dunwell.accounts.users.single_sign_on.provider import NotTaken, ToldLogout
+from dunwell.accounts.users.single_sign_on.provider import LogoutToken, TokenRejected
 from dunwell.accounts.users.sweep_users import sweep_user_rows
 from tests.people.test_oidc_tokens import by_another_key, keyed_by_the_public_key, unsigned
 from tests.support.durations import JUST
@@ -23,8 +23,8 @@ from tests.support.single_sign_on import House, a_house, bring
 
 
 @pytest.fixture
-async def house(reception: SignInServices) -> AsyncIterator[House]:
-    async with a_house(reception) as house:
+async def house(services: SignInServices) -> AsyncIterator[House]:
+    async with a_house(services) as house:
         yield house
 
 
@@ -32,7 +32,7 @@ async def tell(house: House, **changed: Any) -> bool:
     """Whether the provider's token was taken."""
     token = house.scripted.build_logout(**changed)
     told = await house.adapter.read_logout(token, house.clock.now())
-    return isinstance(told, ToldLogout) and await process_logout(house.reception, "kontor", told)
+    return isinstance(told, LogoutToken) and await process_logout(house.services, "kontor", told)
 
 
 async def list_open(house: House, *sessions: OpenedSession) -> list[bool]:
@@ -61,7 +61,7 @@ async def test_the_session_alone_is_enough(house: House) -> None:
 async def test_the_subject_alone_ends_all_that_are_theirs(house: House) -> None:
     sessions = [await house.come_in(), await house.come_in(AWAY, sid=None)]
     theirs = await house.come_in(sub="paul", email="paul@example.org", sid="session-1")
-    local = (await join(house.reception, a_new_user("local@example.org"))).session
+    local = (await join(house.services, a_new_user("local@example.org"))).session
     assert await tell(house, sid=None)
     assert await list_open(house, *sessions, theirs, local) == [False, False, True, True]
 
@@ -117,13 +117,13 @@ async def test_what_the_provider_did_not_sign_ends_nothing(house: House, signing
     house.scripted.signing = signing
     token = house.scripted.build_logout()
     told = await house.adapter.read_logout(token, house.clock.now())
-    assert isinstance(told, NotTaken)
+    assert isinstance(told, TokenRejected)
     assert await list_open(house, opened) == [True]
 
 
 async def test_an_id_token_is_no_logout(house: House) -> None:
     token = house.scripted.signing(house.scripted.build_claims("n"), house.scripted.keys[0])
-    assert isinstance(await house.adapter.read_logout(token, house.clock.now()), NotTaken)
+    assert isinstance(await house.adapter.read_logout(token, house.clock.now()), TokenRejected)
     assert CLIENT_ID in house.scripted.build_claims("n")["aud"]
 
 
@@ -139,7 +139,7 @@ async def test_who_went_while_the_sign_in_was_under_way_does_not_come_in(house: 
     brought = house.scripted.consent(sent.address)
     assert await tell(house)
     outcome = await house.come_back(bring(sent, brought))
-    assert isinstance(outcome, Unwelcome)
+    assert isinstance(outcome, SignOnRefused)
     assert outcome.reason is RefusalReason.OVER
     assert await house.count("portal_sessions") == 0
     await house.come_in(sid="session-2")
@@ -149,7 +149,7 @@ async def test_who_went_everywhere_comes_in_with_a_later_token_alone(house: Hous
     now = int(house.clock.now().timestamp())
     assert await tell(house, sid=None)
     early = await house.arrive(iat=now)
-    assert isinstance(early, Unwelcome)
+    assert isinstance(early, SignOnRefused)
     assert early.reason is RefusalReason.OVER
     await house.come_in(iat=now + 1)
 

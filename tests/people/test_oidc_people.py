@@ -9,17 +9,21 @@ import pytest
 
 from dunwell.accounts.installation.single_sign_on_settings import GroupRule
 from dunwell.accounts.merchants.rights import Right, Role
-from dunwell.accounts.users.manage_users import change_place, end_user, reset_user
+from dunwell.accounts.users.manage_users import change_roles, deactivate_user, reset_user
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.sessions import OpenedSession, find_session
 from dunwell.accounts.users.sign_in.sign_in import (
-    Gone,
+    SignInExpired,
     WrongSignIn,
     check_password,
     check_totp_code,
 )
-from dunwell.accounts.users.single_sign_on.identities import RefusalReason, Unwelcome, link_identity
-from dunwell.accounts.users.single_sign_on.sign_on import CameIn, SignOnFailure
+from dunwell.accounts.users.single_sign_on.identities import (
+    RefusalReason,
+    SignOnRefused,
+    link_identity,
+)
+from dunwell.accounts.users.single_sign_on.sign_on import SignOnCompleted, SignOnFailure
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import User, UserRoles
 from dunwell.operations.jobs.runner import find_rights
@@ -41,8 +45,8 @@ from tests.support.single_sign_on import ADMINS, House, a_house, a_provider, bri
 
 
 @pytest.fixture
-async def house(reception: SignInServices) -> AsyncIterator[House]:
-    async with a_house(reception) as house:
+async def house(services: SignInServices) -> AsyncIterator[House]:
+    async with a_house(services) as house:
         yield house
 
 
@@ -59,12 +63,12 @@ async def is_open(house: House, opened: OpenedSession) -> bool:
 
 
 def expect(outcome: object, reason: RefusalReason) -> None:
-    assert isinstance(outcome, Unwelcome), outcome
+    assert isinstance(outcome, SignOnRefused), outcome
     assert outcome.reason is reason
 
 
 async def link(house: House, user: Any, subject: str, provider: str = "kontor") -> None:
-    async with house.reception.work(OPERATOR) as work:
+    async with house.services.work(OPERATOR) as work:
         await link_identity(work, user, provider, subject)
 
 
@@ -74,7 +78,7 @@ async def test_the_first_sign_in_makes_a_user_of_the_groups(house: House) -> Non
     assert (user.email, user.name, user.language) == (
         "erika@example.org", "Erika Mustermann", "de",
     )  # fmt: skip
-    assert (user.place, user.provider) == (UserRoles(Role.ADMIN), "kontor")
+    assert (user.roles, user.provider) == (UserRoles(Role.ADMIN), "kontor")
     assert (user.has_password, user.is_break_glass) == (False, False)
     assert user.joined_at == house.clock.now()
     acts = await house.list_acts()
@@ -92,7 +96,7 @@ async def test_who_came_before_is_the_same_user_under_another_address(house: Hou
 
 
 async def test_an_address_of_somebody_else_stays_theirs(house: House) -> None:
-    paul = await join(house.reception, a_new_user("paul@example.org"))
+    paul = await join(house.services, a_new_user("paul@example.org"))
     await house.come_in()
     opened = await house.come_in(email="PAUL@example.org")
     assert opened.user_id != paul.user_id
@@ -118,33 +122,33 @@ async def test_one_subject_at_two_issuers_is_two_people(house: House) -> None:
 
 async def test_nobody_takes_a_users_place_by_their_e_mail_address(house: House) -> None:
     """However verified the provider says it is."""
-    erika = await join(house.reception, a_new_user())
+    erika = await join(house.services, a_new_user())
     expect(await house.arrive(email_verified=True), RefusalReason.EMAIL_TAKEN)
     assert await house.count("users") == 1
-    entry = await check_password(house.reception, erika.email, PASSWORD, HOME, randomness())
+    entry = await check_password(house.services, erika.email, PASSWORD, HOME, randomness())
     assert not isinstance(entry, WrongSignIn)
 
 
 async def test_an_operator_says_who_is_whom_at_the_provider(house: House) -> None:
-    erika = await join(house.reception, a_new_user())
-    entry = await enter(house.reception, erika)
+    erika = await join(house.services, a_new_user())
+    entry = await enter(house.services, erika)
     await link(house, erika.user_id, "erika-0001")
     assert not await is_open(house, erika.session)
-    assert await check_totp_code(house.reception, given(entry, "123456")) == Gone()
+    assert await check_totp_code(house.services, given(entry, "123456")) == SignInExpired()
     assert (
-        await check_password(house.reception, erika.email, PASSWORD, HOME, randomness())
+        await check_password(house.services, erika.email, PASSWORD, HOME, randomness())
         == WrongSignIn()
     )
     opened = await house.come_in(groups=["dunwell-auditors"])
     assert opened.user_id == erika.user_id
     user = await load(house, opened)
-    assert (user.place, user.has_password) == (UserRoles(Role.AUDITOR), False)
+    assert (user.roles, user.has_password) == (UserRoles(Role.AUDITOR), False)
     assert await house.count("factors") == 0
 
 
 async def test_an_identity_is_one_persons(house: House) -> None:
     erika = await house.come_in()
-    paul = await join(house.reception, a_new_user("paul@example.org"))
+    paul = await join(house.services, a_new_user("paul@example.org"))
     with pytest.raises(InvalidState):
         await link(house, paul.user_id, "erika-0001")
     with pytest.raises(InvalidState):
@@ -157,7 +161,7 @@ async def test_an_identity_is_one_persons(house: House) -> None:
 async def test_groups_replace_what_somebody_was_at_each_sign_in(house: House) -> None:
     before = await house.come_in()
     opened = await house.come_in(groups=["dunwell-auditors", "cooks"])
-    assert (await load(house, opened)).place == UserRoles(Role.AUDITOR)
+    assert (await load(house, opened)).roles == UserRoles(Role.AUDITOR)
     async with house.resources.database.connection() as connection:
         person = await find_session(connection, before.secret, now=house.clock.now())
     assert person is not None
@@ -176,7 +180,7 @@ async def test_merchants_of_a_group_are_found_by_their_keys(house: House) -> Non
     await house.change(groups=(GroupRule(group="shop", role="MERCHANT_USER", merchants=keys),))
     opened = await house.come_in(groups="shop")
     user = await load(house, opened)
-    assert user.place == UserRoles(None, {mine.merchant_id: Role.MERCHANT_USER})
+    assert user.roles == UserRoles(None, {mine.merchant_id: Role.MERCHANT_USER})
     async with house.resources.database.connection() as connection:
         assert await find_rights(connection, user.user_id, others.merchant_id) == frozenset()
 
@@ -192,11 +196,11 @@ async def test_who_loses_the_group_loses_everything_at_the_next_try(house: House
     outcome = await house.arrive(groups=[])
     expect(outcome, RefusalReason.NO_GROUP)
     assert [await is_open(house, each) for each in opened] == [False, False]
-    assert (await load(house, opened[0])).place == UserRoles()
+    assert (await load(house, opened[0])).roles == UserRoles()
     acts = await house.list_acts("session.%")
     assert acts[-2][::2] == ("session.end_without_group", {"sessionsEnded": 2})
     assert acts[-1][2] == {"provider": "kontor", "reason": "NO_GROUP"}
-    assert (await load(house, await house.come_in())).place == UserRoles(Role.ADMIN)
+    assert (await load(house, await house.come_in())).roles == UserRoles(Role.ADMIN)
 
 
 async def test_a_group_counts_as_the_provider_that_it_is_named_with_tells_it(house: House) -> None:
@@ -219,12 +223,12 @@ async def test_the_file_of_this_moment_counts(house: House) -> None:
 
 async def test_whom_an_admin_has_ended_the_provider_does_not_bring_back(house: House) -> None:
     opened = await house.come_in()
-    await join(house.reception, a_new_user("boss@example.org"))
-    async with house.reception.work(OPERATOR) as work:
-        await end_user(work, opened.user_id)
+    await join(house.services, a_new_user("boss@example.org"))
+    async with house.services.work(OPERATOR) as work:
+        await deactivate_user(work, opened.user_id)
     expect(await house.arrive(), RefusalReason.ENDED)
     assert not await is_open(house, opened)
-    anew = await join(house.reception, a_new_user())
+    anew = await join(house.services, a_new_user())
     await link(house, anew.user_id, "erika-0001")
     assert (await house.come_in()).user_id == anew.user_id
 
@@ -249,7 +253,7 @@ async def test_a_sign_in_is_as_strong_as_the_file_asks(
     await house.change_provider(acr_values=("high", "highest"), amr_values=("mfa",))
     assert "acr_values=high+highest" in (await house.go_there()).address.replace("%20", "+")
     outcome = await house.arrive(**claims)
-    assert isinstance(outcome, CameIn) == is_in
+    assert isinstance(outcome, SignOnCompleted) == is_in
     if not is_in:
         expect(outcome, RefusalReason.WEAK)
 
@@ -264,21 +268,21 @@ async def test_two_first_sign_ins_at_once_are_one_user(house: House) -> None:
     ]
     house.scripted.may_answer.set()
     outcomes = await asyncio.gather(*coming)
-    assert all(isinstance(each, CameIn) for each in outcomes)
+    assert all(isinstance(each, SignOnCompleted) for each in outcomes)
     assert await house.count("users") == 1
     assert await house.count("portal_sessions") == 2
 
 
 async def test_what_groups_give_is_changed_by_groups_alone(house: House) -> None:
     opened = await house.come_in()
-    await join(house.reception, a_new_user("boss@example.org"))
+    await join(house.services, a_new_user("boss@example.org"))
     user = await load(house, opened)
-    async with house.reception.work(OPERATOR) as work:
+    async with house.services.work(OPERATOR) as work:
         with pytest.raises(InvalidState, match="groups"):
-            await change_place(work, user.user_id, UserRoles(Role.OPERATOR), user.revision)
+            await change_roles(work, user.user_id, UserRoles(Role.OPERATOR), user.revision)
         with pytest.raises(InvalidState, match="single sign-on"):
             await reset_user(work, user.user_id, randomness())
-    assert (await load(house, opened)).place == UserRoles(Role.ADMIN)
+    assert (await load(house, opened)).roles == UserRoles(Role.ADMIN)
     assert await is_open(house, opened)
 
 

@@ -10,7 +10,7 @@ from joserfc import jwt
 from joserfc.jwk import ECKey, OctKey
 
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.single_sign_on.sign_on import CameIn, SignOnFailure
+from dunwell.accounts.users.single_sign_on.sign_on import SignOnCompleted, SignOnFailure
 from tests.support.scripted_provider import (
     CLIENT_ID,
     CLIENT_SECRET,
@@ -23,8 +23,8 @@ from tests.support.single_sign_on import House, a_house
 
 
 @pytest.fixture
-async def house(reception: SignInServices) -> AsyncIterator[House]:
-    async with a_house(reception) as house:
+async def house(services: SignInServices) -> AsyncIterator[House]:
+    async with a_house(services) as house:
         yield house
 
 
@@ -122,8 +122,9 @@ async def test_a_token_that_does_not_fit_opens_nothing(house: House, claims: Cla
 @pytest.mark.parametrize(
     ("claim", "seconds", "expected"),
     [
-        ("exp", -59, CameIn), ("exp", -60, SignOnFailure), ("exp", -61, SignOnFailure),
-        ("iat", 60, CameIn), ("iat", 61, SignOnFailure), ("nbf", 60, CameIn), ("nbf", 61,
+        ("exp", -59, SignOnCompleted), ("exp", -60, SignOnFailure), ("exp", -61, SignOnFailure),
+        ("iat", 60, SignOnCompleted), ("iat", 61, SignOnFailure), ("nbf", 60, SignOnCompleted),
+        ("nbf", 61,
         SignOnFailure),
     ],
 )  # fmt: skip
@@ -142,7 +143,7 @@ async def test_a_logout_token_is_no_id_token(house: House) -> None:
 
 async def test_a_token_for_several_that_names_us_as_its_party_is_taken(house: House) -> None:
     several: Claims = {"aud": ["other", CLIENT_ID], "azp": CLIENT_ID}
-    assert isinstance(await house.arrive(**several), CameIn)
+    assert isinstance(await house.arrive(**several), SignOnCompleted)
 
 
 async def test_what_is_told_beside_the_token_is_of_the_same_subject(house: House) -> None:

@@ -5,7 +5,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from dunwell.accounts.users.sign_in.limits import MOST_WRONG
+from dunwell.accounts.users.sign_in.limits import MAX_ATTEMPTS
 from dunwell.platform.resources import Resources
 from tests.support.people import PASSWORD, a_new_user, invite, join, read_codes
 from tests.support.portal_door import ENTRY, SESSION, AtDoor, Door, a_door, read_hidden
@@ -31,7 +31,7 @@ def visitor(door: Door) -> AtDoor:
 async def test_password_and_code_lead_to_the_page_that_was_asked_for(
     door: Door, visitor: AtDoor
 ) -> None:
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     asked = await visitor.get("/portal/people?x=1")
     assert (asked.status_code, asked.headers["Location"]) == (
         303, "/portal/sign-in?next=%2Fportal%2Fpeople%3Fx%3D1",
@@ -45,7 +45,7 @@ async def test_password_and_code_lead_to_the_page_that_was_asked_for(
 
 
 async def test_cookies_are_the_strictest_there_are(door: Door, visitor: AtDoor) -> None:
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     given = await visitor.give_password(erika)
     [entry] = given.headers.get_list("set-cookie")
     answer = await visitor.sign_in(erika)
@@ -59,7 +59,7 @@ async def test_cookies_are_the_strictest_there_are(door: Door, visitor: AtDoor) 
 
 async def test_development_without_tls_has_cookies_of_another_name(resources: Resources) -> None:
     door = a_door(resources, "http://localhost:8000")
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     own = {
         "Host": "localhost:8000",
         "Sec-Fetch-Site": "same-origin",
@@ -76,8 +76,8 @@ async def test_a_session_that_was_fixed_beforehand_opens_nothing(
     door: Door, visitor: AtDoor
 ) -> None:
     """Whoever plants a cookie, their own session even, is not in the one that begins."""
-    erika = await join(door.reception, a_new_user())
-    mallory = await join(door.reception, a_new_user("mallory@example.org", name="Mallory"))
+    erika = await join(door.services, a_new_user())
+    mallory = await join(door.services, a_new_user("mallory@example.org", name="Mallory"))
     visitor.http.cookies.set(SESSION, "A" * 43, domain="pay.example.org")
     await visitor.sign_in(erika)
     assert visitor.session != "A" * 43
@@ -96,7 +96,7 @@ async def test_a_session_that_was_fixed_beforehand_opens_nothing(
 async def test_a_stolen_session_is_over_once_its_user_signs_out(
     door: Door, visitor: AtDoor
 ) -> None:
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     await visitor.sign_in(erika)
     stolen = visitor.session
     thief = door.visitor()
@@ -110,7 +110,7 @@ async def test_a_stolen_session_is_over_once_its_user_signs_out(
 async def test_forms_of_others_sign_nobody_in(
     door: Door, visitor: AtDoor, headers: dict[str, str]
 ) -> None:
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     answer = await visitor.post("/portal/sign-in", headers, email=erika.email, password=PASSWORD)
     assert answer.status_code == 403
     assert "set-cookie" not in answer.headers
@@ -138,7 +138,7 @@ async def test_forms_of_others_sign_nobody_in(
 async def test_forms_without_the_sessions_token_do_nothing(
     door: Door, visitor: AtDoor, path: str, fields: dict[str, str]
 ) -> None:
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     await visitor.sign_in(erika)
     other = door.visitor()
     await other.sign_in(erika)
@@ -162,7 +162,7 @@ async def test_forms_without_the_sessions_token_do_nothing(
     ],
 )  # fmt: skip
 async def test_nobody_is_led_out(door: Door, visitor: AtDoor, to: str) -> None:
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     shown = await visitor.get("/portal/sign-in?" + urlencode({"next": to}))
     assert read_hidden(shown.text)["next"] == "/portal"
     await visitor.post("/portal/sign-in", email=erika.email, password=PASSWORD, next=to)
@@ -172,8 +172,8 @@ async def test_nobody_is_led_out(door: Door, visitor: AtDoor, to: str) -> None:
 
 
 async def test_whoever_is_there_the_page_says_the_same(door: Door) -> None:
-    await join(door.reception, a_new_user())
-    await invite(door.reception, a_new_user("invited@example.org"))
+    await join(door.services, a_new_user())
+    await invite(door.services, a_new_user("invited@example.org"))
     texts = set()
     for email in ("erika@example.org", "invited@example.org", "nobody@example.org", ""):
         answer = await door.visitor().post("/portal/sign-in", email=email, password="wrong")
@@ -183,7 +183,7 @@ async def test_whoever_is_there_the_page_says_the_same(door: Door) -> None:
 
 
 async def test_too_many_tries_say_how_long_to_wait(door: Door) -> None:
-    for number in range(MOST_WRONG):
+    for number in range(MAX_ATTEMPTS):
         address = f"198.51.100.{number}"
         await door.visitor(address).post("/portal/sign-in", email="e@x.org", password="wrong")
     answer = await door.visitor().post("/portal/sign-in", email="E@x.org", password="wrong")
@@ -192,8 +192,8 @@ async def test_too_many_tries_say_how_long_to_wait(door: Door) -> None:
 
 
 async def test_a_recovery_code_is_another_way_in(door: Door, visitor: AtDoor) -> None:
-    erika = await join(door.reception, a_new_user())
-    code = (await read_codes(door.reception, erika))[0]
+    erika = await join(door.services, a_new_user())
+    code = (await read_codes(door.services, erika))[0]
     await visitor.give_password(erika)
     answer = await visitor.send("/portal/sign-in/recovery-code", code=code)
     assert (answer.status_code, answer.headers["Location"]) == (303, "/portal")
@@ -204,7 +204,7 @@ async def test_a_recovery_code_is_another_way_in(door: Door, visitor: AtDoor) ->
 
 
 async def test_a_new_place_is_asked_about(door: Door) -> None:
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     far = door.visitor("198.51.100.99")
     answer = await far.sign_in(erika)
     assert answer.headers["Location"] == "/portal/account?done=new_place"
@@ -229,12 +229,12 @@ async def test_without_a_password_given_there_is_no_second_page(visitor: AtDoor)
 async def test_a_restricted_account_says_so_behind_the_right_password_alone(
     door: Door, language: str, said: str
 ) -> None:
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     known, stranger = door.visitor(), door.visitor("198.51.100.9")
     await known.sign_in(erika)
     await stranger.give_password(erika)
-    async with door.reception.resources.database.transaction() as tx:
-        await tx.execute("UPDATE users SET second_factor_locked_at = $1", door.reception.now())
+    async with door.services.resources.database.transaction() as tx:
+        await tx.execute("UPDATE users SET second_factor_locked_at = $1", door.services.now())
     code = await stranger.send(f"/portal/sign-in/code?lang={language}", code="123456")
     right = await stranger.give_password(erika)
     wrong = await stranger.give_password(erika, "not the password")

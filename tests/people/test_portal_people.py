@@ -27,7 +27,7 @@ def door(resources: Resources) -> Door:
 
 @pytest.fixture
 async def erika(door: Door) -> Person:
-    return await join(door.reception, a_new_user())
+    return await join(door.services, a_new_user())
 
 
 @pytest.fixture
@@ -80,7 +80,7 @@ async def test_whoever_is_invited_joins_and_keeps_ten_codes(
 
 
 async def test_a_passkey_joins_and_signs_in_by_forms(door: Door) -> None:
-    link = "/portal/invitation/" + (await invite(door.reception, a_new_user())).secret
+    link = "/portal/invitation/" + (await invite(door.services, a_new_user())).secret
     passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), door.visitor()
     options = await visitor.post(f"{link}/passkey/ask")
     answer = passkey.create(options.text).decode()
@@ -101,7 +101,7 @@ async def test_a_passkey_joins_and_signs_in_by_forms(door: Door) -> None:
 async def test_who_has_no_password_is_told_to_sign_in_once_more(
     door: Door, clock: MovableClock, language: str
 ) -> None:
-    link = "/portal/invitation/" + (await invite(door.reception, a_new_user())).secret
+    link = "/portal/invitation/" + (await invite(door.services, a_new_user())).secret
     passkey, visitor = SoftwarePasskey(ORIGIN, "pay.example.org"), door.visitor()
     options = await visitor.post(f"{link}/passkey/ask")
     await door.visitor().post(f"{link}/passkey", answer=passkey.create(options.text).decode())
@@ -171,7 +171,7 @@ async def test_the_last_way_in_is_not_removed(admin: AtDoor) -> None:
 
 
 async def test_the_second_of_two_admins_sees_what_the_first_did(door: Door, admin: AtDoor) -> None:
-    paul = await join(door.reception, a_new_user("paul@example.org", name="Paul"))
+    paul = await join(door.services, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{paul.user_id}"
     hidden = read_hidden((await admin.get(path)).text)
     first = await admin.post(path, **{**hidden, "role": "AUDITOR"})
@@ -187,14 +187,14 @@ async def test_the_second_of_two_admins_sees_what_the_first_did(door: Door, admi
 async def test_a_revision_nobody_has_changes_nothing(
     admin: AtDoor, erika: Person, revision: str
 ) -> None:
-    await join(admin.reception, a_new_user("paul@example.org", name="Paul"))
+    await join(admin.services, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{erika.user_id}"
     refused = await admin.send(path, role="AUDITOR", revision=revision)
     assert refused.status_code == 409
 
 
 async def test_people_are_ended_and_let_in_again(door: Door, admin: AtDoor, erika: Person) -> None:
-    paul = await join(door.reception, a_new_user("paul@example.org", name="Paul"))
+    paul = await join(door.services, a_new_user("paul@example.org", name="Paul"))
     path = f"/portal/people/{paul.user_id}"
     reset = await admin.send(path, f"{path}/reset")
     assert (await door.visitor().get(find_link(reset.text))).status_code == 200
@@ -207,9 +207,9 @@ async def test_people_are_ended_and_let_in_again(door: Door, admin: AtDoor, erik
         assert "last admin" in last.text
 
 
-@pytest.mark.parametrize("place", ROLES)
-async def test_others_find_no_people(door: Door, erika: Person, place: UserRoles) -> None:
-    other = await join(door.reception, a_new_user("o@example.org", name="O", place=place))
+@pytest.mark.parametrize("roles", ROLES)
+async def test_others_find_no_people(door: Door, erika: Person, roles: UserRoles) -> None:
+    other = await join(door.services, a_new_user("o@example.org", name="O", roles=roles))
     visitor = door.visitor()
     await visitor.sign_in(other)
     home = await visitor.get("/portal/account")
@@ -251,7 +251,7 @@ async def test_what_was_done_is_told_with_names(
 async def test_every_page_is_there_in_both_languages(
     door: Door, admin: AtDoor, erika: Person, language: str
 ) -> None:
-    link = (await invite(door.reception, a_new_user("new@example.org"))).secret
+    link = (await invite(door.services, a_new_user("new@example.org"))).secret
     pages = [
         "/portal/account", "/portal/account/password", "/portal/account/app",
         "/portal/account/recovery-codes", "/portal/people", "/portal/people/invite",

@@ -11,27 +11,27 @@ from dunwell.accounts.users.user_work import UserWork
 
 _ASKING = {
     "manage_users.set_break_glass", "single_sign_on.identities.link_identity",
-    "manage_users.change_place", "manage_users.end_sessions", "manage_users.end_user",
-    "manage_users.reset_other",
+    "manage_users.change_roles", "manage_users.sign_out_user", "manage_users.deactivate_user",
+    "manage_users.reset_other_user",
     "manage_users.invite_first_admin", "manage_users.invite_user", "manage_users.reset_user",
 }  # fmt: skip
 _OF_ONESELF = {
-    "sessions.confirm_session.find_confirmation_ways", "factors.recovery_codes.find_made_codes",
-    "factors.recovery_codes.make_codes", "factors.recovery_codes.delete_shown_codes",
-    "own_account.change_profile", "own_account.end_own_session", "own_account.read_account",
+    "sessions.confirm_session.find_confirmation_ways", "factors.recovery_codes.list_shown_codes",
+    "factors.recovery_codes.create_recovery_codes", "factors.recovery_codes.hide_shown_codes",
+    "own_account.change_profile", "own_account.end_own_session", "own_account.load_account",
     "own_account.remove_own_factor", "factors.set_up_factor.add_passkey",
-    "factors.set_up_factor.confirm_app",
-    "factors.set_up_factor.find_started_app", "factors.set_up_factor.start_app",
-    "factors.set_up_factor.start_passkey",
+    "factors.set_up_factor.finish_app_setup",
+    "factors.set_up_factor.find_new_app_secret", "factors.set_up_factor.start_app_setup",
+    "factors.set_up_factor.start_passkey_setup",
 }  # fmt: skip
 _BEHIND_ONE_THAT_ASKED_OR_PROVED = {
-    "accept_invitation.enrol_passkey", "user_work.save_people_audit",
+    "accept_invitation.register_passkey", "user_work.save_user_audit",
     "user_work.save_refused_sign_in",
     "sessions.confirm_session.record_confirmation", "manage_users.check_merchants",
-    "manage_users.require_user", "sessions.sessions.open_session",
+    "manage_users.lock_active_user", "sessions.sessions.open_session",
     "sign_in.passkey_sign_in.find_passkey_user",
-    "sign_in.local_sign_in.report_break_glass", "user_mails.mail_user",
-    "sign_in.limits.is_code_accepted", "sign_in.limits.record_wrong_code",
+    "sign_in.local_sign_in.report_break_glass", "user_mails.plan_user_mail",
+    "sign_in.limits.may_compare_code", "sign_in.limits.record_wrong_code",
     "single_sign_on.identities.admit_user",
 }  # fmt: skip
 
@@ -53,7 +53,7 @@ def takes_work(function: FunctionType) -> bool:
 def asks_first(function: FunctionType) -> bool:
     """Before anything else, behind the words about it."""
     body = inspect.getsource(function).split('"""')[-1].strip()
-    return body.startswith("work.need(Right.PEOPLE)")
+    return body.startswith("work.require(Right.PEOPLE)")
 
 
 def test_each_asks_first_or_it_is_said_why_not() -> None:

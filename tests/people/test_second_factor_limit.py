@@ -12,7 +12,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.users.accept_invitation import find_invitation
 from dunwell.accounts.users.manage_users import RANDOM_BYTES, reset_user
-from dunwell.accounts.users.own_account import SignInChange, change_password
+from dunwell.accounts.users.own_account import PasswordConfirmation, change_password
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.sessions import (
     OpenedSession,
@@ -21,9 +21,9 @@ from dunwell.accounts.users.sessions.sessions import (
 )
 from dunwell.accounts.users.sign_in.sign_in import (
     CodeOutcome,
+    PendingSignIn,
     SecondFactorLocked,
-    SignInEntry,
-    TooOften,
+    TooManyAttempts,
     WrongSignIn,
     check_password,
     check_recovery_code,
@@ -47,7 +47,7 @@ from tests.support.people import (
     CountingHasher,
     Person,
     a_new_user,
-    a_reception,
+    build_sign_in_services,
     enter,
     given,
     join,
@@ -68,182 +68,184 @@ def elsewhere(number: int, device: str = "") -> Visitor:
     return Visitor(f"10.{number // 250}.{number % 250}.1", device=device)
 
 
-async def rows(reception: SignInServices, statement: str) -> Sequence[tuple[Any, ...]]:
-    async with reception.resources.database.connection() as connection:
+async def rows(services: SignInServices, statement: str) -> Sequence[tuple[Any, ...]]:
+    async with services.resources.database.connection() as connection:
         return [tuple(row) for row in await connection.fetch(statement)]
 
 
 async def guess(
-    reception: SignInServices, person: Person, number: int, code: str = "12345x", device: str = ""
+    services: SignInServices, person: Person, number: int, code: str = "12345x", device: str = ""
 ) -> CodeOutcome:
     """With the right password, from a network of its own."""
     visitor = elsewhere(number, device)
-    entry = await check_password(reception, person.email, PASSWORD, visitor, randomness())
-    if not isinstance(entry, SignInEntry):
+    entry = await check_password(services, person.email, PASSWORD, visitor, randomness())
+    if not isinstance(entry, PendingSignIn):
         return entry
-    return await check_totp_code(reception, given(entry.secret, code, visitor))
+    return await check_totp_code(services, given(entry.secret, code, visitor))
 
 
-async def lock(reception: SignInServices, person: Person) -> None:
+async def lock(services: SignInServices, person: Person) -> None:
     """Ten wrong codes, in two quarters of an hour."""
-    clock = reception.resources.clock
+    clock = services.resources.clock
     assert isinstance(clock, MovableClock)
     for number in range(10):
         if number == 5:
             clock.advance(QUARTER)
-        assert await guess(reception, person, number) == WrongSignIn()
+        assert await guess(services, person, number) == WrongSignIn()
     clock.advance(QUARTER)
 
 
 @pytest.fixture
-async def erika(reception: SignInServices) -> Person:
-    return await join(reception, a_new_user())
+async def erika(services: SignInServices) -> Person:
+    return await join(services, a_new_user())
 
 
 async def test_ten_wrong_codes_are_the_last_ones_that_are_compared(
-    reception: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
-    await lock(reception, erika)
-    assert await guess(reception, erika, 90, erika.code(clock.now())) == SecondFactorLocked()
+    await lock(services, erika)
+    assert await guess(services, erika, 90, erika.code(clock.now())) == SecondFactorLocked()
     clock.advance(3 * DAY)
-    assert await guess(reception, erika, 91, erika.code(clock.now())) == SecondFactorLocked()
+    assert await guess(services, erika, 91, erika.code(clock.now())) == SecondFactorLocked()
 
 
 async def test_an_entry_from_before_the_lock_opens_nothing_either(
-    reception: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
-    codes = await read_codes(reception, erika)
+    codes = await read_codes(services, erika)
     for number in range(9):
         if number == 5:
             clock.advance(QUARTER)
-        assert await guess(reception, erika, number) == WrongSignIn()
-    entry = await enter(reception, erika, visitor=elsewhere(50))
-    assert await guess(reception, erika, 51) == WrongSignIn()
+        assert await guess(services, erika, number) == WrongSignIn()
+    entry = await enter(services, erika, visitor=elsewhere(50))
+    assert await guess(services, erika, 51) == WrongSignIn()
     clock.advance(timedelta(seconds=30))
     right = given(entry, erika.code(clock.now()), elsewhere(50))
-    assert await check_totp_code(reception, right) == SecondFactorLocked()
+    assert await check_totp_code(services, right) == SecondFactorLocked()
     recovery = given(entry, codes[0], elsewhere(50))
-    assert await check_recovery_code(reception, recovery) == SecondFactorLocked()
+    assert await check_recovery_code(services, recovery) == SecondFactorLocked()
 
 
 async def test_recovery_codes_and_codes_of_the_app_count_together(
-    reception: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     for number in range(10):
         if number % 5 == 0:
             clock.advance(QUARTER)
         visitor = elsewhere(number)
-        entry = await enter(reception, erika, visitor=visitor)
+        entry = await enter(services, erika, visitor=visitor)
         give = check_totp_code if number % 2 else check_recovery_code
-        assert await give(reception, given(entry, "ABCD-EFGH", visitor)) == WrongSignIn()
+        assert await give(services, given(entry, "ABCD-EFGH", visitor)) == WrongSignIn()
     clock.advance(QUARTER)
-    assert await guess(reception, erika, 99) == SecondFactorLocked()
+    assert await guess(services, erika, 99) == SecondFactorLocked()
 
 
 async def test_fifty_guesses_at_once_in_four_processes_are_no_more_than_ten(
-    reception: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     """Five were counted a quarter of an hour ago: the limit of the day is the nearer one."""
     for number in range(5):
-        await guess(reception, erika, number)
+        await guess(services, erika, number)
     clock.advance(QUARTER)
-    entries = [await enter(reception, erika, visitor=elsewhere(100 + n)) for n in range(50)]
-    processes = [a_reception(reception.resources) for _ in range(4)]
+    entries = [await enter(services, erika, visitor=elsewhere(100 + n)) for n in range(50)]
+    processes = [build_sign_in_services(services.resources) for _ in range(4)]
     outcomes = await asyncio.gather(*(
         check_totp_code(processes[n % 4], given(entry, "12345x", elsewhere(100 + n)))
         for n, entry in enumerate(entries)
     ))  # fmt: skip
     assert outcomes.count(WrongSignIn()) == 5
-    assert all(isinstance(each, WrongSignIn | SecondFactorLocked | TooOften) for each in outcomes)
-    assert await rows(reception, "SELECT count(*) FROM wrong_second_factors") == [(10,)]
-    assert len(await rows(reception, _ACTS)) == 1
+    assert all(
+        isinstance(each, WrongSignIn | SecondFactorLocked | TooManyAttempts) for each in outcomes
+    )
+    assert await rows(services, "SELECT count(*) FROM wrong_second_factors") == [(10,)]
+    assert len(await rows(services, _ACTS)) == 1
 
 
 async def test_ten_at_once_from_browsers_that_are_counted_apart_are_counted_together(
-    reception: SignInServices, erika: Person
+    services: SignInServices, erika: Person
 ) -> None:
-    visitors = [elsewhere(n, (await sign_in(reception, erika)).device) for n in range(10)]
-    entries = [await enter(reception, erika, visitor=visitor) for visitor in visitors]
+    visitors = [elsewhere(n, (await sign_in(services, erika)).device) for n in range(10)]
+    entries = [await enter(services, erika, visitor=visitor) for visitor in visitors]
     outcomes = await asyncio.gather(*(
-        check_totp_code(reception, given(entry, "12345x", visitor))
+        check_totp_code(services, given(entry, "12345x", visitor))
         for entry, visitor in zip(entries, visitors, strict=True)
     ))  # fmt: skip
     assert outcomes == [WrongSignIn()] * 10
-    assert await guess(reception, erika, 200) == SecondFactorLocked()
+    assert await guess(services, erika, 200) == SecondFactorLocked()
 
 
 @pytest.mark.parametrize(
     ("late", "expected"), [(-JUST, SecondFactorLocked), (0 * JUST, WrongSignIn)]
 )
 async def test_wrong_codes_are_counted_for_24_hours(
-    reception: SignInServices, erika: Person, clock: MovableClock, late: timedelta, expected: type
+    services: SignInServices, erika: Person, clock: MovableClock, late: timedelta, expected: type
 ) -> None:
-    await guess(reception, erika, 0)
+    await guess(services, erika, 0)
     clock.advance(DAY - 2 * QUARTER)
     for number in range(1, 9):
         if number == 5:
             clock.advance(QUARTER)
-        assert await guess(reception, erika, number) == WrongSignIn()
+        assert await guess(services, erika, number) == WrongSignIn()
     clock.advance(QUARTER + late)
-    assert await guess(reception, erika, 9) == WrongSignIn()
-    assert isinstance(await guess(reception, erika, 10), expected)
+    assert await guess(services, erika, 9) == WrongSignIn()
+    assert isinstance(await guess(services, erika, 10), expected)
 
 
 async def test_a_right_code_does_not_forget_the_wrong_ones(
-    reception: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     """Else whoever guesses would only have to wait for the user to sign in."""
     for number in range(9):
         if number == 5:
             clock.advance(QUARTER)
-        await guess(reception, erika, number)
-    await sign_in(reception, erika)
-    await guess(reception, erika, 9)
-    assert await guess(reception, erika, 10) == SecondFactorLocked()
+        await guess(services, erika, number)
+    await sign_in(services, erika)
+    await guess(services, erika, 9)
+    assert await guess(services, erika, 10) == SecondFactorLocked()
 
 
 @pytest.mark.parametrize(
     ("late", "expected"), [(-JUST, WrongSignIn), (0 * JUST, SecondFactorLocked)]
 )
 async def test_a_browser_of_the_last_30_days_still_signs_in(
-    reception: SignInServices, erika: Person, clock: MovableClock, late: timedelta, expected: type
+    services: SignInServices, erika: Person, clock: MovableClock, late: timedelta, expected: type
 ) -> None:
-    await lock(reception, erika)
-    opened = await sign_in(reception, erika, visitor=elsewhere(60, erika.session.device))
+    await lock(services, erika)
+    opened = await sign_in(services, erika, visitor=elsewhere(60, erika.session.device))
     assert opened.is_restricted
     clock.advance(timedelta(days=30) + late)
-    outcome = await guess(reception, erika, 99, device=opened.device)
+    outcome = await guess(services, erika, 99, device=opened.device)
     assert isinstance(outcome, expected)
 
 
 async def test_a_browser_is_known_for_its_own_user_alone(
-    reception: SignInServices, erika: Person
+    services: SignInServices, erika: Person
 ) -> None:
-    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    await lock(reception, erika)
-    assert await guess(reception, erika, 70, device=paul.session.device) == SecondFactorLocked()
+    paul = await join(services, a_new_user("paul@example.org", name="Paul"))
+    await lock(services, erika)
+    assert await guess(services, erika, 70, device=paul.session.device) == SecondFactorLocked()
 
 
 async def test_a_known_browser_has_ten_wrong_codes_of_its_own(
-    reception: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
     """A stolen cookie is no way around the limit."""
     device = erika.session.device
-    await lock(reception, erika)
+    await lock(services, erika)
     for number in range(10):
         if number == 5:
             clock.advance(QUARTER)
-        assert await guess(reception, erika, number, device=device) == WrongSignIn()
+        assert await guess(services, erika, number, device=device) == WrongSignIn()
     clock.advance(QUARTER)
     right = erika.code(clock.now())
-    assert await guess(reception, erika, 80, right, device) == SecondFactorLocked()
+    assert await guess(services, erika, 80, right, device) == SecondFactorLocked()
 
 
 @pytest.mark.parametrize("change", ["signature", "secret", "none", "other"])
 async def test_a_cookie_that_was_not_signed_here_is_a_strangers(
-    reception: SignInServices, erika: Person, change: str
+    services: SignInServices, erika: Person, change: str
 ) -> None:
-    await lock(reception, erika)
+    await lock(services, erika)
     secret, signature = erika.session.device.split(".")
     foreign = KeyRing({1: b"x" * 32})
     forged = {
@@ -252,109 +254,109 @@ async def test_a_cookie_that_was_not_signed_here_is_a_strangers(
         "none": secret,
         "other": render_browser_cookie(foreign, erika.user_id, secret),
     }[change]
-    assert await guess(reception, erika, 70, device=forged) == SecondFactorLocked()
+    assert await guess(services, erika, 70, device=forged) == SecondFactorLocked()
 
 
 async def test_a_cookie_outlives_a_new_version_of_the_secret_key(
-    reception: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
-    await lock(reception, erika)
-    old = reception.resources.keys
+    await lock(services, erika)
+    old = services.resources.keys
     both = KeyRing({2: b"second" * 8, **{each: old._secret_key[each] for each in old.versions}})
-    after = replace(reception, resources=replace(reception.resources, keys=both))
+    after = replace(services, resources=replace(services.resources, keys=both))
     visitor = elsewhere(60, erika.session.device)
     entry = await check_password(after, erika.email, PASSWORD, visitor, randomness())
-    assert isinstance(entry, SignInEntry)
-    gone = replace(reception, resources=replace(reception.resources, keys=KeyRing({2: b"s" * 48})))
+    assert isinstance(entry, PendingSignIn)
+    gone = replace(services, resources=replace(services.resources, keys=KeyRing({2: b"s" * 48})))
     entry = await check_password(gone, erika.email, PASSWORD, visitor, randomness())
     assert entry == SecondFactorLocked()
 
 
-async def count_kept(reception: SignInServices) -> tuple[Any, ...]:
+async def count_kept(services: SignInServices) -> tuple[Any, ...]:
     """Since when the user is locked, and the wrong codes that are still counted."""
     [row] = await rows(
-        reception,
+        services,
         "SELECT second_factor_locked_at, (SELECT count(*) FROM wrong_second_factors) FROM users",
     )
     return row
 
 
 async def test_a_new_password_lifts_the_lock_and_forgets_known_browsers(
-    reception: SignInServices, erika: Person
+    services: SignInServices, erika: Person
 ) -> None:
-    await lock(reception, erika)
-    known = await sign_in(reception, erika, visitor=elsewhere(60, erika.session.device))
-    asking = SignInChange(await require(reception, known), PASSWORD, HOME)
+    await lock(services, erika)
+    known = await sign_in(services, erika, visitor=elsewhere(60, erika.session.device))
+    asking = PasswordConfirmation(await require(services, known), PASSWORD, HOME)
     new = "kettle pebbles orchid 32"
-    assert isinstance(await change_password(reception, asking, new, randomness()), OpenedSession)
-    assert await count_kept(reception) == (None, 0)
-    assert (await sign_in(reception, erika, password=new, visitor=elsewhere(44))).by == "TOTP"
-    async with reception.resources.database.connection() as connection:
-        now = reception.now()
+    assert isinstance(await change_password(services, asking, new, randomness()), OpenedSession)
+    assert await count_kept(services) == (None, 0)
+    assert (await sign_in(services, erika, password=new, visitor=elsewhere(44))).by == "TOTP"
+    async with services.resources.database.connection() as connection:
+        now = services.now()
         for device in (erika.session.device, known.device):
             found = await find_known_browser(
-                connection, reception.resources.keys, device, erika.email, since=now - DAY
+                connection, services.resources.keys, device, erika.email, since=now - DAY
             )
             assert found is None
 
 
 async def test_a_reset_lifts_the_lock_and_forgets_known_browsers(
-    reception: SignInServices, erika: Person
+    services: SignInServices, erika: Person
 ) -> None:
-    await lock(reception, erika)
-    async with reception.work(OPERATOR) as work:
+    await lock(services, erika)
+    async with services.work(OPERATOR) as work:
         await reset_user(work, erika.user_id, randomness(RANDOM_BYTES))
-    assert await count_kept(reception) == (None, 0)
-    async with reception.resources.database.connection() as connection:
+    assert await count_kept(services) == (None, 0)
+    async with services.resources.database.connection() as connection:
         hashes = await connection.fetch("SELECT device_hash FROM portal_sessions")
     assert {row[0] for row in hashes} == {None}
 
 
 async def test_a_break_glass_admin_is_limited_too_and_let_in_again_at_the_server(
-    reception: SignInServices,
+    services: SignInServices,
 ) -> None:
-    glass = await join(reception, replace(a_new_user("glass@example.org"), is_break_glass=True))
-    await lock(reception, glass)
-    assert await guess(reception, glass, 70) == SecondFactorLocked()
-    async with reception.work(OPERATOR) as work:
+    glass = await join(services, replace(a_new_user("glass@example.org"), is_break_glass=True))
+    await lock(services, glass)
+    assert await guess(services, glass, 70) == SecondFactorLocked()
+    async with services.work(OPERATOR) as work:
         link = (await reset_user(work, glass.user_id, randomness(RANDOM_BYTES))).secret
-    assert await find_invitation(reception, link, OPENER) is not None
+    assert await find_invitation(services, link, OPENER) is not None
 
 
 @pytest.mark.parametrize("is_locked", [False, True])
 async def test_a_wrong_password_is_answered_the_same_whether_the_account_is_locked(
-    reception: SignInServices, erika: Person, hasher: CountingHasher, *, is_locked: bool
+    services: SignInServices, erika: Person, hasher: CountingHasher, *, is_locked: bool
 ) -> None:
     if is_locked:
-        await lock(reception, erika)
+        await lock(services, erika)
     hasher.verified = 0
     for email in (erika.email, "nobody@example.org"):
         answers = [
-            await check_password(reception, email, "wrong", elsewhere(200 + n), randomness())
+            await check_password(services, email, "wrong", elsewhere(200 + n), randomness())
             for n in range(10)
         ]
         assert answers == [WrongSignIn()] * 10
-        limit = await check_password(reception, email, "wrong", elsewhere(300), randomness())
-        assert limit == TooOften(900)
+        limit = await check_password(services, email, "wrong", elsewhere(300), randomness())
+        assert limit == TooManyAttempts(900)
     assert hasher.verified == 20
 
 
 async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
-    resources: Resources, reception: SignInServices
+    resources: Resources, services: SignInServices
 ) -> None:
     document = {"deliveryProviders": {"post": _LINE}, "alerts": {"email": ["ops@example.com"]}}
     await apply_installation(resources, check_installation(document))
-    karl = await join(reception, a_new_user("karl@example.org", name="Karl", language="de"))
-    await lock(reception, karl)
+    karl = await join(services, a_new_user("karl@example.org", name="Karl", language="de"))
+    await lock(services, karl)
     for number in range(3):
-        await guess(reception, karl, 70 + number)
-    [(recipient, subject, body, language)] = await rows(reception, _MAILS)
+        await guess(services, karl, 70 + number)
+    [(recipient, subject, body, language)] = await rows(services, _MAILS)
     assert (recipient, language) == ("karl@example.org", "de")
     assert subject == "Dunwell: Die Anmeldung bei Ihrem Konto ist eingeschränkt"
     assert f"{resources.settings.public_url}/portal/account/password" in body
     assert PASSWORD not in body
-    assert await rows(reception, _ALARMS) == [("SECOND_FACTOR_LOCKED",)]
-    assert await rows(reception, _ACTS) == [("second_factor.lock", {"wrongCodes": 10})]
+    assert await rows(services, _ALARMS) == [("SECOND_FACTOR_LOCKED",)]
+    assert await rows(services, _ACTS) == [("second_factor.lock", {"wrongCodes": 10})]
     line = ScriptedLine()
     assert await check_for_alerts(resources, lambda _: line, "") == 1
     await send_alarm_mails(resources, lambda _: line)
@@ -365,32 +367,32 @@ async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
 
 
 async def test_without_a_mail_server_the_lock_holds_and_nothing_waits_to_be_sent(
-    reception: SignInServices, erika: Person
+    services: SignInServices, erika: Person
 ) -> None:
     """As for the first admin of an installation that has no mail server yet."""
-    await lock(reception, erika)
-    assert await guess(reception, erika, 70) == SecondFactorLocked()
-    assert await rows(reception, _MAILS) == []
-    assert await rows(reception, _ALARMS) == [("SECOND_FACTOR_LOCKED",)]
+    await lock(services, erika)
+    assert await guess(services, erika, 70) == SecondFactorLocked()
+    assert await rows(services, _MAILS) == []
+    assert await rows(services, _ALARMS) == [("SECOND_FACTOR_LOCKED",)]
 
 
 @pytest.mark.parametrize(("age", "left"), [(DAY, 1), (DAY + JUST, 0)])
 async def test_wrong_codes_are_removed_after_24_hours(
-    resources: Resources, reception: SignInServices, erika: Person, clock: MovableClock,
+    resources: Resources, services: SignInServices, erika: Person, clock: MovableClock,
     age: timedelta, left: int,
 ) -> None:  # fmt: skip
-    await guess(reception, erika, 0)
+    await guess(services, erika, 0)
     clock.advance(age)
     await sweep_user_rows(resources)
-    assert await rows(reception, "SELECT count(*) FROM wrong_second_factors") == [(left,)]
+    assert await rows(services, "SELECT count(*) FROM wrong_second_factors") == [(left,)]
 
 
 async def test_a_second_click_with_a_right_code_is_no_wrong_code(
-    reception: SignInServices, erika: Person, clock: MovableClock
+    services: SignInServices, erika: Person, clock: MovableClock
 ) -> None:
-    entry = await enter(reception, erika)
+    entry = await enter(services, erika)
     clock.advance(timedelta(seconds=30))
     right = [given(entry, erika.code(clock.now())) for _ in range(2)]
-    outcomes = await asyncio.gather(*(check_totp_code(reception, each) for each in right))
-    assert sorted(type(each).__name__ for each in outcomes) == ["Gone", "OpenedSession"]
-    assert await rows(reception, "SELECT count(*) FROM wrong_second_factors") == [(0,)]
+    outcomes = await asyncio.gather(*(check_totp_code(services, each) for each in right))
+    assert sorted(type(each).__name__ for each in outcomes) == ["OpenedSession", "SignInExpired"]
+    assert await rows(services, "SELECT count(*) FROM wrong_second_factors") == [(0,)]

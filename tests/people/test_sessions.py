@@ -5,13 +5,22 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, Role
-from dunwell.accounts.users.own_account import SignInChange, change_password, end_own_session
+from dunwell.accounts.users.own_account import (
+    PasswordConfirmation,
+    change_password,
+    end_own_session,
+)
 from dunwell.accounts.users.passwords import PasswordFault, SignInServices
 from dunwell.accounts.users.sessions.sessions import OpenedSession, find_session, list_sessions
-from dunwell.accounts.users.sign_in.limits import MOST_WRONG
-from dunwell.accounts.users.sign_in.sign_in import Gone, TooOften, WrongSignIn, check_totp_code
+from dunwell.accounts.users.sign_in.limits import MAX_ATTEMPTS
+from dunwell.accounts.users.sign_in.sign_in import (
+    SignInExpired,
+    TooManyAttempts,
+    WrongSignIn,
+    check_totp_code,
+)
 from dunwell.accounts.users.sweep_users import sweep_user_rows
-from dunwell.accounts.users.user import SignedIn, UserRoles
+from dunwell.accounts.users.user import SignedInUser, UserRoles
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import NotFound
@@ -31,48 +40,48 @@ SECOND, MINUTE = timedelta(seconds=1), timedelta(minutes=1)
 NEW = "kettle pebbles orchid 32"
 
 
-async def find(reception: SignInServices, secret: str) -> SignedIn | None:
-    async with reception.resources.database.connection() as connection:
-        return await find_session(connection, secret, now=reception.now())
+async def find(services: SignInServices, secret: str) -> SignedInUser | None:
+    async with services.resources.database.connection() as connection:
+        return await find_session(connection, secret, now=services.now())
 
 
-async def require(reception: SignInServices, opened: OpenedSession) -> SignedIn:
-    found = await find(reception, opened.secret)
+async def require(services: SignInServices, opened: OpenedSession) -> SignedInUser:
+    found = await find(services, opened.secret)
     assert found is not None
     return found
 
 
 @pytest.mark.parametrize(("after", "lasts"), [(30 * MINUTE - SECOND, True), (30 * MINUTE, False)])
 async def test_it_ends_when_idle(
-    reception: SignInServices, clock: MovableClock, after: timedelta, lasts: bool
+    services: SignInServices, clock: MovableClock, after: timedelta, lasts: bool
 ) -> None:
-    erika = await join(reception, a_new_user())
+    erika = await join(services, a_new_user())
     clock.advance(after)
-    assert (await find(reception, erika.session.secret) is not None) is lasts
+    assert (await find(services, erika.session.secret) is not None) is lasts
 
 
 async def test_it_goes_on_by_use_and_ends_after_eight_hours(
-    reception: SignInServices, clock: MovableClock
+    services: SignInServices, clock: MovableClock
 ) -> None:
     opened_at = clock.now()
-    erika = await join(reception, a_new_user())
+    erika = await join(services, a_new_user())
     while clock.now() + 30 * MINUTE < opened_at + timedelta(hours=8):
         clock.advance(28 * MINUTE)
-        assert await find(reception, erika.session.secret) is not None
+        assert await find(services, erika.session.secret) is not None
     clock.move_to(opened_at + timedelta(hours=8) - SECOND)
-    assert await find(reception, erika.session.secret) is not None
+    assert await find(services, erika.session.secret) is not None
     clock.advance(SECOND)
-    assert await find(reception, erika.session.secret) is None
+    assert await find(services, erika.session.secret) is None
 
 
 async def test_a_use_is_written_once_a_minute(
-    reception: SignInServices, clock: MovableClock, database: Database
+    services: SignInServices, clock: MovableClock, database: Database
 ) -> None:
-    erika = await join(reception, a_new_user())
+    erika = await join(services, a_new_user())
     seen = []
     for step in (MINUTE - SECOND, SECOND, SECOND):
         clock.advance(step)
-        await find(reception, erika.session.secret)
+        await find(services, erika.session.secret)
         async with database.connection() as connection:
             seen.append(await connection.fetchval("SELECT last_used_at FROM portal_sessions"))
     joined_at = clock.now() - MINUTE - SECOND
@@ -80,14 +89,14 @@ async def test_a_use_is_written_once_a_minute(
 
 
 async def test_a_use_is_of_one_session_alone(
-    reception: SignInServices, clock: MovableClock, database: Database
+    services: SignInServices, clock: MovableClock, database: Database
 ) -> None:
-    erika = await join(reception, a_new_user())
-    away = await sign_in(reception, erika, visitor=AWAY)
+    erika = await join(services, a_new_user())
+    away = await sign_in(services, erika, visitor=AWAY)
     opened_at = clock.now()
     clock.advance(MINUTE)
 
-    assert await find(reception, away.secret) is not None
+    assert await find(services, away.secret) is not None
 
     async with database.connection() as connection:
         rows = await connection.fetch("SELECT session_id, last_used_at FROM portal_sessions")
@@ -98,15 +107,15 @@ async def test_a_use_is_of_one_session_alone(
 
 
 @pytest.mark.parametrize("secret", ["", "x", "x" * 43, "\u00e4" * 43, "'; --", "a" * 5000])
-async def test_nothing_else_is_a_session(reception: SignInServices, secret: str) -> None:
-    await join(reception, a_new_user())
-    assert await find(reception, secret) is None
+async def test_nothing_else_is_a_session(services: SignInServices, secret: str) -> None:
+    await join(services, a_new_user())
+    assert await find(services, secret) is None
 
 
-async def test_who_it_is_says_what_they_may(reception: SignInServices) -> None:
+async def test_who_it_is_says_what_they_may(services: SignInServices) -> None:
     place = UserRoles(Role.AUDITOR)
-    erika = await join(reception, a_new_user(place=place, language="de"))
-    person = await require(reception, erika.session)
+    erika = await join(services, a_new_user(roles=place, language="de"))
+    person = await require(services, erika.session)
     assert (person.email, person.name, person.language) == ("erika@example.org", "Erika", "de")
     assert (person.everywhere, person.memberships) == (Role.AUDITOR, {})
     assert person.reaches(7)
@@ -118,19 +127,19 @@ async def test_who_it_is_says_what_they_may(reception: SignInServices) -> None:
     assert not person.is_form_token("")
 
 
-async def test_form_tokens_are_a_sessions_own(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    first = await require(reception, erika.session)
-    second = await require(reception, await sign_in(reception, erika))
+async def test_form_tokens_are_a_sessions_own(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    first = await require(services, erika.session)
+    second = await require(services, await sign_in(services, erika))
     assert first.csrf != second.csrf
     assert erika.session.secret not in first.csrf
 
 
-async def test_they_are_listed_and_ended(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    away = await sign_in(reception, erika, visitor=AWAY)
-    person = await require(reception, erika.session)
-    async with reception.work(person.actor) as work:
+async def test_they_are_listed_and_ended(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    away = await sign_in(services, erika, visitor=AWAY)
+    person = await require(services, erika.session)
+    async with services.work(person.actor) as work:
         shown = await list_sessions(work.tx, person, work.now)
         assert [(each.row.browser, each.row.place, each.is_this) for each in shown] == [
             ("Chrome, Windows", "198.51.100.0/24", False),
@@ -138,69 +147,71 @@ async def test_they_are_listed_and_ended(reception: SignInServices) -> None:
         ]
         assert shown[0].row.is_new_place
         await end_own_session(work, person, away.session_id)
-    assert await find(reception, away.secret) is None
-    assert await find(reception, erika.session.secret) is not None
+    assert await find(services, away.secret) is None
+    assert await find(services, erika.session.secret) is not None
 
 
-async def test_nobody_ends_somebody_elses(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    person = await require(reception, erika.session)
+async def test_nobody_ends_somebody_elses(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    paul = await join(services, a_new_user("paul@example.org", name="Paul"))
+    person = await require(services, erika.session)
     with pytest.raises(NotFound):
-        async with reception.work(person.actor) as work:
+        async with services.work(person.actor) as work:
             await end_own_session(work, person, paul.session.session_id)
-    assert await find(reception, paul.session.secret) is not None
+    assert await find(services, paul.session.secret) is not None
 
 
 async def test_a_new_password_ends_all_sessions(
-    reception: SignInServices, clock: MovableClock
+    services: SignInServices, clock: MovableClock
 ) -> None:
-    erika = await join(reception, a_new_user())
-    other = await sign_in(reception, erika, visitor=AWAY)
-    waiting = await enter(reception, erika)
-    person = await require(reception, erika.session)
-    asking = SignInChange(person, PASSWORD, HOME)
-    opened = await change_password(reception, asking, NEW, randomness())
+    erika = await join(services, a_new_user())
+    other = await sign_in(services, erika, visitor=AWAY)
+    waiting = await enter(services, erika)
+    person = await require(services, erika.session)
+    asking = PasswordConfirmation(person, PASSWORD, HOME)
+    opened = await change_password(services, asking, NEW, randomness())
     assert isinstance(opened, OpenedSession)
-    assert await find(reception, erika.session.secret) is None
-    assert await find(reception, other.secret) is None
-    assert await find(reception, opened.secret) is not None
+    assert await find(services, erika.session.secret) is None
+    assert await find(services, other.secret) is None
+    assert await find(services, opened.secret) is not None
     clock.advance(timedelta(seconds=30))
-    assert await check_totp_code(reception, given(waiting, erika.code(clock.now()))) == Gone()
-    await sign_in(reception, erika, password=NEW)
-
-
-async def test_a_new_password_takes_the_old_one_and_must_be_good(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    person = await require(reception, erika.session)
-    right = SignInChange(person, PASSWORD, HOME)
     assert (
-        await change_password(reception, SignInChange(person, "no", HOME), NEW, b"")
+        await check_totp_code(services, given(waiting, erika.code(clock.now()))) == SignInExpired()
+    )
+    await sign_in(services, erika, password=NEW)
+
+
+async def test_a_new_password_takes_the_old_one_and_must_be_good(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    person = await require(services, erika.session)
+    right = PasswordConfirmation(person, PASSWORD, HOME)
+    assert (
+        await change_password(services, PasswordConfirmation(person, "no", HOME), NEW, b"")
         == WrongSignIn()
     )
-    assert await change_password(reception, right, "short", b"") is PasswordFault.TOO_SHORT
-    assert await change_password(reception, right, "password1234", b"") is PasswordFault.COMMON
+    assert await change_password(services, right, "short", b"") is PasswordFault.TOO_SHORT
+    assert await change_password(services, right, "password1234", b"") is PasswordFault.COMMON
     mine = "my own erika song"
-    assert await change_password(reception, right, mine, b"") is PasswordFault.PERSONAL
-    assert await find(reception, erika.session.secret) is not None
+    assert await change_password(services, right, mine, b"") is PasswordFault.PERSONAL
+    assert await find(services, erika.session.secret) is not None
 
 
 async def test_who_found_an_open_session_does_not_guess_the_password(
-    reception: SignInServices,
+    services: SignInServices,
 ) -> None:
-    erika = await join(reception, a_new_user())
-    person = await require(reception, erika.session)
-    for _ in range(MOST_WRONG):
-        wrong = SignInChange(person, "no", HOME)
-        assert await change_password(reception, wrong, NEW, b"") == WrongSignIn()
-    right = SignInChange(person, PASSWORD, HOME)
-    assert isinstance(await change_password(reception, right, NEW, b""), TooOften)
+    erika = await join(services, a_new_user())
+    person = await require(services, erika.session)
+    for _ in range(MAX_ATTEMPTS):
+        wrong = PasswordConfirmation(person, "no", HOME)
+        assert await change_password(services, wrong, NEW, b"") == WrongSignIn()
+    right = PasswordConfirmation(person, PASSWORD, HOME)
+    assert isinstance(await change_password(services, right, NEW, b""), TooManyAttempts)
 
 
 @pytest.mark.parametrize(("late", "removed"), [(timedelta(), 0), (SECOND, 1)])
 async def test_sessions_are_removed_after_90_days(
-    reception: SignInServices, clock: MovableClock, late: timedelta, removed: int
+    services: SignInServices, clock: MovableClock, late: timedelta, removed: int
 ) -> None:
-    await join(reception, a_new_user())
+    await join(services, a_new_user())
     clock.advance(timedelta(days=90, hours=8) + late)
-    assert await sweep_user_rows(reception.resources) == removed
+    assert await sweep_user_rows(services.resources) == removed

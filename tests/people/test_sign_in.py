@@ -8,11 +8,11 @@ import pytest
 from dunwell.accounts.users.passwords import Passwords, SignInServices
 from dunwell.accounts.users.sessions.session_rules import hash_secret
 from dunwell.accounts.users.sessions.sessions import OpenedBy, OpenedSession
-from dunwell.accounts.users.sign_in.limits import MOST_WRONG
+from dunwell.accounts.users.sign_in.limits import MAX_ATTEMPTS
 from dunwell.accounts.users.sign_in.sign_in import (
-    Gone,
-    SignInEntry,
-    TooOften,
+    PendingSignIn,
+    SignInExpired,
+    TooManyAttempts,
     WrongSignIn,
     check_password,
     check_recovery_code,
@@ -38,59 +38,59 @@ from tests.support.people import (
 _ACTS = "SELECT actor_kind, action, subject FROM installation_audit ORDER BY audit_id"
 
 
-async def test_password_and_code_open_a_session(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    opened = await sign_in(reception, erika)
+async def test_password_and_code_open_a_session(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    opened = await sign_in(services, erika)
     assert (opened.user_id, opened.by, opened.is_new_place) == (
         erika.user_id, OpenedBy.TOTP, False,
     )  # fmt: skip
     assert opened.secret != erika.session.secret
 
 
-async def test_a_new_network_is_told_once(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    assert (await sign_in(reception, erika, visitor=AWAY)).is_new_place
-    assert not (await sign_in(reception, erika, visitor=AWAY)).is_new_place
+async def test_a_new_network_is_told_once(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    assert (await sign_in(services, erika, visitor=AWAY)).is_new_place
+    assert not (await sign_in(services, erika, visitor=AWAY)).is_new_place
 
 
-async def test_e_mail_addresses_are_compared_without_case(reception: SignInServices) -> None:
-    await join(reception, a_new_user("Erika@Example.org"))
-    entry = await check_password(reception, " eRIKA@example.ORG", PASSWORD, HOME, randomness())
-    assert isinstance(entry, SignInEntry)
+async def test_e_mail_addresses_are_compared_without_case(services: SignInServices) -> None:
+    await join(services, a_new_user("Erika@Example.org"))
+    entry = await check_password(services, " eRIKA@example.ORG", PASSWORD, HOME, randomness())
+    assert isinstance(entry, PendingSignIn)
 
 
-async def test_a_code_is_good_once(reception: SignInServices, clock: MovableClock) -> None:
-    erika = await join(reception, a_new_user())
+async def test_a_code_is_good_once(services: SignInServices, clock: MovableClock) -> None:
+    erika = await join(services, a_new_user())
     clock.advance(timedelta(seconds=30))
     code = erika.code(clock.now())
-    first = await check_totp_code(reception, given(await enter(reception, erika), code))
-    second = await check_totp_code(reception, given(await enter(reception, erika), code))
+    first = await check_totp_code(services, given(await enter(services, erika), code))
+    second = await check_totp_code(services, given(await enter(services, erika), code))
     assert isinstance(first, OpenedSession)
     assert second == WrongSignIn()
 
 
 async def test_a_code_before_the_last_one_taken_is_not_good(
-    reception: SignInServices, clock: MovableClock
+    services: SignInServices, clock: MovableClock
 ) -> None:
-    erika = await join(reception, a_new_user())
+    erika = await join(services, a_new_user())
     clock.advance(timedelta(seconds=60))
     earlier = erika.code(clock.now() - timedelta(seconds=30))
-    entries = [await enter(reception, erika) for _ in range(2)]
-    now = await check_totp_code(reception, given(entries[0], erika.code(clock.now())))
+    entries = [await enter(services, erika) for _ in range(2)]
+    now = await check_totp_code(services, given(entries[0], erika.code(clock.now())))
     assert isinstance(now, OpenedSession)
-    assert await check_totp_code(reception, given(entries[1], earlier)) == WrongSignIn()
+    assert await check_totp_code(services, given(entries[1], earlier)) == WrongSignIn()
 
 
 async def test_of_two_codes_at_once_one_is_good(
-    reception: SignInServices, clock: MovableClock
+    services: SignInServices, clock: MovableClock
 ) -> None:
-    erika = await join(reception, a_new_user())
+    erika = await join(services, a_new_user())
     clock.advance(timedelta(seconds=30))
     code = erika.code(clock.now())
-    entries = [await enter(reception, erika) for _ in range(4)]
+    entries = [await enter(services, erika) for _ in range(4)]
     visitors = (HOME, AWAY, HOME, AWAY)
     outcomes = await asyncio.gather(*(
-        check_totp_code(reception, given(entry, code, visitor))
+        check_totp_code(services, given(entry, code, visitor))
         for entry, visitor in zip(entries, visitors, strict=True)
     ))  # fmt: skip
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
@@ -98,129 +98,129 @@ async def test_of_two_codes_at_once_one_is_good(
 
 
 async def test_the_code_of_joining_is_used_up(
-    reception: SignInServices, clock: MovableClock
+    services: SignInServices, clock: MovableClock
 ) -> None:
-    erika = await join(reception, a_new_user())
-    again = given(await enter(reception, erika), erika.code(clock.now()))
-    assert await check_totp_code(reception, again) == WrongSignIn()
+    erika = await join(services, a_new_user())
+    again = given(await enter(services, erika), erika.code(clock.now()))
+    assert await check_totp_code(services, again) == WrongSignIn()
 
 
-async def test_a_recovery_code_is_good_once(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    code = (await read_codes(reception, erika))[3]
+async def test_a_recovery_code_is_good_once(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    code = (await read_codes(services, erika))[3]
     typed = code.lower().replace("-", " ")
-    first = await check_recovery_code(reception, given(await enter(reception, erika), typed))
-    second = await check_recovery_code(reception, given(await enter(reception, erika), code))
+    first = await check_recovery_code(services, given(await enter(services, erika), typed))
+    second = await check_recovery_code(services, given(await enter(services, erika), code))
     assert isinstance(first, OpenedSession)
     assert first.by is OpenedBy.RECOVERY
     assert second == WrongSignIn()
 
 
-async def test_of_two_recovery_codes_at_once_one_is_good(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    code = (await read_codes(reception, erika))[0]
-    entries = [await enter(reception, erika) for _ in range(2)]
+async def test_of_two_recovery_codes_at_once_one_is_good(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    code = (await read_codes(services, erika))[0]
+    entries = [await enter(services, erika) for _ in range(2)]
     outcomes = await asyncio.gather(*(
-        check_recovery_code(reception, given(entry, code, visitor))
+        check_recovery_code(services, given(entry, code, visitor))
         for entry, visitor in zip(entries, (HOME, AWAY), strict=True)
     ))  # fmt: skip
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
 
 
-async def test_another_users_recovery_code_is_not_good(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    code = (await read_codes(reception, paul))[0]
-    mine = given(await enter(reception, erika), code)
-    assert await check_recovery_code(reception, mine) == WrongSignIn()
+async def test_another_users_recovery_code_is_not_good(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    paul = await join(services, a_new_user("paul@example.org", name="Paul"))
+    code = (await read_codes(services, paul))[0]
+    mine = given(await enter(services, erika), code)
+    assert await check_recovery_code(services, mine) == WrongSignIn()
 
 
 async def test_an_entry_is_used_up_by_its_session(
-    reception: SignInServices, clock: MovableClock
+    services: SignInServices, clock: MovableClock
 ) -> None:
-    erika = await join(reception, a_new_user())
-    entry = await enter(reception, erika)
+    erika = await join(services, a_new_user())
+    entry = await enter(services, erika)
     clock.advance(timedelta(seconds=30))
-    await check_totp_code(reception, given(entry, erika.code(clock.now())))
+    await check_totp_code(services, given(entry, erika.code(clock.now())))
     clock.advance(timedelta(seconds=30))
-    assert await check_totp_code(reception, given(entry, erika.code(clock.now()))) == Gone()
+    assert await check_totp_code(services, given(entry, erika.code(clock.now()))) == SignInExpired()
 
 
-@pytest.mark.parametrize(("late", "expected"), [(-1, OpenedSession), (0, Gone)])
+@pytest.mark.parametrize(("late", "expected"), [(-1, OpenedSession), (0, SignInExpired)])
 async def test_an_entry_waits_ten_minutes(
-    reception: SignInServices, clock: MovableClock, late: int, expected: type
+    services: SignInServices, clock: MovableClock, late: int, expected: type
 ) -> None:
-    erika = await join(reception, a_new_user())
-    entry = await enter(reception, erika)
+    erika = await join(services, a_new_user())
+    entry = await enter(services, erika)
     clock.advance(timedelta(minutes=10, seconds=late))
-    outcome = await check_totp_code(reception, given(entry, erika.code(clock.now())))
+    outcome = await check_totp_code(services, given(entry, erika.code(clock.now())))
     assert isinstance(outcome, expected)
 
 
 @pytest.mark.parametrize("email", ["erika@example.org", "nobody@example.org"])
 async def test_ten_wrong_passwords_lock_whoever_is_meant(
-    reception: SignInServices, hasher: CountingHasher, clock: MovableClock, email: str
+    services: SignInServices, hasher: CountingHasher, clock: MovableClock, email: str
 ) -> None:
     """As many hashes, the same answers, whether there is such a user or not."""
-    await join(reception, a_new_user())
+    await join(services, a_new_user())
     hasher.verified = 0
-    for place in range(MOST_WRONG):
+    for place in range(MAX_ATTEMPTS):
         visitor = type(HOME)(f"203.0.113.{place}")
-        wrong = await check_password(reception, email, "wrong", visitor, randomness())
+        wrong = await check_password(services, email, "wrong", visitor, randomness())
         assert (wrong, hasher.verified) == (WrongSignIn(), place + 1)
-    right = await check_password(reception, email, PASSWORD, AWAY, randomness())
-    assert (right, hasher.verified) == (TooOften(900), MOST_WRONG)
+    right = await check_password(services, email, PASSWORD, AWAY, randomness())
+    assert (right, hasher.verified) == (TooManyAttempts(900), MAX_ATTEMPTS)
     clock.advance(timedelta(minutes=15) - JUST)
-    still = await check_password(reception, email, PASSWORD, AWAY, randomness())
-    assert (still, hasher.verified) == (TooOften(1), MOST_WRONG)
+    still = await check_password(services, email, PASSWORD, AWAY, randomness())
+    assert (still, hasher.verified) == (TooManyAttempts(1), MAX_ATTEMPTS)
     clock.advance(JUST)
-    after = await check_password(reception, email, PASSWORD, AWAY, randomness())
-    assert isinstance(after, SignInEntry if email == "erika@example.org" else WrongSignIn)
-    assert hasher.verified == MOST_WRONG + 1
+    after = await check_password(services, email, PASSWORD, AWAY, randomness())
+    assert isinstance(after, PendingSignIn if email == "erika@example.org" else WrongSignIn)
+    assert hasher.verified == MAX_ATTEMPTS + 1
 
 
 async def test_wrong_ones_at_once_are_no_more_than_ten(
-    reception: SignInServices, hasher: CountingHasher
+    services: SignInServices, hasher: CountingHasher
 ) -> None:
-    await join(reception, a_new_user())
+    await join(services, a_new_user())
     hasher.verified = 0
     outcomes = await asyncio.gather(*(
-        check_password(reception, "erika@example.org", "no", type(HOME)(f"10.0.{n}.1"), b"x" * 32)
+        check_password(services, "erika@example.org", "no", type(HOME)(f"10.0.{n}.1"), b"x" * 32)
         for n in range(25)
     ))  # fmt: skip
-    assert (hasher.verified, outcomes.count(WrongSignIn())) == (MOST_WRONG, MOST_WRONG)
+    assert (hasher.verified, outcomes.count(WrongSignIn())) == (MAX_ATTEMPTS, MAX_ATTEMPTS)
 
 
-async def test_a_visitor_is_locked_whomever_they_try(reception: SignInServices) -> None:
-    await join(reception, a_new_user())
-    for place in range(MOST_WRONG):
-        await check_password(reception, f"n{place}@example.org", "no", AWAY, randomness())
-    mine = await check_password(reception, "erika@example.org", PASSWORD, AWAY, randomness())
-    other = await check_password(reception, "erika@example.org", PASSWORD, HOME, randomness())
-    assert isinstance(mine, TooOften)
-    assert isinstance(other, SignInEntry)
+async def test_a_visitor_is_locked_whomever_they_try(services: SignInServices) -> None:
+    await join(services, a_new_user())
+    for place in range(MAX_ATTEMPTS):
+        await check_password(services, f"n{place}@example.org", "no", AWAY, randomness())
+    mine = await check_password(services, "erika@example.org", PASSWORD, AWAY, randomness())
+    other = await check_password(services, "erika@example.org", PASSWORD, HOME, randomness())
+    assert isinstance(mine, TooManyAttempts)
+    assert isinstance(other, PendingSignIn)
 
 
-async def test_wrong_codes_lock_too(reception: SignInServices, clock: MovableClock) -> None:
-    erika = await join(reception, a_new_user())
-    entry = await enter(reception, erika)
+async def test_wrong_codes_lock_too(services: SignInServices, clock: MovableClock) -> None:
+    erika = await join(services, a_new_user())
+    entry = await enter(services, erika)
     clock.advance(timedelta(seconds=30))
-    for _ in range(MOST_WRONG):
-        assert await check_totp_code(reception, given(entry, "12345x")) == WrongSignIn()
+    for _ in range(MAX_ATTEMPTS):
+        assert await check_totp_code(services, given(entry, "12345x")) == WrongSignIn()
     right = given(entry, erika.code(clock.now()), AWAY)
-    assert isinstance(await check_totp_code(reception, right), TooOften)
+    assert isinstance(await check_totp_code(services, right), TooManyAttempts)
 
 
-async def test_right_ones_are_not_counted(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    for _ in range(MOST_WRONG + 2):
-        await sign_in(reception, erika)
+async def test_right_ones_are_not_counted(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    for _ in range(MAX_ATTEMPTS + 2):
+        await sign_in(services, erika)
 
 
 async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
-    reception: SignInServices, hasher: CountingHasher, database: Database
+    services: SignInServices, hasher: CountingHasher, database: Database
 ) -> None:
-    erika = await join(reception, a_new_user())
+    erika = await join(services, a_new_user())
     verified = asyncio.Event()
 
     class Waiting(Passwords):
@@ -229,7 +229,7 @@ async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
             await verified.wait()
             return is_right
 
-    slow = SignInServices(reception.resources, Waiting(hasher))
+    slow = SignInServices(services.resources, Waiting(hasher))
     before = asyncio.create_task(check_password(slow, erika.email, PASSWORD, HOME, randomness()))
     async with database.transaction() as tx:
         # As whoever changes it does it, and does not end before the entry is asked for.
@@ -243,13 +243,13 @@ async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
 
 
 @pytest.mark.parametrize("entry", ["", "x" * 43, "\u20ac" * 43, "a" * 5000])
-async def test_no_entry_no_session(reception: SignInServices, entry: str) -> None:
-    assert await check_totp_code(reception, given(entry, "123456")) == Gone()
+async def test_no_entry_no_session(services: SignInServices, entry: str) -> None:
+    assert await check_totp_code(services, given(entry, "123456")) == SignInExpired()
 
 
-async def test_what_is_stored_opens_nothing(reception: SignInServices, database: Database) -> None:
-    erika = await join(reception, a_new_user())
-    opened = await sign_in(reception, erika)
+async def test_what_is_stored_opens_nothing(services: SignInServices, database: Database) -> None:
+    erika = await join(services, a_new_user())
+    opened = await sign_in(services, erika)
     async with database.connection() as connection:
         hashes = await connection.fetch("SELECT session_hash FROM portal_sessions")
         stored = await connection.fetchrow("SELECT u::text, f::text FROM users u, factors f")
@@ -261,12 +261,12 @@ async def test_what_is_stored_opens_nothing(reception: SignInServices, database:
 
 
 async def test_refusals_and_sessions_are_in_the_audit_log(
-    reception: SignInServices, database: Database
+    services: SignInServices, database: Database
 ) -> None:
-    erika = await join(reception, a_new_user())
-    await check_password(reception, erika.email, "no", HOME, randomness())
-    await check_password(reception, "nobody@example.org", "no", HOME, randomness())
-    await sign_in(reception, erika)
+    erika = await join(services, a_new_user())
+    await check_password(services, erika.email, "no", HOME, randomness())
+    await check_password(services, "nobody@example.org", "no", HOME, randomness())
+    await sign_in(services, erika)
     async with database.connection() as connection:
         acts = [tuple(row) for row in await connection.fetch(_ACTS)]
     user = f"user:{erika.user_id}"

@@ -8,11 +8,15 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.factors.set_up_factor import confirm_app, find_started_app, start_app
+from dunwell.accounts.users.factors.set_up_factor import (
+    find_new_app_secret,
+    finish_app_setup,
+    start_app_setup,
+)
 from dunwell.accounts.users.factors.totp import SECRET_BYTES
-from dunwell.accounts.users.manage_users import end_sessions
+from dunwell.accounts.users.manage_users import sign_out_user
 from dunwell.accounts.users.passwords import SignInServices
-from dunwell.accounts.users.sign_in.sign_in import Gone, check_totp_code
+from dunwell.accounts.users.sign_in.sign_in import SignInExpired, check_totp_code
 from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.errors import InsufficientScope
 from dunwell.platform.resources import Resources
@@ -37,48 +41,48 @@ SELECT session_id FROM portal_sessions WHERE user_id = $1 AND device_hash IS NOT
 """
 
 
-async def set_up_app(reception: SignInServices, erika: Person, code: str = "") -> bool:
+async def set_up_app(services: SignInServices, erika: Person, code: str = "") -> bool:
     """In the session in which she joined. code: not the right one."""
-    person = await require(reception, erika.session)
-    async with reception.work(person.actor) as work:
-        await start_app(work, erika.user_id, randomness(SECRET_BYTES))
-        secret = await find_started_app(work, erika.user_id) or ""
-        return await confirm_app(work, person, code or pyotp.TOTP(secret).at(work.now))
+    person = await require(services, erika.session)
+    async with services.work(person.actor) as work:
+        await start_app_setup(work, erika.user_id, randomness(SECRET_BYTES))
+        secret = await find_new_app_secret(work, erika.user_id) or ""
+        return await finish_app_setup(work, person, code or pyotp.TOTP(secret).at(work.now))
 
 
-async def fetch(reception: SignInServices, statement: str, *values: Any) -> list[tuple[Any, ...]]:
-    async with reception.resources.database.connection() as connection:
+async def fetch(services: SignInServices, statement: str, *values: Any) -> list[tuple[Any, ...]]:
+    async with services.resources.database.connection() as connection:
         return [tuple(row) for row in await connection.fetch(statement, *values)]
 
 
-async def test_another_app_signs_out_all_other_sessions(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    paul = await join(reception, a_new_user("paul@example.org", name="Paul"))
-    elsewhere, waiting = await sign_in(reception, erika), await enter(reception, erika)
-    assert await set_up_app(reception, erika)
-    assert await find(reception, elsewhere.secret) is None
-    assert await find(reception, erika.session.secret) is not None
-    assert await find(reception, paul.session.secret) is not None
-    assert await fetch(reception, _KNOWN, erika.user_id) == [(erika.session.session_id,)]
-    assert await check_totp_code(reception, given(waiting, "123456")) == Gone()
+async def test_another_app_signs_out_all_other_sessions(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    paul = await join(services, a_new_user("paul@example.org", name="Paul"))
+    elsewhere, waiting = await sign_in(services, erika), await enter(services, erika)
+    assert await set_up_app(services, erika)
+    assert await find(services, elsewhere.secret) is None
+    assert await find(services, erika.session.secret) is not None
+    assert await find(services, paul.session.secret) is not None
+    assert await fetch(services, _KNOWN, erika.user_id) == [(erika.session.session_id,)]
+    assert await check_totp_code(services, given(waiting, "123456")) == SignInExpired()
 
 
-async def test_a_wrong_code_signs_nobody_out(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
-    elsewhere = await sign_in(reception, erika)
-    assert not await set_up_app(reception, erika, "000000")
-    assert await find(reception, elsewhere.secret) is not None
+async def test_a_wrong_code_signs_nobody_out(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
+    elsewhere = await sign_in(services, erika)
+    assert not await set_up_app(services, erika, "000000")
+    assert await find(services, elsewhere.secret) is not None
 
 
 @pytest.mark.parametrize("language", ["en", "de"])
 async def test_a_new_factor_is_told_by_e_mail_in_the_users_language(
-    resources: Resources, reception: SignInServices, language: str
+    resources: Resources, services: SignInServices, language: str
 ) -> None:
     await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
-    erika = await join(reception, a_new_user(language=language))
-    await set_up_app(reception, erika)
+    erika = await join(services, a_new_user(language=language))
+    await set_up_app(services, erika)
     [(recipient, subject, told)] = await fetch(
-        reception, "SELECT recipient, subject, language FROM alarm_mails"
+        services, "SELECT recipient, subject, language FROM alarm_mails"
     )
     words = {"en": "a new authenticator app", "de": "eine neue Authentifizierungs-App"}[language]
     assert (recipient, told, words in subject) == ("erika@example.org", language, True)
@@ -89,7 +93,7 @@ async def test_a_new_passkey_signs_out_all_other_sessions_and_is_told(
 ) -> None:
     await apply_installation(resources, check_installation({"deliveryProviders": {"post": _LINE}}))
     door = a_door(resources)
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     here, there = door.visitor(), door.visitor()
     await there.sign_in(erika)
     await here.sign_in(erika)
@@ -100,39 +104,39 @@ async def test_a_new_passkey_signs_out_all_other_sessions_and_is_told(
     assert done.headers["Location"].endswith("done=passkey_added")
     assert (await here.get("/portal/account")).status_code == 200
     assert (await there.get("/portal/account")).status_code == 303
-    [(subject,)] = await fetch(door.reception, "SELECT subject FROM alarm_mails")
+    [(subject,)] = await fetch(door.services, "SELECT subject FROM alarm_mails")
     assert subject == "Dunwell: a passkey was added to your account"
 
 
 async def test_an_admin_signs_a_user_out_everywhere(resources: Resources) -> None:
     door = a_door(resources)
-    erika = await join(door.reception, a_new_user())
+    erika = await join(door.services, a_new_user())
     paul = await join(
-        door.reception, a_new_user("paul@example.org", name="Paul", place=UserRoles(Role.AUDITOR))
+        door.services, a_new_user("paul@example.org", name="Paul", roles=UserRoles(Role.AUDITOR))
     )
     admin = door.visitor()
     await admin.sign_in(erika)
-    await sign_in(door.reception, paul)
+    await sign_in(door.services, paul)
     path = f"/portal/people/{paul.user_id}"
     assert "2 active sessions" in (await admin.get(path)).text
     done = await admin.send(path, f"{path}/sessions")
     assert done.headers["Location"] == f"{path}?done=signed_out"
     assert "No active session." in (await admin.get(done.headers["Location"])).text
-    assert await find(door.reception, paul.session.secret) is None
-    assert await fetch(door.reception, _KNOWN, paul.user_id) == []
+    assert await find(door.services, paul.session.secret) is None
+    assert await fetch(door.services, _KNOWN, paul.user_id) == []
     assert (await admin.get(path)).status_code == 200
-    await sign_in(door.reception, paul)
+    await sign_in(door.services, paul)
 
 
-async def test_only_an_admin_ends_a_users_sessions(reception: SignInServices) -> None:
-    erika = await join(reception, a_new_user())
+async def test_only_an_admin_ends_a_users_sessions(services: SignInServices) -> None:
+    erika = await join(services, a_new_user())
     paul = await join(
-        reception, a_new_user("paul@example.org", name="Paul", place=UserRoles(Role.OPERATOR))
+        services, a_new_user("paul@example.org", name="Paul", roles=UserRoles(Role.OPERATOR))
     )
-    person = await require(reception, paul.session)
+    person = await require(services, paul.session)
     with pytest.raises(InsufficientScope):
-        async with reception.work(person.actor) as work:
-            await end_sessions(work, erika.user_id)
-    assert await find(reception, erika.session.secret) is not None
-    async with reception.work(OPERATOR) as work:
-        assert await end_sessions(work, erika.user_id) == 1
+        async with services.work(person.actor) as work:
+            await sign_out_user(work, erika.user_id)
+    assert await find(services, erika.session.secret) is not None
+    async with services.work(OPERATOR) as work:
+        assert await sign_out_user(work, erika.user_id) == 1

@@ -6,7 +6,12 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.accounts.merchants.audit_fields import FieldClass, find_class, list_fields, redact
+from dunwell.accounts.merchants.audit_fields import (
+    FieldClass,
+    classify_field,
+    list_shown_fields,
+    redact,
+)
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
@@ -140,10 +145,10 @@ async def test_what_is_personal_or_secret_is_shown_to_nobody(
 
 
 def test_fields_are_shown_by_their_class() -> None:
-    assert find_class("email") is FieldClass.PERSONAL
-    assert find_class("clientSecret") is FieldClass.SECRET
-    assert find_class("state") is FieldClass.PLAIN
-    [field] = list_fields({"state": "***"}, {"state": "OPEN"})
+    assert classify_field("email") is FieldClass.PERSONAL
+    assert classify_field("clientSecret") is FieldClass.SECRET
+    assert classify_field("state") is FieldClass.PLAIN
+    [field] = list_shown_fields({"state": "***"}, {"state": "OPEN"})
     assert (field.is_before_masked, field.before, field.after) == (True, None, "OPEN")
     assert redact({"a": {"token": "t", "b": 1}, "email": None}) == {
         "a": {"token": "***", "b": 1}, "email": None,

@@ -110,7 +110,7 @@ def door(resources: Resources) -> Door:
 
 @pytest.fixture
 async def erika(door: Door) -> Person:
-    return await join(door.reception, a_new_user())
+    return await join(door.services, a_new_user())
 
 
 @pytest.fixture
@@ -123,7 +123,7 @@ async def admin(door: Door, erika: Person, clock: MovableClock) -> AtDoor:
 
 
 async def fetch(admin: AtDoor, statement: str) -> list[tuple[Any, ...]]:
-    async with admin.reception.resources.database.connection() as connection:
+    async with admin.services.resources.database.connection() as connection:
         return [tuple(row) for row in await connection.fetch(statement)]
 
 
@@ -197,7 +197,7 @@ async def test_a_confirmation_holds_in_its_own_session_alone(
 async def test_a_passkey_confirms_and_only_its_owners(door: Door, clock: MovableClock) -> None:
     people: list[tuple[AtDoor, SoftwarePasskey]] = []
     for email in ("erika@example.org", "mallory@example.org"):
-        link = "/portal/invitation/" + (await invite(door.reception, a_new_user(email))).secret
+        link = "/portal/invitation/" + (await invite(door.services, a_new_user(email))).secret
         visitor, passkey = door.visitor(), SoftwarePasskey(ORIGIN, "pay.example.org")
         options = await visitor.post(f"{link}/passkey/ask")
         await visitor.post(f"{link}/passkey", answer=passkey.create(options.text).decode())
@@ -231,11 +231,11 @@ async def test_a_challenge_to_sign_in_confirms_nothing(
     assert (await admin.post("/portal/people/invite", **carried)).status_code == 400
 
 
-@pytest.mark.parametrize("place", [UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
+@pytest.mark.parametrize("roles", [UserRoles(Role.OPERATOR), UserRoles(Role.AUDITOR)])
 async def test_whoever_may_not_is_not_asked_for_a_password(
-    door: Door, erika: Person, clock: MovableClock, place: UserRoles
+    door: Door, erika: Person, clock: MovableClock, roles: UserRoles
 ) -> None:
-    other = await join(door.reception, a_new_user("o@example.org", name="O", place=place))
+    other = await join(door.services, a_new_user("o@example.org", name="O", roles=roles))
     visitor = door.visitor()
     await visitor.sign_in(other)
     clock.advance(TEN_MINUTES)
@@ -250,7 +250,7 @@ async def test_each_guarded_form_asks_first_and_changes_nothing(
     admin: AtDoor, erika: Person, page: str, language: str
 ) -> None:
     """Whatever it holds, and whether or not there is what it is about."""
-    async with admin.reception.resources.database.transaction() as tx:
+    async with admin.services.resources.database.transaction() as tx:
         merchant_id = (await a_merchant(tx, now=AT_NOON)).merchant_id
     values = {
         "merchant_id": merchant_id, "user_id": erika.user_id, "client_id": "dwc_1",
@@ -268,7 +268,7 @@ async def test_each_guarded_form_asks_first_and_changes_nothing(
 
 
 async def test_a_large_merchant_file_is_carried_whole(admin: AtDoor, clock: MovableClock) -> None:
-    async with admin.reception.resources.database.transaction() as tx:
+    async with admin.services.resources.database.transaction() as tx:
         merchant_id = (await a_merchant(tx, now=AT_NOON)).merchant_id
     token = read_hidden((await admin.get("/portal/account")).text)["token"]
     text = "name: 'a & <b> \"c\"'\r\n# " + "x" * 900_000 + "\r\n"
@@ -285,7 +285,7 @@ async def test_a_large_merchant_file_is_carried_whole(admin: AtDoor, clock: Mova
     ("section", "do"), [("payment", "look"), ("payment", ""), ("contact", "save")]
 )
 async def test_other_settings_need_no_confirmation(admin: AtDoor, section: str, do: str) -> None:
-    async with admin.reception.resources.database.transaction() as tx:
+    async with admin.services.resources.database.transaction() as tx:
         merchant_id = (await a_merchant(tx, now=AT_NOON)).merchant_id
     token = read_hidden((await admin.get("/portal/account")).text)["token"]
     path = f"/portal/m/{merchant_id}/settings/{section}"

@@ -131,7 +131,7 @@ async def test_nothing_is_made_if_a_part_cannot_be_copied(
 async def test_the_first_admin_of_an_empty_installation_is_led_to_the_first_merchant(
     resources: Resources, language: str, heading: str, button: str
 ) -> None:
-    admin = await people.join(people.a_reception(resources), people.a_new_user())
+    admin = await people.join(people.build_sign_in_services(resources), people.a_new_user())
     http = connect(an_application(resources).app, "203.0.113.7")
     http.cookies.set(COOKIE, admin.session.secret)
     clerk = Clerk(http, 0)
@@ -150,8 +150,8 @@ async def test_the_first_admin_of_an_empty_installation_is_led_to_the_first_merc
 async def test_an_auditor_of_an_empty_installation_is_not_invited_to_create_one(
     resources: Resources,
 ) -> None:
-    new = people.a_new_user(place=UserRoles(Role.AUDITOR))
-    auditor = await people.join(people.a_reception(resources), new)
+    new = people.a_new_user(roles=UserRoles(Role.AUDITOR))
+    auditor = await people.join(people.build_sign_in_services(resources), new)
     http = connect(an_application(resources).app, "203.0.113.7")
     http.cookies.set(COOKIE, auditor.session.secret)
     page = (await Clerk(http, 0).get("/portal/merchants")).text

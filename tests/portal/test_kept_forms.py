@@ -34,7 +34,7 @@ class Typist(Clerk):
     resources: Resources
 
     async def sign_in_again(self) -> None:
-        opened = await people.sign_in(people.a_reception(self.resources), self.person)
+        opened = await people.sign_in(people.build_sign_in_services(self.resources), self.person)
         self.http.cookies.set(COOKIE, opened.secret)
 
     async def end_session(self) -> None:
@@ -53,7 +53,7 @@ class Typist(Clerk):
 
 
 async def a_typist(resources: Resources, house: House, email: str = "ada@example.org") -> Typist:
-    person = await people.join(people.a_reception(resources), people.a_new_user(email))
+    person = await people.join(people.build_sign_in_services(resources), people.a_new_user(email))
     http = connect(an_application(resources).app, "203.0.113.7")
     typist = Typist(http, house.merchant.merchant_id)
     typist.person, typist.resources = person, resources

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine
+from dunwell.accounts.installation.delivery_providers import BatchSettings, FolderProvider
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
@@ -32,18 +32,18 @@ async def post(
     resources: Resources, clock: MovableClock, tmp_path: Path
 ) -> AsyncIterator[LetterHouse]:
     folder = tmp_path / "letters"
-    line = FolderLine(channel="LETTER", folder=str(folder))
+    line = FolderProvider(channel="LETTER", folder=str(folder))
     await apply_installation(resources, Installation(delivery_providers={"post": line}))
     post = await a_house_with_a_folder(
-        resources, clock, folder, BatchRule(every_minutes=60, most=3)
+        resources, clock, folder, BatchSettings(every_minutes=60, most=3)
     )
     yield post
     await post.adapter.close()
 
 
-async def a_clerk(post: LetterHouse, place: UserRoles | None = None) -> Clerk:
+async def a_clerk(post: LetterHouse, roles: UserRoles | None = None) -> Clerk:
     app = an_application(post.house.resources).app
-    return await sign_in(post.house.resources, app, post.house, *([place] if place else []))
+    return await sign_in(post.house.resources, app, post.house, *([roles] if roles else []))
 
 
 async def release(post: LetterHouse, *references: str) -> None:
@@ -179,8 +179,8 @@ async def test_whoever_operates_not_all_merchants_sees_nothing(
     post: LetterHouse, role: Role
 ) -> None:
     await lose(post, "A-1")
-    place = UserRoles(memberships={post.house.merchant.merchant_id: role})
-    clerk = await a_clerk(post, place)
+    roles = UserRoles(memberships={post.house.merchant.merchant_id: role})
+    clerk = await a_clerk(post, roles)
     for path in (_LIST, _ASKED, f"{_LIST}/0190a0a0-0000-7000-8000-000000000000"):
         refused = await clerk.get(path)
         assert refused.status_code in (403, 404)

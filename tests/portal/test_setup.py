@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.merchants.configuration import PROOFS
+from dunwell.accounts.merchants.configuration import VERIFICATION_METHODS
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
@@ -234,12 +234,12 @@ async def test_as_many_proofs_of_a_link_are_kept_as_there_are(
     """All that a file can choose, in its order; a save of something else drops none."""
     typed = {
         f"landingPage__verification__EMAIL__{place}": proof
-        for place, proof in enumerate(reversed(PROOFS))
+        for place, proof in enumerate(reversed(VERIFICATION_METHODS))
     }
     await save(whole, "page", **typed)
     await save(whole, "page", landingPage__advice__de="Rat: 0800 1")
     page = (await load(whole, resources)).configuration.landing_page
-    assert page.verification["EMAIL"] == tuple(reversed(PROOFS))
+    assert page.verification["EMAIL"] == tuple(reversed(VERIFICATION_METHODS))
     assert page.advice["de"] == "Rat: 0800 1"
 
 

@@ -33,8 +33,8 @@ async def a_world(resources: Resources, clock: MovableClock, *texts: str) -> Hou
     return house
 
 
-async def a_clerk(resources: Resources, house: House, place: UserRoles | None = None) -> Clerk:
-    return await sign_in(resources, an_application(resources).app, house, place)
+async def a_clerk(resources: Resources, house: House, roles: UserRoles | None = None) -> Clerk:
+    return await sign_in(resources, an_application(resources).app, house, roles)
 
 
 async def save_a_report(resources: Resources, clock: MovableClock) -> None:
@@ -121,8 +121,8 @@ async def test_whoever_operates_not_all_merchants_sees_and_changes_nothing(
     house = await a_world(resources, clock, "Hallo")
     good = await a_clerk(resources, house)
     await good.get(_PATH)
-    place = UserRoles(memberships={house.merchant.merchant_id: role})
-    clerk = await a_clerk(resources, house, place)
+    roles = UserRoles(memberships={house.merchant.merchant_id: role})
+    clerk = await a_clerk(resources, house, roles)
     refused = await clerk.get(_PATH)
     assert refused.status_code in (403, 404)
     assert "Hallo" not in refused.text

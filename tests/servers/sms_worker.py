@@ -5,7 +5,7 @@ import asyncio
 import sys
 from datetime import timedelta
 
-from dunwell.accounts.installation.current_installation import open_installation
+from dunwell.accounts.installation.current_installation import open_current_installation
 from dunwell.adapters.lines import open_lines
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
@@ -24,7 +24,7 @@ async def main(ahead_seconds: float) -> None:
     clock = AheadClock(timedelta(seconds=ahead_seconds))
     resources = Resources(settings, database, clock, RandomIds(), KeyRing(settings.secret_key))
     async with (
-        open_installation(resources) as installation,
+        open_current_installation(resources) as installation,
         open_lines(resources, installation) as lines,
     ):
         engine = Engine(resources)

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import KannelLine, ProviderPace
+from dunwell.accounts.installation.delivery_providers import KannelProvider, ProviderPace
 from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.kannel.channel import KannelChannel
@@ -44,11 +44,11 @@ _SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
 _STEP = {**DOCUMENT["steps"][0], "channel": "SMS", "fallbacks": ["EMAIL"], "send": "IMMEDIATE"}
 
 
-def a_line(address: str, **changes: Any) -> KannelLine:
+def a_line(address: str, **changes: Any) -> KannelProvider:
     """The operator's, but for its address and what this test has of its own."""
     installation = check_installation(parse_yaml(_INSTALLATION.read_text()))
     line = (installation.delivery_providers or {})[NAME]
-    assert isinstance(line, KannelLine)
+    assert isinstance(line, KannelProvider)
     usual: dict[str, Any] = {"server": address, "pace": ProviderPace(), "stop_confirmation": None}
     return msgspec.structs.replace(line, **usual | changes)
 

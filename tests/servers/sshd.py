@@ -18,7 +18,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import BatchRule, SftpLine
+from dunwell.accounts.installation.delivery_providers import BatchSettings, SftpProvider
 
 _EXAMPLE = Path(__file__).parents[2] / "examples/production/sshd-letters.conf"
 _HEAD = """
@@ -105,7 +105,7 @@ class Sshd:
     def replace_host_key(self) -> None:
         _write_host_key(self.folder)
 
-    def line(self, **changes: object) -> SftpLine:
+    def line(self, **changes: object) -> SftpProvider:
         public = (self.folder / "host_key.pub").read_text().split()
         usual: dict[str, object] = {
             "channel": "LETTER",
@@ -114,9 +114,9 @@ class Sshd:
             "user": getpass.getuser(),
             "key_file": "letters_key",
             "folder": str(self.depot),
-            "batch": BatchRule(every_minutes=60, most=1000),
+            "batch": BatchSettings(every_minutes=60, most=1000),
         }
-        return SftpLine(**(usual | changes))  # type: ignore[arg-type]
+        return SftpProvider(**(usual | changes))  # type: ignore[arg-type]
 
     @property
     def secrets(self) -> dict[str, bytes]:

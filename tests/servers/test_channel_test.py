@@ -13,7 +13,7 @@ import msgspec
 import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.delivery_providers import Line
+from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.contact.sending.batches.manifest import render_manifest
 from dunwell.platform.resources import Resources
@@ -37,7 +37,7 @@ SELECT (SELECT count(*) FROM communications) + (SELECT count(*) FROM contact_led
 """
 
 
-async def apply(resources: Resources, name: str, line: Line, **secrets: bytes) -> None:
+async def apply(resources: Resources, name: str, line: DeliveryProvider, **secrets: bytes) -> None:
     given = {f"deliveryProviders/{name}/{path}": secret for path, secret in secrets.items()}
     installation = Installation(delivery_providers={name: line}, operator=OWN)
     await apply_installation(resources, installation, given)

@@ -12,7 +12,7 @@ from typing import Any
 import aiosmtplib
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import SmtpLine
+from dunwell.accounts.installation.delivery_providers import SmtpProvider
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.adapters.mail.listener import Doorkeeper, listen
@@ -76,12 +76,12 @@ class TestSmtpOverPostfix(ChannelContract):
         await channel.close()
 
 
-def read_line(postfix: Postfix) -> SmtpLine:
+def read_line(postfix: Postfix) -> SmtpProvider:
     """The operator's example, with the port replaced."""
     text = (PRODUCTION / "installation.yaml").read_text()
     document = parse_yaml(replace_in(text, [("127.0.0.1:2525", f"127.0.0.1:{postfix.port}")]))
     line = (check_installation(document).delivery_providers or {})["post"]
-    assert isinstance(line, SmtpLine)
+    assert isinstance(line, SmtpProvider)
     return line
 
 

@@ -122,7 +122,7 @@ async def test_a_gateway_that_hangs_may_have_taken_it(
 ) -> None:
     """smsbox waits for the bearerbox's word."""
     kannel.boxes["bearerbox"].send_signal(signal.SIGSTOP)
-    monkeypatch.setattr(gateway, "_SECONDS", 0.5)
+    monkeypatch.setattr(gateway, "_RELOAD_SECONDS", 0.5)
     try:
         with pytest.raises(UnclearAnswer, match="timed out"):
             await adapter.send(_MESSAGE)

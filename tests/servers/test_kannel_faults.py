@@ -161,7 +161,7 @@ async def test_a_bearerbox_killed_amid_sending_loses_nothing(
 ) -> None:
     """What the gateway answered arrives; what it did not is told as unknown, or tried again."""
     process = an_sms_process
-    monkeypatch.setattr(gateway, "_SECONDS", 2.0)
+    monkeypatch.setattr(gateway, "_RELOAD_SECONDS", 2.0)
     await process.kannel.restart(max_pending_submits=str(_PENDING))
     kannel, centre = process.kannel, process.kannel.centre
     for number in range(60):

@@ -9,7 +9,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import FolderLine
+from dunwell.accounts.installation.delivery_providers import FolderProvider
 from dunwell.interfaces.cli.findings.email import check_email_line
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.interfaces.cli.findings.letters import check_letter_line
@@ -111,10 +111,10 @@ def a_closed_folder() -> Iterator[Path]:
 
 async def test_a_folder_that_is_closed_or_gone_is_a_fault(tmp_path: Path) -> None:
     with a_closed_folder() as folder:
-        line = FolderLine(channel="LETTER", folder=str(folder))
+        line = FolderProvider(channel="LETTER", folder=str(folder))
         found = await check_letter_line("post", line, {})
     assert read(found) == ("FAULT", f"we may not write in {folder}")
-    line = FolderLine(channel="LETTER", folder=str(tmp_path / "gone"))
+    line = FolderProvider(channel="LETTER", folder=str(tmp_path / "gone"))
     found = await check_letter_line("post", line, {})
     assert read(found) == ("FAULT", f"there is no folder {tmp_path}/gone")
     assert "mount its disk" in (found.remedy or "")

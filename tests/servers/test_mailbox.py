@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import Mailbox
+from dunwell.accounts.installation.delivery_providers import ReturnMailbox
 from dunwell.adapters.channels.smtp.return_addresses import write_address
 from dunwell.adapters.mail.mailboxes import MOST_BYTES, MailboxAway, fetch_new_mail
 from dunwell.platform.clock import MovableClock
@@ -28,12 +28,12 @@ def user() -> str:
     return next(_users)
 
 
-def a_mailbox(dovecot: Dovecot, user: str, **changes: object) -> Mailbox:
+def a_mailbox(dovecot: Dovecot, user: str, **changes: object) -> ReturnMailbox:
     document = {
         "server": f"127.0.0.1:{dovecot.imap_port}", "encryption": "NONE",
         "credentials": {"user": user, "passwordFile": "p"},
     }  # fmt: skip
-    return msgspec.convert({**document, **changes}, Mailbox)
+    return msgspec.convert({**document, **changes}, ReturnMailbox)
 
 
 def bounce(resources: Resources) -> str:

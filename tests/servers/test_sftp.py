@@ -9,7 +9,7 @@ from uuid import UUID
 import asyncssh
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import BatchRule
+from dunwell.accounts.installation.delivery_providers import BatchSettings
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpDepot
 from dunwell.contact.sending.channel import Accepted, DeliveryProviderUnusable, Temporary
@@ -33,7 +33,7 @@ async def channel(sshd: Sshd, resources: Resources) -> AsyncIterator[PrintServic
 
 @pytest.fixture
 async def post(sshd: Sshd, resources: Resources, clock: MovableClock) -> AsyncIterator[LetterHouse]:
-    line = sshd.line(batch=BatchRule(every_minutes=60, most=2))
+    line = sshd.line(batch=BatchSettings(every_minutes=60, most=2))
     adapter = SftpChannel(LINE, line, sshd.secrets, resources)
     yield await a_letter_house(resources, clock, adapter, sshd.depot)
     await adapter.close()

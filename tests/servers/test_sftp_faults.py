@@ -10,7 +10,7 @@ from pathlib import Path
 import asyncssh
 import pytest
 
-from dunwell.accounts.installation.delivery_providers import BatchRule
+from dunwell.accounts.installation.delivery_providers import BatchSettings
 from dunwell.adapters.channels.sftp.channel import SftpChannel, SftpDepot
 from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.contact.sending.batches.status_file import MAX_STATUS_LINES
@@ -54,7 +54,7 @@ async def message_of(resources: Resources, by_password: Sshd) -> PrintServiceUnd
 
 @pytest.fixture
 async def post(sshd: Sshd, resources: Resources, clock: MovableClock) -> AsyncIterator[LetterHouse]:
-    line = sshd.line(batch=BatchRule(every_minutes=60, most=2))
+    line = sshd.line(batch=BatchSettings(every_minutes=60, most=2))
     adapter = SftpChannel(LINE, line, sshd.secrets, resources)
     yield await a_letter_house(resources, clock, adapter, sshd.depot)
     await adapter.close()

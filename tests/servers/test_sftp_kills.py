@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 import msgspec
 
-from dunwell.accounts.installation.delivery_providers import BatchRule
+from dunwell.accounts.installation.delivery_providers import BatchSettings
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.resources import Resources
@@ -37,7 +37,7 @@ SELECT (SELECT count(*) FROM communications
 
 async def test_fifty_kills_print_every_letter_once(sshd: Sshd, resources: Resources) -> None:
     real = replace(resources, clock=SystemClock())
-    line = sshd.line(batch=BatchRule(every_minutes=1, most=20))
+    line = sshd.line(batch=BatchSettings(every_minutes=1, most=20))
     adapter = SftpChannel(LINE, line, sshd.secrets, real)
     post = await a_letter_house(real, MovableClock(datetime.now(UTC)), adapter, sshd.depot)
     await adapter.close()

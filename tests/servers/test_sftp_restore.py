@@ -11,7 +11,7 @@ from pathlib import Path
 
 import msgspec
 
-from dunwell.accounts.installation.delivery_providers import BatchRule
+from dunwell.accounts.installation.delivery_providers import BatchSettings
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.contact.escalation.engine import Engine
 from dunwell.platform.clock import MovableClock, SystemClock
@@ -94,7 +94,7 @@ async def test_no_letter_is_printed_twice_whatever_is_restored(
     sshd: Sshd, resources: Resources
 ) -> None:
     real = replace(resources, clock=SystemClock())
-    line = sshd.line(batch=BatchRule(every_minutes=1, most=10))
+    line = sshd.line(batch=BatchSettings(every_minutes=1, most=10))
     adapter = SftpChannel(LINE, line, sshd.secrets, real)
     post = await a_letter_house(real, MovableClock(datetime.now(UTC)), adapter, sshd.depot)
     await adapter.close()

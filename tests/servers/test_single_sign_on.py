@@ -16,7 +16,11 @@ import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider, SignIn
+from dunwell.accounts.installation.single_sign_on_settings import (
+    GroupRule,
+    IdentityProviderSettings,
+    SignInSettings,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
@@ -62,11 +66,11 @@ class Beside:
 
 @asynccontextmanager
 async def beside(served: Served, identity: Identity, **more: Any) -> AsyncIterator[Beside]:
-    provider = Provider(
+    provider = IdentityProviderSettings(
         name="kontor", issuer=identity.issuer, client_id=CLIENT_ID, client_secret_file="x",
         networks=("127.0.0.1",), **more,
     )  # fmt: skip
-    sign_in = SignIn(oidc=(provider,), groups=(GroupRule(group="admins", role="ADMIN"),))
+    sign_in = SignInSettings(oidc=(provider,), groups=(GroupRule(group="admins", role="ADMIN"),))
     secrets = {provider.secret_name: CLIENT_SECRET.encode()}
     await apply_installation(served.resources, Installation(sign_in=sign_in), secrets)
     await served.installation.read()

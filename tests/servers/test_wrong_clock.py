@@ -18,7 +18,7 @@ import httpx
 import pytest
 
 from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES
-from dunwell.accounts.merchants.credentials.tokens import IssuedToken, sign_in
+from dunwell.accounts.merchants.credentials.tokens import IssuedToken, issue_token_with_limit
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import Settings
 from dunwell.platform.resources import Resources
@@ -103,7 +103,7 @@ async def token(house: House) -> str:
     """Valid for an hour."""
     credential, resources = await a_credential(house), house.resources
     async with resources.database.transaction() as tx:
-        issued = await sign_in(
+        issued = await issue_token_with_limit(
             tx, credential, now=datetime.now(UTC), visitor=b"visitor",
             randomness=os.urandom(SECRET_RANDOM_BYTES), ids=resources.ids,
         )  # fmt: skip

@@ -10,8 +10,8 @@ from dunwell.accounts.users.sessions.store import (
     KEPT_FOR,
     MAX_BYTES,
     KeptFields,
+    delete_expired_forms,
     load_kept_form,
-    remove_expired_forms,
     save_kept_form,
 )
 from dunwell.platform.clock import MovableClock
@@ -24,8 +24,8 @@ _INSTANT = timedelta(microseconds=1)
 
 @pytest.fixture
 async def user_id(resources: Resources) -> UUID:
-    reception = people.a_reception(resources)
-    return (await people.join(reception, people.a_new_user("ada@example.org"))).user_id
+    services = people.build_sign_in_services(resources)
+    return (await people.join(services, people.a_new_user("ada@example.org"))).user_id
 
 
 def a_form(size: int) -> KeptFields:
@@ -54,7 +54,7 @@ async def test_a_form_is_gone_after_24_hours(
     fields, now = a_form(100), clock.now()
     async with resources.database.transaction() as tx:
         await save_kept_form(tx, user_id, _ADDRESS, fields=fields, now=now)
-        assert await remove_expired_forms(tx, now + KEPT_FOR - _INSTANT, 10) == 0
+        assert await delete_expired_forms(tx, now + KEPT_FOR - _INSTANT, 10) == 0
         assert await load_kept_form(tx, user_id, _ADDRESS, now + KEPT_FOR - _INSTANT) == fields
         assert await load_kept_form(tx, user_id, _ADDRESS, now + KEPT_FOR) is None
-        assert await remove_expired_forms(tx, now + KEPT_FOR + _INSTANT, 10) == 1
+        assert await delete_expired_forms(tx, now + KEPT_FOR + _INSTANT, 10) == 1

@@ -116,7 +116,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/alerts/send_alert_emails.py _ANSWERED_WITHIN": (
         "tests/usecases/test_alarms.py::test_what_a_dead_worker_held_is_not_sent_again",
     ),
-    "accounts/installation/alerts/alert.py CALM": (
+    "accounts/installation/alerts/alert.py QUIET_PERIOD": (
         "tests/domain/test_alarms.py::test_what_comes_and_goes_is_one_alarm",
     ),
     "contact/escalation/reports/delivery_reports.py _MIN_AGE": (
@@ -260,7 +260,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "operations/keys/versions.py _GUARDS_LAST": (
         "tests/usecases/test_key_versions.py::test_a_version_may_go_nine_days_after_the_next",
     ),
-    "accounts/merchants/credentials/credentials.py OLD_SECRET_LIVES": (
+    "accounts/merchants/credentials/credentials.py OLD_SECRET_LIFETIME": (
         (
             "tests/usecases/test_credentials.py"
             "::test_two_secrets_live_while_rotating_and_the_old_one_for_a_day"
@@ -273,8 +273,8 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "accounts/merchants/credentials/tokens.py WINDOW": (
         "tests/api/test_api_sign_in_limits.py::test_the_twenty_first_wrong_secret_is_not_looked_at",
     ),
-    "accounts/merchants/sweep.py sweep_outdated": (f"{_AGES}[request_quotas]",),
-    "accounts/merchants/credentials/tokens.py TOKEN_LIVES": (
+    "accounts/merchants/sweep.py sweep_merchant_rows": (f"{_AGES}[request_quotas]",),
+    "accounts/merchants/credentials/tokens.py TOKEN_LIFETIME": (
         "tests/api/test_api_token.py::test_a_token_ends_after_an_hour",
     ),
     "contact/messages/guards/guards.py _WEEK": (
@@ -366,7 +366,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_what_an_answer_said_is_kept_for_a_month_to_be_told_once_more"
         ),
     ),
-    "accounts/users/manage_users.py LINK_LASTS": (
+    "accounts/users/manage_users.py INVITATION_LASTS": (
         "tests/people/test_invitations.py::test_a_link_lasts_72_hours",
     ),
     "accounts/users/sessions/confirm_session.py CONFIRMED_FOR": (
@@ -396,7 +396,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_codes_are_shown_where_they_were_made_and_not_for_long"
         ),
     ),
-    "accounts/users/sessions/session_rules.py IDLE": (
+    "accounts/users/sessions/session_rules.py IDLE_TIMEOUT": (
         "tests/people/test_sessions.py::test_it_ends_when_idle",
     ),
     "accounts/users/sessions/session_rules.py JUST_OPENED": (
@@ -405,19 +405,19 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_without_a_password_the_passkey_must_have_been_shown_just_now"
         ),
     ),
-    "accounts/users/sessions/session_rules.py LASTS": (
+    "accounts/users/sessions/session_rules.py MAX_SESSION_AGE": (
         "tests/people/test_sessions.py::test_it_goes_on_by_use_and_ends_after_eight_hours",
     ),
-    "accounts/users/sessions/session_rules.py NOTED_EVERY": (
+    "accounts/users/sessions/session_rules.py LAST_USE_PRECISION": (
         f"{_SESSIONS}::test_a_use_is_written_once_a_minute",
     ),
     "accounts/users/sessions/session_rules.py REMEMBERED": (
         "tests/people/test_sessions.py::test_sessions_are_removed_after_90_days",
     ),
-    "accounts/users/factors/set_up_factor.py STARTED_LASTS": (
+    "accounts/users/factors/set_up_factor.py SETUP_LASTS": (
         "tests/people/test_own_account.py::test_a_started_app_waits_ten_minutes",
     ),
-    "accounts/users/sign_in/sign_in.py ENTRY_LASTS": (
+    "accounts/users/sign_in/sign_in.py PENDING_SIGN_IN_LASTS": (
         "tests/people/test_sign_in.py::test_an_entry_waits_ten_minutes",
     ),
     "cases/rollout/trials/send_trial.py _WINDOW": (

@@ -73,7 +73,7 @@ NO_RULE: Mapping[str, str] = {
     "core/files/storage.py PATIENCE_SECONDS": _PATIENCE,
     "core/files/storage.py _RETRY": _PATIENCE,
     "platform/database/lists.py _Reading.bound_times": _UNIT,
-    "accounts/installation/current_installation.py _SECONDS": _PAUSE,
+    "accounts/installation/current_installation.py _RELOAD_SECONDS": _PAUSE,
     "operations/jobs/previews/draft_previews.py _BEAT_SECONDS": _PAUSE,
     "operations/jobs/claim_jobs.py JOB_SECONDS": _PAUSE,
     "operations/jobs/claim_jobs.py _PAUSE": _PAUSE,
@@ -106,7 +106,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/landing/session/details.py PREVIEW": "the made-up end of a made-up session",
     "interfaces/landing/telling/tell_occasions.py TELL_SECONDS": _PAUSE,
     "platform/database/lists.py _MARGIN": _BOUND,
-    "accounts/merchants/credentials/credential.py seconds_to_next_minute": _UNIT,
+    "accounts/merchants/credentials/credential.py compute_seconds_to_next_minute": _UNIT,
     "contact/messages/guards/guards.py _ONE_DAY": _UNIT,
     "contact/messages/ledger/store.py VERIFY_TIMEOUT_SECONDS": _PATIENCE,
     "contact/messages/letters/printer.py _TIMEOUT_SECONDS": _PATIENCE,
@@ -131,7 +131,7 @@ NO_RULE: Mapping[str, str] = {
     "adapters/oidc/provider.py _FRESH_SECONDS": (
         "what a provider is asked for; whether it complied is seen in its token"
     ),
-    "accounts/users/factors/passkeys.py _MILLISECONDS": _PATIENCE,
+    "accounts/users/factors/passkeys.py _TIMEOUT_MILLISECONDS": _PATIENCE,
     "interfaces/portal/setup/routes_clock.py _MOST": _BOUND,
     "interfaces/portal/setup/routes_clock.py _STEPS": "how far a button moves a sandbox clock",
     "interfaces/portal/start/routes.py show_start": _UNIT,

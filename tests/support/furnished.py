@@ -12,14 +12,14 @@ import msgspec
 from dunwell.accounts.merchants.configuration import (
     Brand,
     Configuration,
-    Deferments,
+    DeferralSettings,
     DisputeReason,
-    Disputes,
-    Legal,
+    DisputeSettings,
+    LegalDetails,
     MerchantContact,
-    Modalities,
-    PartialPayments,
-    Plans,
+    ModalitySettings,
+    PartialPaymentSettings,
+    PlanSettings,
 )
 from dunwell.cases.payments.choice import PaymentChoiceKind
 from dunwell.contact.sending.references import build_reference
@@ -116,14 +116,15 @@ def offering_all(texts: Texts = plain_texts) -> Configuration:
     """A merchant that offers whatever can be offered."""
     account = msgspec.structs.replace(ACCOUNT, holder=texts("holder"))
     return msgspec.structs.replace(
-        taking(PartialPayments("500", items=True), account=account),
-        legal=Legal(
+        taking(PartialPaymentSettings("500", items=True), account=account),
+        legal=LegalDetails(
             texts("legal-name"), f"{texts('street')}\n{texts('town')}", texts("register"),
             texts("authority"), texts("vat-id"), (texts("representative"),),
         ),
         contact=MerchantContact(texts("mail"), texts("phone"), texts("hours")),
-        modalities=Modalities(Plans(counts=(2, 3)), Deferments(max_days=42)),
-        disputes=Disputes((DisputeReason("MINE", {"de": texts("own"), "en": texts("own")}),)),
+        modalities=ModalitySettings(PlanSettings(counts=(2, 3)), DeferralSettings(max_days=42)),
+        disputes=DisputeSettings((DisputeReason("MINE", {"de": texts("own"), "en": texts("own")}),
+        )),
         brand=Brand(color="#0a5c8f"),
         channels=BOTH_CHANNELS,
     )  # fmt: skip

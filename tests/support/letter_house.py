@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.delivery_providers import BatchRule, FolderLine
+from dunwell.accounts.installation.delivery_providers import BatchSettings, FolderProvider
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
@@ -114,10 +114,10 @@ async def a_letter_house(
 
 
 async def a_house_with_a_folder(
-    resources: Resources, clock: MovableClock, folder: Path, batch: BatchRule | None = None,
+    resources: Resources, clock: MovableClock, folder: Path, batch: BatchSettings | None = None,
     **given: Any,
 ) -> LetterHouse:  # fmt: skip
     folder.mkdir(exist_ok=True)  # noqa: ASYNC240 - it is a test's
-    line = FolderLine(channel="LETTER", folder=str(folder), batch=batch or BatchRule())
+    line = FolderProvider(channel="LETTER", folder=str(folder), batch=batch or BatchSettings())
     adapter = FolderChannel(LINE, line, resources, PRINTER)
     return await a_letter_house(resources, clock, adapter, folder, **given)

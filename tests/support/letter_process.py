@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from dunwell.accounts.installation.delivery_providers import SftpLine
+from dunwell.accounts.installation.delivery_providers import SftpProvider
 from dunwell.adapters.channels.sftp.channel import SftpChannel
 from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
@@ -28,7 +28,7 @@ from tests.support.letter_house import LINE
 from tests.support.worker_process import AheadClock
 
 
-async def main(ahead_seconds: float, key: Path, line: SftpLine) -> None:
+async def main(ahead_seconds: float, key: Path, line: SftpProvider) -> None:
     settings = load_settings()
     assert settings.database_url is not None
     database = await Database.open(settings.database_url, size=8)
@@ -49,5 +49,5 @@ async def main(ahead_seconds: float, key: Path, line: SftpLine) -> None:
 
 
 if __name__ == "__main__":
-    line = msgspec.json.decode(sys.argv[3], type=SftpLine)
+    line = msgspec.json.decode(sys.argv[3], type=SftpProvider)
     asyncio.run(main(float(sys.argv[1]), Path(sys.argv[2]), line))

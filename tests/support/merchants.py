@@ -9,17 +9,17 @@ from dunwell.accounts.merchants.configuration import (
     BankAccount,
     ChannelSetup,
     Configuration,
-    Legal,
+    LegalDetails,
     MerchantContact,
     PaymentSettings,
-    Privacy,
+    PrivacyNotice,
     Retention,
 )
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.platform.database.database import Connection
 
 AT_NOON = datetime(2026, 3, 2, 12, tzinfo=UTC)
-PRIVACY = Privacy(
+PRIVACY = PrivacyNotice(
     authority="Datenschutzbehörde Hamburg, Ludwig-Erhard-Str. 22, 20459 Hamburg",
     basis=("CONTRACT", "LEGITIMATE_INTEREST"),
     retention=Retention(3, 8),
@@ -29,7 +29,7 @@ CONFIGURATION = Configuration(
     language="de",
     timezone="Europe/Berlin",
     currency="EUR",
-    legal=Legal(
+    legal=LegalDetails(
         name="Nordwind Schuhe GmbH",
         address="Deichstraße 1\n20459 Hamburg",
         register="Amtsgericht Hamburg, HRB 112233",

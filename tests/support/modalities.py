@@ -8,7 +8,11 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import Actor, debtor_actor
-from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.accounts.merchants.configuration import (
+    DeferralSettings,
+    ModalitySettings,
+    PlanSettings,
+)
 from dunwell.cases.modalities.answer_modality import (
     approve_modality,
     reject_modality,
@@ -28,12 +32,13 @@ from tests.support.house import House, a_house
 from tests.support.merchants import CONFIGURATION
 
 DEBTOR = debtor_actor("session-1")
-OFFERED = Modalities(Plans(counts=(2, 3, 6)), Deferments(max_days=30))
+OFFERED = ModalitySettings(PlanSettings(counts=(2, 3, 6)), DeferralSettings(max_days=30))
 OFFERING = msgspec.structs.replace(CONFIGURATION, modalities=OFFERED)
 AT_ONCE = msgspec.structs.replace(
     CONFIGURATION,
-    modalities=Modalities(
-        Plans(counts=(2, 3, 6), auto_approve=True), Deferments(max_days=30, auto_approve=True)
+    modalities=ModalitySettings(
+        PlanSettings(counts=(2, 3, 6), auto_approve=True),
+        DeferralSettings(max_days=30, auto_approve=True),
     ),
 )
 # The test's clock begins on 2 March 2026.

@@ -323,7 +323,7 @@ _WHY_NOT_TWO = {
     searching_store._LOAD: _SEARCH,
     searching_store._TAKE: _SEARCH,
     alerts_store._GIVE_UP: _ALARMS,
-    alerts_store._HAND_OVER: _ALARMS,
+    alerts_store._LEASE_MAILS: _ALARMS,
     alerts_store._SWEEP_ALARMS: _ALARMS,
     alerts_store._SWEEP_MAILS: _ALARMS,
     operations_alerts_store._COUNT_STEPS: _BACKLOG,
@@ -382,7 +382,7 @@ _WHY_NOT_TWO = {
     sessions_store._REMOVE_EXPIRED: _NO_MERCHANT,
     factors_store._REMOVE_WRONG_CODES: _NO_MERCHANT,
     sessions_store._REMOVE: _NO_MERCHANT,
-    sessions_store._TAKE: ("moves one session's use: tried by tests.people.test_sessions"),
+    sessions_store._USE_SESSION: ("moves one session's use: tried by tests.people.test_sessions"),
     hold._FIND_CONCERNED: "lists what a restore concerns, and moves nothing",
     operations_sandbox_store._LOAD_AGENDA: "tried by tests.engine.test_sandbox_order",
     operations_sandbox_store._MOVE: (

@@ -11,15 +11,19 @@ from argon2 import PasswordHasher
 
 from dunwell.accounts.merchants.actor import operator_actor
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.accept_invitation import Joining, find_invitation, join_with_app
-from dunwell.accounts.users.factors.recovery_codes import find_made_codes
+from dunwell.accounts.users.accept_invitation import (
+    InvitationForm,
+    accept_with_app,
+    find_invitation,
+)
+from dunwell.accounts.users.factors.recovery_codes import list_shown_codes
 from dunwell.accounts.users.manage_users import RANDOM_BYTES, Invitation, invite_user
 from dunwell.accounts.users.passwords import Passwords, SignInServices
 from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES
 from dunwell.accounts.users.sessions.sessions import OpenedSession
 from dunwell.accounts.users.sign_in.sign_in import (
-    GivenCode,
-    SignInEntry,
+    PendingSignIn,
+    SubmittedCode,
     check_password,
     check_totp_code,
 )
@@ -90,65 +94,67 @@ def randomness(length: int = SECRET_BYTES) -> bytes:
     return hashlib.shake_256(next(_drawn).to_bytes(8)).digest(length)
 
 
-def a_reception(resources: Resources, hasher: CountingHasher | None = None) -> SignInServices:
+def build_sign_in_services(
+    resources: Resources, hasher: CountingHasher | None = None
+) -> SignInServices:
     return SignInServices(resources, Passwords(hasher or CountingHasher()))
 
 
 def a_new_user(email: str = "erika@example.org", **more: object) -> NewUser:
-    values = {"name": "Erika", "language": "en", "place": UserRoles(Role.ADMIN), **more}
+    values = {"name": "Erika", "language": "en", "roles": UserRoles(Role.ADMIN), **more}
     return NewUser(email=email, **values)  # type: ignore[arg-type]
 
 
-async def invite(reception: SignInServices, new: NewUser) -> Invitation:
-    async with reception.work(OPERATOR) as work:
+async def invite(services: SignInServices, new: NewUser) -> Invitation:
+    async with services.work(OPERATOR) as work:
         return await invite_user(work, new, randomness(RANDOM_BYTES))
 
 
 async def join(
-    reception: SignInServices, new: NewUser, *, password: str = PASSWORD, visitor: Visitor = HOME
+    services: SignInServices, new: NewUser, *, password: str = PASSWORD, visitor: Visitor = HOME
 ) -> Person:
     """Invited, and joined with a password and an app."""
-    link = (await invite(reception, new)).secret
-    invited = await find_invitation(reception, link, OPENER)
+    link = (await invite(services, new)).secret
+    invited = await find_invitation(services, link, OPENER)
     assert invited is not None
-    code = pyotp.TOTP(invited.app_secret).at(reception.now())
-    joining = Joining(link, OPENER, visitor, randomness(), password=password, code=code)
-    opened = await join_with_app(reception, joining)
+    code = pyotp.TOTP(invited.app_secret).at(services.now())
+    joining = InvitationForm(link, OPENER, visitor, randomness(), password=password, code=code)
+    opened = await accept_with_app(services, joining)
     assert isinstance(opened, OpenedSession), opened
     return Person(invited.user.user_id, new.email, invited.app_secret, opened)
 
 
 async def enter(
-    reception: SignInServices, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
+    services: SignInServices, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
 ) -> str:
     """The secret of an entry that waits for the second factor."""
-    entry = await check_password(reception, person.email, password, visitor, randomness())
-    assert isinstance(entry, SignInEntry), entry
+    entry = await check_password(services, person.email, password, visitor, randomness())
+    assert isinstance(entry, PendingSignIn), entry
     return entry.secret
 
 
-def given(entry: str, code: str, visitor: Visitor = HOME) -> GivenCode:
-    return GivenCode(entry, code, visitor, randomness())
+def given(entry: str, code: str, visitor: Visitor = HOME) -> SubmittedCode:
+    return SubmittedCode(entry, code, visitor, randomness())
 
 
 async def sign_in(
-    reception: SignInServices, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
+    services: SignInServices, person: Person, *, password: str = PASSWORD, visitor: Visitor = HOME
 ) -> OpenedSession:
     """With the next code of the app: the clock goes on by one."""
-    clock = reception.resources.clock
+    clock = services.resources.clock
     assert isinstance(clock, MovableClock)
     clock.advance(timedelta(seconds=30))
-    entry = await enter(reception, person, password=password, visitor=visitor)
-    code = person.code(reception.now())
-    opened = await check_totp_code(reception, given(entry, code, visitor))
+    entry = await enter(services, person, password=password, visitor=visitor)
+    code = person.code(services.now())
+    opened = await check_totp_code(services, given(entry, code, visitor))
     assert isinstance(opened, OpenedSession), opened
     return opened
 
 
-async def read_codes(reception: SignInServices, person: Person) -> list[str]:
+async def read_codes(services: SignInServices, person: Person) -> list[str]:
     """Those that were made in the session that joined."""
-    async with reception.work(OPERATOR) as work:
-        found = await find_made_codes(work, person.user_id, person.session.secret)
+    async with services.work(OPERATOR) as work:
+        found = await list_shown_codes(work, person.user_id, person.session.secret)
         return list(found)
 
 

@@ -12,7 +12,7 @@ from dunwell.accounts.users.user import UserRoles
 from dunwell.platform.resources import Resources
 from tests.support.application import connect
 from tests.support.house import House
-from tests.support.people import a_new_user, a_reception, join
+from tests.support.people import a_new_user, build_sign_in_services, join
 
 OWN_FORM = {"Sec-Fetch-Site": "same-origin", "Origin": "null"}
 COOKIE = "dunwell-portal"
@@ -65,17 +65,17 @@ async def sign_in(
     resources: Resources,
     app: Starlette,
     house: House,
-    place: UserRoles | None = None,
+    roles: UserRoles | None = None,
     **more: object,
 ) -> Clerk:
-    """place: none: an operator over all merchants."""
+    """roles: none: an operator over all merchants."""
     number = next(_numbers)
-    reception = a_reception(resources)
+    services = build_sign_in_services(resources)
     new = a_new_user(
         f"clerk-{number}@example.org",
-        **{"name": f"Clerk {number}", "place": place or UserRoles(Role.OPERATOR), **more},
+        **{"name": f"Clerk {number}", "roles": roles or UserRoles(Role.OPERATOR), **more},
     )
-    person = await join(reception, new)
+    person = await join(services, new)
     http = connect(app, "203.0.113.7")
     http.cookies.set(COOKIE, person.session.secret)
     return Clerk(http, house.merchant.merchant_id)

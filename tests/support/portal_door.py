@@ -31,13 +31,13 @@ _FIELD = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)"')
 @dataclass(frozen=True)
 class Door:
     app: Starlette
-    reception: SignInServices
+    services: SignInServices
 
     def visitor(self, address: str = "203.0.113.7") -> "AtDoor":
         transport = httpx.ASGITransport(self.app, client=(address, 40000))
         agent = {"User-Agent": "Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Firefox/140.0"}
         return AtDoor(
-            httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=agent), self.reception
+            httpx.AsyncClient(transport=transport, base_url=ORIGIN, headers=agent), self.services
         )
 
 
@@ -60,7 +60,7 @@ def a_door(resources: Resources, origin: str = ORIGIN) -> Door:
 @dataclass
 class AtDoor:
     http: httpx.AsyncClient
-    reception: SignInServices
+    services: SignInServices
     page: httpx.Response | None = None
 
     async def get(self, path: str, **headers: str) -> httpx.Response:
@@ -89,7 +89,7 @@ class AtDoor:
         return await self.give_code(person)
 
     async def give_code(self, person: Person) -> httpx.Response:
-        clock = self.reception.resources.clock
+        clock = self.services.resources.clock
         assert isinstance(clock, MovableClock)
         clock.advance(timedelta(seconds=30))
         code = person.code(clock.now())

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from starlette.applications import Starlette
 
-from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.current_installation import CurrentInstallation
 from dunwell.interfaces.wiring import open_web
 from dunwell.platform.http.server import build_server
 from dunwell.platform.resources import Resources
@@ -21,7 +21,7 @@ class Served:
 
     resources: Resources
     app: Starlette
-    installation: StandingInstallation
+    installation: CurrentInstallation
     port: int
 
     @property

@@ -11,14 +11,18 @@ import msgspec
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider, SignIn
+from dunwell.accounts.installation.single_sign_on_settings import (
+    GroupRule,
+    IdentityProviderSettings,
+    SignInSettings,
+)
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.sessions import OpenedSession
-from dunwell.accounts.users.single_sign_on.identities import Unwelcome
+from dunwell.accounts.users.single_sign_on.identities import SignOnRefused
 from dunwell.accounts.users.single_sign_on.sign_on import (
-    CameIn,
     ConfirmationEnded,
-    Returned,
+    ProviderReturn,
+    SignOnCompleted,
     SignOnFailure,
     StartedSignOn,
     finish_attempt,
@@ -41,12 +45,14 @@ AUDITORS = GroupRule(group="dunwell-auditors", role="AUDITOR")
 SECRETS = {"signIn/oidc/kontor/clientSecretFile": CLIENT_SECRET.encode()}
 
 
-def a_provider(issuer: str, **more: Any) -> Provider:
+def a_provider(issuer: str, **more: Any) -> IdentityProviderSettings:
     values = {"name": "kontor", "title": "Kontor Login", "networks": ("127.0.0.1",), **more}
-    return Provider(issuer=issuer, client_id=CLIENT_ID, client_secret_file="secrets/oidc", **values)
+    return IdentityProviderSettings(
+        issuer=issuer, client_id=CLIENT_ID, client_secret_file="secrets/oidc", **values
+    )
 
 
-async def apply_sign_in(resources: Resources, sign_in: SignIn) -> None:
+async def apply_sign_in(resources: Resources, sign_in: SignInSettings) -> None:
     await apply_installation(resources, Installation(sign_in=sign_in), SECRETS)
 
 
@@ -54,14 +60,14 @@ async def apply_sign_in(resources: Resources, sign_in: SignIn) -> None:
 class House:
     """Dunwell beside one provider."""
 
-    reception: SignInServices
+    services: SignInServices
     scripted: ScriptedProvider
     adapter: OidcProvider
-    sign_in: SignIn
+    sign_in: SignInSettings
 
     @property
     def resources(self) -> Resources:
-        return self.reception.resources
+        return self.services.resources
 
     @property
     def clock(self) -> MovableClock:
@@ -83,19 +89,19 @@ class House:
 
     async def go_there(self, next_page: str = "/portal", visitor: Visitor = HOME) -> StartedSignOn:
         sent = await start_attempt(
-            self.reception, self.adapter, next_page, visitor=visitor, randomness=randomness()
+            self.services, self.adapter, next_page, visitor=visitor, randomness=randomness()
         )
         assert isinstance(sent, StartedSignOn), sent
         return sent
 
     async def come_back(
-        self, returned: Returned
-    ) -> CameIn | Unwelcome | SignOnFailure | ConfirmationEnded:
-        return await finish_attempt(self.reception, self.adapter, returned)
+        self, returned: ProviderReturn
+    ) -> SignOnCompleted | SignOnRefused | SignOnFailure | ConfirmationEnded:
+        return await finish_attempt(self.services, self.adapter, returned)
 
     async def arrive(
         self, visitor: Visitor = HOME, **claims: Any
-    ) -> CameIn | Unwelcome | SignOnFailure | ConfirmationEnded:
+    ) -> SignOnCompleted | SignOnRefused | SignOnFailure | ConfirmationEnded:
         """Sent there, signed in there with these claims, and back."""
         self.scripted.claims = claims
         sent = await self.go_there(visitor=visitor)
@@ -103,7 +109,7 @@ class House:
 
     async def come_in(self, visitor: Visitor = HOME, **claims: Any) -> OpenedSession:
         outcome = await self.arrive(visitor, **claims)
-        assert isinstance(outcome, CameIn), outcome
+        assert isinstance(outcome, SignOnCompleted), outcome
         return outcome.opened
 
     async def count(self, table: str) -> int:
@@ -121,8 +127,8 @@ class House:
             return [tuple(row) for row in await connection.fetch(statement, action)]
 
 
-def bring(sent: StartedSignOn, brought: dict[str, str], visitor: Visitor = HOME) -> Returned:
-    return Returned(
+def bring(sent: StartedSignOn, brought: dict[str, str], visitor: Visitor = HOME) -> ProviderReturn:
+    return ProviderReturn(
         secret=sent.secret,
         state=brought.get("state", ""),
         code=brought.get("code", ""),
@@ -133,19 +139,19 @@ def bring(sent: StartedSignOn, brought: dict[str, str], visitor: Visitor = HOME)
     )
 
 
-def change_returned(returned: Returned, **changed: Any) -> Returned:
+def change_returned(returned: ProviderReturn, **changed: Any) -> ProviderReturn:
     return replace(returned, **changed)
 
 
 @asynccontextmanager
-async def a_house(reception: SignInServices, **more: Any) -> AsyncIterator[House]:
+async def a_house(services: SignInServices, **more: Any) -> AsyncIterator[House]:
     """more: of its signIn."""
-    async with a_scripted_provider(reception.resources.clock) as scripted:
+    async with a_scripted_provider(services.resources.clock) as scripted:
         provider = a_provider(scripted.issuer)
-        sign_in = SignIn(oidc=(provider,), **{"groups": (ADMINS, AUDITORS), **more})
-        await apply_sign_in(reception.resources, sign_in)
+        sign_in = SignInSettings(oidc=(provider,), **{"groups": (ADMINS, AUDITORS), **more})
+        await apply_sign_in(services.resources, sign_in)
         adapter = OidcProvider(provider, CLIENT_SECRET)
         try:
-            yield House(reception, scripted, adapter, sign_in)
+            yield House(services, scripted, adapter, sign_in)
         finally:
             await adapter.close()

@@ -4,14 +4,14 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.installation.delivery_providers import SmtpLine
+from dunwell.accounts.installation.delivery_providers import SmtpProvider
 
 RETURN_DOMAIN = "returns.example.com"
 
 
-def a_line(port: int, **given: Any) -> SmtpLine:
+def a_line(port: int, **given: Any) -> SmtpProvider:
     document = {
         "adapter": "smtp", "channel": "EMAIL", "server": f"127.0.0.1:{port}",
         "encryption": "NONE", "returnDomain": RETURN_DOMAIN,
     }  # fmt: skip
-    return msgspec.convert({**document, **given}, SmtpLine)
+    return msgspec.convert({**document, **given}, SmtpProvider)

@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.accounts.installation.store import Revision, save_installation
+from dunwell.accounts.installation.store import InstallationRevision, save_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup, Configuration
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.edit_draft import save_draft
@@ -93,7 +93,7 @@ def sending_by_lines(configuration: Configuration = CONFIGURATION) -> Configurat
 async def apply_lines(tx: Connection, now: datetime) -> None:
     """With a price each."""
     installation = msgspec.convert({"deliveryProviders": _LINES}, Installation)
-    revision = Revision(1, installation)
+    revision = InstallationRevision(1, installation)
     assert await save_installation(tx, revision, applied_at=now, applied_by="test")
 
 

@@ -4,7 +4,11 @@ from typing import Any
 
 import msgspec
 
-from dunwell.accounts.merchants.configuration import BankAccount, Configuration, PartialPayments
+from dunwell.accounts.merchants.configuration import (
+    BankAccount,
+    Configuration,
+    PartialPaymentSettings,
+)
 from tests.support.payments import PAYING
 
 # EPC069-12's rules want a BIC outside the EEA only; with one, every line of the page is there.
@@ -19,7 +23,7 @@ THREE_ITEMS: dict[str, Any] = {
 
 
 def taking(
-    partial: PartialPayments | None = None, *, account: BankAccount | None = ACCOUNT
+    partial: PartialPaymentSettings | None = None, *, account: BankAccount | None = ACCOUNT
 ) -> Configuration:
     """Nordwind with the sandbox provider and a bank account."""
     payment = msgspec.structs.replace(PAYING.payment, bank_account=account, partial=partial)

@@ -121,7 +121,7 @@ def _find_right(function: ast.AsyncFunctionDef) -> str | None:
     """What it asks for in its first line behind the docstring."""
     body = function.body[1:] if ast.get_docstring(function) else function.body
     first = ast.unparse(body[0]) if body else ""
-    for call in ("work.need(Right.", "check_right(actor, Right."):
+    for call in ("work.require(Right.", "check_right(actor, Right."):
         if first.startswith(call):
             return first.removeprefix(call).removesuffix(")")
     return None

@@ -7,7 +7,12 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.accounts.merchants.configuration import Channel, ChannelSetup, LandingPage, Proof
+from dunwell.accounts.merchants.configuration import (
+    Channel,
+    ChannelSetup,
+    LandingPage,
+    VerificationMethod,
+)
 from dunwell.contact.notices.notice_codes import derive_notice_code, derive_notice_token
 from dunwell.interfaces.landing.entering.asked_links import send_asked_links
 from dunwell.interfaces.landing.telling.writer import NoticeWriter
@@ -40,7 +45,7 @@ ORDER BY created_at, notice_id
 
 @asynccontextmanager
 async def a_guarded_doorstep(
-    resources: Resources, clock: MovableClock, *proofs: Proof, **debtor: Any
+    resources: Resources, clock: MovableClock, *proofs: VerificationMethod, **debtor: Any
 ) -> AsyncIterator[Doorstep]:
     """Links of all channels ask for `proofs`. debtor: changes to what is on file; the merchant's
     key."""

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from dunwell.accounts.installation.alerts.alert import AlertKind
-from dunwell.accounts.installation.alerts.store import raise_alarm
+from dunwell.accounts.installation.alerts.store import raise_alert
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
@@ -209,7 +209,7 @@ async def test_what_has_happened_is_told_once_and_never_over(world: World) -> No
     for subject in ("one", "one", "two"):
         async with resources.database.transaction() as tx:
             now = resources.clock.now()
-            await raise_alarm(tx, AlertKind.BREAK_GLASS, subject, now, resources.ids)
+            await raise_alert(tx, AlertKind.BREAK_GLASS, subject, now, resources.ids)
     assert await world.look() == 2
     assert len(await world.send()) == 2
     assert await world.look(3 * DAY) == 0
@@ -297,7 +297,7 @@ async def test_what_is_old_is_taken_out(world: World) -> None:
 
     resources = world.house.resources
     async with resources.database.transaction() as tx:
-        await raise_alarm(tx, AlertKind.BREAK_GLASS, "one", resources.clock.now(), resources.ids)
+        await raise_alert(tx, AlertKind.BREAK_GLASS, "one", resources.clock.now(), resources.ids)
     await world.look(JUST)
     await world.look(90 * DAY - JUST)
     assert await count() == (1, 2)

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.cases.payments.choice import PaymentChoice, PaymentChoiceKind
 from dunwell.cases.payments.provider import CheckoutFailed, CheckoutPending
 from dunwell.cases.payments.requests.announce_transfer import AnnouncedTransfer, announce_transfer
@@ -26,7 +26,7 @@ WHOLE = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
 
 @pytest.fixture
 async def till(resources: Resources, clock: MovableClock) -> Till:
-    return await a_till(resources, clock, configuration=taking(PartialPayments("500")))
+    return await a_till(resources, clock, configuration=taking(PartialPaymentSettings("500")))
 
 
 async def announce(till: Till, sent_on: date = MONDAY, choice: PaymentChoice = WHOLE) -> UUID:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
+from dunwell.accounts.merchants.configuration import DisputeReason, DisputeSettings
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.platform.errors import ValidationError
@@ -20,7 +20,7 @@ REASONS = [
 ]
 
 
-async def standing(resources: Resources) -> Disputes:
+async def standing(resources: Resources) -> DisputeSettings:
     async with resources.database.connection() as tx:
         merchant_id = await find_merchant_id_by_key(tx, FILE["key"])
         assert merchant_id is not None
@@ -33,12 +33,12 @@ async def test_reasons_are_hidden_worded_and_added_and_an_absent_key_leaves_them
     resources: Resources, tmp_path: Path
 ) -> None:
     await apply(resources, tmp_path)
-    assert await standing(resources) == Disputes()
+    assert await standing(resources) == DisputeSettings()
     report = await apply(resources, tmp_path, disputes={"reasons": REASONS})
     assert report.changes == ["disputes.reasons changed"]
     assert (await apply(resources, tmp_path, disputes={"reasons": REASONS})).changes == []
     assert (await apply(resources, tmp_path)).changes == []
-    assert await standing(resources) == Disputes(
+    assert await standing(resources) == DisputeSettings(
         (
             DisputeReason("INSOLVENCY", {}, is_hidden=True),
             DisputeReason("DEFECTIVE", {"de": "Der Schuh drückt"}),
@@ -50,7 +50,7 @@ async def test_reasons_are_hidden_worded_and_added_and_an_absent_key_leaves_them
 async def test_a_present_list_is_the_whole_list(resources: Resources, tmp_path: Path) -> None:
     await apply(resources, tmp_path, disputes={"reasons": REASONS})
     assert (await apply(resources, tmp_path, disputes={"reasons": []})).changes != []
-    assert await standing(resources) == Disputes()
+    assert await standing(resources) == DisputeSettings()
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,11 @@ from dunwell.accounts.installation.installation_file import (
     check_installation,
     is_installation,
 )
-from dunwell.accounts.installation.store import Revision, load_installation, save_installation
+from dunwell.accounts.installation.store import (
+    InstallationRevision,
+    load_installation,
+    save_installation,
+)
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
@@ -21,7 +25,7 @@ _ONE = Installation(trusted_proxies=["10.0.0.7"])
 _TWO = Installation(trusted_proxies=["10.0.0.7", "fd00::/64"])
 
 
-async def _load(resources: Resources) -> Revision:
+async def _load(resources: Resources) -> InstallationRevision:
     async with resources.database.connection() as connection:
         return await load_installation(connection)
 
@@ -33,7 +37,7 @@ async def test_what_was_applied_stands_and_the_same_again_changes_nothing(
     again = await apply_installation(resources, _ONE)
     assert (first.revision, first.changes) == (1, ["trustedProxies: none -> 10.0.0.7"])
     assert (again.revision, again.changes) == (1, [])
-    assert await _load(resources) == Revision(1, _ONE)
+    assert await _load(resources) == InstallationRevision(1, _ONE)
 
 
 async def test_an_operator_is_kept_and_each_change_told(resources: Resources) -> None:
@@ -49,7 +53,7 @@ async def test_a_plan_changes_nothing(resources: Resources) -> None:
     await apply_installation(resources, _ONE)
     planned = await plan_installation(resources, _TWO)
     assert planned.changes == ["trustedProxies: 10.0.0.7 -> 10.0.0.7, fd00::/64"]
-    assert await _load(resources) == Revision(1, _ONE)
+    assert await _load(resources) == InstallationRevision(1, _ONE)
 
 
 async def test_what_a_file_leaves_out_stays(resources: Resources) -> None:
@@ -63,7 +67,7 @@ async def test_what_a_file_leaves_out_stays(resources: Resources) -> None:
 async def test_of_two_at_the_same_moment_one_is_refused(resources: Resources) -> None:
     await apply_installation(resources, _ONE)
     async with resources.database.transaction() as tx:
-        late = Revision(1, _TWO)
+        late = InstallationRevision(1, _TWO)
         now = resources.clock.now()
         assert not await save_installation(tx, late, applied_at=now, applied_by="another")
     assert (await _load(resources)).installation == _ONE

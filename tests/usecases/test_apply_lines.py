@@ -10,9 +10,9 @@ import pytest
 from dunwell.accounts.installation.apply_installation import (
     apply_installation,
     plan_installation,
-    read_secrets,
+    read_secret_files,
 )
-from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.current_installation import CurrentInstallation
 from dunwell.accounts.installation.installation_file import check_installation, is_installation
 from dunwell.accounts.installation.store import load_secrets
 from dunwell.accounts.merchants.configuration import ChannelSetup
@@ -55,15 +55,15 @@ async def test_a_secret_is_sealed_and_a_process_knows_it(resources: Resources) -
         [(name, sealed)] = await connection.fetch(_STORED)
     assert name == NAME
     assert b"s3cret" not in sealed
-    standing = StandingInstallation(resources)
+    standing = CurrentInstallation(resources)
     await standing.read()
     assert standing.secrets == {NAME: b"s3cret"}
-    assert standing.lines["post"].channel == "EMAIL"
+    assert standing.delivery_providers["post"].channel == "EMAIL"
 
 
 async def test_a_changed_secret_is_a_revision_and_the_same_is_none(resources: Resources) -> None:
     await apply(resources, {"post": POST})
-    standing = StandingInstallation(resources)
+    standing = CurrentInstallation(resources)
     await standing.read()
     assert await apply(resources, {"post": POST}) == []
     installation = check_installation({"deliveryProviders": {"post": POST}})
@@ -155,15 +155,15 @@ def test_secrets_are_read_from_files_beside_it(tmp_path: Path) -> None:
     installation = check_installation({"deliveryProviders": {"post": POST}})
     file = tmp_path / "installation.yaml"
     with pytest.raises(ValidationError) as refused:
-        read_secrets(file, installation)
+        read_secret_files(file, installation)
     assert [(each.path, each.code) for each in refused.value.faults] == [(f"/{NAME}", "UNREADABLE")]
     for content, code in ((b"\n", "INVALID"), (b"x" * 64_001, "INVALID")):
         (tmp_path / "smtp").write_bytes(content)
         with pytest.raises(ValidationError) as refused:
-            read_secrets(file, installation)
+            read_secret_files(file, installation)
         assert [each.code for each in refused.value.faults] == [code]
     (tmp_path / "smtp").write_bytes(b"s3cret\r\n")
-    assert read_secrets(file, installation) == {NAME: b"s3cret"}
+    assert read_secret_files(file, installation) == {NAME: b"s3cret"}
 
 
 def test_the_command_line_applies_a_line_and_shows_no_secret(

@@ -5,7 +5,11 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.accounts.merchants.configuration import (
+    DeferralSettings,
+    ModalitySettings,
+    PlanSettings,
+)
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.platform.database.database import Connection
@@ -17,7 +21,7 @@ from tests.usecases.test_apply_guards import apply
 PLAN = {"counts": [6, 2, 3], "minRate": "1000", "firstDateWithinDays": 21, "autoApprove": True}
 
 
-async def modalities_of(tx: Connection) -> Modalities:
+async def modalities_of(tx: Connection) -> ModalitySettings:
     merchant_id = await find_merchant_id_by_key(tx, FILE["key"])
     assert merchant_id is not None
     merchant = await load_merchant(tx, merchant_id)
@@ -28,15 +32,15 @@ async def modalities_of(tx: Connection) -> Modalities:
 async def test_without_the_key_nothing_is_offered(resources: Resources, tmp_path: Path) -> None:
     await apply(resources, tmp_path)
     async with resources.database.connection() as tx:
-        assert await modalities_of(tx) == Modalities()
+        assert await modalities_of(tx) == ModalitySettings()
 
 
 async def test_offers_are_set_changed_and_left_alone(resources: Resources, tmp_path: Path) -> None:
     wanted = {"plan": PLAN, "deferment": {"maxDays": 30}}
     await apply(resources, tmp_path, modalities=wanted)
     async with resources.database.connection() as tx:
-        assert await modalities_of(tx) == Modalities(
-            Plans((2, 3, 6), "1000", 21, auto_approve=True), Deferments(30)
+        assert await modalities_of(tx) == ModalitySettings(
+            PlanSettings((2, 3, 6), "1000", 21, auto_approve=True), DeferralSettings(30)
         )
     assert (await apply(resources, tmp_path, modalities=wanted)).changes == []
     assert (await apply(resources, tmp_path)).changes == []
@@ -49,10 +53,12 @@ async def test_what_is_left_out_is_offered_no_more(resources: Resources, tmp_pat
     await apply(resources, tmp_path, modalities={"plan": {"counts": [2]}})
     await apply(resources, tmp_path, modalities={"deferment": {"maxDays": 30, "autoApprove": True}})
     async with resources.database.connection() as tx:
-        assert await modalities_of(tx) == Modalities(None, Deferments(30, auto_approve=True))
+        assert await modalities_of(tx) == ModalitySettings(
+            None, DeferralSettings(30, auto_approve=True)
+        )
     await apply(resources, tmp_path, modalities={})
     async with resources.database.connection() as tx:
-        assert await modalities_of(tx) == Modalities()
+        assert await modalities_of(tx) == ModalitySettings()
 
 
 async def test_how_long_a_debtor_may_pause_is_set_and_falls_back(
@@ -60,11 +66,11 @@ async def test_how_long_a_debtor_may_pause_is_set_and_falls_back(
 ) -> None:
     await apply(resources, tmp_path, modalities={"pauseDays": 21})
     async with resources.database.connection() as tx:
-        assert await modalities_of(tx) == Modalities(pause_days=21)
+        assert await modalities_of(tx) == ModalitySettings(pause_days=21)
     report = await apply(resources, tmp_path, modalities={})
     assert report.changes == ["modalities.pauseDays changed: 21 -> 14"]
     async with resources.database.connection() as tx:
-        assert await modalities_of(tx) == Modalities(pause_days=14)
+        assert await modalities_of(tx) == ModalitySettings(pause_days=14)
 
 
 async def test_within_how_many_days_requests_are_answered_is_set_and_falls_back(

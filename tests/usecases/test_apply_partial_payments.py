@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.platform.database.database import Connection
@@ -15,7 +15,7 @@ from tests.usecases.test_apply import FILE
 from tests.usecases.test_apply_guards import apply
 
 
-async def partial_of(tx: Connection) -> PartialPayments | None:
+async def partial_of(tx: Connection) -> PartialPaymentSettings | None:
     merchant_id = await find_merchant_id_by_key(tx, FILE["key"])
     assert merchant_id is not None
     merchant = await load_merchant(tx, merchant_id)
@@ -42,7 +42,7 @@ async def test_parts_are_taken_changed_left_alone_and_refused_again(
         "payment.partial.items changed: false -> true",
     ]
     async with resources.database.connection() as tx:
-        assert await partial_of(tx) == PartialPayments("700", items=True)
+        assert await partial_of(tx) == PartialPaymentSettings("700", items=True)
     await apply(resources, tmp_path, **payment(None))
     async with resources.database.connection() as tx:
         assert await partial_of(tx) is None

@@ -8,7 +8,7 @@ from dunwell.platform.database.database import Database
 from dunwell.platform.resources import Resources
 from tests.support.command_line import CommandLine
 from tests.support.merchants import AT_NOON, a_merchant
-from tests.support.people import OPENER, a_new_user, a_reception, join
+from tests.support.people import OPENER, a_new_user, build_sign_in_services, join
 
 _LINK = re.compile(r"http://127\.0\.0\.1:8000/portal/invitation/([\w-]{43})\n")
 _ACTS = "SELECT actor_kind, actor_id, action FROM installation_audit ORDER BY audit_id"
@@ -23,10 +23,10 @@ def find_secret(stdout: str) -> str:
 async def test_users_are_created_listed_reset_and_ended(
     dunwell: CommandLine, database: Database, resources: Resources
 ) -> None:
-    reception = a_reception(resources)
+    services = build_sign_in_services(resources)
     async with database.transaction() as tx:
         merchant = await a_merchant(tx, now=AT_NOON)
-    await join(reception, a_new_user())
+    await join(services, a_new_user())
     made = dunwell.run(
         "user", "create", "paul@example.org", "--name", "Paul", "--role", "merchant-user",
         "--merchant", "nordwind", "--language", "de",
@@ -34,9 +34,9 @@ async def test_users_are_created_listed_reset_and_ended(
     assert (made.returncode, made.stderr) == (
         0, "Good once, for 72 hours. Give it to this person alone.\n",
     )  # fmt: skip
-    invited = await find_invitation(reception, find_secret(made.stdout), OPENER)
+    invited = await find_invitation(services, find_secret(made.stdout), OPENER)
     assert invited is not None
-    assert invited.user.place.memberships == {merchant.merchant_id: Role.MERCHANT_USER}
+    assert invited.user.roles.memberships == {merchant.merchant_id: Role.MERCHANT_USER}
     again = dunwell.run("user", "reset", "PAUL@example.org")
     assert find_secret(again.stdout) != find_secret(made.stdout)
     listed = dunwell.run("user", "list").stdout.splitlines()
@@ -63,7 +63,7 @@ async def test_users_are_created_listed_reset_and_ended(
 async def test_what_cannot_be_done_is_told_in_a_line(
     dunwell: CommandLine, resources: Resources
 ) -> None:
-    await join(a_reception(resources), a_new_user())
+    await join(build_sign_in_services(resources), a_new_user())
     name = ("--name", "X", "--role")
     for words, told in (
         (("end", "erika@example.org", "--yes"), "This is the last administrator."),

@@ -6,7 +6,7 @@ import pytest
 
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.accounts.installation.store import note_forwarders
+from dunwell.accounts.installation.store import save_untrusted_proxies
 from dunwell.platform.clock import SystemClock
 from dunwell.platform.database.database import Database
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
@@ -135,7 +135,7 @@ async def test_doctor_says_nothing_of_a_proxy_that_was_named_since(
     real = replace(resources, clock=SystemClock())
     await apply_installation(real, Installation(trusted_proxies=["10.1.0.0/16"]))
     async with resources.database.transaction() as tx:
-        await note_forwarders(tx, ["10.1.2.3", "10.2.2.3"], real.clock.now())
+        await save_untrusted_proxies(tx, ["10.1.2.3", "10.2.2.3"], real.clock.now())
     assert "10.2.2.3 forwards for others and is not trusted" in dunwell.run("doctor").stdout
     await apply_installation(real, Installation(trusted_proxies=["10.1.0.0/16", "10.2.2.3"]))
     done = dunwell.run("doctor")

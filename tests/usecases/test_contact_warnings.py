@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from dunwell.accounts.merchants.configuration import Letters
+from dunwell.accounts.merchants.configuration import LetterSettings
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.interfaces.cli.findings.merchants import check_workflows
@@ -96,7 +96,7 @@ async def test_the_doctor_names_published_workflows_with_the_fault(
 async def test_the_postal_days_are_a_setting_of_the_merchant_file(
     resources: Resources, tmp_path: Path
 ) -> None:
-    async def read() -> Letters:
+    async def read() -> LetterSettings:
         async with resources.database.connection() as tx:
             merchant_id = await tx.fetchval("SELECT merchant_id FROM merchants")
             merchant = await load_merchant(tx, merchant_id)
@@ -104,9 +104,9 @@ async def test_the_postal_days_are_a_setting_of_the_merchant_file(
         return merchant.configuration.letters
 
     await apply(resources, tmp_path)
-    assert await read() == Letters(2)
+    assert await read() == LetterSettings(2)
     report = await apply(resources, tmp_path, letters={"postalDays": 4})
     assert report.changes == ["letters.postalDays changed: 2 -> 4"]
     assert (await apply(resources, tmp_path)).changes == []
-    assert await read() == Letters(4)
+    assert await read() == LetterSettings(4)
     assert FILE["key"] == report.key

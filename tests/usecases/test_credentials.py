@@ -5,17 +5,17 @@ from datetime import timedelta
 import pytest
 
 from dunwell.accounts.merchants.actor import COMMAND_LINE
-from dunwell.accounts.merchants.credentials.credential import Access
+from dunwell.accounts.merchants.credentials.credential import CredentialAccess
 from dunwell.accounts.merchants.credentials.credentials import (
     create_credential,
     revoke_credential,
     rotate_credential,
 )
 from dunwell.accounts.merchants.credentials.secrets import NewCredential, hash_secret
-from dunwell.accounts.merchants.credentials.store import Presented, find_accesses
+from dunwell.accounts.merchants.credentials.store import PresentedToken, load_accesses
 from dunwell.accounts.merchants.credentials.tokens import issue_token
 from dunwell.accounts.merchants.store import load_credentials
-from dunwell.accounts.merchants.sweep import sweep_outdated
+from dunwell.accounts.merchants.sweep import sweep_merchant_rows
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import AuthenticationError, InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
@@ -46,10 +46,10 @@ async def rotate(house: House, credential: NewCredential, seed: int) -> NewCrede
         return await rotate_credential(work, credential.client_id, randomness=bytes([seed]) * 32)
 
 
-async def find(house: House, token: str) -> Access | None:
+async def find(house: House, token: str) -> CredentialAccess | None:
     async with house.resources.database.connection() as connection:
-        presented = Presented(hash_secret(token), house.merchant.merchant_id)
-        [access] = await find_accesses(connection, [presented], house.clock.now())
+        presented = PresentedToken(hash_secret(token), house.merchant.merchant_id)
+        [access] = await load_accesses(connection, [presented], house.clock.now())
         return access
 
 
@@ -184,6 +184,6 @@ async def test_the_sweep_takes_what_has_expired_and_nothing_else(house: House) -
     house.clock.advance(timedelta(minutes=31))
 
     async with house.resources.database.transaction() as tx:
-        assert await sweep_outdated(tx, house.clock.now()) == 1
+        assert await sweep_merchant_rows(tx, house.clock.now()) == 1
 
     assert await find(house, token) is not None

@@ -5,7 +5,7 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
+from dunwell.accounts.merchants.configuration import DisputeReason, DisputeSettings
 from dunwell.cases.disputes.answer_dispute import ResolutionOutcome
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState
 from dunwell.cases.payments.reverse_payment import reverse_payment
@@ -33,7 +33,9 @@ DAY = timedelta(days=1)
 SECRET = "my neighbour Kunigunde took it"
 OWN = msgspec.structs.replace(
     CONFIGURATION,
-    disputes=Disputes((DisputeReason("WRONG_SIZE", {"en": "Wrong size", "de": "Falsche Größe"}),)),
+    disputes=DisputeSettings(
+        (DisputeReason("WRONG_SIZE", {"en": "Wrong size", "de": "Falsche Größe"}),)
+    ),
 )
 
 

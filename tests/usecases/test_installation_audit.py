@@ -7,7 +7,7 @@ import pytest
 from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.audit_log import (
     AuditFilter,
-    InstallationAct,
+    InstallationAction,
     save_installation_audit,
 )
 from dunwell.accounts.installation.installation_file import Installation
@@ -23,7 +23,7 @@ _PLACE = Origin(Interface.PORTAL, "192.0.2.0/24", "s-1")
 
 
 async def sign_in(resources: Resources, name: str) -> None:
-    act = InstallationAct(
+    act = InstallationAction(
         actor_kind="USER", actor_id=name, action="session.begin", subject=f"user:{name}",
         before=None, after={"factor": "TOTP"}, origin=_PLACE.as_json(),
     )  # fmt: skip

@@ -9,7 +9,7 @@ import pytest
 
 from dunwell.accounts.merchants.actor import Interface, Origin, operator_actor, user_actor
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.accounts.users.manage_users import end_user
+from dunwell.accounts.users.manage_users import deactivate_user
 from dunwell.accounts.users.user import UserRoles
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import open_hold
@@ -45,7 +45,7 @@ from dunwell.platform.heartbeat import LEASE
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
 from tests.support.house import ERP, House, a_house
-from tests.support.people import OPERATOR, a_new_user, a_reception, invite
+from tests.support.people import OPERATOR, a_new_user, build_sign_in_services, invite
 
 STARTER = operator_actor("a test")
 HOLDS = "SELECT claim_id FROM holds WHERE merchant_id = $1 AND kind = 'PAUSE' ORDER BY claim_id"
@@ -227,13 +227,13 @@ async def test_a_right_that_was_taken_away_fails_the_rows_and_they_are_tried_aga
 ) -> None:
     claim_ids = await house.create("A-1", "A-2")
     place = UserRoles(None, {house.merchant.merchant_id: Role.MERCHANT_USER})
-    reception = a_reception(house.resources)
-    user_id = (await invite(reception, a_new_user(place=place))).user_id
+    services = build_sign_in_services(house.resources)
+    user_id = (await invite(services, a_new_user(place=place))).user_id
     rights = ROLE_RIGHTS[Role.MERCHANT_USER]
     async with house.work(user_actor(str(user_id), rights, Origin(Interface.PORTAL))) as work:
         job = await start_job(work, Pause(), claim_ids)
-    async with reception.work(OPERATOR) as people:
-        await end_user(people, user_id)
+    async with services.work(OPERATOR) as people:
+        await deactivate_user(people, user_id)
     await run(house)
     view = await look(house, job.job_id)
     assert view.job.progress == Progress(2, failed=2)

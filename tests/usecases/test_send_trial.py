@@ -16,7 +16,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState, RateLimited, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.house import ERP, House
-from tests.support.people import a_new_user, a_reception, join
+from tests.support.people import a_new_user, build_sign_in_services, join
 from tests.support.texts import a_house_with_prices, a_texts_definition
 
 _MAIL = WantedMessage("reminder", "EMAIL", "de")
@@ -39,7 +39,9 @@ async def house(resources: Resources, clock: MovableClock) -> House:
 @pytest.fixture
 async def user_id(resources: Resources, house: House) -> UUID:
     place = UserRoles(Role.OPERATOR)
-    person = await join(a_reception(resources), a_new_user("paula@example.org", place=place))
+    person = await join(
+        build_sign_in_services(resources), a_new_user("paula@example.org", place=place)
+    )
     return person.user_id
 
 
@@ -117,7 +119,8 @@ async def test_nobody_takes_another_ones_tests(
     resources: Resources, house: House, user_id: UUID
 ) -> None:
     other = await join(
-        a_reception(resources), a_new_user("ole@example.org", place=UserRoles(Role.OPERATOR))
+        build_sign_in_services(resources),
+        a_new_user("ole@example.org", roles=UserRoles(Role.OPERATOR)),
     )
     for _ in range(20):
         await begin(house, acting(user_id))

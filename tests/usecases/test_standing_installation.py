@@ -7,9 +7,9 @@ from starlette.responses import PlainTextResponse
 from starlette.types import Receive, Scope, Send
 
 from dunwell.accounts.installation.apply_installation import apply_installation
-from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.current_installation import CurrentInstallation
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.accounts.installation.store import list_forwarders
+from dunwell.accounts.installation.store import list_untrusted_proxies
 from dunwell.interfaces.api.edge import Edge
 from dunwell.platform.resources import Resources
 
@@ -19,7 +19,7 @@ async def _tell_client(scope: Scope, receive: Receive, send: Send) -> None:
     await PlainTextResponse(client.host if client else "")(scope, receive, send)
 
 
-async def _ask(resources: Resources, standing: StandingInstallation, peer: str) -> str:
+async def _ask(resources: Resources, standing: CurrentInstallation, peer: str) -> str:
     app = Edge(_tell_client, resources, standing.find_visitor)
     transport = ASGITransport(app, client=(peer, 4711))
     async with AsyncClient(transport=transport, base_url="http://dunwell") as client:
@@ -28,7 +28,7 @@ async def _ask(resources: Resources, standing: StandingInstallation, peer: str) 
 
 
 async def test_a_proxy_is_trusted_once_it_was_named(resources: Resources) -> None:
-    standing = StandingInstallation(resources)
+    standing = CurrentInstallation(resources)
     await standing.read()
     assert await _ask(resources, standing, "10.0.0.7") == "10.0.0.7"
     await apply_installation(resources, Installation(trusted_proxies=["10.0.0.7"]))
@@ -39,13 +39,13 @@ async def test_a_proxy_is_trusted_once_it_was_named(resources: Resources) -> Non
 
 async def _seen(resources: Resources) -> list[str]:
     async with resources.database.connection() as connection:
-        return list(await list_forwarders(connection, resources.clock.now()))
+        return list(await list_untrusted_proxies(connection, resources.clock.now()))
 
 
 async def test_a_forgotten_proxy_is_told_of_and_no_visitor_is(
     resources: Resources, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    standing = StandingInstallation(resources)
+    standing = CurrentInstallation(resources)
     for peer in ("10.0.0.7", "10.0.0.7", "203.0.115.9"):
         await _ask(resources, standing, peer)
     await standing.read()
@@ -54,7 +54,7 @@ async def test_a_forgotten_proxy_is_told_of_and_no_visitor_is(
 
 
 async def test_trust_ends_with_the_next_revision(resources: Resources) -> None:
-    standing = StandingInstallation(resources)
+    standing = CurrentInstallation(resources)
     for networks in (["10.0.0.7"], []):
         await apply_installation(resources, Installation(trusted_proxies=networks))
     await standing.read()
@@ -62,7 +62,7 @@ async def test_trust_ends_with_the_next_revision(resources: Resources) -> None:
 
 
 async def test_before_the_migration_nobody_is_trusted(resources: Resources) -> None:
-    standing = StandingInstallation(resources)
+    standing = CurrentInstallation(resources)
     async with resources.database.transaction() as tx:
         await tx.execute("ALTER TABLE installation_revisions RENAME TO away")
     try:

@@ -7,14 +7,14 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from dunwell.accounts.installation.current_installation import StandingInstallation
+from dunwell.accounts.installation.current_installation import CurrentInstallation
 from dunwell.accounts.installation.delivery_providers import (
-    FolderLine,
-    KannelLine,
-    Line,
-    SftpLine,
-    SmtpLine,
-    TwilioLine,
+    DeliveryProvider,
+    FolderProvider,
+    KannelProvider,
+    SftpProvider,
+    SmtpProvider,
+    TwilioProvider,
 )
 from dunwell.adapters.channels.folder.channel import FolderChannel
 from dunwell.adapters.channels.kannel.channel import KannelChannel
@@ -33,25 +33,25 @@ log = structlog.get_logger(__name__)
 
 
 def build_line(
-    name: str, line: Line, secrets: Mapping[str, bytes], resources: Resources
+    name: str, line: DeliveryProvider, secrets: Mapping[str, bytes], resources: Resources
 ) -> ProviderAdapter:
     """Build the adapter without connecting. `secrets` are those of the installation file by name,
     such as "deliveryProviders/post/credentials/passwordFile". Raises LineUnusable."""
     settings = resources.settings
     match line:
-        case KannelLine():
+        case KannelProvider():
             return KannelChannel(
                 name, line, secrets=secrets, keys=resources.keys, public_url=settings.public_url
             )
-        case TwilioLine():
+        case TwilioProvider():
             return TwilioChannel(
                 name, line, secrets=secrets, keys=resources.keys, public_url=settings.public_url
             )
-        case FolderLine():
+        case FolderProvider():
             return FolderChannel(name, line, resources)
-        case SftpLine():
+        case SftpProvider():
             return SftpChannel(name, line, secrets, resources)
-        case SmtpLine():
+        case SmtpProvider():
             return SmtpChannel(name, line, secrets, resources.keys)
         case _:
             raise DeliveryProviderUnusable(f"{line.channel} is not available by such a line.")
@@ -60,7 +60,7 @@ def build_line(
 class Lines:
     """The adapters of a running process. They must be closed at the end."""
 
-    def __init__(self, resources: Resources, installation: StandingInstallation) -> None:
+    def __init__(self, resources: Resources, installation: CurrentInstallation) -> None:
         self._resources = resources
         self._installation = installation
         self._revision = -1
@@ -89,7 +89,7 @@ class Lines:
         standing = self._installation
         replaced, self._adapters = self._adapters, {}
         self._revision = standing.revision
-        for name, line in standing.lines.items():
+        for name, line in standing.delivery_providers.items():
             try:
                 self._adapters[name] = build_line(name, line, standing.secrets, self._resources)
             except DeliveryProviderUnusable as error:
@@ -107,7 +107,7 @@ class Lines:
 
 @asynccontextmanager
 async def open_lines(
-    resources: Resources, installation: StandingInstallation
+    resources: Resources, installation: CurrentInstallation
 ) -> AsyncIterator[Lines]:
     lines = Lines(resources, installation)
     try:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import structlog
 
-from dunwell.accounts.installation.current_installation import StandingInstallation
-from dunwell.accounts.installation.single_sign_on_settings import Provider
+from dunwell.accounts.installation.current_installation import CurrentInstallation
+from dunwell.accounts.installation.single_sign_on_settings import IdentityProviderSettings
 from dunwell.accounts.users.single_sign_on.provider import IdentityProvider
 
 if TYPE_CHECKING:
@@ -24,7 +24,9 @@ class ProviderUnusable(Exception):  # noqa: N818 - reads as what happened
     """The identity provider cannot be used. The message says what to do."""
 
 
-def build_provider(provider: Provider, secrets: Mapping[str, bytes]) -> "OidcProvider":
+def build_provider(
+    provider: IdentityProviderSettings, secrets: Mapping[str, bytes]
+) -> "OidcProvider":
     """Build the provider without connecting. `secrets` are those of the installation file, by name.
     Raises ProviderUnusable."""
     if any(find_spec(each) is None for each in _NEEDS):
@@ -43,10 +45,10 @@ def build_provider(provider: Provider, secrets: Mapping[str, bytes]) -> "OidcPro
 class StandingProviders:
     """The identity providers of the current installation file."""
 
-    def __init__(self, installation: StandingInstallation) -> None:
+    def __init__(self, installation: CurrentInstallation) -> None:
         self._installation = installation
         self._revision = -1
-        self._known: dict[str, tuple[Provider, bytes | None, OidcProvider]] = {}
+        self._known: dict[str, tuple[IdentityProviderSettings, bytes | None, OidcProvider]] = {}
         # Users may be signing in through a replaced provider. It holds no connections.
         self._replaced: list[OidcProvider] = []
 
@@ -54,7 +56,7 @@ class StandingProviders:
     def is_required(self) -> bool:
         return self._installation.sign_in.required
 
-    def list_shown(self) -> Sequence[Provider]:
+    def list_shown(self) -> Sequence[IdentityProviderSettings]:
         return self._installation.sign_in.oidc
 
     def find(self, name: str) -> IdentityProvider | None:
@@ -87,7 +89,7 @@ class StandingProviders:
 
 
 @asynccontextmanager
-async def open_providers(installation: StandingInstallation) -> AsyncIterator[StandingProviders]:
+async def open_providers(installation: CurrentInstallation) -> AsyncIterator[StandingProviders]:
     providers = StandingProviders(installation)
     try:
         yield providers

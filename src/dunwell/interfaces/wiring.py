@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from starlette.applications import Starlette
 
 from dunwell.accounts.installation.current_installation import (
-    StandingInstallation,
-    open_installation,
+    CurrentInstallation,
+    open_current_installation,
 )
 from dunwell.adapters.channels.callbacks import channel_callback_routes
 from dunwell.adapters.channels.outbox.channel import report_late_failures
@@ -104,7 +104,7 @@ class Web:
     app: Starlette
     bounds: ConnectionBounds
     operators: "Operators"
-    installation: StandingInstallation
+    installation: CurrentInstallation
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +140,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         closing.push_async_callback(painter.close)
         closing.push_async_callback(documents.close)
         await closing.enter_async_context(raising_clock_alerts(resources, socket.gethostname()))
-        installation = await closing.enter_async_context(open_installation(resources))
+        installation = await closing.enter_async_context(open_current_installation(resources))
         identities = await closing.enter_async_context(open_providers(installation))
         lines = await closing.enter_async_context(open_lines(resources, installation))
         around = PortalServices(
@@ -179,7 +179,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
         )
         provider_notices = await closing.enter_async_context(open_notice_sender(resources))
         providers = choose_providers(settings, resources)
-        installation = await closing.enter_async_context(open_installation(resources))
+        installation = await closing.enter_async_context(open_current_installation(resources))
         lines = await closing.enter_async_context(open_lines(resources, installation))
         channels = choose_channels(settings)
         messages = MessageDispatcher(resources, channels, find_line=lines.find)
@@ -217,7 +217,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
 
 
 def open_mail_loops(
-    resources: Resources, reader: MailReader, installation: StandingInstallation
+    resources: Resources, reader: MailReader, installation: CurrentInstallation
 ) -> Sequence[Loop]:
     """Return the loops of the process that receives e-mails."""
     mailboxes = Mailboxes(resources, reader, installation)

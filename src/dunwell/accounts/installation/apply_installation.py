@@ -7,20 +7,25 @@ from types import MappingProxyType
 
 import msgspec
 
-from dunwell.accounts.installation.alerts.alert import find_line_faults
-from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
-from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine, locate
+from dunwell.accounts.installation.alerts.alert import find_alert_provider_faults
+from dunwell.accounts.installation.audit_log import InstallationAction, save_installation_audit
+from dunwell.accounts.installation.delivery_providers import (
+    DeliveryProvider,
+    FolderProvider,
+    SftpProvider,
+    describe_letter_location,
+)
 from dunwell.accounts.installation.installation_file import (
     Installation,
     list_changes,
     list_secret_files,
-    merge,
+    merge_installations,
 )
 from dunwell.accounts.installation.store import (
-    Revision,
+    InstallationRevision,
     delete_other_secrets,
-    find_lines_with_letters,
-    find_users_of_lines,
+    list_merchants_by_provider,
+    list_providers_with_letters,
     load_installation,
     load_secrets,
     lock_installation,
@@ -32,10 +37,10 @@ from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.shape import render_pointer
 
-_MOST_BYTES = 64_000
+_MAX_SECRET_BYTES = 64_000
 
 
-def read_secrets(installation_file: Path, installation: Installation) -> dict[str, bytes]:
+def read_secret_files(installation_file: Path, installation: Installation) -> dict[str, bytes]:
     """What they hold, by the names of `list_secret_files`, without a line's end behind it. Raises
     ValidationError with all that cannot be read."""
     named = list_secret_files(installation)
@@ -48,8 +53,8 @@ def read_secrets(installation_file: Path, installation: Installation) -> dict[st
             faults.append(Fault(f"/{name}", words, "UNREADABLE"))
             continue
         secret = content.rstrip(b"\r\n")
-        if not 0 < len(secret) <= _MOST_BYTES:
-            words = f"{path} is to hold a secret of 1 to {_MOST_BYTES} bytes."
+        if not 0 < len(secret) <= _MAX_SECRET_BYTES:
+            words = f"{path} is to hold a secret of 1 to {_MAX_SECRET_BYTES} bytes."
             faults.append(Fault(f"/{name}", words, "INVALID"))
         found[name] = secret
     if faults:
@@ -60,7 +65,7 @@ def read_secrets(installation_file: Path, installation: Installation) -> dict[st
 _APPLIED_BY = "dunwell apply"
 _NO_SECRETS: Mapping[str, bytes] = MappingProxyType({})
 # Merchants named in a fault.
-_MOST_TOLD = 10
+_MAX_NAMED_MERCHANTS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +82,8 @@ async def plan_installation(
     """What applying it would change. Raises ValidationError."""
     async with resources.database.connection() as connection:
         present = await load_installation(connection)
-        after = merge(present.installation, given)
-        await _refuse_used(connection, present.installation, after)
+        after = merge_installations(present.installation, given)
+        await _check_used_providers(connection, present.installation, after)
         changes = list_changes(present.installation, after)
         changes += await _list_changed_secrets(resources, connection, secrets)
     return AppliedInstallation(present.number, changes)
@@ -92,13 +97,13 @@ async def apply_installation(
     a merchant uses and that is gone."""
     async with resources.database.transaction() as tx:
         present = await lock_installation(tx)
-        after = merge(present.installation, given)
-        await _refuse_used(tx, present.installation, after)
+        after = merge_installations(present.installation, given)
+        await _check_used_providers(tx, present.installation, after)
         changes = list_changes(present.installation, after)
         changes += await _list_changed_secrets(resources, tx, secrets)
         if not changes:
             return AppliedInstallation(present.number, changes)
-        revision = Revision(present.number + 1, after)
+        revision = InstallationRevision(present.number + 1, after)
         is_saved = await save_installation(
             tx, revision, applied_at=resources.clock.now(), applied_by=_APPLIED_BY
         )
@@ -108,12 +113,12 @@ async def apply_installation(
             )
         await save_secrets(tx, resources.keys, secrets, resources.clock.now())
         await delete_other_secrets(tx, list(list_secret_files(after)))
-        act = _describe(present.installation, revision)
+        act = _build_audit_row(present.installation, revision)
         await save_installation_audit(tx, act, resources.clock.now(), resources.ids)
     return AppliedInstallation(revision.number, changes)
 
 
-async def _refuse_used(tx: Connection, before: Installation, after: Installation) -> None:
+async def _check_used_providers(tx: Connection, before: Installation, after: Installation) -> None:
     """A line that merchants send by stays, and goes on carrying what it carried; so does one whose
     letters wait for their batch, and it stays where they lie: else they would never be printed; so
     does one that alarms are told by. Raises ValidationError."""
@@ -121,37 +126,41 @@ async def _refuse_used(tx: Connection, before: Installation, after: Installation
     moved = [
         name
         for name, line in (before.delivery_providers or {}).items()
-        if _is_moved(line, lines.get(name))
+        if _has_moved(line, lines.get(name))
     ]
     gone = [
         name
         for name, line in (before.delivery_providers or {}).items()
         if name not in lines or lines[name].channel != line.channel
     ]
-    used = await find_users_of_lines(tx, gone) if gone else {}
-    faults = [_say_used(name, keys) for name, keys in sorted(used.items())]
+    used = await list_merchants_by_provider(tx, gone) if gone else {}
+    faults = [_build_used_fault(name, keys) for name, keys in sorted(used.items())]
     left = {*gone, *moved}
-    waiting = await find_lines_with_letters(tx, sorted(left)) if left else ()
-    faults += [_say_waiting(name, lines) for name in sorted(waiting) if name not in used]
-    faults += find_line_faults(after.alerts, lines)
+    waiting = await list_providers_with_letters(tx, sorted(left)) if left else ()
+    faults += [
+        _build_waiting_letters_fault(name, lines) for name in sorted(waiting) if name not in used
+    ]
+    faults += find_alert_provider_faults(after.alerts, lines)
     if faults:
         raise ValidationError(faults)
 
 
-def _say_used(line: str, merchant_keys: Sequence[str]) -> Fault:
-    told = ", ".join(merchant_keys[:_MOST_TOLD])
+def _build_used_fault(line: str, merchant_keys: Sequence[str]) -> Fault:
+    told = ", ".join(merchant_keys[:_MAX_NAMED_MERCHANTS])
     words = f"These merchants send by it: {told}. Give them another line first, and apply that."
     return Fault(render_pointer(["deliveryProviders", line]), words, "IN_USE")
 
 
-def _is_moved(line: Line, after: Line | None) -> bool:
+def _has_moved(line: DeliveryProvider, after: DeliveryProvider | None) -> bool:
     """Where its letters would lie, if it has any."""
-    if isinstance(line, FolderLine | SftpLine) and isinstance(after, FolderLine | SftpLine):
-        return locate(line) != locate(after)
+    if isinstance(line, FolderProvider | SftpProvider) and isinstance(
+        after, FolderProvider | SftpProvider
+    ):
+        return describe_letter_location(line) != describe_letter_location(after)
     return False
 
 
-def _say_waiting(line: str, lines: Mapping[str, Line]) -> Fault:
+def _build_waiting_letters_fault(line: str, lines: Mapping[str, DeliveryProvider]) -> Fault:
     words = "Letters wait there for their batch. Take it out when they were released."
     if line in lines:
         words = (
@@ -169,11 +178,11 @@ async def _list_changed_secrets(
     return [f"{name}: a secret, changed" for name in secrets if known.get(name) != secrets[name]]
 
 
-def _describe(before: Installation, revision: Revision) -> InstallationAct:
+def _build_audit_row(before: Installation, revision: InstallationRevision) -> InstallationAction:
     """Nothing of it is secret: secrets are given by file name."""
     was, now = msgspec.to_builtins(before), msgspec.to_builtins(revision.installation)
     changed = [name for name in now if now[name] != was[name]]
-    return InstallationAct(
+    return InstallationAction(
         actor_kind="OPERATOR",
         actor_id=_APPLIED_BY,
         action="installation.apply",

@@ -21,7 +21,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class InstallationAct:
+class InstallationAction:
     """What somebody did. `before` and `after` hold the fields that changed, by name, those of
     people masked; never a secret, nor what a secret was made of."""
 
@@ -39,7 +39,7 @@ class InstallationAct:
 
 
 async def save_installation_audit(
-    tx: Connection, act: InstallationAct, now: datetime, ids: Ids
+    tx: Connection, act: InstallationAction, now: datetime, ids: Ids
 ) -> None:
     """`now` is real time."""
     await tx.execute(
@@ -85,10 +85,10 @@ class AuditFilter(msgspec.Struct, frozen=True, gc=False):
     subject: str | None = None
 
 
-EVERYTHING = AuditFilter()
+ALL_ENTRIES = AuditFilter()
 
 
-def read_entry(row: Row) -> AuditEntry:
+def build_audit_entry(row: Row) -> AuditEntry:
     return AuditEntry(**row)
 
 
@@ -97,4 +97,4 @@ async def load_installation_entries(
 ) -> Mapping[UUID, AuditEntry]:
     """By id."""
     rows = await tx.fetch(_LOAD, list(audit_ids))
-    return {row["audit_id"]: read_entry(row) for row in rows}
+    return {row["audit_id"]: build_audit_entry(row) for row in rows}

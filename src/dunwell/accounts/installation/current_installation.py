@@ -7,21 +7,25 @@ from contextlib import asynccontextmanager
 
 import structlog
 
-from dunwell.accounts.installation.delivery_providers import Line
+from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.accounts.installation.installation_file import Operator
-from dunwell.accounts.installation.single_sign_on_settings import SignIn
-from dunwell.accounts.installation.store import load_installation, load_secrets, note_forwarders
+from dunwell.accounts.installation.single_sign_on_settings import SignInSettings
+from dunwell.accounts.installation.store import (
+    load_installation,
+    load_secrets,
+    save_untrusted_proxies,
+)
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.http.addresses import Proxies, is_forbidden
 from dunwell.platform.resources import Resources
 
-_SECONDS = 5.0
+_RELOAD_SECONDS = 5.0
 # Addresses told of until the next revision.
-_MOST_NOTED = 20
+_MAX_NOTED_PROXIES = 20
 _log = structlog.get_logger("dunwell.accounts.installation")
 
 
-class StandingInstallation:
+class CurrentInstallation:
     """What was read last; nobody is trusted before anything was."""
 
     def __init__(self, resources: Resources) -> None:
@@ -33,9 +37,9 @@ class StandingInstallation:
         # Who runs the installation, as debtors are told; none: nobody was named.
         self.operator: Operator | None = None
         # What messages leave by, and the secrets of the file, opened, by their names.
-        self.lines: Mapping[str, Line] = {}
+        self.delivery_providers: Mapping[str, DeliveryProvider] = {}
         self.secrets: Mapping[str, bytes] = {}
-        self.sign_in = SignIn()
+        self.sign_in = SignInSettings()
 
     @property
     def revision(self) -> int:
@@ -56,7 +60,7 @@ class StandingInstallation:
         return self.proxies.find_visitor(peer, forwarded)
 
     def _note(self, peer: str) -> None:
-        if peer not in self._noted and len(self._noted) < _MOST_NOTED:
+        if peer not in self._noted and len(self._noted) < _MAX_NOTED_PROXIES:
             self._noted.add(peer)
             self._to_note.add(peer)
             _log.warning("untrusted proxy forwards", proxy=peer)
@@ -70,7 +74,7 @@ class StandingInstallation:
                     self.secrets = await load_secrets(connection, self._resources.keys)
                 if self._to_note:
                     noted = sorted(self._to_note)
-                    await note_forwarders(connection, noted, self._resources.clock.now())
+                    await save_untrusted_proxies(connection, noted, self._resources.clock.now())
                     self._to_note.clear()
         except Unavailable:
             return
@@ -78,21 +82,21 @@ class StandingInstallation:
             self._revision = revision.number
             self.proxies = Proxies(revision.installation.trusted_proxies or ())
             self.operator = revision.installation.operator
-            self.lines = revision.installation.delivery_providers or {}
-            self.sign_in = revision.installation.sign_in or SignIn()
+            self.delivery_providers = revision.installation.delivery_providers or {}
+            self.sign_in = revision.installation.sign_in or SignInSettings()
             # Whoever goes on forwarding untrusted is told of once more.
             self._noted.clear()
 
 
 @asynccontextmanager
-async def open_installation(resources: Resources) -> AsyncIterator[StandingInstallation]:
+async def open_current_installation(resources: Resources) -> AsyncIterator[CurrentInstallation]:
     """Kept up to date for as long as it is open."""
-    standing = StandingInstallation(resources)
+    standing = CurrentInstallation(resources)
     await standing.read()
 
     async def keep_reading() -> None:
         while True:
-            await asyncio.sleep(_SECONDS)
+            await asyncio.sleep(_RELOAD_SECONDS)
             await standing.read()
 
     reading = asyncio.create_task(keep_reading())

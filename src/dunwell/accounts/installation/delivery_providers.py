@@ -14,7 +14,7 @@ from dunwell.platform.text.shape import render_pointer
 
 Text = Annotated[str, Meta(min_length=1, max_length=255)]
 # A name of ours in a merchant file, in addresses and in figures.
-LineName = Annotated[
+DeliveryProviderName = Annotated[
     str,
     Meta(
         pattern=r"^[a-z0-9][a-z0-9-]{0,39}$(?!\n)",
@@ -38,13 +38,13 @@ Prices = dict[Annotated[str, Meta(pattern=r"^([A-Z]{2}|\*)$(?!\n)")], Annotated[
 Encryption = Literal["TLS", "STARTTLS", "NONE"]
 
 
-class LinePart(
+class ProviderPart(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True
 ):
     """A part of a line."""
 
 
-class ProviderPace(LinePart, frozen=True):
+class ProviderPace(ProviderPart, frozen=True):
     """How quick a line may be taken. `atOnce`: messages that are with it unanswered at a time, and
     so what may have left unseen when a worker dies."""
 
@@ -52,7 +52,7 @@ class ProviderPace(LinePart, frozen=True):
     at_once: Annotated[int, Meta(ge=1, le=200)] = 50
 
 
-class Credentials(LinePart, frozen=True):
+class Credentials(ProviderPart, frozen=True):
     user: Text
     password_file: SecretFile
 
@@ -67,7 +67,7 @@ Domain = Annotated[
 ]
 
 
-class Mailbox(LinePart, frozen=True):
+class ReturnMailbox(ProviderPart, frozen=True):
     """A mailbox that reports and answers are fetched from by IMAP."""
 
     server: Server
@@ -76,7 +76,7 @@ class Mailbox(LinePart, frozen=True):
     folder: Text = "INBOX"
 
 
-class Dkim(LinePart, frozen=True):
+class Dkim(ProviderPart, frozen=True):
     """Messages are signed by Dunwell; where the operator's server signs, leave it out."""
 
     domain: Domain
@@ -85,7 +85,7 @@ class Dkim(LinePart, frozen=True):
     key_file: SecretFile
 
 
-class SmtpLine(LinePart, frozen=True, tag_field="adapter", tag="smtp"):
+class SmtpProvider(ProviderPart, frozen=True, tag_field="adapter", tag="smtp"):
     channel: Literal["EMAIL"]
     server: Server
     # NONE only to a server on this machine.
@@ -94,7 +94,7 @@ class SmtpLine(LinePart, frozen=True, tag_field="adapter", tag="smtp"):
     # Reports and answers come back to addresses of this domain, one for each message; none: they
     # go to the sender, and nothing is heard of bounces.
     return_domain: Domain | None = None
-    mailbox: Mailbox | None = None
+    mailbox: ReturnMailbox | None = None
     dkim: Dkim | None = None
     pace: ProviderPace = field(default_factory=ProviderPace)
     prices: Prices = field(default_factory=dict)
@@ -103,7 +103,7 @@ class SmtpLine(LinePart, frozen=True, tag_field="adapter", tag="smtp"):
 Path = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
-class BatchRule(LinePart, frozen=True):
+class BatchSettings(ProviderPart, frozen=True):
     """Letters are handed over at once and released in batches, by a manifest."""
 
     every_minutes: Annotated[int, Meta(ge=1, le=1_440)] = 60
@@ -117,11 +117,11 @@ StatusFormatName = Literal["dunwell"]
 LayoutName = Literal["din-5008-a", "din-5008-b", "c5-6", "print-service"]
 
 
-class FolderLine(LinePart, frozen=True, tag_field="adapter", tag="folder"):
+class FolderProvider(ProviderPart, frozen=True, tag_field="adapter", tag="folder"):
     channel: Literal["LETTER"]
     # On the workers' machine.
     folder: Path
-    batch: BatchRule = field(default_factory=BatchRule)
+    batch: BatchSettings = field(default_factory=BatchSettings)
     # Where on the sheet what stands: a file of `contact/messages/letters/layouts`.
     layout: LayoutName = "din-5008-b"
     # Pages of one letter with its enclosures; more go by the next channel.
@@ -132,7 +132,7 @@ class FolderLine(LinePart, frozen=True, tag_field="adapter", tag="folder"):
     prices: Prices = field(default_factory=dict)
 
 
-class SftpLine(LinePart, frozen=True, tag_field="adapter", tag="sftp"):
+class SftpProvider(ProviderPart, frozen=True, tag_field="adapter", tag="sftp"):
     channel: Literal["LETTER"]
     server: Server
     # The server's own key, as in known_hosts: "ssh-ed25519 AAAA...". No other is spoken to.
@@ -143,7 +143,7 @@ class SftpLine(LinePart, frozen=True, tag_field="adapter", tag="sftp"):
     password_file: SecretFile | None = None
     # On the server.
     folder: Path = "."
-    batch: BatchRule = field(default_factory=BatchRule)
+    batch: BatchSettings = field(default_factory=BatchSettings)
     layout: LayoutName = "din-5008-b"
     most_pages: Annotated[int, Meta(ge=1, le=100)] = 20
     enclosures: Enclosures = "APPENDED"
@@ -152,9 +152,9 @@ class SftpLine(LinePart, frozen=True, tag_field="adapter", tag="sftp"):
     prices: Prices = field(default_factory=dict)
 
 
-def locate(line: FolderLine | SftpLine) -> dict[str, str]:
+def describe_letter_location(line: FolderProvider | SftpProvider) -> dict[str, str]:
     """Where its letters lie, as the installation file says it."""
-    if isinstance(line, FolderLine):
+    if isinstance(line, FolderProvider):
         return {"adapter": "folder", "folder": line.folder}
     server, user, folder = line.server, line.user, line.folder
     return {"adapter": "sftp", "server": server, "user": user, "folder": folder}
@@ -175,7 +175,7 @@ Networks = tuple[Network, ...]
 Confirmation = Annotated[str, Meta(min_length=1, max_length=160)]
 
 
-class KannelLine(LinePart, frozen=True, tag_field="adapter", tag="kannel"):
+class KannelProvider(ProviderPart, frozen=True, tag_field="adapter", tag="kannel"):
     """A Kannel gateway's sendsms."""
 
     channel: Literal["SMS"]
@@ -192,7 +192,7 @@ class KannelLine(LinePart, frozen=True, tag_field="adapter", tag="kannel"):
     prices: Prices = field(default_factory=dict)
 
 
-class TwilioLine(LinePart, frozen=True, tag_field="adapter", tag="twilio"):
+class TwilioProvider(ProviderPart, frozen=True, tag_field="adapter", tag="twilio"):
     """Twilio, or a provider that speaks its dialect. The user is the account's SID, the password
     its auth token."""
 
@@ -205,7 +205,7 @@ class TwilioLine(LinePart, frozen=True, tag_field="adapter", tag="twilio"):
     prices: Prices = field(default_factory=dict)
 
 
-def find_gateway_faults(name: str, line: KannelLine | TwilioLine) -> Iterator[Fault]:
+def find_gateway_faults(name: str, line: KannelProvider | TwilioProvider) -> Iterator[Fault]:
     """With pointers into the file."""
     for index, network in enumerate(line.networks):
         try:
@@ -225,11 +225,11 @@ def find_gateway_faults(name: str, line: KannelLine | TwilioLine) -> Iterator[Fa
         yield Fault(render_pointer(["deliveryProviders", name, "server"]), words, "INVALID")
 
 
-Line = SmtpLine | KannelLine | TwilioLine | FolderLine | SftpLine
+DeliveryProvider = SmtpProvider | KannelProvider | TwilioProvider | FolderProvider | SftpProvider
 _LOOPBACK = ("127.", "localhost", "[::1]", "::1")
 
 
-def list_line_secrets(lines: Mapping[str, Line]) -> dict[str, str]:
+def list_provider_secrets(lines: Mapping[str, DeliveryProvider]) -> dict[str, str]:
     """Return the secret files by the name under which each secret is stored, such as
     "deliveryProviders/post/credentials/passwordFile"."""
     found: dict[str, str] = {}
@@ -244,19 +244,21 @@ def _collect(value: Any, path: str, found: dict[str, str]) -> None:
         _collect(part, f"{path}/{name}", found)
 
 
-def find_line_faults(lines: Mapping[str, Line]) -> Iterator[Fault]:
+def find_delivery_provider_faults(lines: Mapping[str, DeliveryProvider]) -> Iterator[Fault]:
     """With pointers into the file."""
     for name, line in lines.items():
-        if isinstance(line, SmtpLine):
+        if isinstance(line, SmtpProvider):
             yield from _find_smtp_faults(name, line)
-        if isinstance(line, KannelLine | TwilioLine):
+        if isinstance(line, KannelProvider | TwilioProvider):
             yield from find_gateway_faults(name, line)
-        if isinstance(line, SftpLine) and (line.key_file is None) == (line.password_file is None):
+        if isinstance(line, SftpProvider) and (line.key_file is None) == (
+            line.password_file is None
+        ):
             words = 'Give "keyFile" or "passwordFile", and not both.'
             yield Fault(render_pointer(["deliveryProviders", name, "keyFile"]), words, "REQUIRED")
 
 
-def _find_smtp_faults(name: str, line: SmtpLine) -> Iterator[Fault]:
+def _find_smtp_faults(name: str, line: SmtpProvider) -> Iterator[Fault]:
     if line.encryption == "NONE" and not line.server.startswith(_LOOPBACK):
         words = "Only a server on this machine is spoken to in clear; use STARTTLS or TLS."
         yield Fault(render_pointer(["deliveryProviders", name, "encryption"]), words, "INVALID")

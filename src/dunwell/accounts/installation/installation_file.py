@@ -10,23 +10,26 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec import Meta
 
-from dunwell.accounts.installation.alerts.alert import Alarms, find_alarm_faults
+from dunwell.accounts.installation.alerts.alert import AlertSettings, find_alert_settings_faults
 from dunwell.accounts.installation.delivery_providers import (
-    Line,
-    LineName,
-    LinePart,
+    DeliveryProvider,
+    DeliveryProviderName,
+    ProviderPart,
     Text,
-    find_line_faults,
-    list_line_secrets,
+    find_delivery_provider_faults,
+    list_provider_secrets,
 )
-from dunwell.accounts.installation.single_sign_on_settings import SignIn, find_sign_in_faults
+from dunwell.accounts.installation.single_sign_on_settings import (
+    SignInSettings,
+    find_sign_in_faults,
+)
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.http.addresses import Network, is_never_granted
 from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
 from dunwell.platform.text.texts import find_unprintable, is_email_address
 
 # The creditors' own service, or an agency that collects for them.
-Role = Literal["OWN", "AGENCY"]
+OperatorRole = Literal["OWN", "AGENCY"]
 TextLine = Annotated[str, Meta(min_length=1, max_length=255)]
 # Several lines.
 TextBlock = Annotated[str, Meta(min_length=1, max_length=2_000)]
@@ -62,7 +65,7 @@ class Registration(_Part, frozen=True):
 
 
 class Operator(_Part, frozen=True):
-    role: Role
+    role: OperatorRole
     legal: OperatorLegal
     contact: OperatorContact
     registration: Registration | None = None
@@ -76,7 +79,7 @@ class Operator(_Part, frozen=True):
 FindOperator = Callable[[], Operator | None]
 
 
-def find_nobody() -> Operator | None:
+def find_no_operator() -> Operator | None:
     """Where no operator was named."""
     return None
 
@@ -84,7 +87,7 @@ def find_nobody() -> Operator | None:
 NetworkText = Annotated[str, Meta(min_length=1, max_length=50)]
 
 
-class WebhookNetworks(LinePart, frozen=True):
+class WebhookNetworks(ProviderPart, frozen=True):
     """The only networks that one merchant's webhooks reach."""
 
     # Its key.
@@ -114,7 +117,7 @@ def find_reach(entries: Sequence[WebhookNetworks] | None, merchant_key: str) -> 
     return PUBLIC_REACH
 
 
-def read_reach(document: object, merchant_key: str) -> WebhookReach:
+def parse_reach(document: object, merchant_key: str) -> WebhookReach:
     """document: the key `webhookNetworks` as it is stored, None where there is none."""
     return find_reach(msgspec.convert(document or (), tuple[WebhookNetworks, ...]), merchant_key)
 
@@ -127,13 +130,13 @@ def find_webhook_network_faults(entries: Sequence[WebhookNetworks]) -> Iterator[
             words = f'"{entry.merchant}" is named twice. Put its networks into one entry.'
             yield Fault(render_pointer(["webhookNetworks", index, "merchant"]), words, "REPEATED")
         for place, network in enumerate(entry.networks):
-            words = _find_network_words(network)
+            words = _describe_network_fault(network)
             if words:
                 pointer = render_pointer(["webhookNetworks", index, "networks", place])
                 yield Fault(pointer, words, "INVALID")
 
 
-def _find_network_words(text: str) -> str:
+def _describe_network_fault(text: str) -> str:
     """What is wrong with a network, and what to do; empty where nothing is."""
     try:
         network = ip_network(text)
@@ -165,11 +168,11 @@ class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_f
     # Networks whose word is taken for where a request came from; nobody's by default.
     trusted_proxies: list[str] | None = None
     # What messages leave by, by name.
-    delivery_providers: dict[LineName, Line] | None = None
+    delivery_providers: dict[DeliveryProviderName, DeliveryProvider] | None = None
     # How people sign in; none: by passwords and passkeys of Dunwell's own.
-    sign_in: SignIn | None = None
+    sign_in: SignInSettings | None = None
     # Who is told when a person is needed; nobody by default.
-    alerts: Alarms | None = None
+    alerts: AlertSettings | None = None
     # Merchants whose webhooks are sent into networks of the operator's own.
     webhook_networks: tuple[WebhookNetworks, ...] | None = None
 
@@ -191,11 +194,11 @@ def check_installation(document: Any) -> Installation:
     if faults:
         raise ValidationError(faults)
     installation = msgspec.convert(document, Installation)
-    faults = list(find_line_faults(installation.delivery_providers or {}))
+    faults = list(find_delivery_provider_faults(installation.delivery_providers or {}))
     if installation.sign_in is not None:
         faults += find_sign_in_faults(installation.sign_in)
     if installation.alerts is not None:
-        faults += find_alarm_faults(installation.alerts)
+        faults += find_alert_settings_faults(installation.alerts)
     faults += find_webhook_network_faults(installation.webhook_networks or ())
     if faults:
         raise ValidationError(faults)
@@ -228,7 +231,7 @@ def _find_network_faults(document: Any) -> Iterator[Fault]:
             yield Fault(pointer, words, "INVALID")
 
 
-def merge(present: Installation, given: Installation) -> Installation:
+def merge_installations(present: Installation, given: Installation) -> Installation:
     """What stands after `given` was applied: what it leaves out stays as it is."""
     named = {k: v for k, v in msgspec.structs.asdict(given).items() if v is not None}
     return msgspec.structs.replace(present, **named)
@@ -239,24 +242,26 @@ def list_secret_files(installation: Installation) -> dict[str, str]:
     "deliveryProviders/post/credentials/passwordFile"."""
     providers = installation.sign_in.oidc if installation.sign_in is not None else ()
     of_providers = {each.secret_name: each.client_secret_file for each in providers}
-    return {**list_line_secrets(installation.delivery_providers or {}), **of_providers}
+    return {**list_provider_secrets(installation.delivery_providers or {}), **of_providers}
 
 
 def list_changes(before: Installation, after: Installation) -> list[str]:
     """One line for each key that differs."""
     was = msgspec.to_builtins(before)
     return [
-        f"{name}: {_render(was[name])} -> {_render(value)}"
+        f"{name}: {_render_value(was[name])} -> {_render_value(value)}"
         for name, value in msgspec.to_builtins(after).items()
         if value != was[name]
     ]
 
 
-def _render(value: Any) -> str:
+def _render_value(value: Any) -> str:
     """What a key holds, on one line."""
     if isinstance(value, dict):
-        parts = [f"{name}: {_render(each)}" for name, each in value.items() if each is not None]
+        parts = [
+            f"{name}: {_render_value(each)}" for name, each in value.items() if each is not None
+        ]
         return f"({', '.join(parts)})"
     if isinstance(value, list):
-        return ", ".join(map(_render, value)) or "none"
+        return ", ".join(map(_render_value, value)) or "none"
     return " ".join(str(value).split()) if value else "none"

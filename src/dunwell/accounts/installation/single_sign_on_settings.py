@@ -36,7 +36,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
     pass
 
 
-class Provider(_Part, frozen=True):
+class IdentityProviderSettings(_Part, frozen=True):
     """An OpenID Connect provider, and who we are there."""
 
     name: ProviderName
@@ -76,17 +76,17 @@ class GroupRule(_Part, frozen=True):
     provider: ProviderName | None = None
 
 
-class SignIn(_Part, frozen=True):
-    oidc: Annotated[tuple[Provider, ...], Meta(max_length=10)] = ()
+class SignInSettings(_Part, frozen=True):
+    oidc: Annotated[tuple[IdentityProviderSettings, ...], Meta(max_length=10)] = ()
     groups: Annotated[tuple[GroupRule, ...], Meta(max_length=1_000)] = ()
     # Passwords and passkeys of Dunwell's own open nothing, but for break-glass admins.
     required: bool = field(default=False)
 
-    def find(self, name: str) -> Provider | None:
+    def find(self, name: str) -> IdentityProviderSettings | None:
         return next((each for each in self.oidc if each.name == name), None)
 
 
-def find_sign_in_faults(sign_in: SignIn) -> Iterator[Fault]:
+def find_sign_in_faults(sign_in: SignInSettings) -> Iterator[Fault]:
     """Beyond its shape, with pointers into the file."""
     names = [each.name for each in sign_in.oidc]
     for index, provider in enumerate(sign_in.oidc):
@@ -105,7 +105,9 @@ def find_sign_in_faults(sign_in: SignIn) -> Iterator[Fault]:
         yield Fault("/signIn/required", words, "INVALID")
 
 
-def _find_provider_faults(provider: Provider, at: Sequence[str | int]) -> Iterator[Fault]:
+def _find_provider_faults(
+    provider: IdentityProviderSettings, at: Sequence[str | int]
+) -> Iterator[Fault]:
     for index, network in enumerate(provider.networks):
         try:
             is_everybody = ip_network(network).prefixlen == 0

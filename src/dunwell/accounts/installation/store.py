@@ -22,15 +22,15 @@ ON CONFLICT (revision) DO NOTHING
 RETURNING revision
 """
 # Once in a while, and few: only addresses that are no visitor's are noted.
-_NOTE_FORWARDERS = """
+_SAVE_UNTRUSTED_PROXIES = """
 INSERT INTO seen_forwarders (address, seen_at)
 SELECT address, $2 FROM unnest($1::text[]) AS given (address)
 WHERE (SELECT count(*) FROM seen_forwarders) < 100
 ON CONFLICT (address) DO UPDATE SET seen_at = EXCLUDED.seen_at
 """
-_LIST_FORWARDERS = "SELECT address FROM seen_forwarders WHERE seen_at >= $1 ORDER BY address"
+_LIST_UNTRUSTED_PROXIES = "SELECT address FROM seen_forwarders WHERE seen_at >= $1 ORDER BY address"
 # Over all merchants, as a file is applied: who names one of the lines.
-_FIND_USERS = """
+_LIST_MERCHANTS_BY_PROVIDER = """
 SELECT used.line, array_agg(DISTINCT m.key ORDER BY m.key) AS keys
 FROM merchants m
 CROSS JOIN LATERAL jsonb_path_query(m.configuration::jsonb, '$.channels.*.provider') AS named (line)
@@ -39,7 +39,7 @@ WHERE used.line = ANY($1::text[])
 GROUP BY used.line
 """
 # By letter_batch_items_waiting, letter_batch_items_open and letter_batches_open.
-_FIND_WAITING = """
+_LIST_PROVIDERS_WITH_LETTERS = """
 SELECT line FROM letter_batch_items WHERE state = 'WAITING' AND line = ANY($1::text[])
 UNION
 SELECT line FROM letter_batch_items
@@ -49,27 +49,27 @@ SELECT line FROM letter_batches WHERE state <> 'RELEASED' AND line = ANY($1::tex
 """
 
 
-class Revision(msgspec.Struct, frozen=True, gc=False):
+class InstallationRevision(msgspec.Struct, frozen=True, gc=False):
     number: int
     installation: Installation
 
 
-async def load_installation(connection: Connection) -> Revision:
+async def load_installation(connection: Connection) -> InstallationRevision:
     """The one in force; number 0 and an empty one where none was applied."""
     row = await connection.fetchrow(_LOAD)
     if row is None:
-        return Revision(0, Installation())
-    return Revision(row["revision"], msgspec.convert(row["document"], Installation))
+        return InstallationRevision(0, Installation())
+    return InstallationRevision(row["revision"], msgspec.convert(row["document"], Installation))
 
 
-async def lock_installation(tx: Connection) -> Revision:
+async def lock_installation(tx: Connection) -> InstallationRevision:
     """The one in force, once nothing is being begun by it."""
     await tx.execute(_LOCK)
     return await load_installation(tx)
 
 
 async def save_installation(
-    tx: Connection, revision: Revision, *, applied_at: datetime, applied_by: str
+    tx: Connection, revision: InstallationRevision, *, applied_at: datetime, applied_by: str
 ) -> bool:
     """Whether it was saved: its number was still free."""
     document = msgspec.to_builtins(revision.installation)
@@ -78,25 +78,33 @@ async def save_installation(
     return saved is not None
 
 
-async def note_forwarders(tx: Connection, addresses: Sequence[str], seen_at: datetime) -> None:
+async def save_untrusted_proxies(
+    tx: Connection, addresses: Sequence[str], seen_at: datetime
+) -> None:
     """That these addresses forwarded requests, untrusted."""
-    await tx.execute(_NOTE_FORWARDERS, addresses, seen_at)
+    await tx.execute(_SAVE_UNTRUSTED_PROXIES, addresses, seen_at)
 
 
-async def list_forwarders(connection: Connection, since: datetime) -> Sequence[str]:
+async def list_untrusted_proxies(connection: Connection, since: datetime) -> Sequence[str]:
     """The untrusted ones that were seen since then."""
-    return [row["address"] for row in await connection.fetch(_LIST_FORWARDERS, since)]
+    return [row["address"] for row in await connection.fetch(_LIST_UNTRUSTED_PROXIES, since)]
 
 
-async def find_users_of_lines(connection: Connection, lines: Sequence[str]) -> dict[str, list[str]]:
+async def list_merchants_by_provider(
+    connection: Connection, lines: Sequence[str]
+) -> dict[str, list[str]]:
     """The keys of merchants that send by each of the lines, those without any left out."""
-    rows = await connection.fetch(_FIND_USERS, list(lines))
+    rows = await connection.fetch(_LIST_MERCHANTS_BY_PROVIDER, list(lines))
     return {row["line"]: row["keys"] for row in rows}
 
 
-async def find_lines_with_letters(connection: Connection, lines: Sequence[str]) -> Sequence[str]:
+async def list_providers_with_letters(
+    connection: Connection, lines: Sequence[str]
+) -> Sequence[str]:
     """Those of the lines where letters lie, or begin to, which nothing has released yet."""
-    return [row["line"] for row in await connection.fetch(_FIND_WAITING, list(lines))]
+    return [
+        row["line"] for row in await connection.fetch(_LIST_PROVIDERS_WITH_LETTERS, list(lines))
+    ]
 
 
 PURPOSE = "installation.secret"

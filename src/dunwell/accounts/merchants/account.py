@@ -51,7 +51,7 @@ class Work:
             follows_real_time=not self.merchant.is_sandbox,
         )
 
-    def need(self, right: Right) -> None:
+    def require(self, right: Right) -> None:
         """The first line of every use case. It asks before anything is looked up, so that a refusal
         tells nothing about what exists. Raises InsufficientScope.
         """

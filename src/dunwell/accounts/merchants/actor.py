@@ -41,7 +41,7 @@ class Origin:
         return {name: value for name, value in parts.items() if value is not None}
 
 
-def read_origin(kept: Mapping[str, str]) -> Origin:
+def parse_origin(kept: Mapping[str, str]) -> Origin:
     """What `as_json` has written."""
     return Origin(Interface(kept["face"]), kept.get("network"), kept.get("session"))
 

@@ -11,16 +11,16 @@ _SATURDAY = 5
 _ONE_DAY = timedelta(days=1)
 
 
-def find_answer_day(asked_at: datetime, business_days: int, timezone: str) -> date:
+def compute_answer_day(asked_at: datetime, business_days: int, timezone: str) -> date:
     """Return the day that is so many business days after the merchant's day of `asked_at`."""
     day = asked_at.astimezone(ZoneInfo(timezone)).date()
     return add_business_days(day, business_days)
 
 
-def find_overdue_before(now: datetime, business_days: int, timezone: str) -> datetime:
+def compute_overdue_before(now: datetime, business_days: int, timezone: str) -> datetime:
     """Return the instant before which a request must have been made to be overdue now.
 
-    It follows the day that debtors are told (`find_answer_day`): on that day itself the answer is
+    It follows the day that debtors are told (`compute_answer_day`): on that day itself it is
     not late yet.
     """
     zone = ZoneInfo(timezone)

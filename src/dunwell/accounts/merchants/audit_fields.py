@@ -46,23 +46,23 @@ class ShownField:
     is_after_masked: bool
 
 
-def find_class(name: str) -> FieldClass:
+def classify_field(name: str) -> FieldClass:
     if name in _SECRET:
         return FieldClass.SECRET
     return FieldClass.PERSONAL if name in _PERSONAL else FieldClass.PLAIN
 
 
-def list_fields(
+def list_shown_fields(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> list[ShownField]:
     """Of both sides, in their order."""
     was, now = before or {}, after or {}
-    return [_show(name, was.get(name), now.get(name)) for name in {**was, **now}]
+    return [_build_shown_field(name, was.get(name), now.get(name)) for name in {**was, **now}]
 
 
 def redact(value: Any, name: str = "") -> Any:
     """A value as it is shown: what lies in it by its own names."""
-    if value is None or (name and find_class(name) is not FieldClass.PLAIN):
+    if value is None or (name and classify_field(name) is not FieldClass.PLAIN):
         return None if value is None else MASKED
     if isinstance(value, Mapping):
         return {each: redact(inner, each) for each, inner in value.items()}
@@ -71,10 +71,10 @@ def redact(value: Any, name: str = "") -> Any:
     return value
 
 
-def _show(name: str, before: Any, after: Any) -> ShownField:
+def _build_shown_field(name: str, before: Any, after: Any) -> ShownField:
     was, now = redact(before, name), redact(after, name)
     is_masked = MASKED in (was, now)
-    found = find_class(name)
+    found = classify_field(name)
     shown_class = FieldClass.PERSONAL if is_masked and found is FieldClass.PLAIN else found
     return ShownField(
         name, shown_class,

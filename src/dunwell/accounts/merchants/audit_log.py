@@ -7,11 +7,11 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.installation.audit_log import (
-    EVERYTHING,
+    ALL_ENTRIES,
     AuditEntry,
     AuditFilter,
+    build_audit_entry,
     load_installation_entries,
-    read_entry,
 )
 from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor
@@ -73,10 +73,10 @@ async def _load_entries(
     tx: Connection, merchant_id: int, audit_ids: Sequence[UUID]
 ) -> Mapping[UUID, AuditEntry]:
     rows = await tx.fetch(_LOAD, merchant_id, list(audit_ids))
-    return {row["audit_id"]: read_entry(row) for row in rows}
+    return {row["audit_id"]: build_audit_entry(row) for row in rows}
 
 
-def _match_person(wanted: AuditFilter) -> Sequence[object] | None:
+def _select_person_index(wanted: AuditFilter) -> Sequence[object] | None:
     is_person = wanted.actor_id is not None and wanted.actor_kind in ("USER", "OPERATOR")
     return (wanted.actor_id,) if is_person else None
 
@@ -98,7 +98,7 @@ _ROWS: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
         NarrowIndex(
             "audit_log_list_of_person",
             "l.actor_id = {} AND l.actor_kind IN ('USER', 'OPERATOR')",
-            _match_person,
+            _select_person_index,
             covers=("actor_id",),
         ),
         NarrowIndex(
@@ -143,16 +143,16 @@ _INSTALLATION: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
 
 
 async def list_audit(
-    work: Work, *, limit: int, cursor: str | None = None, wanted: AuditFilter = EVERYTHING
+    work: Work, *, limit: int, cursor: str | None = None, wanted: AuditFilter = ALL_ENTRIES
 ) -> ListPage[AuditEntry]:
     """The merchant's. Raises ValidationError for a bad cursor."""
-    work.need(Right.AUDIT)
+    work.require(Right.AUDIT)
     return await list_page(work.scope(), _ROWS, wanted, limit=limit, cursor=cursor)
 
 
 async def list_installation_audit(
     tx: Connection, actor: Actor, *, limit: int, cursor: str | None = None,
-    wanted: AuditFilter = EVERYTHING,
+    wanted: AuditFilter = ALL_ENTRIES,
 ) -> ListPage[AuditEntry]:  # fmt: skip
     """What is of no merchant. Raises ValidationError for a bad cursor."""
     check_right(actor, Right.AUDIT)

@@ -18,14 +18,16 @@ Channel = Literal["EMAIL", "SMS", "LETTER"]
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
 # What a debtor can be asked for before the page shows more: something the debtor knows, or a
 # six-digit code that is sent to the address on file.
-Proof = Literal["POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER", "CODE"]
-PROOFS: tuple[Proof, ...] = get_args(Proof)
+VerificationMethod = Literal[
+    "POSTAL_CODE", "DATE_OF_BIRTH", "CONTRACT_NUMBER", "CUSTOMER_NUMBER", "CODE"
+]
+VERIFICATION_METHODS: tuple[VerificationMethod, ...] = get_args(VerificationMethod)
 # What a debtor's page offers in addition to paying and disputing: the claim's files, and the choice
 # of language, channels and addresses.
-Feature = Literal["DOCUMENTS", "PREFERENCES"]
-FEATURES: tuple[Feature, ...] = get_args(Feature)
+PageFeature = Literal["DOCUMENTS", "PREFERENCES"]
+PAGE_FEATURES: tuple[PageFeature, ...] = get_args(PageFeature)
 # The legal basis for processing personal data: GDPR, Article 6(1) (b), (f) and (c).
-Basis = Literal["CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION"]
+LegalBasis = Literal["CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION"]
 Allocation = Literal["COSTS_FIRST", "PRIMARY_FIRST"]
 # The languages of the debtor's pages. A new language needs a catalogue and its code here.
 PAGE_LANGUAGES = ("de", "en")
@@ -71,7 +73,7 @@ class _Settings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename=
     pass
 
 
-class Legal(_Settings, frozen=True):
+class LegalDetails(_Settings, frozen=True):
     """Who the creditor is, as shown to debtors."""
 
     name: ShortText
@@ -92,12 +94,12 @@ class Retention(_Settings, frozen=True):
     record_years: Annotated[int, Meta(ge=1, le=30)] | None = None
 
 
-class Privacy(_Settings, frozen=True):
+class PrivacyNotice(_Settings, frozen=True):
     """The information that Articles 13 and 14 GDPR require and that differs between merchants."""
 
     # The supervisory authority for complaints, with its address.
     authority: LongText
-    basis: Annotated[tuple[Basis, ...], Meta(min_length=1)]
+    basis: Annotated[tuple[LegalBasis, ...], Meta(min_length=1)]
     retention: Retention
     # The controller of the data, if it is not the creditor alone.
     controller: LongText | None = None
@@ -136,14 +138,14 @@ class LandingPage(_Settings, frozen=True):
     languages: Annotated[tuple[str, ...], Meta(min_length=1)] = PAGE_LANGUAGES
     # What a link asks for before it opens, by the channel that the link was sent by: the preferred
     # proof first. A link of an absent channel opens without a proof.
-    verification: dict[Channel, Literal["NONE"] | tuple[Proof, ...]] = msgspec.field(
+    verification: dict[Channel, Literal["NONE"] | tuple[VerificationMethod, ...]] = msgspec.field(
         default_factory=dict
     )
-    features: tuple[Feature, ...] = FEATURES
+    features: tuple[PageFeature, ...] = PAGE_FEATURES
     # Where debtors find advice, by language, in place of the standard text.
     advice: dict[str, AdviceText] = msgspec.field(default_factory=dict)
 
-    def list_proofs(self, channel: Channel) -> Sequence[Proof]:
+    def list_proofs(self, channel: Channel) -> Sequence[VerificationMethod]:
         """Return what links sent by this channel ask for."""
         wanted = self.verification.get(channel, ())
         return () if wanted == "NONE" else wanted
@@ -161,7 +163,7 @@ class PaymentMethod(_Settings, frozen=True):
     provider: ShortText
 
 
-class PartialPayments(_Settings, frozen=True):
+class PartialPaymentSettings(_Settings, frozen=True):
     """What a debtor may pay short of the whole amount. At least one of the two is set."""
 
     # The least amount that can be chosen freely. None: no amount can be chosen.
@@ -181,7 +183,7 @@ class PaymentSettings(_Settings, frozen=True):
     # Which items a payment pays first (CONTRACT 4).
     allocation: Allocation = "COSTS_FIRST"
     # None: only the whole amount can be paid.
-    partial: PartialPayments | None = None
+    partial: PartialPaymentSettings | None = None
 
 
 class ChannelSetup(_Settings, frozen=True, omit_defaults=True):
@@ -193,7 +195,7 @@ class ChannelSetup(_Settings, frozen=True, omit_defaults=True):
     provider: ShortText | None = None
 
 
-class Letters(_Settings, frozen=True):
+class LetterSettings(_Settings, frozen=True):
     """How long letters take. Postal days are Monday to Saturday without public holidays."""
 
     # From the hand-over of a letter to the day on which it can have arrived. Two, because a letter
@@ -218,7 +220,7 @@ class Guards(_Settings, frozen=True):
     quiet_hours: QuietHours | None = None
 
 
-class Plans(_Settings, frozen=True):
+class PlanSettings(_Settings, frozen=True):
     """The payment plans that debtors can request: with one of these numbers of rates, or with any
     number if no rate is below the minimum. If both are set, both apply."""
 
@@ -233,16 +235,16 @@ class Plans(_Settings, frozen=True):
         return None if self.min_rate is None else int(self.min_rate)
 
 
-class Deferments(_Settings, frozen=True):
+class DeferralSettings(_Settings, frozen=True):
     max_days: Annotated[int, Meta(ge=1, le=365)]
     auto_approve: bool = False
 
 
-class Modalities(_Settings, frozen=True):
+class ModalitySettings(_Settings, frozen=True):
     """Which payment modalities a merchant offers. A modality that is None is not offered."""
 
-    plan: Plans | None = None
-    deferment: Deferments | None = None
+    plan: PlanSettings | None = None
+    deferment: DeferralSettings | None = None
     # How long a debtor who cannot pay at all may pause the claim; 0: not at all.
     pause_days: Annotated[int, Meta(ge=0, le=60)] = 14
     # Business days within which a request is answered.
@@ -259,7 +261,7 @@ class DisputeReason(_Settings, frozen=True):
     is_hidden: bool = msgspec.field(name="hidden", default=False)
 
 
-class Disputes(_Settings, frozen=True):
+class DisputeSettings(_Settings, frozen=True):
     reasons: Annotated[tuple[DisputeReason, ...], Meta(max_length=50)] = ()
     # Business days from the day on which a dispute is opened.
     answer_within_days: Annotated[int, Meta(ge=1, le=60)] = 10
@@ -271,17 +273,17 @@ class Configuration(_Settings, frozen=True):
     language: str
     timezone: str
     currency: str
-    legal: Legal | None = None
+    legal: LegalDetails | None = None
     contact: MerchantContact | None = None
-    privacy: Privacy | None = None
+    privacy: PrivacyNotice | None = None
     brand: Brand = msgspec.field(default_factory=Brand)
     landing_page: LandingPage = msgspec.field(default_factory=LandingPage)
     payment: PaymentSettings = msgspec.field(default_factory=PaymentSettings)
     channels: dict[Channel, ChannelSetup] = msgspec.field(default_factory=dict)
-    letters: Letters = msgspec.field(default_factory=Letters)
+    letters: LetterSettings = msgspec.field(default_factory=LetterSettings)
     guards: Guards = msgspec.field(default_factory=Guards)
-    modalities: Modalities = msgspec.field(default_factory=Modalities)
-    disputes: Disputes = msgspec.field(default_factory=Disputes)
+    modalities: ModalitySettings = msgspec.field(default_factory=ModalitySettings)
+    disputes: DisputeSettings = msgspec.field(default_factory=DisputeSettings)
     # Words that texts may not use, by language, in place of the standard list of that language.
     forbidden_words: dict[str, tuple[ShortText, ...]] = msgspec.field(default_factory=dict)
 
@@ -292,7 +294,7 @@ def find_country(configuration: Configuration) -> str | None:
     return named or find_home(configuration.timezone)
 
 
-def find_missing(configuration: Configuration) -> list[str]:
+def list_missing_keys(configuration: Configuration) -> list[str]:
     """Return the keys of the merchant file that must be set before claims can be created."""
     missing = []
     if configuration.legal is None:

@@ -18,7 +18,7 @@ _DUE = """(
 _ANYWHERE = """EXISTS (
     SELECT FROM {table} d
     WHERE {is_due} AND d.merchant_id NOT IN (SELECT merchant_id FROM merchants WHERE sandbox))"""
-_OF_ONE = "EXISTS (SELECT FROM {table} d WHERE d.merchant_id = m.merchant_id AND {is_due})"
+_AT_MERCHANT = "EXISTS (SELECT FROM {table} d WHERE d.merchant_id = m.merchant_id AND {is_due})"
 
 
 class DueTable(NamedTuple):
@@ -29,21 +29,21 @@ class DueTable(NamedTuple):
     is_due: str
 
 
-def list_due_merchants(*kinds: DueTable) -> str:
+def render_due_merchants(*kinds: DueTable) -> str:
     """A table of `merchant_id` and its `now`, of those with one of the kinds; $1: the real time."""
 
     def any_of(each: str, now: str) -> str:
         return " OR ".join(
-            compose(each, table=kind.table, is_due=_place(kind.is_due, now)) for kind in kinds
+            compose(each, table=kind.table, is_due=_fill_now(kind.is_due, now)) for kind in kinds
         )
 
     return compose(
         _DUE,
         anywhere=any_of(_ANYWHERE, "$1"),
-        live=any_of(_OF_ONE, "$1"),
-        sandboxes=any_of(_OF_ONE, "m.sandbox_now"),
+        live=any_of(_AT_MERCHANT, "$1"),
+        sandboxes=any_of(_AT_MERCHANT, "m.sandbox_now"),
     )
 
 
-def _place(is_due: str, now: str) -> str:
+def _fill_now(is_due: str, now: str) -> str:
     return compose(is_due, now=now) if "{now}" in is_due else is_due

@@ -26,7 +26,7 @@ class FoundMerchant:
     is_sandbox: bool
 
 
-async def find_merchants(
+async def search_merchants(
     tx: Connection, query: str, *, among: Sequence[int] | None, after: int, limit: int
 ) -> list[FoundMerchant]:
     """In the order of their ids, behind `after`. among: no others; None: all of them."""

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
-from dunwell.accounts.merchants.configuration import Configuration, Legal, find_country
+from dunwell.accounts.merchants.configuration import Configuration, LegalDetails, find_country
 from dunwell.accounts.merchants.merchant import Merchant
 
 # Where live merchants must be complete.
@@ -42,15 +42,15 @@ class LegalGap:
     reason: str
 
 
-def find_gaps(configuration: Configuration) -> tuple[LegalGap, ...]:
+def list_legal_gaps(configuration: Configuration) -> tuple[LegalGap, ...]:
     """By the law of its country; elsewhere by what most laws of Europe have in common."""
     if configuration.legal is None:
         return ()  # nothing is shown to anybody yet
     country = find_country(configuration) or "DE"
-    return _find_gaps(configuration.legal, configuration.privacy is not None, country)
+    return _list_gaps(configuration.legal, configuration.privacy is not None, country)
 
 
-def find_gaps_without_operator(configuration: Configuration) -> tuple[LegalGap, ...]:
+def list_legal_notice_gaps(configuration: Configuration) -> tuple[LegalGap, ...]:
     """What the legal notice lacks where no operator is named, so that it has the creditor alone.
 
     Everything is wanted before the first debtor reads it, also of a merchant with no details yet.
@@ -59,26 +59,26 @@ def find_gaps_without_operator(configuration: Configuration) -> tuple[LegalGap, 
     if configuration.contact is None:
         missing.append(LegalGap("contact", _NOTICE.format("e-mail address")))
     if configuration.legal is not None:
-        return (*missing, *find_gaps(configuration))
+        return (*missing, *list_legal_gaps(configuration))
     missing += [
         LegalGap("legal", _NOTICE.format("name and address")),
-        _name_representatives(country),
+        _build_representatives_gap(country),
     ]
     return (*missing, *([] if configuration.privacy else [LegalGap("privacy", _PRIVACY)]))
 
 
-def find_stopping_gaps(merchant: Merchant) -> tuple[LegalGap, ...]:
+def list_blocking_gaps(merchant: Merchant) -> tuple[LegalGap, ...]:
     """Those that keep a live merchant of these countries from new claims."""
     if merchant.is_sandbox or find_country(merchant.configuration) not in ENFORCED_IN:
         return ()
-    return find_gaps(merchant.configuration)
+    return list_legal_gaps(merchant.configuration)
 
 
 @lru_cache(maxsize=1024)
-def _find_gaps(legal: Legal, has_privacy: bool, country: str) -> tuple[LegalGap, ...]:  # noqa: FBT001
+def _list_gaps(legal: LegalDetails, has_privacy: bool, country: str) -> tuple[LegalGap, ...]:  # noqa: FBT001
     gaps = []
     if not legal.representatives:
-        gaps.append(_name_representatives(country))
+        gaps.append(_build_representatives_gap(country))
     if legal.register is None and _REGISTERED.search(legal.name):
         reason = _REGISTER.get(country, "many laws want a company's register and number")
         gaps.append(LegalGap("legal.register", reason))
@@ -87,6 +87,6 @@ def _find_gaps(legal: Legal, has_privacy: bool, country: str) -> tuple[LegalGap,
     return tuple(gaps)
 
 
-def _name_representatives(country: str) -> LegalGap:
+def _build_representatives_gap(country: str) -> LegalGap:
     reason = _REPRESENTATIVES.get(country, "many laws want those who represent it named")
     return LegalGap("legal.representatives", f"{reason}; a sole trader names the owner")

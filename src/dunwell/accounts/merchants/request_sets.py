@@ -27,7 +27,7 @@ class WaitingRequest(Generic[Question]):
 Member = TypeVar("Member", bound=WaitingRequest)  # type: ignore[type-arg]
 
 
-def split_next_set(line: Sequence[Member], room: int) -> tuple[list[Member], list[Member]]:
+def split_next_batch(queue: Sequence[Member], room: int) -> tuple[list[Member], list[Member]]:
     """The next set, and those who go on waiting, both in the order in which they came.
 
     The first is always taken, so that nobody waits for ever; who names what somebody before them
@@ -36,7 +36,7 @@ def split_next_set(line: Sequence[Member], room: int) -> tuple[list[Member], lis
     taken: list[Member] = []
     left: list[Member] = []
     named: set[str] = set()
-    for each in line:
+    for each in queue:
         is_fitting = not taken or (each.kind == taken[0].kind and each.size <= room)
         if is_fitting and named.isdisjoint(each.names):
             taken.append(each)
@@ -49,47 +49,47 @@ def split_next_set(line: Sequence[Member], room: int) -> tuple[list[Member], lis
 
 Answer = TypeVar("Answer")
 # Answers one for one, in order.
-AnswerSet: TypeAlias = Callable[[Sequence[Question]], Awaitable[Sequence[Answer]]]
+AnswerBatch: TypeAlias = Callable[[Sequence[Question]], Awaitable[Sequence[Answer]]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asker(WaitingRequest[Question]):
+class _PendingRequest(WaitingRequest[Question]):
     answer: asyncio.Future[Any] = field(kw_only=True)
 
 
-class Gathering(Generic[Question, Answer]):
+class RequestBatcher(Generic[Question, Answer]):
     """What has been asked of one process and is not answered yet, in lines that do not wait for
     each other."""
 
-    def __init__(self, answer_set: AnswerSet[Question, Answer], room: int) -> None:
+    def __init__(self, answer_set: AnswerBatch[Question, Answer], room: int) -> None:
         """`answer_set` is given at least one; it begins after each of them was asked. If it fails,
         each is answered alone, and may then have been answered before: it must find what it did.
         """
         self._answer_set = answer_set
         self._room = room
-        self._lines: dict[Hashable, list[_Asker[Question]]] = {}
+        self._queues: dict[Hashable, list[_PendingRequest[Question]]] = {}
         self._answering: set[asyncio.Task[None]] = set()
 
     async def ask(
-        self, line: Hashable, question: Question, *, size: int = 1,
+        self, queue: Hashable, question: Question, *, size: int = 1,
         names: frozenset[str] = frozenset(), kind: Hashable = None,
     ) -> Answer:  # fmt: skip
         """Raises what `answer_set` raises for this question alone. The rest as `WaitingRequest`
         says.
         """
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
-        asker = _Asker(question, size, names, kind, answer=future)
-        if line in self._lines:
-            self._lines[line].append(asker)
+        asker = _PendingRequest(question, size, names, kind, answer=future)
+        if queue in self._queues:
+            self._queues[queue].append(asker)
         else:
-            self._lines[line] = [asker]
+            self._queues[queue] = [asker]
             # A task of its own: whoever asked may be cancelled, and the others not with them.
-            task = asyncio.create_task(self._answer_line(line))
+            task = asyncio.create_task(self._answer_queue(queue))
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
         return await future
 
-    async def ask_alone(self, question: Question) -> Answer:
+    async def answer_alone(self, question: Question) -> Answer:
         """Beside all lines. What is not known to have failed is asked once more."""
         try:
             [answer] = await self._answer_set([question])
@@ -99,39 +99,39 @@ class Gathering(Generic[Question, Answer]):
             [answer] = await self._answer_set([question])
         return answer
 
-    async def _answer_line(self, line: Hashable) -> None:
-        members: Sequence[_Asker[Question]] = ()
+    async def _answer_queue(self, queue: Hashable) -> None:
+        batch: Sequence[_PendingRequest[Question]] = ()
         try:
             while True:
-                waiting = [each for each in self._lines[line] if not each.answer.done()]
-                members, self._lines[line] = split_next_set(waiting, self._room)
-                if not members:
+                waiting = [each for each in self._queues[queue] if not each.answer.done()]
+                batch, self._queues[queue] = split_next_batch(waiting, self._room)
+                if not batch:
                     break
-                await self._answer_members(members)
+                await self._answer_batch(batch)
         finally:
             # Nobody is left, unless this was cancelled.
-            for each in (*members, *self._lines.pop(line)):
+            for each in (*batch, *self._queues.pop(queue)):
                 each.answer.cancel()
 
-    async def _answer_members(self, members: Sequence[_Asker[Question]]) -> None:
+    async def _answer_batch(self, batch: Sequence[_PendingRequest[Question]]) -> None:
         try:
-            answers = await self._answer_set([each.question for each in members])
+            answers = await self._answer_set([each.question for each in batch])
         except Exception as error:  # noqa: BLE001 - it is raised for whoever asked
-            if _is_in_doubt(error) or (len(members) > 1 and not isinstance(error, Refusal)):
-                await asyncio.gather(*(self._answer_one(each) for each in members))
+            if _is_in_doubt(error) or (len(batch) > 1 and not isinstance(error, Refusal)):
+                await asyncio.gather(*(self._answer_one(each) for each in batch))
             else:
-                for each in members:
-                    _tell(each, error)
+                for each in batch:
+                    _set_error(each, error)
         else:
-            for each, answer in zip(members, answers, strict=True):
+            for each, answer in zip(batch, answers, strict=True):
                 if not each.answer.done():
                     each.answer.set_result(answer)
 
-    async def _answer_one(self, member: _Asker[Question]) -> None:
+    async def _answer_one(self, member: _PendingRequest[Question]) -> None:
         try:
             [answer] = await self._answer_set([member.question])
         except Exception as error:  # noqa: BLE001 - as above
-            _tell(member, error)
+            _set_error(member, error)
         else:
             if not member.answer.done():
                 member.answer.set_result(answer)
@@ -142,6 +142,6 @@ def _is_in_doubt(error: Exception) -> bool:
     return isinstance(error, DatabaseAway) and error.was_sent
 
 
-def _tell(member: _Asker[Question], error: Exception) -> None:
+def _set_error(member: _PendingRequest[Question], error: Exception) -> None:
     if not member.answer.done():
         member.answer.set_exception(error)

@@ -43,17 +43,17 @@ async def create_merchant(
     work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
     await save_audit(
         work, "merchant.create", f"merchant:{merchant_id}",
-        after=_list_values(new.name, new.configuration), sandbox=new.is_sandbox,
+        after=_build_audit_values(new.name, new.configuration), sandbox=new.is_sandbox,
     )  # fmt: skip
     return work
 
 
 async def change_configuration(work: Work, name: str, configuration: Configuration) -> None:
     """Store both, which have been checked; the audit row names the parts that differ."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     before, after = select_changed_fields(
-        _list_values(work.merchant.name, work.merchant.configuration),
-        _list_values(name, configuration),
+        _build_audit_values(work.merchant.name, work.merchant.configuration),
+        _build_audit_values(name, configuration),
     )
     await save_configuration(work.tx, work.merchant_id, name, configuration)
     await save_audit(
@@ -62,7 +62,7 @@ async def change_configuration(work: Work, name: str, configuration: Configurati
     )  # fmt: skip
 
 
-def _list_values(name: str, configuration: Configuration) -> dict[str, Any]:
+def _build_audit_values(name: str, configuration: Configuration) -> dict[str, Any]:
     values: dict[str, Any] = {"name": name, **msgspec.to_builtins(configuration)}
     logo = configuration.brand.logo
     if logo is not None:

@@ -12,12 +12,16 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.configuration import Configuration
-from dunwell.accounts.merchants.credentials.credential import Access, Credential, CredentialKey
+from dunwell.accounts.merchants.credentials.credential import (
+    Credential,
+    CredentialAccess,
+    CredentialKey,
+)
 from dunwell.accounts.merchants.merchant import Merchant, NewMerchant
 from dunwell.accounts.merchants.rights import Scope
 from dunwell.platform.database.database import Connection, Row
 
-_MOST_KEPT = 10_000
+_MAX_CACHED = 10_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,15 +32,15 @@ class CachedConfiguration:
     configuration: Configuration | None = None
 
 
-_NOTHING = CachedConfiguration()
+_NOT_CACHED = CachedConfiguration()
 _cached: dict[int, CachedConfiguration] = {}
 
 
-def find_cached(merchant_id: int) -> CachedConfiguration:
-    return _cached.get(merchant_id, _NOTHING)
+def get_cached_configuration(merchant_id: int) -> CachedConfiguration:
+    return _cached.get(merchant_id, _NOT_CACHED)
 
 
-def read_configuration(
+def resolve_configuration(
     merchant_id: int, revision: int, document: Any | None, cached: CachedConfiguration
 ) -> Configuration:
     """The configuration a statement answered: its document, or `cached` when it sent none."""
@@ -45,7 +49,7 @@ def read_configuration(
         assert cached.revision == revision
         return cached.configuration
     configuration = msgspec.convert(document, Configuration)
-    if len(_cached) >= _MOST_KEPT:
+    if len(_cached) >= _MAX_CACHED:
         _cached.pop(next(iter(_cached)))
     _cached[merchant_id] = CachedConfiguration(revision, configuration)
     return configuration
@@ -149,15 +153,15 @@ RETURNING drawn
 
 
 async def load_merchant(tx: Connection, merchant_id: int) -> Merchant | None:
-    cached = find_cached(merchant_id)
+    cached = get_cached_configuration(merchant_id)
     row = await tx.fetchrow(_LOAD_MERCHANT, merchant_id, cached.revision)
-    return None if row is None else read_merchant(row, cached)
+    return None if row is None else build_merchant(row, cached)
 
 
 async def load_merchants_page(tx: Connection, after: int, limit: int) -> list[Merchant]:
     """Merchants with greater ids, in order: for those who go over all of them."""
     rows = await tx.fetch(_LOAD_MERCHANTS_PAGE, after, limit)
-    return [read_merchant(row, CachedConfiguration()) for row in rows]
+    return [build_merchant(row, CachedConfiguration()) for row in rows]
 
 
 async def save_credential(
@@ -173,7 +177,7 @@ async def save_credential(
 
 async def load_credentials(tx: Connection, merchant_id: int) -> Sequence[Credential]:
     return [
-        Credential(**{**row, "scopes": _read_scopes(row)})
+        Credential(**{**row, "scopes": _parse_scopes(row)})
         for row in await tx.fetch(_LOAD_CREDENTIALS, merchant_id)
     ]
 
@@ -194,7 +198,7 @@ async def load_reach(
 ) -> tuple[Scope, ...] | None:
     """What the credential may do at the merchant, locked; None: it does not reach it."""
     row = await tx.fetchrow(_LOAD_REACH, merchant_id, key.owner_id, key.credential_id)
-    return None if row is None else _read_scopes(row)
+    return None if row is None else _parse_scopes(row)
 
 
 async def save_reach(
@@ -212,7 +216,7 @@ async def save_token(
 
 
 async def reserve_requests(
-    tx: Connection, access: Access, minute: datetime, block: int
+    tx: Connection, access: CredentialAccess, minute: datetime, block: int
 ) -> int | None:
     """Draw a block from the minute; answers all that is drawn now, None when nothing is left."""
     drawn: int | None = await tx.fetchval(
@@ -222,11 +226,11 @@ async def reserve_requests(
     return drawn
 
 
-def _read_scopes(row: Row) -> tuple[Scope, ...]:
+def _parse_scopes(row: Row) -> tuple[Scope, ...]:
     return tuple(Scope(each) for each in row["scopes"])
 
 
-def read_merchant(row: Row, cached: CachedConfiguration) -> Merchant:
+def build_merchant(row: Row, cached: CachedConfiguration) -> Merchant:
     """A merchant from its columns; `configuration` is null when `cached` is the newest."""
     return Merchant(
         merchant_id=row["merchant_id"],
@@ -234,7 +238,7 @@ def read_merchant(row: Row, cached: CachedConfiguration) -> Merchant:
         name=row["name"],
         switched_to_workflows=row["switched_to_workflows"],
         revision=row["revision"],
-        configuration=read_configuration(
+        configuration=resolve_configuration(
             row["merchant_id"], row["revision"], row["configuration"], cached
         ),
         sandbox_now=row["sandbox_now"],
@@ -293,7 +297,7 @@ async def save_configuration(
     await tx.execute(_UPDATE_MERCHANT, merchant_id, name, document)
 
 
-async def raise_revision(tx: Connection, merchant_id: int) -> None:
+async def increment_revision(tx: Connection, merchant_id: int) -> None:
     """Tell every process that what it keeps of the merchant's setup is old."""
     await tx.execute(_RAISE_REVISION, merchant_id)
 
@@ -303,13 +307,13 @@ async def lock_merchant(tx: Connection, merchant_id: int) -> None:
     await tx.execute(_LOCK_MERCHANT, merchant_id)
 
 
-async def load_switched(tx: Connection, merchant_id: int) -> bool:
+async def load_is_switched(tx: Connection, merchant_id: int) -> bool:
     """Whether the merchant works with workflows by now."""
     is_switched: bool = await tx.fetchval(_LOAD_SWITCHED, merchant_id)
     return is_switched
 
 
-async def mark_switched(tx: Connection, merchant_id: int) -> None:
+async def save_switched(tx: Connection, merchant_id: int) -> None:
     """From scenarios to workflows, as a new revision; there is no way back."""
     await tx.execute(_MARK_SWITCHED, merchant_id)
 
@@ -335,28 +339,28 @@ SET request_hash = $3, status = $4, body = $5, created_at = $6
 
 
 @dataclass(frozen=True, slots=True)
-class KeptAnswer:
+class StoredResponse:
     request_hash: bytes
     status: int
     body: bytes
 
 
-async def try_lock_key(tx: Connection, merchant_id: int, key: str) -> bool:
+async def try_lock_idempotency_key(tx: Connection, merchant_id: int, key: str) -> bool:
     """Hold the key until the transaction ends; False: another request holds it."""
     digest = hashlib.sha256(b"idempotency-key\0%d\0%s" % (merchant_id, key.encode())).digest()
     is_locked: bool = await tx.fetchval(_TRY_LOCK, int.from_bytes(digest[:8], signed=True))
     return is_locked
 
 
-async def load_kept_answer(
+async def find_stored_response(
     tx: Connection, merchant_id: int, key: str, now: datetime
-) -> KeptAnswer | None:
+) -> StoredResponse | None:
     """A statement of its own, after the lock: its snapshot sees what the last holder committed."""
     row = await tx.fetchrow(_LOAD, merchant_id, key, now - KEPT_FOR)
-    return None if row is None else KeptAnswer(**row)
+    return None if row is None else StoredResponse(**row)
 
 
-async def save_kept_answer(
-    tx: Connection, merchant_id: int, key: str, answer: KeptAnswer, now: datetime
+async def save_response(
+    tx: Connection, merchant_id: int, key: str, answer: StoredResponse, now: datetime
 ) -> None:
     await tx.execute(_SAVE, merchant_id, key, answer.request_hash, answer.status, answer.body, now)

@@ -33,7 +33,7 @@ WHERE (merchant_id, key) IN (
 """
 
 
-async def sweep_outdated(tx: Connection, now: datetime) -> int:
+async def sweep_merchant_rows(tx: Connection, now: datetime) -> int:
     """Rows removed at the real time `now`; as many as _ROWS_AT_ONCE or more: sweep again."""
     done = [
         await tx.execute(_REMOVE_TOKENS, now, _ROWS_AT_ONCE),

@@ -10,30 +10,30 @@ from dunwell.platform.errors import EditConflict, Fault, ValidationError
 
 @dataclass(frozen=True, slots=True)
 class Assignee:
-    """`is_able`: works here and may do it; whoever was ended, or lost the right, may not, and their
-    work counts as nobody's."""
+    """`may_answer`: works here and may do it; whoever was ended, or lost the right, may not, and
+    their work counts as nobody's."""
 
     user_id: UUID
     name: str
-    is_able: bool
+    may_answer: bool
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
+class AssigneeFilter:
     """Whose work is asked for: one person's, nobody's, or (neither is said) everybody's."""
 
     user_id: UUID | None = None
-    is_nobodys: bool = False
+    is_unassigned: bool = False
 
 
-EVERYBODYS = Whose()
+ANY_ASSIGNEE = AssigneeFilter()
 
 
 def check_assignment(present: UUID | None, known: UUID | None, wanted: Assignee | None) -> bool:
     """Whether it changes anything. `known`: whose it was when it was looked at; `wanted`: none:
     nobody's from now on. Raises EditConflict, ValidationError."""
-    if wanted is not None and not wanted.is_able:
-        raise no_colleague()
+    if wanted is not None and not wanted.may_answer:
+        raise build_assignee_error()
     if present == (None if wanted is None else wanted.user_id):
         return False
     if present != known:
@@ -41,6 +41,6 @@ def check_assignment(present: UUID | None, known: UUID | None, wanted: Assignee 
     return True
 
 
-def no_colleague() -> ValidationError:
+def build_assignee_error() -> ValidationError:
     message = "There is nobody of this id who may answer at this merchant."
     return ValidationError([Fault("/assignee", message, "NOT_ALLOWED")])

@@ -7,42 +7,42 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from dunwell.accounts.merchants.rights import Right, Role
-from dunwell.accounts.users.factors.store import remove_all_factors
+from dunwell.accounts.users.factors.store import delete_all_factors
 from dunwell.accounts.users.sessions.session_rules import SECRET_BYTES, hash_secret, render_secret
 from dunwell.accounts.users.sessions.sessions import end_all_sessions
 from dunwell.accounts.users.sign_in.local_sign_in import (
     is_single_sign_on_required,
-    may_sign_in_here,
+    may_sign_in_locally,
 )
 from dunwell.accounts.users.sign_in.store import (
-    remove_entries_of,
-    remove_invitations,
+    delete_invitations,
+    delete_pending_sign_ins_of,
     save_invitation,
 )
 from dunwell.accounts.users.store import (
+    delete_password,
     find_user,
-    has_anybody_joined,
+    has_joined_user,
     list_named_merchants,
     lock_admins,
     lock_user,
-    remove_password,
     save_break_glass,
+    save_deactivation,
     save_new_user,
-    save_place,
-    save_user_end,
+    save_roles,
 )
 from dunwell.accounts.users.user import (
     NewUser,
     User,
     UserRoles,
-    find_place_faults,
+    find_role_faults,
     find_user_faults,
 )
-from dunwell.accounts.users.user_work import UserWork, save_people_audit
+from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
 
-LINK_LASTS = timedelta(hours=72)
+INVITATION_LASTS = timedelta(hours=72)
 # What a link draws: its secret.
 RANDOM_BYTES = SECRET_BYTES
 # Whom development begins with.
@@ -60,38 +60,38 @@ class Invitation:
 
 async def invite_user(work: UserWork, new: NewUser, randomness: bytes) -> Invitation:
     """randomness: RANDOM_BYTES. Raises InsufficientScope, ValidationError."""
-    work.need(Right.PEOPLE)
+    work.require(Right.PEOPLE)
     faults = [*find_user_faults(new)]
     if faults:
         raise ValidationError(faults)
-    await check_merchants(work, new.place)
+    await check_merchants(work, new.roles)
     user_id = work.ids.new(work.now)
     if not await save_new_user(work.tx, user_id, new, work.now):
         message = "Somebody with this e-mail address is a user already."
         raise ValidationError([Fault("/email", message, "EMAIL_TAKEN")])
-    await _require_local(work, user_id)
-    await save_people_audit(work, "user.invite", user_id, after=describe_place(new.place))
-    return await _make_link(work, user_id, randomness)
+    await _lock_local_user(work, user_id)
+    await save_user_audit(work, "user.invite", user_id, after=describe_roles(new.roles))
+    return await _create_invitation(work, user_id, randomness)
 
 
 async def reset_user(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
     """Password, second factors, recovery codes and sessions end at once; the link leads to new
     ones. Raises InsufficientScope, NotFound, InvalidState."""
-    work.need(Right.PEOPLE)
-    await _require_local(work, user_id)
-    await remove_password(work.tx, user_id)
-    await remove_all_factors(work.tx, user_id)
-    await remove_entries_of(work.tx, user_id)
+    work.require(Right.PEOPLE)
+    await _lock_local_user(work, user_id)
+    await delete_password(work.tx, user_id)
+    await delete_all_factors(work.tx, user_id)
+    await delete_pending_sign_ins_of(work.tx, user_id)
     ended = await end_all_sessions(work.tx, user_id, work.now)
-    await save_people_audit(work, "user.reset", user_id, after={"sessionsEnded": ended})
-    return await _make_link(work, user_id, randomness)
+    await save_user_audit(work, "user.reset", user_id, after={"sessionsEnded": ended})
+    return await _create_invitation(work, user_id, randomness)
 
 
 async def invite_first_admin(work: UserWork, randomness: bytes) -> Invitation | None:
     """None: somebody has joined already, or is to by single sign-on. Before that the link is made
     anew each time."""
-    work.need(Right.PEOPLE)
-    if await has_anybody_joined(work.tx) or await is_single_sign_on_required(work.tx):
+    work.require(Right.PEOPLE)
+    if await has_joined_user(work.tx) or await is_single_sign_on_required(work.tx):
         return None
     known = await find_user(work.tx, FIRST_ADMIN.email)
     if known is None:
@@ -99,7 +99,7 @@ async def invite_first_admin(work: UserWork, randomness: bytes) -> Invitation | 
     return await reset_user(work, known.user_id, randomness)
 
 
-async def require_user(work: UserWork, user_id: UUID) -> User:
+async def lock_active_user(work: UserWork, user_id: UUID) -> User:
     """Locked, and not ended. Raises NotFound, InvalidState."""
     user = await lock_user(work.tx, user_id)
     if user is None:
@@ -109,9 +109,11 @@ async def require_user(work: UserWork, user_id: UUID) -> User:
     return user
 
 
-async def _require_local(work: UserWork, user_id: UUID) -> None:
-    """As `require_user`: somebody whom a link would let in. Raises InvalidState too for others."""
-    user = await require_user(work, user_id)
+async def _lock_local_user(work: UserWork, user_id: UUID) -> None:
+    """As `lock_active_user`: somebody whom a link would let in. Raises InvalidState too for
+    others.
+    """
+    user = await lock_active_user(work, user_id)
     if user.provider is not None:
         raise InvalidState(
             LazyText(
@@ -120,7 +122,7 @@ async def _require_local(work: UserWork, user_id: UUID) -> None:
             ),
             state="LINKED",
         )
-    if not await may_sign_in_here(work.tx, user):
+    if not await may_sign_in_locally(work.tx, user):
         raise InvalidState(
             LazyText(
                 "Single sign-on is required here, so users get access through their groups. "
@@ -130,24 +132,24 @@ async def _require_local(work: UserWork, user_id: UUID) -> None:
         )
 
 
-async def check_merchants(work: UserWork, place: UserRoles) -> None:
+async def check_merchants(work: UserWork, roles: UserRoles) -> None:
     """That there are those it names. Raises ValidationError."""
-    faults = [*find_place_faults(place)]
+    faults = [*find_role_faults(roles)]
     known = {each.merchant_id for each in await list_named_merchants(work.tx)}
-    if not place.memberships.keys() <= known:
+    if not roles.memberships.keys() <= known:
         faults.append(Fault("/merchants", "Choose among the merchants there are.", "MERCHANT"))
     if faults:
         raise ValidationError(faults)
 
 
-def describe_place(place: UserRoles) -> dict[str, object]:
+def describe_roles(roles: UserRoles) -> dict[str, object]:
     """For the audit log."""
-    memberships = {str(merchant): str(role) for merchant, role in place.memberships.items()}
-    return {"everywhere": place.everywhere, "memberships": memberships}
+    memberships = {str(merchant): str(role) for merchant, role in roles.memberships.items()}
+    return {"everywhere": roles.everywhere, "memberships": memberships}
 
 
-async def _make_link(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
-    secret, expires_at = render_secret(randomness), work.now + LINK_LASTS
+async def _create_invitation(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
+    secret, expires_at = render_secret(randomness), work.now + INVITATION_LASTS
     invitation_hash = hash_secret(secret)
     assert invitation_hash is not None
     await save_invitation(
@@ -158,32 +160,32 @@ async def _make_link(work: UserWork, user_id: UUID, randomness: bytes) -> Invita
 
 async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None:
     """Raises InsufficientScope, NotFound, InvalidState."""
-    work.need(Right.PEOPLE)
-    user = await require_user(work, user_id)
+    work.require(Right.PEOPLE)
+    user = await lock_active_user(work, user_id)
     if is_on and user.provider is not None:
         raise InvalidState(
             "This user comes by single sign-on. Take an admin who does not, or create one.",
             state="LINKED",
         )
-    if is_on and user.place.everywhere is not Role.ADMIN:
+    if is_on and user.roles.everywhere is not Role.ADMIN:
         raise InvalidState("Only an admin can be a break-glass admin.", state="NO_ADMIN")
     await save_break_glass(work.tx, user_id, is_on=is_on)
-    await save_people_audit(
+    await save_user_audit(
         work, "user.break_glass", user_id,
         before={"isBreakGlass": user.is_break_glass}, after={"isBreakGlass": is_on},
     )  # fmt: skip
 
 
-async def change_place(work: UserWork, user_id: UUID, place: UserRoles, revision: int) -> None:
+async def change_roles(work: UserWork, user_id: UUID, roles: UserRoles, revision: int) -> None:
     """It counts from their next request on. revision: of the user as it was looked at.
 
     Raises InsufficientScope, NotFound, ValidationError, InvalidState: it was changed meanwhile, or
     is the last admin.
     """
-    work.need(Right.PEOPLE)
-    if place.everywhere is not Role.ADMIN:
-        await _check_others(work, user_id)
-    user = await require_user(work, user_id)
+    work.require(Right.PEOPLE)
+    if roles.everywhere is not Role.ADMIN:
+        await _check_another_admin_remains(work, user_id)
+    user = await lock_active_user(work, user_id)
     if user.provider is not None:
         raise InvalidState(
             LazyText(
@@ -192,7 +194,7 @@ async def change_place(work: UserWork, user_id: UUID, place: UserRoles, revision
             ),
             state="LINKED",
         )
-    if user.is_break_glass and place.everywhere is not Role.ADMIN:
+    if user.is_break_glass and roles.everywhere is not Role.ADMIN:
         raise InvalidState(
             LazyText(
                 "This is a break-glass administrator. Remove that first on the server: dunwell "
@@ -200,61 +202,61 @@ async def change_place(work: UserWork, user_id: UUID, place: UserRoles, revision
             ),
             state="BREAK_GLASS",
         )
-    await check_merchants(work, place)
-    if not await save_place(work.tx, user_id, place, revision):
+    await check_merchants(work, roles)
+    if not await save_roles(work.tx, user_id, roles, revision):
         raise EditConflict(
             LazyText(
                 "Someone else changed this user in the meantime. Check the current data, and "
                 "repeat your change if it is still needed.",
             )
         )
-    await save_people_audit(
+    await save_user_audit(
         work, "user.change", user_id,
-        before=describe_place(user.place), after=describe_place(place),
+        before=describe_roles(user.roles), after=describe_roles(roles),
     )  # fmt: skip
 
 
-async def end_user(work: UserWork, user_id: UUID) -> None:
+async def deactivate_user(work: UserWork, user_id: UUID) -> None:
     """At once, with all sessions. What the user did stays in the audit log.
 
     Raises InsufficientScope, NotFound, InvalidState: is the last admin, or was ended.
     """
-    work.need(Right.PEOPLE)
-    await _check_others(work, user_id)
-    await require_user(work, user_id)
-    await save_user_end(work.tx, user_id, work.now)
-    await remove_all_factors(work.tx, user_id)
-    await remove_entries_of(work.tx, user_id)
-    await remove_invitations(work.tx, user_id)
+    work.require(Right.PEOPLE)
+    await _check_another_admin_remains(work, user_id)
+    await lock_active_user(work, user_id)
+    await save_deactivation(work.tx, user_id, work.now)
+    await delete_all_factors(work.tx, user_id)
+    await delete_pending_sign_ins_of(work.tx, user_id)
+    await delete_invitations(work.tx, user_id)
     ended = await end_all_sessions(work.tx, user_id, work.now)
-    await save_people_audit(work, "user.end", user_id, after={"sessionsEnded": ended})
+    await save_user_audit(work, "user.end", user_id, after={"sessionsEnded": ended})
 
 
-async def end_sessions(work: UserWork, user_id: UUID) -> int:
+async def sign_out_user(work: UserWork, user_id: UUID) -> int:
     """Sign the user out everywhere, and return how many sessions ended. The user can sign in again;
     their browsers are no longer known.
 
     Raises InsufficientScope, NotFound, InvalidState: the user was deactivated.
     """
-    work.need(Right.PEOPLE)
-    await require_user(work, user_id)
-    await remove_entries_of(work.tx, user_id)
+    work.require(Right.PEOPLE)
+    await lock_active_user(work, user_id)
+    await delete_pending_sign_ins_of(work.tx, user_id)
     ended = await end_all_sessions(work.tx, user_id, work.now)
-    await save_people_audit(work, "session.end_all", user_id, after={"sessionsEnded": ended})
+    await save_user_audit(work, "session.end_all", user_id, after={"sessionsEnded": ended})
     return ended
 
 
-async def reset_other(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
+async def reset_other_user(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
     """As `reset_user`, by one admin for another; at the server the last one can be reset too.
 
     Raises InsufficientScope, NotFound, InvalidState: is the last admin, or was ended.
     """
-    work.need(Right.PEOPLE)
-    await _check_others(work, user_id)
+    work.require(Right.PEOPLE)
+    await _check_another_admin_remains(work, user_id)
     return await reset_user(work, user_id, randomness)
 
 
-async def _check_others(work: UserWork, user_id: UUID) -> None:
+async def _check_another_admin_remains(work: UserWork, user_id: UUID) -> None:
     """That there is an admin beside the user, who has joined if the user has: all of them are
     locked, so that two who end one another take turns. Raises InvalidState."""
     admins = {each.user_id: each.has_joined for each in await lock_admins(work.tx)}

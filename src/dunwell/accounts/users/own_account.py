@@ -6,7 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.accounts.users.factors.store import Factor, count_codes, load_factors, remove_factor
+from dunwell.accounts.users.factors.store import (
+    SecondFactor,
+    count_unused_codes,
+    delete_factor,
+    load_factors,
+)
 from dunwell.accounts.users.passwords import PasswordFault, SignInServices
 from dunwell.accounts.users.sessions.session_rules import is_just_opened
 from dunwell.accounts.users.sessions.sessions import (
@@ -20,17 +25,17 @@ from dunwell.accounts.users.sessions.sessions import (
 )
 from dunwell.accounts.users.sessions.store import (
     SessionRow,
-    forget_devices,
-    load_new_places,
-    load_opening,
+    find_opening,
+    forget_browsers,
+    list_sign_ins_from_new_places,
 )
 from dunwell.accounts.users.sign_in.limits import (
     count_sign_in_attempt,
-    list_own_subjects,
+    list_signed_in_subjects,
     uncount_sign_in_attempt,
 )
-from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
-from dunwell.accounts.users.sign_in.store import remove_entries_of
+from dunwell.accounts.users.sign_in.sign_in import TooManyAttempts, WrongSignIn
+from dunwell.accounts.users.sign_in.store import delete_pending_sign_ins_of
 from dunwell.accounts.users.store import (
     load_password,
     load_user,
@@ -38,12 +43,12 @@ from dunwell.accounts.users.store import (
     save_password,
     save_profile,
 )
-from dunwell.accounts.users.user import NewUser, SignedIn, User, find_user_faults
+from dunwell.accounts.users.user import NewUser, SignedInUser, User, find_user_faults
 from dunwell.accounts.users.user_work import (
     UserWork,
     Visitor,
-    save_people_audit,
     save_refused_sign_in,
+    save_user_audit,
 )
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.security_events import log_security_event
@@ -58,89 +63,89 @@ class UserAccount:
     user: User
     sessions: Sequence[ShownSession]
     new_places: Sequence[SessionRow]
-    factors: Sequence[Factor]
+    factors: Sequence[SecondFactor]
     codes_left: int
 
 
 @dataclass(frozen=True, slots=True)
-class SignInChange:
+class PasswordConfirmation:
     """Who asks for a change of how they sign in, with the password said once more."""
 
-    signed_in: SignedIn
+    signed_in: SignedInUser
     password: str
     visitor: Visitor
 
 
 @dataclass(frozen=True, slots=True)
-class TooLongAgo:
+class SignInTooOld:
     """There is no password, and the passkey was shown too long ago."""
 
 
-async def read_account(work: UserWork, signed_in: SignedIn) -> UserAccount:
+async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
     user = await load_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"
     return UserAccount(
         user,
         await list_sessions(work.tx, signed_in, work.now),
-        new_places=await load_new_places(work.tx, signed_in.user_id),
+        new_places=await list_sign_ins_from_new_places(work.tx, signed_in.user_id),
         factors=await load_factors(work.tx, signed_in.user_id),
-        codes_left=await count_codes(work.tx, signed_in.user_id),
+        codes_left=await count_unused_codes(work.tx, signed_in.user_id),
     )
 
 
-async def check_own_password(
-    reception: SignInServices, asking: SignInChange
-) -> WrongSignIn | TooOften | TooLongAgo | None:
+async def confirm_own_password(
+    services: SignInServices, asking: PasswordConfirmation
+) -> WrongSignIn | TooManyAttempts | SignInTooOld | None:
     """None: it is right; or there is none, as for whoever has passkeys alone, and the session was
     opened just now."""
-    person, now = asking.signed_in, reception.now()
-    async with reception.resources.database.transaction() as tx:
+    person, now = asking.signed_in, services.now()
+    async with services.resources.database.transaction() as tx:
         stored = await load_password(tx, person.user_id)
         if stored is None:
-            opening = await load_opening(tx, person.user_id, person.session_id)
+            opening = await find_opening(tx, person.user_id, person.session_id)
             if opening and is_just_opened(opening.opened_by, opening.opened_at, now):
                 return None
-            return TooLongAgo()
-        subjects = list_own_subjects(reception.resources.keys, person.user_id)
+            return SignInTooOld()
+        subjects = list_signed_in_subjects(services.resources.keys, person.user_id)
         wait = await count_sign_in_attempt(tx, subjects, now)
     if wait is not None:
         log_security_event("PORTAL_LOCKED")
-        return TooOften(wait)
-    if not await reception.passwords.verify(stored, asking.password):
-        async with reception.work(person.actor) as work:
+        return TooManyAttempts(wait)
+    if not await services.passwords.verify(stored, asking.password):
+        async with services.work(person.actor) as work:
             await save_refused_sign_in(work, person.user_id, asking.visitor.host)
         log_security_event("PORTAL_SIGN_IN_FAILED")
         return WrongSignIn()
-    async with reception.resources.database.transaction() as tx:
+    async with services.resources.database.transaction() as tx:
         await uncount_sign_in_attempt(tx, subjects)
     return None
 
 
-async def change_profile(work: UserWork, signed_in: SignedIn, name: str, language: str) -> None:
+async def change_profile(work: UserWork, signed_in: SignedInUser, name: str, language: str) -> None:
     """Raises ValidationError."""
     user = await load_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"
-    given = NewUser(user.email, name, "de" if language == "de" else "en", user.place)
+    given = NewUser(user.email, name, "de" if language == "de" else "en", user.roles)
     faults = [*find_user_faults(given)]
     if language not in ("en", "de"):
         faults.append(Fault("/language", "Choose English or German.", "LANGUAGE"))
     if faults:
         raise ValidationError(faults)
     await save_profile(work.tx, user.user_id, name, language)
-    await save_people_audit(work, "user.change_profile", user.user_id)
+    await save_user_audit(work, "user.change_profile", user.user_id)
 
 
-async def end_own_session(work: UserWork, signed_in: SignedIn, session_id: UUID) -> None:
+async def end_own_session(work: UserWork, signed_in: SignedInUser, session_id: UUID) -> None:
     """Raises NotFound, also for somebody else's."""
     if not await end_session(work.tx, signed_in, session_id, work.now):
         raise NotFound("This session has ended already.")
     # Whoever it was is a stranger from now on.
-    await forget_devices(work.tx, signed_in.user_id, session_id)
+    await forget_browsers(work.tx, signed_in.user_id, session_id)
     after = {"session": str(session_id)}
-    await save_people_audit(work, "session.end", signed_in.user_id, after=after)
+    await save_user_audit(work, "session.end", signed_in.user_id, after=after)
 
 
-async def remove_own_factor(work: UserWork, signed_in: SignedIn, factor_id: UUID) -> None:
+async def remove_own_factor(work: UserWork, signed_in: SignedInUser, factor_id: UUID) -> None:
     """Raises NotFound; InvalidState when nobody could sign in without it."""
     user = await lock_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"
@@ -155,41 +160,41 @@ async def remove_own_factor(work: UserWork, signed_in: SignedIn, factor_id: UUID
             ),
             state="LAST",
         )
-    kind = await remove_factor(work.tx, user.user_id, factor_id)
-    await save_people_audit(work, "factor.remove", user.user_id, before={"factor": kind})
+    kind = await delete_factor(work.tx, user.user_id, factor_id)
+    await save_user_audit(work, "factor.remove", user.user_id, before={"factor": kind})
 
 
-def can_sign_in(factors: Sequence[Factor], *, has_password: bool) -> bool:
+def can_sign_in(factors: Sequence[SecondFactor], *, has_password: bool) -> bool:
     """A passkey suffices; an authenticator app stands behind a password."""
     kinds = {each.kind for each in factors if each.confirmed_at}
     return "PASSKEY" in kinds or ("TOTP" in kinds and has_password)
 
 
 async def find_new_password_fault(
-    reception: SignInServices, person: SignedIn, new: str
+    services: SignInServices, person: SignedInUser, new: str
 ) -> PasswordFault | None:
-    return await reception.passwords.find_fault(new, name=person.name, email=person.email)
+    return await services.passwords.find_fault(new, name=person.name, email=person.email)
 
 
 async def change_password(
-    reception: SignInServices, asking: SignInChange, new: str, randomness: bytes
-) -> OpenedSession | WrongSignIn | TooOften | TooLongAgo | PasswordFault:
+    services: SignInServices, asking: PasswordConfirmation, new: str, randomness: bytes
+) -> OpenedSession | WrongSignIn | TooManyAttempts | SignInTooOld | PasswordFault:
     """randomness: SECRET_BYTES, for the new session."""
     person = asking.signed_in
-    refusal = await check_own_password(reception, asking)
+    refusal = await confirm_own_password(services, asking)
     if refusal is not None:
         return refusal
-    fault = await find_new_password_fault(reception, person, new)
+    fault = await find_new_password_fault(services, person, new)
     if fault is not None:
         return fault
-    password_hash = await reception.passwords.hash(new)
-    async with reception.work(person.actor) as work:
+    password_hash = await services.passwords.hash(new)
+    async with services.work(person.actor) as work:
         await lock_user(work.tx, person.user_id)
         await save_password(work.tx, person.user_id, password_hash, work.now)
-        await remove_entries_of(work.tx, person.user_id)
+        await delete_pending_sign_ins_of(work.tx, person.user_id)
         ended = await end_all_sessions(work.tx, person.user_id, work.now)
         after = {"sessionsEnded": ended}
-        await save_people_audit(work, "password.change", person.user_id, after=after)
+        await save_user_audit(work, "password.change", person.user_id, after=after)
         return await open_session(
             work,
             person.user_id,

@@ -24,16 +24,16 @@ from dunwell.accounts.users.user_work import UserWork
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
-SHORTEST = 12
-LONGEST = 1000
+MIN_LENGTH = 12
+MAX_LENGTH = 1000
 # At 10 guesses in 15 minutes and a second factor behind; and for whoever got at the hashes.
-_FEWEST_GUESSES = 10**8
+_MIN_GUESSES = 10**8
 # What zxcvbn reads; what comes behind only adds. Its time grows with the square of it,
-_READ = 32
+_MAX_READ = 32
 # and with the ways to read signs as letters: with "4" and "@" for a and "$" and "5" for s, four.
-_MOST_READINGS = 32
+_MAX_READINGS = 32
 _LETTERS = str.maketrans({sign: letter for letter, all_ in L33T_TABLE.items() for sign in all_})
-_SHORTEST_WORD = 4
+_MIN_WORD_LENGTH = 4
 _WORD = re.compile(r"\w+")
 
 
@@ -46,36 +46,36 @@ class PasswordFault(StrEnum):
 
 def find_password_fault(password: str, *, name: str, email: str) -> PasswordFault | None:
     """None: it may be used. Takes some milliseconds of processor time."""
-    if len(password) < SHORTEST:
+    if len(password) < MIN_LENGTH:
         return PasswordFault.TOO_SHORT
-    if len(password) > LONGEST:
+    if len(password) > MAX_LENGTH:
         return PasswordFault.TOO_LONG
     words = [*_list_words(name), *_list_words(email.partition("@")[0]), "dunwell"]
     folded = password.casefold()
     if any(word in folded for word in words):
         return PasswordFault.PERSONAL
-    guesses = zxcvbn(_bound(password), user_inputs=words)["guesses"]
-    return PasswordFault.COMMON if guesses < _FEWEST_GUESSES else None
+    guesses = zxcvbn(_limit_work(password), user_inputs=words)["guesses"]
+    return PasswordFault.COMMON if guesses < _MIN_GUESSES else None
 
 
-def _bound(password: str) -> str:
+def _limit_work(password: str) -> str:
     """What can be read in some milliseconds: its beginning, and if that can be read in too many
     ways, in one of them."""
-    read = password[:_READ]
+    read = password[:_MAX_READ]
     readings = math.prod(max(1, sum(sign in read for sign in all_)) for all_ in L33T_TABLE.values())
-    return read.translate(_LETTERS) if readings > _MOST_READINGS else read
+    return read.translate(_LETTERS) if readings > _MAX_READINGS else read
 
 
 def _list_words(text: str) -> list[str]:
     words = _WORD.findall(text.casefold().replace("_", " "))
-    return [word for word in words if len(word) >= _SHORTEST_WORD]
+    return [word for word in words if len(word) >= _MIN_WORD_LENGTH]
 
 
 # Of those that wait for their turn, about 0.1 s each.
-MOST_WAITING = 100
+MAX_WAITING = 100
 _Answer = TypeVar("_Answer")
 _SALT = base64.b64encode(bytes(16)).rstrip(b"=").decode()
-_NOBODYS = base64.b64encode(bytes(32)).rstrip(b"=").decode()
+_UNMATCHABLE_HASH = base64.b64encode(bytes(32)).rstrip(b"=").decode()
 
 
 class Hasher(Protocol):
@@ -128,7 +128,7 @@ class Passwords:
         """One that no password has, and that takes as long to compare with as any other."""
         hasher = self._hasher
         costs = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
-        return f"$argon2id$v=19${costs}${_SALT}${_NOBODYS}"
+        return f"$argon2id$v=19${costs}${_SALT}${_UNMATCHABLE_HASH}"
 
     def _verify(self, known: str, password: str) -> bool:
         try:
@@ -137,7 +137,7 @@ class Passwords:
             return False
 
     async def _run(self, work: Callable[[], _Answer]) -> _Answer:
-        if self._waiting >= MOST_WAITING:
+        if self._waiting >= MAX_WAITING:
             raise Unavailable("Too many people sign in at this moment. Try again shortly.")
         self._waiting += 1
         try:

@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, Role
-from dunwell.accounts.users.assignee import Assignee, Whose
+from dunwell.accounts.users.assignee import Assignee, AssigneeFilter
 from dunwell.accounts.users.user import NewUser, User, UserRoles, fold_email
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.listed_table import ListScope, Test
@@ -49,7 +49,7 @@ _INSERT_MEMBERSHIPS = """
 INSERT INTO memberships (merchant_id, user_id, role)
 SELECT merchant_id, $1, role FROM unnest($2::integer[], $3::text[]) AS given (merchant_id, role)
 """
-_SAVE_PLACE = """
+_SAVE_ROLES = """
 UPDATE users SET everywhere = $3, revision = revision + 1
 WHERE user_id = $1 AND revision = $2 AND ended_at IS NULL
 RETURNING revision
@@ -116,22 +116,22 @@ class NamedMerchant(msgspec.Struct, frozen=True, gc=False):
 
 
 async def load_user(tx: Connection, user_id: UUID) -> User | None:
-    return _read(await tx.fetchrow(_LOAD, user_id))
+    return _build_user(await tx.fetchrow(_LOAD, user_id))
 
 
 async def lock_user(tx: Connection, user_id: UUID) -> User | None:
     """Others who change the user wait until this transaction ends."""
-    return _read(await tx.fetchrow(_LOCK, user_id))
+    return _build_user(await tx.fetchrow(_LOCK, user_id))
 
 
 async def find_user(tx: Connection, email: str) -> User | None:
     """Ended ones too."""
-    return _read(await tx.fetchrow(_FIND, fold_email(email)))
+    return _build_user(await tx.fetchrow(_FIND, fold_email(email)))
 
 
 async def list_users(tx: Connection) -> Sequence[User]:
     """Those who work here first, by name; at most a thousand."""
-    return [user for row in await tx.fetch(_LIST, _MOST_USERS) if (user := _read(row))]
+    return [user for row in await tx.fetch(_LIST, _MOST_USERS) if (user := _build_user(row))]
 
 
 async def find_password(tx: Connection, email: str) -> KnownPassword | None:
@@ -148,19 +148,19 @@ async def save_new_user(tx: Connection, user_id: UUID, new: NewUser, now: dateti
     """False: somebody has this e-mail address."""
     saved = await tx.fetchval(
         _INSERT, user_id, new.email.strip(), fold_email(new.email), new.name, new.language,
-        new.place.everywhere, now, new.is_break_glass,
+        new.roles.everywhere, now, new.is_break_glass,
     )  # fmt: skip
     if saved is not None:
-        await _save_memberships(tx, user_id, new.place.memberships)
+        await _save_memberships(tx, user_id, new.roles.memberships)
     return saved is not None
 
 
-async def save_place(tx: Connection, user_id: UUID, place: UserRoles, revision: int) -> bool:
+async def save_roles(tx: Connection, user_id: UUID, roles: UserRoles, revision: int) -> bool:
     """False: the user was changed since this revision, or ended."""
-    if await tx.fetchval(_SAVE_PLACE, user_id, revision, place.everywhere) is None:
+    if await tx.fetchval(_SAVE_ROLES, user_id, revision, roles.everywhere) is None:
         return False
     await tx.execute(_REMOVE_MEMBERSHIPS, user_id)
-    await _save_memberships(tx, user_id, place.memberships)
+    await _save_memberships(tx, user_id, roles.memberships)
     return True
 
 
@@ -172,7 +172,7 @@ async def save_password(tx: Connection, user_id: UUID, password_hash: str, now: 
     await tx.execute(_SAVE_HASH, user_id, password_hash, now)
 
 
-async def remove_password(tx: Connection, user_id: UUID) -> None:
+async def delete_password(tx: Connection, user_id: UUID) -> None:
     await tx.execute(_REMOVE_HASH, user_id)
 
 
@@ -185,7 +185,7 @@ async def save_joined(tx: Connection, user_id: UUID, now: datetime) -> None:
     await tx.execute(_SAVE_JOINED, user_id, now)
 
 
-async def save_user_end(tx: Connection, user_id: UUID, now: datetime) -> bool:
+async def save_deactivation(tx: Connection, user_id: UUID, now: datetime) -> bool:
     return await tx.fetchval(_END, user_id, now) is not None
 
 
@@ -203,7 +203,7 @@ async def lock_admins(tx: Connection) -> Sequence[Admin]:
     return [Admin(**row) for row in await tx.fetch(_LOCK_ADMINS)]
 
 
-async def has_anybody_joined(tx: Connection) -> bool:
+async def has_joined_user(tx: Connection) -> bool:
     has_joined: bool = await tx.fetchval(_HAS_JOINED)
     return has_joined
 
@@ -218,14 +218,14 @@ async def _save_memberships(tx: Connection, user_id: UUID, memberships: Mapping[
     await tx.execute(_INSERT_MEMBERSHIPS, user_id, list(memberships), roles)
 
 
-def _read(row: Row | None) -> User | None:
+def _build_user(row: Row | None) -> User | None:
     if row is None:
         return None
     values: dict[str, Any] = {**row}
     everywhere = values.pop("everywhere")
     memberships = {merchant_id: Role(role) for merchant_id, role in values.pop("memberships")}
-    place = UserRoles(None if everywhere is None else Role(everywhere), memberships)
-    return User(**values, place=place)
+    roles = UserRoles(None if everywhere is None else Role(everywhere), memberships)
+    return User(**values, roles=roles)
 
 
 # Those whose role lets them answer.
@@ -235,41 +235,41 @@ _MEMBER = """
 EXISTS (SELECT FROM memberships m
         WHERE m.merchant_id = {merchant} AND m.user_id = u.user_id AND m.role = ANY({roles}))
 """
-ABLE = compose(
+MAY_ANSWER = compose(
     "u.ended_at IS NULL AND (u.everywhere = ANY({roles}) OR {member})",
     member=_MEMBER, roles="{roles}",
 )  # fmt: skip
 # The work of a row `l` that is nobody's. By primary keys.
-_NOBODYS = compose(
+_IS_UNASSIGNED = compose(
     "NOT EXISTS (SELECT FROM users u WHERE u.user_id = l.assignee_id AND {able})",
-    able=compose(ABLE, merchant="l.merchant_id", roles="{}::text[]"),
+    able=compose(MAY_ANSWER, merchant="l.merchant_id", roles="{}::text[]"),
 )
-_ABLE_HERE = compose(ABLE, merchant="$1", roles="$2::text[]")
+_MAY_ANSWER_HERE = compose(MAY_ANSWER, merchant="$1", roles="$2::text[]")
 # People are few: hundreds, not millions.
 _LIST_COLLEAGUES = compose(
     """
-SELECT u.user_id, u.name, true AS is_able
+SELECT u.user_id, u.name, true AS may_answer
 FROM users u
 WHERE {able} AND u.joined_at IS NOT NULL AND ($3 OR {member})
 ORDER BY lower(u.name), u.user_id
 LIMIT 500
 """,
-    able=_ABLE_HERE,
+    able=_MAY_ANSWER_HERE,
     member=compose(_MEMBER, merchant="$1", roles="$2::text[]"),
 )
 # By primary key.
 _FIND_ASSIGNEES = compose(
-    "SELECT u.user_id, u.name, {able} AS is_able FROM users u WHERE u.user_id = ANY($3::uuid[])",
-    able=_ABLE_HERE,
+    "SELECT u.user_id, u.name, {able} AS may_answer FROM users u WHERE u.user_id = ANY($3::uuid[])",
+    able=_MAY_ANSWER_HERE,
 )
 
 
-def list_whose_tests(whose: Whose, _: ListScope) -> Iterator[Test]:
+def list_assignee_tests(assignee: AssigneeFilter, _: ListScope) -> Iterator[Test]:
     """For the filter of a list whose rows have an `assignee_id`."""
-    if whose.is_nobodys:
-        yield _NOBODYS, (ANSWERING, ANSWERING)
-    elif whose.user_id is not None:
-        yield "l.assignee_id = {}", (whose.user_id,)
+    if assignee.is_unassigned:
+        yield _IS_UNASSIGNED, (ANSWERING, ANSWERING)
+    elif assignee.user_id is not None:
+        yield "l.assignee_id = {}", (assignee.user_id,)
 
 
 async def list_colleagues(tx: Connection, merchant_id: int, *, of_all: bool) -> Sequence[Assignee]:
@@ -278,7 +278,7 @@ async def list_colleagues(tx: Connection, merchant_id: int, *, of_all: bool) -> 
     return [Assignee(**row) for row in rows]
 
 
-async def find_assignees(
+async def load_assignees_by_id(
     tx: Connection, merchant_id: int, user_ids: Collection[UUID]
 ) -> dict[UUID, Assignee]:
     """Ended ones too."""

@@ -2,12 +2,12 @@
 attempts that ended, saved forms, wrong codes and challenges of passkeys.
 """
 
-from dunwell.accounts.users.factors.store import remove_challenges, remove_wrong_codes
+from dunwell.accounts.users.factors.store import delete_expired_challenges, delete_wrong_codes
 from dunwell.accounts.users.sessions.session_rules import REMEMBERED
-from dunwell.accounts.users.sessions.store import remove_expired_forms, remove_sessions
+from dunwell.accounts.users.sessions.store import delete_expired_forms, delete_expired_sessions
 from dunwell.accounts.users.sign_in.limits import COUNTED_FOR
-from dunwell.accounts.users.sign_in.store import remove_entries
-from dunwell.accounts.users.single_sign_on.store import remove_left_behind
+from dunwell.accounts.users.sign_in.store import delete_expired_sign_ins
+from dunwell.accounts.users.single_sign_on.store import delete_expired_rows
 from dunwell.platform.resources import Resources
 
 _ROWS_AT_ONCE = 5000
@@ -17,9 +17,9 @@ async def sweep_user_rows(resources: Resources) -> int:
     """Delete at most `_ROWS_AT_ONCE` rows of each kind; return how many. 0: nothing is left."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        removed = await remove_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)
-        removed += await remove_entries(tx, now, _ROWS_AT_ONCE)
-        removed += await remove_expired_forms(tx, now, _ROWS_AT_ONCE)
-        removed += await remove_wrong_codes(tx, now - COUNTED_FOR, _ROWS_AT_ONCE)
-        removed += await remove_left_behind(tx, now, _ROWS_AT_ONCE)
-        return removed + await remove_challenges(tx, now, _ROWS_AT_ONCE)
+        removed = await delete_expired_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)
+        removed += await delete_expired_sign_ins(tx, now, _ROWS_AT_ONCE)
+        removed += await delete_expired_forms(tx, now, _ROWS_AT_ONCE)
+        removed += await delete_wrong_codes(tx, now - COUNTED_FOR, _ROWS_AT_ONCE)
+        removed += await delete_expired_rows(tx, now, _ROWS_AT_ONCE)
+        return removed + await delete_expired_challenges(tx, now, _ROWS_AT_ONCE)

@@ -23,7 +23,7 @@ _NO_RIGHTS: frozenset[Right] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class SignedIn:
+class SignedInUser:
     """`everywhere`: a role over all merchants, also those to come: ADMIN, OPERATOR or AUDITOR.
     `memberships`: roles at single merchants. `csrf`: what every form of the session bears.
     `network`: where they signed in from, shortened."""
@@ -44,12 +44,12 @@ class SignedIn:
 
     def rights_at(self, merchant_id: int) -> frozenset[Right]:
         """None at a merchant that is not reached."""
-        return self.rights_everywhere | _find_rights(self.memberships.get(merchant_id))
+        return self.rights_everywhere | _list_rights_of_role(self.memberships.get(merchant_id))
 
     @property
     def rights_everywhere(self) -> frozenset[Right]:
         """Those at every merchant, and those that belong to no merchant."""
-        return _find_rights(self.everywhere)
+        return _list_rights_of_role(self.everywhere)
 
     def reaches(self, merchant_id: int) -> bool:
         return self.everywhere is not None or merchant_id in self.memberships
@@ -89,11 +89,11 @@ def _digest(key: bytes) -> str:
     return base64.urlsafe_b64encode(digest).rstrip(b"=").decode()
 
 
-def _find_rights(role: Role | None) -> frozenset[Right]:
+def _list_rights_of_role(role: Role | None) -> frozenset[Right]:
     return _NO_RIGHTS if role is None else ROLE_RIGHTS[role]
 
 
-LONGEST_NAME = 200
+MAX_NAME_LENGTH = 200
 # A merchant's people answer for one merchant; who runs the installation is so everywhere.
 ROLES_EVERYWHERE = (Role.ADMIN, Role.OPERATOR, Role.AUDITOR)
 ROLES_AT_MERCHANT = (Role.MERCHANT_USER, Role.OPERATOR, Role.AUDITOR)
@@ -112,7 +112,7 @@ class NewUser:
     email: str
     name: str
     language: Language
-    place: UserRoles
+    roles: UserRoles
     is_break_glass: bool = False
 
 
@@ -125,7 +125,7 @@ class User:
     email: str
     name: str
     language: Language
-    place: UserRoles
+    roles: UserRoles
     has_password: bool
     created_at: datetime
     joined_at: datetime | None
@@ -156,30 +156,30 @@ def fold_email(email: str) -> str:
 def find_user_faults(given: NewUser) -> Iterator[Fault]:
     if not is_email_address(given.email):
         yield Fault("/email", "Enter one e-mail address, as name@example.org.", "EMAIL")
-    if not 0 < len(given.name) <= LONGEST_NAME or not is_printable(given.name):
-        yield Fault("/name", f"Enter a name of at most {LONGEST_NAME} characters.", "NAME")
+    if not 0 < len(given.name) <= MAX_NAME_LENGTH or not is_printable(given.name):
+        yield Fault("/name", f"Enter a name of at most {MAX_NAME_LENGTH} characters.", "NAME")
     if given.language not in LANGUAGES:
         yield Fault("/language", f"Choose one of: {', '.join(LANGUAGES)}.", "LANGUAGE")
-    yield from find_place_faults(given.place)
-    if given.is_break_glass and given.place.everywhere is not Role.ADMIN:
+    yield from find_role_faults(given.roles)
+    if given.is_break_glass and given.roles.everywhere is not Role.ADMIN:
         yield Fault("/role", "Only an admin can be a break-glass admin.", "ROLE")
 
 
-def find_place_faults(place: UserRoles) -> Iterator[Fault]:
-    if place.everywhere is None and not place.memberships:
+def find_role_faults(roles: UserRoles) -> Iterator[Fault]:
+    if roles.everywhere is None and not roles.memberships:
         yield Fault("/role", "Choose a role over all merchants, or at least one merchant.", "ROLE")
-    if place.everywhere not in (None, *ROLES_EVERYWHERE):
+    if roles.everywhere not in (None, *ROLES_EVERYWHERE):
         yield Fault("/role", "A merchant's user works for single merchants. Name them.", "ROLE")
-    if any(role not in ROLES_AT_MERCHANT for role in place.memberships.values()):
+    if any(role not in ROLES_AT_MERCHANT for role in roles.memberships.values()):
         yield Fault("/merchants", "An admin is one everywhere, not at one merchant.", "ROLE")
 
 
-def list_effective_rights(place: UserRoles) -> Sequence[EffectiveRight]:
+def list_effective_rights(roles: UserRoles) -> Sequence[EffectiveRight]:
     """Each right with every reason for it, in the order of the rights, everywhere first."""
     reasons: list[tuple[int | None, Role]] = []
-    if place.everywhere is not None:
-        reasons.append((None, place.everywhere))
-    reasons += sorted(place.memberships.items())
+    if roles.everywhere is not None:
+        reasons.append((None, roles.everywhere))
+    reasons += sorted(roles.memberships.items())
     return [
         EffectiveRight(right, merchant_id, role)
         for right in Right

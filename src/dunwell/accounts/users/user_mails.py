@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from enum import StrEnum
 
-from dunwell.accounts.installation.alerts.store import NewMail, save_mails
+from dunwell.accounts.installation.alerts.store import NewAlertMail, save_alert_mails
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.users.user import User
 from dunwell.accounts.users.user_work import UserWork
@@ -66,7 +66,7 @@ Your account: %(url)s/portal/account
 }
 
 
-def write_user_mail(mail: UserMail, user: User, at: datetime, public_url: str) -> tuple[str, str]:
+def render_user_mail(mail: UserMail, user: User, at: datetime, public_url: str) -> tuple[str, str]:
     """Return subject and text, in the user's language."""
     translate = find_staff_language(user.language).translate
     subject, body = _MAILS[mail]
@@ -74,7 +74,7 @@ def write_user_mail(mail: UserMail, user: User, at: datetime, public_url: str) -
     return translate(subject), translate(body, name=user.name, at=day, url=public_url)
 
 
-async def mail_user(work: UserWork, user: User, mail: UserMail) -> None:
+async def plan_user_mail(work: UserWork, user: User, mail: UserMail) -> None:
     """Plan it in the work's transaction.
 
     Nothing is planned while the installation file names no delivery provider for e-mail: an
@@ -86,8 +86,8 @@ async def mail_user(work: UserWork, user: User, mail: UserMail) -> None:
         line.channel == "EMAIL" for line in (installation.delivery_providers or {}).values()
     ):
         return
-    subject, body = write_user_mail(mail, user, work.now, work.public_url)
-    planned = NewMail(
+    subject, body = render_user_mail(mail, user, work.now, work.public_url)
+    planned = NewAlertMail(
         work.ids.new(work.now), user.email, subject=subject, body=body, language=user.language
     )
-    await save_mails(work.tx, [planned], work.now)
+    await save_alert_mails(work.tx, [planned], work.now)

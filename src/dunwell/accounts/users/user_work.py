@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Self
 from uuid import UUID
 
-from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
+from dunwell.accounts.installation.audit_log import InstallationAction, save_installation_audit
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor, ActorKind, Interface, Origin
 from dunwell.accounts.merchants.rights import Right
@@ -39,8 +39,8 @@ class UserWork:
             public_url=resources.settings.public_url,
         )  # fmt: skip
 
-    def need(self, right: Right) -> None:
-        """As `Work.need`. Raises InsufficientScope."""
+    def require(self, right: Right) -> None:
+        """As `Work.require`. Raises InsufficientScope."""
         check_right(self.actor, right)
 
 
@@ -54,7 +54,7 @@ _SYSTEMS = (
     ("Android", "Android"), ("iPhone", "iPhone"), ("iPad", "iPad"), ("Windows", "Windows"),
     ("Mac OS", "macOS"), ("CrOS", "ChromeOS"), ("Linux", "Linux"),
 )  # fmt: skip
-_READ = 500
+_MAX_READ = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,31 +67,31 @@ class Visitor:
     device: str = ""
 
 
-def digest_place(keys: KeyRing, visitor: Visitor) -> tuple[bytes, ...]:
+def digest_network(keys: KeyRing, visitor: Visitor) -> tuple[bytes, ...]:
     """The network, under every version of the secret key, the one in use first."""
     return keys.digests(_PLACE, find_network(visitor.host))
 
 
 def describe_browser(user_agent: str) -> str:
     """As its user knows it: "Firefox, Linux"; "" when it says nothing we know."""
-    read = user_agent[:_READ]
-    found = [_find(read, _BROWSERS), _find(read, _SYSTEMS)]
+    read = user_agent[:_MAX_READ]
+    found = [_find_name(read, _BROWSERS), _find_name(read, _SYSTEMS)]
     return ", ".join(name for name in found if name)
 
 
-def _find(text: str, names: tuple[tuple[str, str], ...]) -> str:
+def _find_name(text: str, names: tuple[tuple[str, str], ...]) -> str:
     return next((name for mark, name in names if re.search(rf"\b{mark}", text)), "")
 
 
 _VISITOR = "VISITOR"
 
 
-async def save_people_audit(
+async def save_user_audit(
     work: UserWork, action: str, user_id: UUID, *,
     before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
     """The work's actor did `action` to the user. Ids, roles and states; no names, no addresses."""
-    act = InstallationAct(
+    act = InstallationAction(
         actor_kind=work.actor.kind,
         actor_id=work.actor.actor_id,
         action=action,
@@ -108,7 +108,7 @@ async def save_refused_sign_in(
 ) -> None:
     """Somebody brought a wrong password, code or passkey, or was refused after a provider's word.
     None: for nobody we know. after: why, where there is more than one reason."""
-    act = InstallationAct(
+    act = InstallationAction(
         actor_kind=_VISITOR,
         action="session.refuse",
         subject=f"user:{user_id or 'unknown'}",
@@ -118,7 +118,7 @@ async def save_refused_sign_in(
     await save_installation_audit(work.tx, act, work.now, work.ids)
 
 
-def visiting(user_id: UUID | None, host: str, session_id: UUID | None = None) -> Actor:
+def build_visitor_actor(user_id: UUID | None, host: str, session_id: UUID | None = None) -> Actor:
     """Whoever signs in, who may do nothing by it. None: who it is turns out on the way."""
     session = None if session_id is None else str(session_id)
     origin = Origin(Interface.PORTAL, network=name_network(host), session=session)

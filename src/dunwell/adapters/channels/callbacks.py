@@ -13,8 +13,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from dunwell.accounts.installation.delivery_providers import KannelLine, Line, TwilioLine
-from dunwell.accounts.merchants.request_sets import Gathering
+from dunwell.accounts.installation.delivery_providers import (
+    DeliveryProvider,
+    KannelProvider,
+    TwilioProvider,
+)
+from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.adapters.channels.gateway import Forged
 from dunwell.adapters.channels.kannel import channel as reading
 from dunwell.adapters.channels.twilio import channel as twilio
@@ -61,10 +65,13 @@ class Received:
 
 
 def make_call(
-    name: str, line: KannelLine | TwilioLine, secrets: Mapping[str, bytes], received: Received
+    name: str,
+    line: KannelProvider | TwilioProvider,
+    secrets: Mapping[str, bytes],
+    received: Received,
 ) -> Call:
     """Return the request in the format of its delivery provider. Raises Forged."""
-    if isinstance(line, TwilioLine):
+    if isinstance(line, TwilioProvider):
         token = secrets.get(f"deliveryProviders/{name}/credentials/passwordFile")
         pairs = _split(received.body, "utf-8")
         if received.query:
@@ -89,7 +96,7 @@ def _split(content: bytes, encoding: str) -> list[tuple[str, str]]:
 @dataclass(frozen=True, slots=True)
 class _KannelCall(Call):
     name: str
-    line: KannelLine
+    line: KannelProvider
     values: Mapping[str, str]
     raw: bytes
     secret: bytes | None
@@ -115,7 +122,7 @@ class _TwilioCall(Call):
     """A request whose signature was verified."""
 
     name: str
-    line: TwilioLine
+    line: TwilioProvider
     pairs: twilio.Pairs
     raw: bytes
 
@@ -149,7 +156,7 @@ class KnownLines(Protocol):
     """The delivery providers of the current installation file, and their secrets."""
 
     @property
-    def lines(self) -> Mapping[str, Line]: ...
+    def delivery_providers(self) -> Mapping[str, DeliveryProvider]: ...
     @property
     def secrets(self) -> Mapping[str, bytes]: ...
 
@@ -203,8 +210,8 @@ def channel_callback_routes(resources: Resources, installation: KnownLines) -> l
 
 async def _read_call(request: Request, resources: Resources, installation: KnownLines) -> Call:
     name = request.path_params["line"]
-    line = installation.lines.get(name)
-    if not isinstance(line, KannelLine | TwilioLine):
+    line = installation.delivery_providers.get(name)
+    if not isinstance(line, KannelProvider | TwilioProvider):
         raise NotFound("There is no such line.")
     body = await read_body(request, _MAX_BYTES)
     address = resources.settings.public_url + request.scope["path"]
@@ -229,7 +236,7 @@ class _Inbox:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._arriving = Gathering(self._keep, room=_KEPT_AT_ONCE)
+        self._arriving = RequestBatcher(self._keep, room=_KEPT_AT_ONCE)
 
     async def take(self, resources: Resources, call: Call, request: Request) -> Response:
         written = request.path_params["reference"]

@@ -16,7 +16,7 @@ import structlog
 from aiosmtpd.lmtp import LMTP
 from aiosmtpd.smtp import SMTP, Envelope, Session
 
-from dunwell.accounts.installation.delivery_providers import Line
+from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.adapters.channels.smtp.return_addresses import read_address
 from dunwell.adapters.mail import incoming
 from dunwell.adapters.mail.receive_mail import MailReader, find_return_domains, receive_mail
@@ -59,7 +59,7 @@ class Doorkeeper:
         connections for each protocol."""
         self._resources = resources
         self._reader = reader
-        self._find_lines: Callable[[], dict[str, Line]] = find_lines
+        self._find_lines: Callable[[], dict[str, DeliveryProvider]] = find_lines
         # Each protocol has its own limit, so that strangers on one do not block the other.
         doors: tuple[Protocol, ...] = get_args(Protocol)
         self._reading = {each: asyncio.Semaphore(_READ_AT_ONCE) for each in doors}

@@ -16,8 +16,8 @@ import structlog
 from imapclient import IMAPClient
 from imapclient.exceptions import IMAPClientError, LoginError
 
-from dunwell.accounts.installation.current_installation import StandingInstallation
-from dunwell.accounts.installation.delivery_providers import Mailbox, SmtpLine
+from dunwell.accounts.installation.current_installation import CurrentInstallation
+from dunwell.accounts.installation.delivery_providers import ReturnMailbox, SmtpProvider
 from dunwell.adapters.channels.smtp.connections import read_host
 from dunwell.adapters.mail.incoming import Envelope
 from dunwell.adapters.mail.receive_mail import MailReader, receive_mail
@@ -57,7 +57,7 @@ class Fetched:
     mails: Sequence[FetchedMail]
 
 
-def fetch_mail(mailbox: Mailbox, password: str, *, validity: int, behind_uid: int) -> Fetched:
+def fetch_mail(mailbox: ReturnMailbox, password: str, *, validity: int, behind_uid: int) -> Fetched:
     """Return the messages after `behind_uid`, or all of them if the mailbox has another
     UIDVALIDITY. Blocks, so call it in a thread. Raises MailboxAway."""
     try:
@@ -73,7 +73,7 @@ def fetch_mail(mailbox: Mailbox, password: str, *, validity: int, behind_uid: in
         raise MailboxAway(type(error).__name__) from error
 
 
-def check_mailbox(mailbox: Mailbox, password: str) -> None:
+def check_mailbox(mailbox: ReturnMailbox, password: str) -> None:
     """Check that the mailbox accepts the sign-in and has the folder. Blocks. Raises MailboxAway,
     and MailboxRefused for a wrong user or password."""
     try:
@@ -87,7 +87,7 @@ def check_mailbox(mailbox: Mailbox, password: str) -> None:
         raise MailboxAway(type(error).__name__) from error
 
 
-def _connect(mailbox: Mailbox) -> IMAPClient:
+def _connect(mailbox: ReturnMailbox) -> IMAPClient:
     host, port = read_host(mailbox.server, _PORTS[mailbox.encryption])
     context = ssl.create_default_context()
     client = IMAPClient(
@@ -123,7 +123,7 @@ class Mailboxes:
     """The mailboxes of the current delivery providers."""
 
     def __init__(
-        self, resources: Resources, reader: MailReader, installation: StandingInstallation
+        self, resources: Resources, reader: MailReader, installation: CurrentInstallation
     ) -> None:
         self._resources = resources
         self._reader = reader
@@ -134,12 +134,12 @@ class Mailboxes:
         respond does not delay the others."""
         looks = [
             self._look(name, line.mailbox)
-            for name, line in self._installation.lines.items()
-            if isinstance(line, SmtpLine) and line.mailbox is not None
+            for name, line in self._installation.delivery_providers.items()
+            if isinstance(line, SmtpProvider) and line.mailbox is not None
         ]
         return sum(await asyncio.gather(*looks))
 
-    async def _look(self, line: str, mailbox: Mailbox) -> int:
+    async def _look(self, line: str, mailbox: ReturnMailbox) -> int:
         password = self._installation.secrets.get(
             f"deliveryProviders/{line}/mailbox/credentials/passwordFile", b""
         )
@@ -154,7 +154,7 @@ class Mailboxes:
 
 
 async def fetch_new_mail(
-    resources: Resources, reader: MailReader, line: str, mailbox: Mailbox, password: str
+    resources: Resources, reader: MailReader, line: str, mailbox: ReturnMailbox, password: str
 ) -> int:
     """Fetch and store new messages, and return their number. Raises MailboxAway, Unavailable."""
     async with resources.database.connection() as connection:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 import msgspec
 import structlog
 
-from dunwell.accounts.installation.delivery_providers import Line, SmtpLine
+from dunwell.accounts.installation.delivery_providers import DeliveryProvider, SmtpProvider
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.store import load_merchant
@@ -95,12 +95,12 @@ _MOST_STRANGE = 1_000
 log = structlog.get_logger(__name__)
 
 
-def find_return_domains(lines: Mapping[str, Line]) -> dict[str, str]:
+def find_return_domains(lines: Mapping[str, DeliveryProvider]) -> dict[str, str]:
     """Return the delivery providers by their return domains."""
     return {
         line.return_domain: name
         for name, line in lines.items()
-        if isinstance(line, SmtpLine) and line.return_domain is not None
+        if isinstance(line, SmtpProvider) and line.return_domain is not None
     }
 
 

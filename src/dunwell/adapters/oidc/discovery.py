@@ -14,7 +14,7 @@ import msgspec
 import structlog
 from joserfc.jwk import KeySet
 
-from dunwell.accounts.installation.single_sign_on_settings import Provider
+from dunwell.accounts.installation.single_sign_on_settings import IdentityProviderSettings
 from dunwell.adapters.oidc.tokens import TokenRefused, read_keys
 from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
 
@@ -42,11 +42,11 @@ class MetadataUnusable(ValueError):  # noqa: N818 - reads as what happened
     """The metadata cannot be used. The message is for operators."""
 
 
-def build_discovery_address(provider: Provider) -> str:
+def build_discovery_address(provider: IdentityProviderSettings) -> str:
     return provider.issuer.rstrip("/") + _PATH
 
 
-def read_metadata(provider: Provider, body: bytes) -> Metadata:
+def read_metadata(provider: IdentityProviderSettings, body: bytes) -> Metadata:
     """Return the metadata. Raises MetadataUnusable if it has another issuer or an address to which
     users must not be sent."""
     try:
@@ -90,7 +90,7 @@ class IdentityProviderAway(Exception):  # noqa: N818 - reads as what happened
 class ProviderDiscovery:
     """The metadata and keys of one provider. It must be closed at the end."""
 
-    def __init__(self, provider: Provider) -> None:
+    def __init__(self, provider: IdentityProviderSettings) -> None:
         self._provider = provider
         self._open = AsyncExitStack()
         self._client: HttpClient | None = None

@@ -12,15 +12,15 @@ from authlib.oauth2.rfc6749.parameters import prepare_grant_uri, prepare_token_r
 from authlib.oauth2.rfc7636 import create_s256_code_challenge
 from joserfc.jwk import KeySet
 
-from dunwell.accounts.installation.single_sign_on_settings import Provider
+from dunwell.accounts.installation.single_sign_on_settings import IdentityProviderSettings
 from dunwell.accounts.users.single_sign_on.provider import (
     AttemptSecrets,
-    Away,
-    Code,
-    Doubt,
+    AuthorizationCode,
     IdentityClaims,
-    NotTaken,
-    ToldLogout,
+    LogoutToken,
+    ProviderUnavailable,
+    TokenFault,
+    TokenRejected,
 )
 from dunwell.adapters.oidc.discovery import (
     IdentityProviderAway,
@@ -51,18 +51,18 @@ log = structlog.get_logger(__name__)
 class OidcProvider:
     """One identity provider of the installation file. It must be closed at the end."""
 
-    def __init__(self, provider: Provider, secret: str) -> None:
+    def __init__(self, provider: IdentityProviderSettings, secret: str) -> None:
         self.provider = provider
         self._secret = secret
         self._asking = ProviderDiscovery(provider)
 
     async def build_address(
         self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False
-    ) -> str | Away:
+    ) -> str | ProviderUnavailable:
         try:
             metadata = await self._asking.find_metadata(now)
         except IdentityProviderAway:
-            return Away()
+            return ProviderUnavailable()
         address: str = prepare_grant_uri(
             metadata.authorization_endpoint,
             self.provider.client_id,
@@ -80,32 +80,36 @@ class OidcProvider:
         )
         return address
 
-    async def redeem(self, code: Code, now: datetime) -> IdentityClaims | NotTaken | Away:
+    async def redeem(
+        self, code: AuthorizationCode, now: datetime
+    ) -> IdentityClaims | TokenRejected | ProviderUnavailable:
         try:
             metadata = await self._asking.find_metadata(now)
             if not self._is_from_here(metadata, code.issuer):
-                return NotTaken(Doubt.ISSUER)
+                return TokenRejected(TokenFault.ISSUER)
             tokens = await self._ask_tokens(metadata, code)
             if tokens is None:
-                return NotTaken(Doubt.CODE)
+                return TokenRejected(TokenFault.CODE)
             claims = await self._read_tokens(metadata, tokens, code.secrets, now)
         except IdentityProviderAway:
-            return Away()
+            return ProviderUnavailable()
         except TokenRefused as error:
             log.warning("token refused", provider=self.provider.name, reason=str(error))
-            return NotTaken(Doubt.TOKEN)
+            return TokenRejected(TokenFault.TOKEN)
         return read_told(self.provider, claims)
 
-    async def read_logout(self, token: str, now: datetime) -> ToldLogout | NotTaken | Away:
+    async def read_logout(
+        self, token: str, now: datetime
+    ) -> LogoutToken | TokenRejected | ProviderUnavailable:
         try:
             return await self._check_with_keys(
                 token, now, lambda keys: check_logout_token(self.provider, token, keys, now)
             )
         except IdentityProviderAway:
-            return Away()
+            return ProviderUnavailable()
         except TokenRefused as error:
             log.warning("logout refused", provider=self.provider.name, reason=str(error))
-            return NotTaken(Doubt.TOKEN)
+            return TokenRejected(TokenFault.TOKEN)
 
     async def find_leaving_address(self, back_to: str, now: datetime) -> str | None:
         try:
@@ -139,7 +143,9 @@ class OidcProvider:
             return not metadata.authorization_response_iss_parameter_supported
         return issuer == self.provider.issuer
 
-    async def _ask_tokens(self, metadata: Metadata, code: Code) -> Mapping[str, Any] | None:
+    async def _ask_tokens(
+        self, metadata: Metadata, code: AuthorizationCode
+    ) -> Mapping[str, Any] | None:
         """Return the tokens, or None if the provider refuses the code or our credentials."""
         if len(code.code) > _LONGEST_CODE:
             return None

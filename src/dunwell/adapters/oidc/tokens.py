@@ -17,9 +17,9 @@ from joserfc.errors import JoseError
 from joserfc.jwk import KeySet
 from joserfc.jwt import JWTClaimsRegistry
 
-from dunwell.accounts.installation.single_sign_on_settings import Provider
-from dunwell.accounts.users.single_sign_on.provider import IdentityClaims, ToldLogout
-from dunwell.accounts.users.user import LONGEST_NAME
+from dunwell.accounts.installation.single_sign_on_settings import IdentityProviderSettings
+from dunwell.accounts.users.single_sign_on.provider import IdentityClaims, LogoutToken
+from dunwell.accounts.users.user import MAX_NAME_LENGTH
 
 ALGORITHMS = (
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512",
@@ -59,7 +59,12 @@ def read_keys(body: bytes) -> KeySet:
 
 
 def check_id_token(
-    provider: Provider, token: str, keys: KeySet, expected: Expected, *, now: datetime
+    provider: IdentityProviderSettings,
+    token: str,
+    keys: KeySet,
+    expected: Expected,
+    *,
+    now: datetime,
 ) -> Mapping[str, Any]:
     """Return the claims of a valid ID token. Raises TokenRefused, KeyUnknown."""
     decoded = _decode(token, keys)
@@ -85,7 +90,9 @@ def check_id_token(
     return dict(claims)
 
 
-def check_logout_token(provider: Provider, token: str, keys: KeySet, now: datetime) -> ToldLogout:
+def check_logout_token(
+    provider: IdentityProviderSettings, token: str, keys: KeySet, now: datetime
+) -> LogoutToken:
     """Return the logout of a valid logout token. Raises TokenRefused, KeyUnknown."""
     claims = _decode(token, keys).claims
     registry = JWTClaimsRegistry(
@@ -112,7 +119,7 @@ def check_logout_token(provider: Provider, token: str, keys: KeySet, now: dateti
     subject, session = claims.get("sub"), claims.get("sid")
     if subject is None and session is None:
         raise TokenRefused("nobody")
-    return ToldLogout(
+    return LogoutToken(
         issuer=provider.issuer,
         token_id=_require_text(claims["jti"], _LONGEST),
         subject=None if subject is None else _require_text(subject, _LONGEST_SUBJECT),
@@ -121,7 +128,7 @@ def check_logout_token(provider: Provider, token: str, keys: KeySet, now: dateti
     )
 
 
-def read_told(provider: Provider, claims: Mapping[str, Any]) -> IdentityClaims:
+def read_told(provider: IdentityProviderSettings, claims: Mapping[str, Any]) -> IdentityClaims:
     """Return the identity in the claims. They come from a valid ID token, completed by the
     provider's userinfo."""
     session, acr = claims.get("sid"), claims.get("acr")
@@ -173,7 +180,7 @@ def _read_instant(value: object) -> datetime | None:
 def _read_name(claims: Mapping[str, Any]) -> str:
     """Return the first printable value of the claims that can contain the name."""
     for claim in ("name", "preferred_username"):
-        name = _read_text(claims.get(claim))[:LONGEST_NAME]
+        name = _read_text(claims.get(claim))[:MAX_NAME_LENGTH]
         if name and name.isprintable():
             return name
     return ""

@@ -80,7 +80,7 @@ async def assign_to_workflow(
     The results have the order of `claim_ids`, without repeated ids. Raises NotFound if the merchant
     has no such workflow.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     wanted = list(dict.fromkeys(claim_ids))
     if not work.merchant.switched_to_workflows:
         failures = [AssignmentFailure(claim_id, _NOT_SWITCHED) for claim_id in wanted]
@@ -97,7 +97,7 @@ async def assign_to_scenario(
     A claim runs under the same workflow id before and after the switch. The results have the order
     of `claim_ids`, without repeated ids. Raises NotFound if the merchant has no such scenario.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     workflow_id = await find_scenario_workflow(work.tx, work.merchant_id, scenario_id)
     if workflow_id is None:
         raise NotFound(f"There is no scenario {scenario_id}.")
@@ -157,7 +157,7 @@ async def start_assignment(work: Work, claim_id: int) -> AssignedWorkflow:
     The result has no workflow if no rule matches. Raises NotFound, and InvalidState for a claim
     that has ended.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     rulebook = await load_rulebook(work.tx, work.merchant)
     # Workflows are locked before claims. A workflow that was deleted after the rules were read is
     # no target.

@@ -141,7 +141,7 @@ async def edit_rules_draft(work: Work, edit: RulesEdit, *, expected_revision: st
     Raises EditConflict with the rule as it is now, and ValidationError: too many rules, or a name
     that is used twice.
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     standing = await lock_rules_state(work)
     if isinstance(edit, _ORDER_EDITS) and expected_revision != standing.revision:
         raise EditConflict(DRAFT_CHANGED)
@@ -159,7 +159,7 @@ async def edit_rules_draft(work: Work, edit: RulesEdit, *, expected_revision: st
 async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> CheckedRule:
     """Check a rule together with the rules of the draft. `name` is the rule that it replaces, if
     any."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     standing = await find_rules_draft(work.tx, work.merchant_id)
     published = await find_published_rules(work.tx, work.merchant_id)
     former = standing or published

@@ -129,7 +129,7 @@ class RulesPreview:
 
 async def start_rules_preview(work: Work, before: RuleSet, after: RuleSet) -> RulesPreview:
     """Start a preview without counting any claim."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return RulesPreview(
         before=await load_rulebook_of_rules(work.tx, work.merchant, before, None),
         after=await load_rulebook_of_rules(work.tx, work.merchant, after, None),
@@ -139,7 +139,7 @@ async def start_rules_preview(work: Work, before: RuleSet, after: RuleSet) -> Ru
 
 async def continue_rules_preview(work: Work, preview: RulesPreview, most: int) -> None:
     """Count about `most` more claims, page by page, so that other requests run in between."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     zone = ZoneInfo(work.merchant.configuration.timezone)
     counted = preview.effect.claims + most
     while preview.next_id is not None and preview.effect.claims < counted:

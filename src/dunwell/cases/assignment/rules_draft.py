@@ -12,7 +12,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store import lock_merchant, raise_revision
+from dunwell.accounts.merchants.store import increment_revision, lock_merchant
 from dunwell.cases.assignment.overlaps import Overlap, list_overlaps
 from dunwell.cases.assignment.rulebook import load_rulebook_of_rules
 from dunwell.cases.assignment.rules import (
@@ -57,7 +57,7 @@ class RulesReview:
 
 async def review_rules(work: Work, rules: RuleSet) -> RulesReview:
     """Compare rules with the published rules and the workflows, without storing them."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     published = await find_published_rules(work.tx, work.merchant_id)
     before = RuleSet() if published is None else published.rules
     rulebook = await load_rulebook_of_rules(work.tx, work.merchant, rules, None)
@@ -84,7 +84,7 @@ async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = Non
     Raises ValidationError with each workflow that does not exist, is deleted or was never
     published.
     """
-    work.need(Right.PUBLISH)
+    work.require(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
     # Keeps the workflows from being deleted meanwhile.
     await hold_workflows(work.tx, work.merchant_id, list_targets(rules))
@@ -97,7 +97,7 @@ async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = Non
     version = await insert_rules_version(
         work.tx, work.merchant_id, rules, author=author, now=work.now, comment=comment
     )
-    await raise_revision(work.tx, work.merchant_id)
+    await increment_revision(work.tx, work.merchant_id)
     before = None if published_rules is None else list_rule_values(published_rules.rules)
     await save_audit(
         work, "assignment_rules.publish", f"assignment_rules:{version}",
@@ -175,7 +175,7 @@ async def save_rules_draft(
     `expected_revision` is the revision that the user saw; with None, any draft is replaced. Raises
     EditConflict, and ValidationError if the document names unknown workflows.
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     standing = await lock_rules_state(work)
     if expected_revision not in (None, standing.revision):
         raise EditConflict(DRAFT_CHANGED)
@@ -198,7 +198,7 @@ async def publish_rules_draft(
     Raises InvalidState: there is no draft, or it changes nothing; EditConflict; ValidationError:
     invalid targets, a comment that is too long, or authors that were not agreed to.
     """
-    work.need(Right.PUBLISH)
+    work.require(Right.PUBLISH)
     standing = await lock_rules_state(work)
     draft = standing.draft
     if wish is not None and wish.expected_revision != standing.revision:
@@ -225,7 +225,7 @@ async def publish_rules_draft(
 
 async def discard_rules_draft(work: Work, *, expected_revision: str | None = None) -> None:
     """Discard the draft. Raises EditConflict, and InvalidState if there is no draft."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     standing = await lock_rules_state(work)
     if expected_revision not in (None, standing.revision):
         raise EditConflict(DRAFT_CHANGED)
@@ -244,7 +244,7 @@ async def discard_rules_draft(work: Work, *, expected_revision: str | None = Non
 async def lock_rules_state(work: Work) -> RulesState:
     """Lock the merchant's row and return the rules. Concurrent changes wait here, so that each sees
     the one before."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     await lock_merchant(work.tx, work.merchant_id)
     published_rules = await find_published_rules(work.tx, work.merchant_id)
     return RulesState(published_rules, await find_rules_draft(work.tx, work.merchant_id))
@@ -253,7 +253,7 @@ async def lock_rules_state(work: Work) -> RulesState:
 async def replace_draft(work: Work, standing: RulesState, rules: RuleSet) -> None:
     """Save the rules as the draft, with the author of each change. Nothing is saved if the draft
     already has these rules."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     compared = compare_rules(build_document(standing.rules, {}), build_document(rules, {}))
     changes = [(each.kind, each.name) for each in compared]
     if standing.draft is not None and not changes:

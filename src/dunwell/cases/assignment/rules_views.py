@@ -84,7 +84,7 @@ class RulesVersionView:
 
 
 async def get_rules(work: Work) -> RulesView:
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         published = await find_published_rules(work.tx, work.merchant_id)
         draft = await find_rules_draft(work.tx, work.merchant_id)
@@ -97,13 +97,13 @@ async def list_rules_versions(
     work: Work, *, up_to: int | None = None, limit: int
 ) -> list[RulesVersionSummary]:
     """List the published versions, newest first. With `up_to`, start at that version."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await list_published_versions(work.tx, work.merchant_id, up_to=up_to, limit=limit)
 
 
 async def get_rules_version(work: Work, version: int) -> RulesVersionView:
     """Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     found = await find_rules_version(work.tx, work.merchant_id, version)
     published_rules = await find_published_rules(work.tx, work.merchant_id)
     if found is None or published_rules is None:
@@ -117,5 +117,5 @@ async def get_rules_version(work: Work, version: int) -> RulesVersionView:
 
 async def has_rules(work: Work) -> bool:
     """Return whether rules were published. Without rules, no new claim gets a workflow."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await find_published_rules(work.tx, work.merchant_id) is not None

@@ -128,7 +128,7 @@ async def try_claim(
 
     `claim` is the id of a stored claim, in its present state, or a description. Raises NotFound.
     """
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return list_possible_matches(rulebook, await get_claim_facts(work, claim))
 
 
@@ -158,7 +158,7 @@ def list_possible_matches(rulebook: Rulebook, facts: MatchedClaim) -> tuple[Poss
 
 async def get_claim_facts(work: Work, claim: int | HypotheticalClaim) -> MatchedClaim:
     """Return the facts of the claim that rules test. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     today = compute_today(work)
     if isinstance(claim, HypotheticalClaim):
         return build_claim_facts(claim, work.merchant.configuration.currency, today)

@@ -14,8 +14,8 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colleague
-from dunwell.accounts.users.store import find_assignees
+from dunwell.accounts.users.assignee import Assignee, build_assignee_error, check_assignment
+from dunwell.accounts.users.store import load_assignees_by_id
 from dunwell.cases.disputes.dispute import (
     ClaimDispute,
     DisputeState,
@@ -72,7 +72,7 @@ async def resolve_dispute(
     Raises NotFound; ValidationError: a rejection cannot end the claim; InvalidState: the other
     outcome was given, or the dispute was withdrawn.
     """
-    work.need(Right.ANSWER)
+    work.require(Right.ANSWER)
     claim, dispute = await lock_dispute(work, claim_id, dispute_id)
     is_accepted = resolution.outcome is DisputeState.ACCEPTED
     if faults := list(find_outcome_faults(resolution.outcome, ends_claim=resolution.end_claim)):
@@ -111,7 +111,7 @@ async def withdraw_dispute(work: Work, claim_id: int, dispute_id: UUID) -> Claim
 
     Raises NotFound, and InvalidState if the dispute was resolved.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if not check_transition(dispute, DisputeState.WITHDRAWN):
         return dispute
@@ -134,7 +134,7 @@ async def confirm_right_person(work: Work, claim_id: int, dispute_id: UUID) -> C
     Repeating it changes nothing. Raises NotFound, and InvalidState for a dispute that never
     withheld its claim.
     """
-    work.need(Right.ANSWER)
+    work.require(Right.ANSWER)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.reason not in BUILT_IN_REASONS:
         raise InvalidState(
@@ -209,15 +209,17 @@ async def assign_dispute(
     `expected_id` is the assignee that the user saw. Raises NotFound; InvalidState: the dispute has
     ended; EditConflict; ValidationError: the user may not respond here.
     """
-    work.need(Right.ANSWER)
+    work.require(Right.ANSWER)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.state is not DisputeState.OPEN:
         raise InvalidState("The dispute has ended already.", state=str(dispute.state))
     wanted = None
     if assignee_id is not None:
-        wanted = (await find_assignees(work.tx, work.merchant_id, [assignee_id])).get(assignee_id)
+        wanted = (await load_assignees_by_id(work.tx, work.merchant_id, [assignee_id])).get(
+            assignee_id
+        )
         if wanted is None:
-            raise no_colleague()
+            raise build_assignee_error()
     current = await find_assignee_id(work.tx, work.merchant_id, dispute_id)
     if not check_assignment(current, expected_id, wanted):
         return
@@ -232,11 +234,11 @@ async def assign_dispute(
 
 async def find_assignee(work: Work, dispute_id: UUID) -> Assignee | None:
     """Return the assignee, or None if the dispute is unassigned or does not exist."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     assignee_id = await find_assignee_id(work.tx, work.merchant_id, dispute_id)
     if assignee_id is None:
         return None
-    return (await find_assignees(work.tx, work.merchant_id, [assignee_id]))[assignee_id]
+    return (await load_assignees_by_id(work.tx, work.merchant_id, [assignee_id]))[assignee_id]
 
 
 async def add_evidence(
@@ -247,7 +249,7 @@ async def add_evidence(
     Raises NotFound; InvalidState: the dispute was resolved or withdrawn; ValidationError: too many
     files.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     _, dispute = await lock_dispute(work, claim_id, dispute_id)
     if dispute.state is not DisputeState.OPEN:
         raise InvalidState(

@@ -12,7 +12,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.configuration import Disputes
+from dunwell.accounts.merchants.configuration import DisputeSettings
 from dunwell.cases.disputes.reasons import (
     BUILT_IN_REASONS,
     DisputeType,
@@ -108,7 +108,9 @@ class ClaimDispute(msgspec.Struct, frozen=True, gc=False):
         return self.label or self.message
 
 
-def check_new_dispute(new: NewDispute, disputes: Disputes, actor_kind: ActorKind) -> OfferedReason:
+def check_new_dispute(
+    new: NewDispute, disputes: DisputeSettings, actor_kind: ActorKind
+) -> OfferedReason:
     """Return the reason that the dispute names. Debtors choose among the offered reasons, others
     among all reasons.
 

@@ -7,10 +7,10 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.answer_days import find_overdue_before
+from dunwell.accounts.merchants.answer_days import compute_overdue_before
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.users.assignee import EVERYBODYS, Whose
-from dunwell.accounts.users.store import list_whose_tests
+from dunwell.accounts.users.assignee import ANY_ASSIGNEE, AssigneeFilter
+from dunwell.accounts.users.store import list_assignee_tests
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, EvidenceFile
 from dunwell.cases.disputes.store import (
     ListedDispute,
@@ -39,7 +39,7 @@ class DisputeFilter:
     """All given conditions must match. `until` (exclusive) applies to the time of opening."""
 
     state: DisputeState | None = None
-    whose: Whose = EVERYBODYS
+    whose: AssigneeFilter = ANY_ASSIGNEE
     until: datetime | None = None
 
 
@@ -69,7 +69,7 @@ DISPUTES: ListedTable[DisputeFilter, UUID, ListedDispute] = ListedTable(
     ),
     at="opened_at",
     filter=DisputeFilter,
-    filters={"state": "l.state = {}", "whose": list_whose_tests},
+    filters={"state": "l.state = {}", "whose": list_assignee_tests},
     load=load_listed_disputes,
 )
 _OF_CLAIM = DISPUTES.within(
@@ -91,7 +91,7 @@ async def list_disputes(
 
     Raises ValidationError for an invalid cursor.
     """
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     wanted = DisputeFilter(state)
     if is_overdue:
         if state not in (None, DisputeState.OPEN):
@@ -103,15 +103,15 @@ async def list_disputes(
 def build_overdue_filter(work: Work) -> DisputeFilter:
     configuration = work.merchant.configuration
     within = configuration.disputes.answer_within_days
-    until = find_overdue_before(work.now, within, configuration.timezone)
+    until = compute_overdue_before(work.now, within, configuration.timezone)
     return replace(OPEN_DISPUTES, until=until)
 
 
 async def list_unresolved_disputes(
-    work: Work, *, limit: int, cursor: str | None = None, whose: Whose = EVERYBODYS
+    work: Work, *, limit: int, cursor: str | None = None, whose: AssigneeFilter = ANY_ASSIGNEE
 ) -> ListPage[UnresolvedDispute]:
     """List the open disputes, oldest first. Raises ValidationError for an invalid cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     wanted = replace(OPEN_DISPUTES, whose=whose)
     return await list_page(
         work.scope(), _UNRESOLVED, wanted, limit=limit, cursor=cursor, oldest_first=True
@@ -120,7 +120,7 @@ async def list_unresolved_disputes(
 
 async def count_unresolved_disputes(work: Work) -> Count:
     """Count the open disputes, up to the limit of cheap counting."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await count_listed(work.scope(), DISPUTES, OPEN_DISPUTES)
 
 
@@ -128,7 +128,7 @@ async def list_claim_disputes(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedDispute]:
     """Raises NotFound, and ValidationError for an invalid cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         scope = work.scope(claim_id)
@@ -140,7 +140,7 @@ async def get_dispute(
 ) -> tuple[ClaimDispute, Sequence[EvidenceFile]]:
     """Return the dispute and its files. Raises NotFound. If both are missing, the message names the
     claim."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         dispute = await find_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
@@ -153,7 +153,7 @@ async def get_dispute(
 async def get_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UUID) -> EvidenceFile:
     """Return one file of a dispute. Raises NotFound, which names the first missing object of claim,
     dispute and file."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     found = await find_evidence_file(
         work.tx, work.merchant_id, claim_id, dispute_id=dispute_id, file_id=file_id
     )

@@ -10,7 +10,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.dispute import (
@@ -45,7 +45,7 @@ async def open_dispute(
     Raises NotFound; ValidationError with every fault; InvalidState: the claim has ended, or the
     debtor has an open dispute with this reason or opened too many.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
     reason = check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
     if claim.status not in ACTIVE:
@@ -87,7 +87,7 @@ async def _notify_debtor(work: Work, reference_number: str, dispute: ClaimDisput
     facts = DisputeReceivedFacts(
         reference_number=reference_number,
         case_number=render_case_number(dispute.dispute_id),
-        answer_on=find_answer_day(dispute.opened_at, within, configuration.timezone),
+        answer_on=compute_answer_day(dispute.opened_at, within, configuration.timezone),
     )
     await notify_debtor(work, dispute.claim_id, str(dispute.dispute_id), facts)
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 
 import msgspec
 
-from dunwell.accounts.merchants.configuration import DisputeReason, Disputes
+from dunwell.accounts.merchants.configuration import DisputeReason, DisputeSettings
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, SOURCE_LANGUAGE, load_languages
 
@@ -87,7 +87,7 @@ def _label_built_in(name: str, language: str) -> str | None:
     return words.translate("The person has died")
 
 
-def list_reasons(disputes: Disputes) -> list[OfferedReason]:
+def list_reasons(disputes: DisputeSettings) -> list[OfferedReason]:
     """Return all reasons, hidden ones included.
 
     The contract's types are in their order, each built-in reason is before its type, and the
@@ -105,7 +105,7 @@ def list_reasons(disputes: Disputes) -> list[OfferedReason]:
     return [*reasons[:-1], *own, reasons[-1]]
 
 
-def list_offered_reasons(disputes: Disputes) -> list[OfferedReason]:
+def list_offered_reasons(disputes: DisputeSettings) -> list[OfferedReason]:
     """Return the reasons that debtors can choose from."""
     return [each for each in list_reasons(disputes) if not each.is_hidden]
 

@@ -39,7 +39,7 @@ class ResponseTemplate:
 
 
 async def list_response_templates(work: Work) -> Sequence[ResponseTemplate]:
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     rows = await work.tx.fetch(_LIST, work.merchant_id)
     return [ResponseTemplate(**row) for row in rows]
 
@@ -47,7 +47,7 @@ async def list_response_templates(work: Work) -> Sequence[ResponseTemplate]:
 async def add_response_template(work: Work, name: str, text: str) -> None:
     """Add a template. Raises ValidationError, also if the name is taken: no template is
     overwritten."""
-    work.need(Right.ANSWER)
+    work.require(Right.ANSWER)
     faults = [
         *find_unprintable(name, ("name",)),
         *find_unprintable(text, ("text",)),
@@ -73,7 +73,7 @@ async def add_response_template(work: Work, name: str, text: str) -> None:
 
 async def remove_response_template(work: Work, template_id: UUID) -> None:
     """Raises NotFound."""
-    work.need(Right.ANSWER)
+    work.require(Right.ANSWER)
     name = await work.tx.fetchval(_DELETE, work.merchant_id, template_id)
     if name is None:
         raise NotFound("There is no such text.")

@@ -9,7 +9,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.actor import Actor, ActorKind
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.users.assignee import Assignee
-from dunwell.accounts.users.store import find_assignees
+from dunwell.accounts.users.store import load_assignees_by_id
 from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, EvidenceFile
 from dunwell.cases.disputes.reasons import DisputeType
 from dunwell.platform.database.database import Connection, Row
@@ -445,7 +445,7 @@ async def load_unresolved_disputes(
     """Return the disputes by id."""
     rows = await tx.fetch(_LOAD_UNRESOLVED, merchant_id, list(dispute_ids))
     given = {row["assignee_id"] for row in rows if row["assignee_id"]}
-    people = await find_assignees(tx, merchant_id, given) if given else {}
+    people = await load_assignees_by_id(tx, merchant_id, given) if given else {}
     found = {}
     for row in rows:
         values = dict(row)

@@ -126,7 +126,7 @@ async def change_contact_data(
 
     `known_faults` are faults that were found in its text. Raises NotFound and ValidationError.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
     present = read_row(await work.tx.fetchrow(_LOAD, work.merchant_id, claim_id), ContactData)

@@ -13,8 +13,8 @@ from typing import Any
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor
-from dunwell.accounts.merchants.configuration import find_missing
-from dunwell.accounts.merchants.legal_gaps import find_stopping_gaps
+from dunwell.accounts.merchants.configuration import list_missing_keys
+from dunwell.accounts.merchants.legal_gaps import list_blocking_gaps
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.assignment.rulebook import compute_today, load_rulebook
@@ -128,7 +128,7 @@ async def create_claims(
     Raises MerchantNotConfigured. `work.tx` may be outside a transaction, because one statement
     writes everything.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     [results] = await create_requests(work, [CreationRequest(work.actor, submissions)])
     return results
 
@@ -161,7 +161,7 @@ async def create_requests(
 
 def _check_configured(merchant: Merchant) -> None:
     """Raises MerchantNotConfigured, with the reasons for missing data that the law requires."""
-    missing, gaps = find_missing(merchant.configuration), find_stopping_gaps(merchant)
+    missing, gaps = list_missing_keys(merchant.configuration), list_blocking_gaps(merchant)
     if not missing and not gaps:
         return
     reasons = "".join(f" {gap.key}: {gap.reason}." for gap in gaps)

@@ -12,7 +12,7 @@ import asyncpg
 from dunwell.accounts.merchants.account import Work, check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.accounts.merchants.request_sets import Gathering
+from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import RejectedSubmission
 from dunwell.cases.intake.create_claims import (
@@ -52,7 +52,7 @@ class ClaimIntake:
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._ids = ClaimIds()
-        self._gathering: Gathering[_IntakeRequest, list[CreationResult]] = Gathering(
+        self._gathering: RequestBatcher[_IntakeRequest, list[CreationResult]] = RequestBatcher(
             self._create_set, _MAX_BATCH
         )
         self._large = asyncio.Semaphore(_MAX_LARGE_REQUESTS)
@@ -68,7 +68,7 @@ class ClaimIntake:
         asked = _IntakeRequest(merchant, actor, submissions)
         if len(submissions) > _MAX_SHARED_CLAIMS:
             async with self._large:
-                return await self._gathering.ask_alone(asked)
+                return await self._gathering.answer_alone(asked)
         return await self._gathering.ask(
             merchant.merchant_id,
             asked,

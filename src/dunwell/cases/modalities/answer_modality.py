@@ -12,8 +12,8 @@ from msgspec.structs import replace
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.users.assignee import Assignee, check_assignment, no_colleague
-from dunwell.accounts.users.store import find_assignees
+from dunwell.accounts.users.assignee import Assignee, build_assignee_error, check_assignment
+from dunwell.accounts.users.store import load_assignees_by_id
 from dunwell.cases.modalities.limits import (
     Terms,
     check_may_request,
@@ -123,7 +123,7 @@ async def request_modality(
     requests; ValidationError with every fault of the terms, or AMOUNT_CHANGED if another amount is
     outstanding than shown.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
     status = claim.status
     if status not in ACTIVE:
@@ -215,7 +215,7 @@ async def _insert_modality(work: Work, modality: Modality, status: Status) -> No
 async def approve_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Approve a request. Repeating it changes nothing. Raises NotFound and InvalidState (see
     `_lock_request`)."""
-    work.need(Right.ANSWER)
+    work.require(Right.ANSWER)
     claim, requested, is_new = await _lock_request(
         work, claim_id, modality_id, ModalityState.APPROVED
     )
@@ -240,7 +240,7 @@ async def reject_modality(
 
     Raises ValidationError (control characters), NotFound and InvalidState (see `_lock_request`).
     """
-    work.need(Right.ANSWER)
+    work.require(Right.ANSWER)
     check_printable(reason, "reason")
     claim, requested, is_new = await _lock_request(
         work, claim_id, modality_id, ModalityState.REJECTED
@@ -268,7 +268,7 @@ async def reject_modality(
 async def withdraw_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Withdraw the modality for the debtor. Repeating it changes nothing. Raises NotFound, and
     InvalidState if it has ended differently."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     _, modality = await _lock_modality(work, claim_id, modality_id)
     if modality.ended_reason is ModalityEndReason.WITHDRAWN:
         return modality
@@ -353,7 +353,7 @@ async def assign_modality(
     `expected_id` is the assignee that the user saw. Raises NotFound; InvalidState: the request is
     not open; EditConflict; ValidationError: the user may not respond here.
     """
-    work.need(Right.ANSWER)
+    work.require(Right.ANSWER)
     await access_claim(work, claim_id)
     modality = await find_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
@@ -362,9 +362,11 @@ async def assign_modality(
         raise InvalidState("There is nothing left to answer.", state=str(modality.state))
     wanted = None
     if assignee_id is not None:
-        wanted = (await find_assignees(work.tx, work.merchant_id, [assignee_id])).get(assignee_id)
+        wanted = (await load_assignees_by_id(work.tx, work.merchant_id, [assignee_id])).get(
+            assignee_id
+        )
         if wanted is None:
-            raise no_colleague()
+            raise build_assignee_error()
     current = await find_assignee_id(work.tx, work.merchant_id, modality_id)
     if not check_assignment(current, expected_id, wanted):
         return
@@ -379,7 +381,7 @@ async def assign_modality(
 
 async def list_assignees(work: Work, modality_ids: Collection[UUID]) -> Mapping[UUID, Assignee]:
     """Return the assignees by modality id, for modalities that have one."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     given = await list_assignee_ids(work.tx, work.merchant_id, modality_ids)
-    people = await find_assignees(work.tx, work.merchant_id, set(given.values()))
+    people = await load_assignees_by_id(work.tx, work.merchant_id, set(given.values()))
     return {modality_id: people[user_id] for modality_id, user_id in given.items()}

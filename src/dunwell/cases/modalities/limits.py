@@ -11,7 +11,11 @@ from datetime import date, datetime, timedelta
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.configuration import Deferments, Modalities, Plans
+from dunwell.accounts.merchants.configuration import (
+    DeferralSettings,
+    ModalitySettings,
+    PlanSettings,
+)
 from dunwell.cases.modalities.instalments import Instalment, add_months, build_schedule
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.platform.errors import Fault, InvalidState
@@ -60,7 +64,7 @@ Terms = PlanTerms | DeferralTerms
 
 
 def find_terms_faults(
-    terms: Terms, modalities: Modalities, facts: ModalityFacts, today: date
+    terms: Terms, modalities: ModalitySettings, facts: ModalityFacts, today: date
 ) -> list[Fault]:
     """Return every fault of the terms. An empty list means that they are within the merchant's
     limits."""
@@ -74,7 +78,7 @@ def find_terms_faults(
 
 
 def is_approved_automatically(
-    terms: Terms, modalities: Modalities, earlier: Sequence[Modality]
+    terms: Terms, modalities: ModalitySettings, earlier: Sequence[Modality]
 ) -> bool:
     """Return whether terms within the limits need no response: the merchant approves them
     automatically, once per claim."""
@@ -106,7 +110,7 @@ def check_may_request(earlier: Sequence[Modality], asker: ActorKind, now: dateti
 
 
 def _find_plan_faults(
-    terms: PlanTerms, plans: Plans, facts: ModalityFacts, today: date
+    terms: PlanTerms, plans: PlanSettings, facts: ModalityFacts, today: date
 ) -> Iterator[Fault]:
     last_first_on = today + timedelta(days=plans.first_date_within_days)
     if not today <= terms.first_on <= last_first_on:
@@ -122,7 +126,7 @@ def _find_plan_faults(
 
 
 def _find_instalment_faults(
-    terms: PlanTerms, plans: Plans, facts: ModalityFacts
+    terms: PlanTerms, plans: PlanSettings, facts: ModalityFacts
 ) -> Iterator[Fault]:
     if terms.count > compute_max_instalments(plans, facts):
         least = plans.min_rate_cents or 1
@@ -134,13 +138,13 @@ def _find_instalment_faults(
         yield Fault("/count", message, "TOO_LATE")
 
 
-def compute_max_instalments(plans: Plans, facts: ModalityFacts) -> int:
+def compute_max_instalments(plans: PlanSettings, facts: ModalityFacts) -> int:
     """Return the largest number of instalments that are not below the minimum."""
     return facts.outstanding_cents // (plans.min_rate_cents or 1)
 
 
 def _find_deferral_faults(
-    terms: DeferralTerms, deferments: Deferments, facts: ModalityFacts, today: date
+    terms: DeferralTerms, deferments: DeferralSettings, facts: ModalityFacts, today: date
 ) -> Iterator[Fault]:
     first, last = compute_deferral_range(deferments, facts, today)
     if last < first:
@@ -152,7 +156,7 @@ def _find_deferral_faults(
 
 
 def compute_deferral_range(
-    deferments: Deferments, facts: ModalityFacts, today: date
+    deferments: DeferralSettings, facts: ModalityFacts, today: date
 ) -> tuple[date, date]:
     """Return the first and the last day to which a payment can be deferred. If the last is before
     the first, there is none."""

@@ -6,8 +6,8 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.users.assignee import EVERYBODYS, Whose
-from dunwell.accounts.users.store import list_whose_tests
+from dunwell.accounts.users.assignee import ANY_ASSIGNEE, AssigneeFilter
+from dunwell.accounts.users.store import list_assignee_tests
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.cases.modalities.store import ListedModality, find_modality, load_listed_modalities
 from dunwell.core.claims.access import check_claim
@@ -27,7 +27,7 @@ class ModalityFilter:
     stands: bool | None = None
     since: datetime | None = None
     until: datetime | None = None
-    whose: Whose = EVERYBODYS
+    whose: AssigneeFilter = ANY_ASSIGNEE
 
 
 def _match_requested(wanted: ModalityFilter) -> tuple[()] | None:
@@ -55,7 +55,7 @@ MODALITIES: ListedTable[ModalityFilter, UUID, ListedModality] = ListedTable(
         "state": "l.state = {}",
         "type": "l.type = {}",
         "stands": "(l.ended_at IS NULL) = {}",
-        "whose": list_whose_tests,
+        "whose": list_assignee_tests,
     },
     load=load_listed_modalities,
 )
@@ -73,7 +73,7 @@ async def list_modalities(
     oldest_first: bool = False,
 ) -> ListPage[ListedModality]:  # fmt: skip
     """Raises ValidationError for an invalid cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), MODALITIES, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
     )
@@ -83,7 +83,7 @@ async def list_claim_modalities(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedModality]:
     """Raises NotFound, and ValidationError for an invalid cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         scope = work.scope(claim_id)
@@ -93,7 +93,7 @@ async def list_claim_modalities(
 async def get_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality:
     """Return one modality of the claim. Raises NotFound. If both are missing, the message names the
     claim."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         modality = await find_modality(work.tx, work.merchant_id, claim_id, modality_id)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from dunwell.accounts.merchants.configuration import Modalities, Plans
+from dunwell.accounts.merchants.configuration import ModalitySettings, PlanSettings
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.limits import (
     MAX_INSTALMENTS,
@@ -44,7 +44,9 @@ class ModalityOffer:
         return sum(each.amount_cents for each in self.schedule)
 
 
-def list_offers(modalities: Modalities, facts: ModalityFacts, today: date) -> list[ModalityOffer]:
+def list_offers(
+    modalities: ModalitySettings, facts: ModalityFacts, today: date
+) -> list[ModalityOffer]:
     """Return at most seven offers: plans by number of instalments, then deferrals by date. `today`
     is the day in the merchant's time zone."""
     terms: list[Terms] = [
@@ -55,20 +57,22 @@ def list_offers(modalities: Modalities, facts: ModalityFacts, today: date) -> li
 
 
 def list_offered_plans(
-    modalities: Modalities, facts: ModalityFacts, today: date
+    modalities: ModalitySettings, facts: ModalityFacts, today: date
 ) -> list[PlanTerms]:
     """Return at most four plans, the fewest instalments first."""
     return select_offered_plans(list_plans(modalities, facts, today), modalities)
 
 
-def select_offered_plans(plans: Sequence[PlanTerms], modalities: Modalities) -> list[PlanTerms]:
+def select_offered_plans(
+    plans: Sequence[PlanTerms], modalities: ModalitySettings
+) -> list[PlanTerms]:
     """Select the plans to show from all plans within the limits."""
     counts = (modalities.plan and modalities.plan.counts) or _USUAL_COUNTS
     return _pick_evenly([each for each in plans if each.count in counts], _MAX_PLANS)
 
 
 def list_offered_deferrals(
-    modalities: Modalities, facts: ModalityFacts, today: date
+    modalities: ModalitySettings, facts: ModalityFacts, today: date
 ) -> list[DeferralTerms]:
     """Return at most three deferrals, the earliest first."""
     if facts.outstanding_cents <= 0:
@@ -77,7 +81,7 @@ def list_offered_deferrals(
 
 
 def list_plans(
-    modalities: Modalities, facts: ModalityFacts, today: date, first_on: date | None = None
+    modalities: ModalitySettings, facts: ModalityFacts, today: date, first_on: date | None = None
 ) -> list[PlanTerms]:
     """Return every plan within the limits, the fewest instalments first. They start on `first_on`,
     or on the usual day."""
@@ -90,7 +94,7 @@ def list_plans(
 
 
 def find_plan(
-    modalities: Modalities,
+    modalities: ModalitySettings,
     facts: ModalityFacts,
     today: date,
     count: int,
@@ -119,7 +123,7 @@ def compute_instalment_cents(plan: PlanTerms, facts: ModalityFacts) -> int:
 
 
 def _list_fitting(
-    modalities: Modalities,
+    modalities: ModalitySettings,
     facts: ModalityFacts,
     counts: Iterable[int],
     today: date,
@@ -141,7 +145,11 @@ def _list_fitting(
 
 
 def _find_first_date(
-    modalities: Modalities, facts: ModalityFacts, count: int, days: Sequence[date], today: date
+    modalities: ModalitySettings,
+    facts: ModalityFacts,
+    count: int,
+    days: Sequence[date],
+    today: date,
 ) -> PlanTerms | None:
     """Return the plan that starts on the first of these days within the limits, or None."""
     for first_on in days:
@@ -151,7 +159,7 @@ def _find_first_date(
     return None
 
 
-def _list_first_dates(plans: Plans, today: date) -> Iterator[date]:
+def _list_first_dates(plans: PlanSettings, today: date) -> Iterator[date]:
     """Yield the usual first date, and tomorrow for plans that would otherwise end too late."""
     furthest = timedelta(days=plans.first_date_within_days)
     yield today + min(_USUAL_FIRST_DATE, furthest)
@@ -159,7 +167,7 @@ def _list_first_dates(plans: Plans, today: date) -> Iterator[date]:
 
 
 def _list_deferrals(
-    modalities: Modalities, facts: ModalityFacts, today: date
+    modalities: ModalitySettings, facts: ModalityFacts, today: date
 ) -> Iterator[DeferralTerms]:
     """Yield the deferral by a week, a day in between, and the longest one. For less than ten days,
     yield half of the time and all of it."""
@@ -196,7 +204,7 @@ _ONE_DAY = timedelta(days=1)
 
 
 def find_nearest_offer(
-    refused: Sequence[Terms], modalities: Modalities, facts: ModalityFacts, today: date
+    refused: Sequence[Terms], modalities: ModalitySettings, facts: ModalityFacts, today: date
 ) -> ModalityOffer | None:
     """Return the offer within the limits that is nearest to the terms refused last.
 
@@ -226,7 +234,7 @@ def build_terms(modality: Modality) -> Terms:
 
 
 def _find_nearest_plan(
-    asked: PlanTerms, refused: Sequence[Terms], modalities: Modalities,
+    asked: PlanTerms, refused: Sequence[Terms], modalities: ModalitySettings,
     *, facts: ModalityFacts, today: date,
 ) -> Terms | None:  # fmt: skip
     below = min(each.count for each in refused if isinstance(each, PlanTerms))
@@ -244,13 +252,13 @@ def _find_nearest_plan(
 
 
 def _is_possible(
-    terms: DeferralTerms, modalities: Modalities, facts: ModalityFacts, today: date
+    terms: DeferralTerms, modalities: ModalitySettings, facts: ModalityFacts, today: date
 ) -> bool:
     return facts.outstanding_cents > 0 and not find_terms_faults(terms, modalities, facts, today)
 
 
 def _find_nearest_deferral(
-    refused: Sequence[Terms], modalities: Modalities, facts: ModalityFacts, today: date
+    refused: Sequence[Terms], modalities: ModalitySettings, facts: ModalityFacts, today: date
 ) -> DeferralTerms | None:
     last_day = _find_last_day(refused)
     days = list_offered_deferrals(modalities, facts, today)

@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from enum import StrEnum
 from zoneinfo import ZoneInfo
 
-from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import (
     Modality,
@@ -54,7 +54,7 @@ def compute_response_day(modality: Modality, business_days: int, timezone: str) 
     """
     awaited = next((each for each in modality.schedule if not each.is_paid), modality.schedule[-1])
     last_day = _day_after(modality.type, awaited) - _ONE_DAY
-    return min(find_answer_day(modality.requested_at, business_days, timezone), last_day)
+    return min(compute_answer_day(modality.requested_at, business_days, timezone), last_day)
 
 
 def start_of_day(day: date, timezone: str) -> datetime:

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
+from dunwell.accounts.merchants.due_merchants import DueTable, render_due_merchants
 from dunwell.cases.modalities.instalments import Instalment, apply_payments
 from dunwell.cases.modalities.limits import ModalityFacts
 from dunwell.cases.modalities.modality import (
@@ -306,7 +306,7 @@ SELECT due.merchant_id
 FROM {due} due
 WHERE $2::integer IS NULL OR due.merchant_id = $2
 """,
-    due=list_due_merchants(
+    due=render_due_merchants(
         DueTable("payment_modalities", "d.ended_at IS NULL AND d.check_at <= {now}")
     ),
 )

@@ -50,7 +50,7 @@ async def add_item(work: Work, claim_id: int, new: NewItem) -> ItemAddition:
 
     Raises NotFound; InvalidState: the claim is not active; ValidationError: it has too many items.
     """
-    work.need(Right.RECORD_MONEY)
+    work.require(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
     return await _insert_item(work, claim, items, new)
 
@@ -61,7 +61,7 @@ async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
     Raises NotFound; InvalidState: the claim is not active; ValidationError: the claim does not have
     the item in `fee_of`, or has too many items.
     """
-    work.need(Right.RECORD_MONEY)
+    work.require(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
     check_fee_of(items, fee.fee_of)
     if fee.item_on is None:
@@ -124,7 +124,7 @@ async def delete_item(work: Work, claim_id: int, item_id: int) -> ItemDeletion:
     Raises NotFound: there is no such claim or item; InvalidState: the claim is not active, or the
     item is paid or is the last one.
     """
-    work.need(Right.RECORD_MONEY)
+    work.require(Right.RECORD_MONEY)
     claim = await access_claim(work, claim_id)
     items = await load_items(work.tx, work.merchant_id, claim_id)
     if not any(each.item_id == item_id for each in items):

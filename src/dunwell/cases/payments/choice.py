@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.core.claims.balance import OwedItem
 
 
@@ -67,7 +67,7 @@ def sum_outstanding(items: Sequence[OwedItem]) -> int:
 
 
 def compute_part_bounds(
-    partial: PartialPayments | None, items: Sequence[OwedItem]
+    partial: PartialPaymentSettings | None, items: Sequence[OwedItem]
 ) -> PartBounds | None:
     """Return the bounds of a partial payment, or None if the merchant accepts none or too little is
     outstanding."""
@@ -78,8 +78,8 @@ def compute_part_bounds(
 
 
 def allow_instalment(
-    partial: PartialPayments | None, rate_cents: int | None
-) -> PartialPayments | None:
+    partial: PartialPaymentSettings | None, rate_cents: int | None
+) -> PartialPaymentSettings | None:
     """Return the merchant's settings for partial payments, extended by an agreed payment plan.
 
     With a plan, the debtor may pay the next instalment, or any larger part. `rate_cents` is what is
@@ -88,13 +88,13 @@ def allow_instalment(
     if rate_cents is None:
         return partial
     if partial is None:
-        return PartialPayments(str(rate_cents))
+        return PartialPaymentSettings(str(rate_cents))
     least = rate_cents if partial.min_cents is None else min(partial.min_cents, rate_cents)
-    return PartialPayments(str(least), partial.items)
+    return PartialPaymentSettings(str(least), partial.items)
 
 
 def list_payable_groups(
-    partial: PartialPayments | None, items: Sequence[OwedItem]
+    partial: PartialPaymentSettings | None, items: Sequence[OwedItem]
 ) -> list[PayableGroup]:
     """Return the items to choose from, each with its fees. Return an empty list if there is no
     choice."""
@@ -121,7 +121,7 @@ def choose_items(groups: Sequence[PayableGroup], chosen: Collection[int]) -> Pay
 
 
 def is_choice_allowed(
-    partial: PartialPayments | None, items: Sequence[OwedItem], choice: PaymentChoice
+    partial: PartialPaymentSettings | None, items: Sequence[OwedItem], choice: PaymentChoice
 ) -> bool:
     """Return whether the merchant accepts the choice, given the items as they are now."""
     if choice.kind is PaymentChoiceKind.ITEMS:

@@ -106,7 +106,7 @@ async def list_payments(
     oldest_first: bool = False,
 ) -> ListPage[ListedPayment]:  # fmt: skip
     """Raises ValidationError for an invalid cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), PAYMENTS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
     )
@@ -118,7 +118,7 @@ async def list_payment_requests(
     oldest_first: bool = False,
 ) -> ListPage[ListedPaymentRequest]:  # fmt: skip
     """Raises ValidationError for an invalid cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(),
         PAYMENT_REQUESTS,
@@ -133,7 +133,7 @@ async def list_claim_payments(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedPayment]:
     """Raises NotFound, and ValidationError for an invalid cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         scope = work.scope(claim_id)
@@ -144,7 +144,7 @@ async def list_claim_payment_requests(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[ListedPaymentRequest]:
     """Raises NotFound, and ValidationError for an invalid cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         scope = work.scope(claim_id)
@@ -157,7 +157,7 @@ async def get_payment(
     work: Work, payment_id: UUID, *, claim_id: int | None = None
 ) -> ListedPayment:
     """Raises NotFound. If both are missing, the message names the claim."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if claim_id is not None:
             await check_claim(work, claim_id)
@@ -173,7 +173,7 @@ async def get_payment_request(
     work: Work, request_id: UUID, *, claim_id: int | None = None
 ) -> ListedPaymentRequest:
     """Raises NotFound. If both are missing, the message names the claim."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if claim_id is not None:
             await check_claim(work, claim_id)

@@ -147,7 +147,7 @@ async def record_payment(work: Work, claim_id: int, new: NewPayment) -> Recorded
     Raises NotFound; ValidationError: wrong currency, or a time in the future; InvalidState: the
     transaction is already recorded with another amount.
     """
-    work.need(Right.RECORD_MONEY)
+    work.require(Right.RECORD_MONEY)
     claim = await access_claim(work, claim_id)
     _check_payment(work, claim, new)
     known = await find_payment_by_transaction(

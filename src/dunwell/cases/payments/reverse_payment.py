@@ -35,7 +35,7 @@ async def reverse_payment(
 
     `reason` is a line of at most 255 characters for staff. Raises NotFound and ValidationError.
     """
-    work.need(Right.RECORD_MONEY)
+    work.require(Right.RECORD_MONEY)
     if reason is not None and not is_line(reason):
         message = "Use at most 255 characters, without line breaks."
         raise ValidationError([Fault("/reason", message, "WRONG_FORMAT")])
@@ -91,7 +91,7 @@ class ReversalPreview:
 async def preview_reversal(work: Work, claim_id: int, payment_id: UUID) -> ReversalPreview:
     """Return the effect of reversing a payment. For a reversed payment nothing would change. Raises
     NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         claim = await load_claim(work.tx, work.merchant_id, claim_id)

@@ -46,7 +46,7 @@ class StatementOfAccount:
 
 async def get_statement_of_account(work: Work, claim_id: int, on: date) -> StatementOfAccount:
     """Return the claim's statement at the end of the day `on`. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         claim = await load_claim(work.tx, work.merchant_id, claim_id)
         if claim is None:

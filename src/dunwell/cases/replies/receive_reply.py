@@ -48,7 +48,7 @@ class ReplyOutcome(Enum):
 async def receive_reply(work: Work, keys: KeyRing, reply: NewReply) -> ReplyOutcome:
     """Store a reply for the merchant that its reference names. After the commit, the delivery of
     the reply may be confirmed to its sender."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     merchant_id = work.merchant_id
     claim_id = await find_claim_of_message(work.tx, merchant_id, reply.reference.communication_id)
     claim = None if claim_id is None else await lock_claim(work.tx, merchant_id, claim_id)
@@ -77,7 +77,7 @@ async def receive_reply(work: Work, keys: KeyRing, reply: NewReply) -> ReplyOutc
 
 async def list_unread_replies(work: Work) -> Sequence[UnreadReply]:
     """Return the oldest unread replies, as many as a page shows."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await load_unread_replies(
         work.tx, work.merchant_id, limit=MAX_LISTED_REPLIES, letters=_EXCERPT_LENGTH
     )
@@ -86,7 +86,7 @@ async def list_unread_replies(work: Work) -> Sequence[UnreadReply]:
 async def mark_replies_read(work: Work, claim_id: int) -> None:
     """Mark a claim's replies as read and lift the holds opened for them. Other holds stay. Replies
     that were read before are unchanged. Raises NotFound."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     await access_claim(work, claim_id)
     holds = await save_replies_read(
         work.tx, work.merchant_id, claim_id, seen_at=work.now, seen_by=work.actor.actor_id

@@ -5,7 +5,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store import lock_merchant, raise_revision
+from dunwell.accounts.merchants.store import increment_revision, lock_merchant
 from dunwell.cases.rollout.store import count_active_claims, load_rule_sets
 from dunwell.cases.rollout.uses import describe_claims, describe_rules, describe_scenario
 from dunwell.core.workflows.change_workflow import check_switched, open_workflow
@@ -31,7 +31,7 @@ async def discard_draft_or_workflow(
     """Whether the workflow is gone with it. expected_id: the draft that was looked at, and no
     other. Raises NotFound and InvalidState (no draft or another one, or rules point at a workflow
     that would be gone)."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     await _check_expected(work, workflow_id, expected_id)
     if await load_current(work.tx, work.merchant_id, workflow_id) is not None:
@@ -47,7 +47,7 @@ async def discard_draft_or_workflow(
     name = await load_name(work.tx, work.merchant_id, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     await remove_workflow(work.tx, work.merchant_id, workflow_id)
-    await raise_revision(work.tx, work.merchant_id)
+    await increment_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "workflow.discard_draft", f"workflow:{workflow_id}",
         before={"name": name, **list_parts(draft.definition if draft else None)}, isRemoved=True,
@@ -69,7 +69,7 @@ async def delete_workflow(work: Work, workflow_id: UUID) -> None:
     2. Look what uses it: whoever comes later finds it deleted.
     3. Mark it; an unpublished draft goes.
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     check_switched(work.merchant)
     await lock_merchant(work.tx, work.merchant_id)
     if not await lock_for_deletion(work.tx, work.merchant_id, workflow_id):
@@ -83,7 +83,7 @@ async def delete_workflow(work: Work, workflow_id: UUID) -> None:
     await delete_draft(work.tx, work.merchant_id, workflow_id)
     await delete_open_changes(work.tx, work.merchant_id, workflow_id)
     await mark_deleted(work.tx, work.merchant_id, workflow_id, work.now)
-    await raise_revision(work.tx, work.merchant_id)
+    await increment_revision(work.tx, work.merchant_id)
     before = {
         "name": name, "version": current and current.name,
         "draft": draft and str(draft.version_id),

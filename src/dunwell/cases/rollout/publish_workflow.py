@@ -49,7 +49,7 @@ async def publish_workflow(
 
     Raises ValidationError with every fault, and what `publish_draft` raises.
     """
-    work.need(Right.PUBLISH)
+    work.require(Right.PUBLISH)
     await open_workflow(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is not None:
@@ -102,7 +102,7 @@ class PublicationPlan:
 
 async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
     """Raises InvalidState: there is no draft."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None:
         raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")

@@ -69,7 +69,7 @@ async def get_draft_overview(
     """typed: parts as they are typed and not saved, in the place of the draft's; those that have
     no shape are told among the faults. Raises NotFound, InvalidState (the merchant has
     scenarios)."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     check_switched(work.merchant)
     known = await load_assignability(work.tx, work.merchant_id, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
@@ -155,20 +155,20 @@ class WorkflowOverview:
 
 async def list_workflow_overviews(work: Work) -> list[WorkflowOverview]:
     """In order of creation. Raises InvalidState: the merchant has scenarios."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     return await _build_overviews(work, await load_workflows(work.tx, work.merchant_id))
 
 
 async def has_published_workflow(work: Work) -> bool:
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     workflows = await load_workflows(work.tx, work.merchant_id)
     return any(each.major is not None for each in workflows)
 
 
 async def get_workflow_overview(work: Work, workflow_id: UUID) -> WorkflowOverview:
     """Raises NotFound, and InvalidState: the merchant has scenarios."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     workflows = await load_workflows(work.tx, work.merchant_id)
     found = await _build_overviews(

@@ -89,7 +89,7 @@ DRAFT, LATEST = "draft", "latest"
 
 async def list_workflows(work: Work) -> list[WorkflowView]:
     """In order of creation. Raises InvalidState: the merchant has scenarios."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     active = await count_active_claims(work.tx, work.merchant_id)
     return [
@@ -109,7 +109,7 @@ async def list_workflows(work: Work) -> list[WorkflowView]:
 
 async def list_workflow_names(work: Work) -> list[tuple[UUID, str]]:
     """Each with its name, in order of creation; the workflows of scenarios too. Reads no claims."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return [
         (each.workflow_id, each.name) for each in await load_workflows(work.tx, work.merchant_id)
     ]
@@ -120,7 +120,7 @@ async def get_definition_view(work: Work, name: str, version: str | None = None)
 
     Raises NotFound, and InvalidState: the merchant has scenarios.
     """
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     workflow = await find_workflow(work.tx, work.merchant_id, name)
     versions = await load_versions(work.tx, work.merchant_id, workflow.workflow_id)
@@ -139,7 +139,7 @@ async def get_definition_view(work: Work, name: str, version: str | None = None)
 
 async def compare_versions(work: Work, name: str, before: str, after: str) -> VersionComparisonView:
     """Any two versions of a workflow. Raises what `get_definition_view` raises."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     workflow = await find_workflow(work.tx, work.merchant_id, name)
     versions = await load_versions(work.tx, work.merchant_id, workflow.workflow_id)
@@ -225,14 +225,14 @@ class VersionDifferences:
 
 async def list_workflow_versions(work: Work, workflow_id: UUID) -> list[VersionRow]:
     """Oldest first, the draft last. Raises InvalidState: the merchant has scenarios."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     return await load_versions(work.tx, work.merchant_id, workflow_id)
 
 
 async def get_version_details(work: Work, workflow_id: UUID, name: str) -> VersionDetails:
     """name: v1.2, draft or latest. Raises NotFound, and what `list_workflow_versions` raises."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     row = choose_version(await list_workflow_versions(work, workflow_id), name)
     tx, merchant_id = work.tx, work.merchant_id
     definition = await load_definition(tx, merchant_id, workflow_id, row.version_id)

@@ -35,7 +35,7 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
     Raises NotFound; InvalidState if the claim has ended; UnknownTicket; ValidationError if the
     claim has too many attachments.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
     claim = await access_claim(work, claim_id)
     check_attachable(claim.status)
@@ -73,7 +73,7 @@ async def replace_attachment(
 
     Raises NotFound; InvalidState if the claim has ended; UnknownTicket.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
     claim = await access_claim(work, claim_id)
     present = await load_attached(work.tx, *key, attachment_id)
@@ -98,7 +98,7 @@ async def replace_attachment(
 
 async def detach_file(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
     """Remove an attachment from the claim and return it as it was. Raises NotFound."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
     await access_claim(work, claim_id)
     attached = await load_attached(work.tx, *key, attachment_id)

@@ -43,14 +43,14 @@ async def end_claim(work: Work, claim: LockedClaim, happening: ClaimTransition) 
 async def archive_claim(work: Work, claim_id: int) -> None:
     """Archive a claim by hand, uncollected. Archiving an archived claim changes nothing. Raises
     NotFound, InvalidState."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     await _end_by_merchant(work, claim_id, ClaimTransition.ARCHIVED_BY_HAND, Status.ARCHIVED)
 
 
 async def withdraw_claim(work: Work, claim_id: int) -> None:
     """Withdraw a claim: the merchant no longer demands the amount. Withdrawing a withdrawn claim
     changes nothing. Raises NotFound, InvalidState."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     await _end_by_merchant(work, claim_id, ClaimTransition.WITHDRAWN_BY_MERCHANT, Status.WITHDRAWN)
 
 

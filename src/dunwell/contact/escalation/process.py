@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from uuid import UUID
 
-from dunwell.accounts.merchants.configuration import Configuration, Letters, find_country
+from dunwell.accounts.merchants.configuration import Configuration, LetterSettings, find_country
 from dunwell.contact.escalation.calendars import (
     Calendar,
     build_calendar,
@@ -87,7 +87,8 @@ def build_process(definition: Definition, configuration: Configuration) -> Proce
 
 
 def build_process_for_timezone(
-    definition: Definition, merchant_timezone: str, *, postal_days: int = Letters().postal_days,
+    definition: Definition, merchant_timezone: str, *,
+    postal_days: int = LetterSettings().postal_days,
     country: str | None = None,
 ) -> Process:  # fmt: skip
     """Prepare a definition for a time zone.

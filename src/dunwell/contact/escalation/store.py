@@ -6,7 +6,7 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
+from dunwell.accounts.merchants.due_merchants import DueTable, render_due_merchants
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.due_claim import DueClaim, list_usable_channels
 from dunwell.contact.escalation.schedule import TriedChannels, WorkflowPosition
@@ -89,7 +89,7 @@ FROM {due} due
 ORDER BY merchant_id <= $2, merchant_id
 LIMIT $3
 """,
-    due=list_due_merchants(DueTable("claims", "d.due_at <= {now} AND NOT d.held")),
+    due=render_due_merchants(DueTable("claims", "d.due_at <= {now} AND NOT d.held")),
 )
 
 # Skips claims that another engine has locked. Uses claims_due.

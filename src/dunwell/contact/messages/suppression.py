@@ -135,7 +135,7 @@ async def suppress(
     The address of a letter has the form "street, postal code and city", without a name. Raises
     ValidationError.
     """
-    work.need(Right.CONTACT_SETTINGS)
+    work.require(Right.CONTACT_SETTINGS)
     check_address(channel, address)
     digests = digest_address(keys, work.merchant_id, channel, address)
     saved = await work.tx.fetchval(
@@ -155,7 +155,7 @@ async def suppress(
 async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address: str) -> None:
     """Remove an address from the list. Raises ValidationError; NotFound if it is not on the
     list."""
-    work.need(Right.CONTACT_SETTINGS)
+    work.require(Right.CONTACT_SETTINGS)
     check_address(channel, address)
     digests = digest_address(keys, work.merchant_id, channel, address)
     if await work.tx.fetchval(_DELETE, work.merchant_id, channel, digests) is None:
@@ -171,7 +171,7 @@ async def lift_suppression_entry(
 
     since: the `created_at` of the entry that was shown. Raises NotFound if that entry is gone.
     """
-    work.need(Right.CONTACT_SETTINGS)
+    work.require(Right.CONTACT_SETTINGS)
     row = await work.tx.fetchrow(_DELETE_LISTED, work.merchant_id, channel, digest, since)
     if row is None:
         raise NotFound("This address is written to again already. Look at the list.")
@@ -340,7 +340,7 @@ async def list_suppressions(
 ) -> ListPage[SuppressionEntry]:  # fmt: skip
     """List the suppressed addresses, the newest first. Raises ValidationError for an invalid
     cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await list_page(
         work.scope(), SUPPRESSIONS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
     )
@@ -348,7 +348,7 @@ async def list_suppressions(
 
 async def get_suppression(work: Work, channel: Channel, digest: bytes) -> SuppressionEntry:
     """Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     found = (await load_entries(work.tx, work.merchant_id, [digest])).get(digest)
     if found is None or found.channel != channel:
         raise NotFound("This address is not in the list.")

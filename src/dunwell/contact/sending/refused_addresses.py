@@ -24,7 +24,7 @@ async def suppress_refused_addresses(
 
     refused: channel, recipient and answer.
     """
-    work.need(Right.CONTACT_SETTINGS)
+    work.require(Right.CONTACT_SETTINGS)
     nobody: set[tuple[Channel, str]] = set()
     for channel, recipient, answer in refused:
         if answer.cause == "ADDRESS":

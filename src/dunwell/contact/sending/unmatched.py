@@ -6,7 +6,7 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
+from dunwell.accounts.installation.audit_log import InstallationAction, save_installation_audit
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
@@ -77,7 +77,7 @@ async def mark_unmatched_as_seen(
     if not await save_entry_seen(tx, kind, key, looked_by=actor.actor_id, real_now=real_now):
         return False
     subject = _SUBJECTS[kind]
-    act = InstallationAct(
+    act = InstallationAction(
         actor_kind=actor.kind,
         actor_id=actor.actor_id,
         action=f"{subject}.look",

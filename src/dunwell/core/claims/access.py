@@ -42,7 +42,7 @@ _MICROSECOND = timedelta(microseconds=1)
 async def check_unchanged(work: Work, claim_id: int, seen: str) -> None:
     """seen: of `load_seen`, when the form was shown. The claim stays locked. Raises NotFound and
     EditConflict."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     await access_claim(work, claim_id)
     if await _load(work.tx, work.merchant_id, claim_id) != seen:
         raise EditConflict("The claim was changed since it was looked at.")
@@ -50,7 +50,7 @@ async def check_unchanged(work: Work, claim_id: int, seen: str) -> None:
 
 async def load_seen(work: Work, claim_id: int) -> str:
     """As a form bears it; read before what its page shows. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     await check_claim(work, claim_id)
     return await _load(work.tx, work.merchant_id, claim_id)
 

@@ -84,7 +84,7 @@ async def pause_claim(
 ) -> None:
     """The same pause again changes nothing. Raises NotFound, InvalidState (the claim is not in
     process) and ValidationError (the end has come)."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     await access_claim(work, claim_id)
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
     standing = [hold for hold in holds if _is_merchants(hold) and hold.lifted_at is None]
@@ -107,7 +107,7 @@ async def pause_claim(
 async def resume_claim(work: Work, claim_id: int) -> None:
     """Its pauses fall, whoever made them; other holds stay. Resuming what is not paused changes
     nothing. Raises NotFound."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     await lift_hold(work, claim_id, HoldKind.PAUSE)
 
 

@@ -16,7 +16,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 
 async def add_note(work: Work, claim_id: int, text: str) -> None:
     """Raises NotFound and ValidationError."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     _check(text)
     await access_claim(work, claim_id)
     note_id = work.ids.new(work.now)

@@ -50,7 +50,7 @@ class ClaimView:
 
 async def read_claim(work: Work, claim_id: int) -> ClaimView:
     """Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     # One snapshot, so that what is owed and what is paid are of the same instant.
     async with snapshot(work.tx):
         claim = await load_claim(work.tx, work.merchant_id, claim_id)

@@ -7,7 +7,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
+from dunwell.accounts.merchants.due_merchants import DueTable, render_due_merchants
 from dunwell.core.claims.balance import OwedItem
 from dunwell.core.claims.fields import DebtorFields, list_columns, read_row
 from dunwell.core.claims.states import Hold, HoldKind, Status
@@ -211,7 +211,7 @@ CROSS JOIN LATERAL (
 WHERE $2::integer IS NULL OR due.merchant_id = $2
 LIMIT $3
 """,
-    due=list_due_merchants(DueTable("holds", "d.lifted_at IS NULL AND d.until <= {now}")),
+    due=render_due_merchants(DueTable("holds", "d.lifted_at IS NULL AND d.until <= {now}")),
 )
 # A statement of its own: the next one must see what was committed while this one waited.
 _LOCK_CLAIMS = """

@@ -127,7 +127,7 @@ async def find_events(
 ) -> ListPage[str]:
     """Bodies to the letter, as webhooks carry them; no cursor when these are the last for now.
     Raises ValidationError for a bad cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await load_events_page(
         work.tx, work.merchant_id, limit=limit, cursor=cursor, wanted=wanted
     )
@@ -135,7 +135,7 @@ async def find_events(
 
 async def get_event(work: Work, event_id: UUID) -> str:
     """The event's body to the letter, as its webhook carries it. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     body: str | None = await work.tx.fetchval(_LOAD_ONE, work.merchant_id, event_id)
     if body is None:
         raise NotFound(f"There is no event {event_id}.")

@@ -27,7 +27,7 @@ _ATTACHMENTS: ListedTable[NoFilter, UUID, AttachedFile] = ListedTable(
 
 async def list_all_attachments(work: Work, claim_id: int) -> list[AttachedFile]:
     """In one statement; none of a claim that does not exist."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await load_all_attached(work.tx, work.merchant_id, claim_id, limit=MAX_ATTACHMENTS)
 
 
@@ -35,7 +35,7 @@ async def list_attachments(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[AttachedFile]:
     """Raises NotFound, and ValidationError for a bad cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         scope = work.scope(claim_id)
@@ -44,7 +44,7 @@ async def list_attachments(
 
 async def read_attachment(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
     """Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     found = await load_attached(work.tx, work.merchant_id, claim_id, attachment_id)
     if found is not None:
         return found

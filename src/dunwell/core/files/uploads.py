@@ -36,7 +36,7 @@ from dunwell.platform.resources import Resources
 
 
 async def read_storage_use(work: Work, limit_bytes: int) -> StorageUse:
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await load_storage_use(work.tx, work.merchant_id, limit_bytes)
 
 
@@ -94,7 +94,7 @@ async def check_upload(
 
 async def accept_upload(work: Work, prepared: PreparedUpload) -> UUID:
     """The ticket's id. Two rows in the work's transaction, nothing outside it."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     assert prepared.merchant_id == work.merchant_id
     await save_upload(work.tx, prepared, work.now, work.now + _TICKET_LIFE)
     await save_audit(

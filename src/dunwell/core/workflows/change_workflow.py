@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store import load_switched, lock_merchant, raise_revision
+from dunwell.accounts.merchants.store import increment_revision, load_is_switched, lock_merchant
 from dunwell.core.workflows.checking import check_workflow_name
 from dunwell.core.workflows.store import (
     Workflow,
@@ -53,7 +53,7 @@ async def open_workflow(work: Work, workflow_id: UUID) -> None:
 async def open_scenarios(work: Work) -> None:
     """Hold the merchant's setup. Raises InvalidState: the merchant works with workflows."""
     await lock_merchant(work.tx, work.merchant_id)
-    if await load_switched(work.tx, work.merchant_id):
+    if await load_is_switched(work.tx, work.merchant_id):
         key = work.merchant.key
         raise InvalidState(
             "The merchant works with workflows, and there is no way back; its scenarios are "
@@ -64,14 +64,14 @@ async def open_scenarios(work: Work) -> None:
 
 async def rename_workflow(work: Work, workflow_id: UUID, name: str) -> None:
     """Raises NotFound, and ValidationError: no name, or another workflow's."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     check_workflow_name(name)
     await open_workflow(work, workflow_id)
     before = await load_name(work.tx, work.merchant_id, workflow_id)
     if not await save_name(work.tx, work.merchant_id, workflow_id, name):
         message = f'Another workflow is called "{name}"; choose another name.'
         raise ValidationError([Fault("/name", message, "NAME_TAKEN")])
-    await raise_revision(work.tx, work.merchant_id)
+    await increment_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "workflow.rename", f"workflow:{workflow_id}",
         before={"name": before}, after={"name": name},
@@ -80,13 +80,13 @@ async def rename_workflow(work: Work, workflow_id: UUID, name: str) -> None:
 
 async def deactivate_workflow(work: Work, workflow_id: UUID) -> bool:
     """False: it was deactivated already. Raises NotFound."""
-    work.need(Right.PUBLISH)
+    work.require(Right.PUBLISH)
     return await _set(work, workflow_id, "workflow.deactivate", is_enabled=False)
 
 
 async def activate_workflow(work: Work, workflow_id: UUID) -> bool:
     """False: it was active already. Raises NotFound."""
-    work.need(Right.PUBLISH)
+    work.require(Right.PUBLISH)
     return await _set(work, workflow_id, "workflow.activate", is_enabled=True)
 
 
@@ -96,7 +96,7 @@ async def _set(work: Work, workflow_id: UUID, action: str, *, is_enabled: bool) 
         work.tx, work.merchant_id, workflow_id, is_enabled=is_enabled
     ):
         return False
-    await raise_revision(work.tx, work.merchant_id)
+    await increment_revision(work.tx, work.merchant_id)
     await save_audit(
         work, action, f"workflow:{workflow_id}",
         before={"assignmentEnabled": not is_enabled}, after={"assignmentEnabled": is_enabled},

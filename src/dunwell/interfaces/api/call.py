@@ -6,7 +6,7 @@ from typing import Any
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import Actor, credential_actor
-from dunwell.accounts.merchants.credentials.credential import Access
+from dunwell.accounts.merchants.credentials.credential import CredentialAccess
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.intake.create_together import ClaimIntake
 from dunwell.contact.sending.channel import ChannelAdapter
@@ -32,7 +32,7 @@ class Tools:
 @dataclass(slots=True)
 class ApiCall:
     tools: Tools
-    access: Access
+    access: CredentialAccess
     merchant: Merchant
     path: Mapping[str, str]
     query: Query

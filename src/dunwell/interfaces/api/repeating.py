@@ -15,10 +15,10 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.store import (
-    KeptAnswer,
-    load_kept_answer,
-    save_kept_answer,
-    try_lock_key,
+    StoredResponse,
+    find_stored_response,
+    save_response,
+    try_lock_idempotency_key,
 )
 from dunwell.interfaces.api.answer import JSON, answer_refusal
 from dunwell.platform.database.database import Connection, savepoint
@@ -75,7 +75,7 @@ async def answer_once(
 
     Raises IdempotencyConflict, and refusals that are not kept.
     """
-    if not await try_lock_key(tx, keyed.merchant_id, keyed.key):
+    if not await try_lock_idempotency_key(tx, keyed.merchant_id, keyed.key):
         raise IdempotencyConflict(
             "The first request with this Idempotency-Key is still running. Wait as long as "
             "Retry-After says and send the same again.",
@@ -85,14 +85,14 @@ async def answer_once(
     if kept is not None:
         return kept
     answer = await _run_behind_savepoint(tx, run)
-    made = KeptAnswer(keyed.request_hash, answer.status_code, bytes(answer.body))
-    await save_kept_answer(tx, keyed.merchant_id, keyed.key, made, now=keyed.now)
+    made = StoredResponse(keyed.request_hash, answer.status_code, bytes(answer.body))
+    await save_response(tx, keyed.merchant_id, keyed.key, made, now=keyed.now)
     return answer
 
 
 async def find_kept_answer(tx: Connection, keyed: KeyedRequest) -> Response | None:
     """The answer the same request got. Raises IdempotencyConflict when it was another request."""
-    kept = await load_kept_answer(tx, keyed.merchant_id, keyed.key, keyed.now)
+    kept = await find_stored_response(tx, keyed.merchant_id, keyed.key, keyed.now)
     if kept is None:
         return None
     if kept.request_hash != keyed.request_hash:

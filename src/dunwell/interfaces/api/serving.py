@@ -15,12 +15,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import check_right
-from dunwell.accounts.merchants.credentials.credential import Access
-from dunwell.accounts.merchants.credentials.request_allowance import RequestAllowance
+from dunwell.accounts.merchants.credentials.credential import CredentialAccess
+from dunwell.accounts.merchants.credentials.request_allowance import RateLimiter
 from dunwell.accounts.merchants.credentials.secrets import hash_secret
-from dunwell.accounts.merchants.credentials.store import Presented, find_accesses
+from dunwell.accounts.merchants.credentials.store import PresentedToken, load_accesses
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.accounts.merchants.request_sets import Gathering
+from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.core.files.uploads import check_storage_room
 from dunwell.interfaces.api.address import Query, read_merchant_id
 from dunwell.interfaces.api.answer import answer_crash, answer_refusal, answer_result
@@ -59,10 +59,10 @@ class Gate:
 
     def __init__(self, tools: Tools) -> None:
         self._clock, self._database = tools.resources.clock, tools.resources.database
-        self._allowance = RequestAllowance()
-        self._looking_up = Gathering(self._find, _MOST_TOGETHER)
+        self._allowance = RateLimiter()
+        self._looking_up = RequestBatcher(self._find, _MOST_TOGETHER)
 
-    async def admit(self, request: Request) -> tuple[Access, Merchant]:
+    async def admit(self, request: Request) -> tuple[CredentialAccess, Merchant]:
         """The credential behind the request and the merchant in its path.
 
         One statement for all requests that arrive together, sent after each of them arrived; and
@@ -73,15 +73,15 @@ class Gate:
         await self._allowance.spend(self._database, access, self._clock.now())
         return access, _find_merchant(request, access)
 
-    async def admit_again(self, request: Request) -> tuple[Access, Merchant]:
+    async def admit_again(self, request: Request) -> tuple[CredentialAccess, Merchant]:
         """What is so by now of a request that was admitted a while ago. Raises AuthenticationError
         and NotFound."""
         access = await self._find_access(request)
         return access, _find_merchant(request, access)
 
-    async def _find_access(self, request: Request) -> Access:
+    async def _find_access(self, request: Request) -> CredentialAccess:
         given = request.path_params["merchant_id"]
-        presented = Presented(hash_secret(_read_token(request)), read_merchant_id(given))
+        presented = PresentedToken(hash_secret(_read_token(request)), read_merchant_id(given))
         access = await self._looking_up.ask(None, presented)
         if access is None:
             raise AuthenticationError(
@@ -89,12 +89,12 @@ class Gate:
             )
         return access
 
-    async def _find(self, presented: Sequence[Presented]) -> Sequence[Access | None]:
+    async def _find(self, presented: Sequence[PresentedToken]) -> Sequence[CredentialAccess | None]:
         async with self._database.connection() as connection:
-            return await find_accesses(connection, presented, self._clock.now())
+            return await load_accesses(connection, presented, self._clock.now())
 
 
-def _find_merchant(request: Request, access: Access) -> Merchant:
+def _find_merchant(request: Request, access: CredentialAccess) -> Merchant:
     """Raises NotFound."""
     if access.merchant is None:
         given = request.path_params["merchant_id"]

@@ -17,9 +17,9 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.credentials.secrets import SECRET_RANDOM_BYTES, NewCredential
 from dunwell.accounts.merchants.credentials.tokens import (
-    digest_visitor,
-    log_refused_sign_in,
-    sign_in,
+    digest_client_network,
+    issue_token_with_limit,
+    log_refused_token_request,
 )
 from dunwell.interfaces.api.answer import JSON, answer_crash
 from dunwell.interfaces.api.call import Tools
@@ -99,14 +99,14 @@ async def _issue(tools: Tools, request: Request) -> Response:
         raise _UnsupportedGrant("Send grant_type client_credentials.")
     resources = tools.resources
     request_id = request_id_of(request.scope, resources)
-    visitor = digest_visitor(resources.keys, request.client.host if request.client else "")
+    visitor = digest_client_network(resources.keys, request.client.host if request.client else "")
     async with resources.database.transaction() as tx:
-        issued = await sign_in(
+        issued = await issue_token_with_limit(
             tx, given, now=resources.clock.now(), visitor=visitor,
             randomness=secrets.token_bytes(SECRET_RANDOM_BYTES), ids=resources.ids,
         )  # fmt: skip
     if isinstance(issued, Refusal):
-        log_refused_sign_in(issued, request_id)
+        log_refused_token_request(issued, request_id)
         raise issued
     token = Token(issued.access_token, "bearer", issued.expires_in)
     return Response(msgspec.json.encode(token), headers={"Pragma": "no-cache"}, media_type=JSON)

@@ -14,7 +14,7 @@ from dunwell.accounts.installation.apply_installation import (
     AppliedInstallation,
     apply_installation,
     plan_installation,
-    read_secrets,
+    read_secret_files,
 )
 from dunwell.accounts.installation.installation_file import (
     Installation,
@@ -41,7 +41,7 @@ def apply(data_dir: str | None, file: Path, *, plan: bool, publish: bool, is_jso
     with reach_database(settings, "apply"):
         if is_installation(document):
             installation = check_installation(document)
-            secrets = read_secrets(file, installation)
+            secrets = read_secret_files(file, installation)
             applied = asyncio.run(_apply_installation(settings, installation, secrets, plan=plan))
             _tell_installation(applied, is_json=is_json)
             return

@@ -14,7 +14,7 @@ from starlette.datastructures import Headers
 from starlette.routing import BaseRoute, Match, Route, Router
 from starlette.types import Receive, Scope, Send
 
-from dunwell.accounts.installation.installation_file import FindOperator, find_nobody
+from dunwell.accounts.installation.installation_file import FindOperator, find_no_operator
 from dunwell.cases.payments.provider import PaymentProviders
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
@@ -80,7 +80,7 @@ def build_landing_routes(  # noqa: PLR0913, PLR0917 - what a process opens once
     catalogues: Path = DEBTOR_CATALOGUES,
     inspector: Inspector | None = None,
     printer: LetterPrinter | None = None,
-    find_operator: FindOperator = find_nobody,
+    find_operator: FindOperator = find_no_operator,
 ) -> Sequence[BaseRoute]:
     """hand_off_origins: of providers' own pages, by the provider's name (see
     `DebtorSite`). catalogues: the folder with the languages other than English. inspector: checks
@@ -108,7 +108,7 @@ def build_site(  # noqa: PLR0913 - what a process opens once
     *,
     inspector: Inspector | None = None,
     printer: LetterPrinter | None = None,
-    find_operator: FindOperator = find_nobody,
+    find_operator: FindOperator = find_no_operator,
 ) -> DebtorSite:
     """What the pages share; as `build_landing_routes`."""
     settings = resources.settings

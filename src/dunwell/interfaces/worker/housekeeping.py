@@ -3,7 +3,7 @@ transactions. The packages that own the rows decide what is outdated."""
 
 from datetime import UTC, datetime
 
-from dunwell.accounts.merchants.sweep import sweep_outdated
+from dunwell.accounts.merchants.sweep import sweep_merchant_rows
 from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.core.events.store import save_spans
 from dunwell.core.files.storage import SealedFiles
@@ -33,7 +33,7 @@ class Housekeeping:
 
     async def _sweep_rows(self) -> int:
         async with self._resources.database.transaction() as tx:
-            return await sweep_outdated(tx, self._resources.clock.now())
+            return await sweep_merchant_rows(tx, self._resources.clock.now())
 
     async def _sweep_uploads(self) -> int:
         until = self._resources.clock.now() - GRACE

@@ -8,8 +8,18 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from dunwell.accounts.installation.alerts.alert import Alarms, AlertFigures, AlertKind, Sign
-from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine, SmtpLine
+from dunwell.accounts.installation.alerts.alert import (
+    AlertCondition,
+    AlertFigures,
+    AlertKind,
+    AlertSettings,
+)
+from dunwell.accounts.installation.delivery_providers import (
+    DeliveryProvider,
+    FolderProvider,
+    SftpProvider,
+    SmtpProvider,
+)
 from dunwell.operations.dashboards.figures import ArrivalFigures, DestinationFigures
 
 
@@ -65,9 +75,10 @@ class LineFigures:
 
 
 def find_signs(
-    alarms: Alarms, lines: Mapping[str, Line], seen: Seen, figures: LineFigures, outside: Outside,
+    alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], seen: Seen, figures: LineFigures,
+    outside: Outside,
     *, now: datetime,
-) -> list[Sign]:  # fmt: skip
+) -> list[AlertCondition]:  # fmt: skip
     signs = [
         *_judge_lines(alarms, lines, seen, now),
         *_judge_figures(alarms, figures),
@@ -78,38 +89,38 @@ def find_signs(
         *_of_merchants(AlertKind.WEBHOOKS_OFF, seen.off),
         *_of_merchants(AlertKind.WEBHOOKS_FAILING, seen.failing),
     ]
-    signs += [Sign(AlertKind.LINE_UNUSABLE, name) for name in sorted(outside.unusable)]
+    signs += [AlertCondition(AlertKind.LINE_UNUSABLE, name) for name in sorted(outside.unusable)]
     if seen.step_due_at is not None:
-        signs.append(Sign(AlertKind.STEPS_LATE, "", AlertFigures(since=seen.step_due_at)))
+        signs.append(AlertCondition(AlertKind.STEPS_LATE, "", AlertFigures(since=seen.step_due_at)))
     if outside.is_archive_behind:
-        signs.append(Sign(AlertKind.ARCHIVE_BEHIND, ""))
+        signs.append(AlertCondition(AlertKind.ARCHIVE_BEHIND, ""))
     return signs
 
 
 def _judge_lines(
-    alarms: Alarms, lines: Mapping[str, Line], seen: Seen, now: datetime
-) -> Iterator[Sign]:
+    alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], seen: Seen, now: datetime
+) -> Iterator[AlertCondition]:
     late = timedelta(minutes=alarms.late_after_minutes)
     for each in seen.waiting:
         figures = AlertFigures(count=each.count, since=each.since)
-        yield Sign(AlertKind.LINE_BACKLOG, each.line, figures)
+        yield AlertCondition(AlertKind.LINE_BACKLOG, each.line, figures)
     for each in seen.batches:
         line = lines.get(each.line)
-        usual = line.batch.every_minutes if isinstance(line, FolderLine | SftpLine) else 0
+        usual = line.batch.every_minutes if isinstance(line, FolderProvider | SftpProvider) else 0
         if now - each.since >= late + timedelta(minutes=usual):
             figures = AlertFigures(count=each.count, since=each.since)
-            yield Sign(AlertKind.BATCH_LATE, each.line, figures)
+            yield AlertCondition(AlertKind.BATCH_LATE, each.line, figures)
     for name, read_at in seen.mailboxes:
         line = lines.get(name)
-        is_read = isinstance(line, SmtpLine) and line.mailbox is not None
+        is_read = isinstance(line, SmtpProvider) and line.mailbox is not None
         if is_read and now - read_at >= late:
-            yield Sign(AlertKind.MAILBOX_LATE, name, AlertFigures(since=read_at))
+            yield AlertCondition(AlertKind.MAILBOX_LATE, name, AlertFigures(since=read_at))
 
 
-def _judge_figures(alarms: Alarms, figures: LineFigures) -> Iterator[Sign]:
+def _judge_figures(alarms: AlertSettings, figures: LineFigures) -> Iterator[AlertCondition]:
     for name, sent in figures.sent.items():
         if alarms.failing.is_reached(sent=sent.sent, failed=sent.failed):
-            yield Sign(
+            yield AlertCondition(
                 AlertKind.LINE_FAILING, name, AlertFigures(count=sent.failed, among=sent.sent)
             )
     for each in figures.deliveries:
@@ -117,21 +128,23 @@ def _judge_figures(alarms: Alarms, figures: LineFigures) -> Iterator[Sign]:
         is_reached = alarms.failing.is_reached(sent=sent.sent, failed=sent.failed)
         if is_reached and each.destination is not None and each.people >= _LEAST_PEOPLE:
             told = AlertFigures(count=sent.failed, among=sent.sent)
-            yield Sign(AlertKind.DESTINATION_FAILING, f"{each.line}/{each.destination}", told)
+            yield AlertCondition(
+                AlertKind.DESTINATION_FAILING, f"{each.line}/{each.destination}", told
+            )
 
 
-def _judge_strangers(alarms: Alarms, seen: Seen) -> Iterator[Sign]:
+def _judge_strangers(alarms: AlertSettings, seen: Seen) -> Iterator[AlertCondition]:
     for each in seen.strange_reports:
         if each.count >= alarms.failing.least:
             figures = AlertFigures(count=each.count, since=each.since)
-            yield Sign(AlertKind.UNMATCHED_REPORTS, each.line, figures)
+            yield AlertCondition(AlertKind.UNMATCHED_REPORTS, each.line, figures)
     for each in seen.strange_sms:
-        yield Sign(
+        yield AlertCondition(
             AlertKind.UNMATCHED_SMS, each.line, AlertFigures(count=each.count, since=each.since)
         )
 
 
-def _of_merchants(kind: AlertKind, found: Sequence[OfMerchant]) -> Iterator[Sign]:
+def _of_merchants(kind: AlertKind, found: Sequence[OfMerchant]) -> Iterator[AlertCondition]:
     for each in found:
         figures = AlertFigures(count=each.count, since=each.since, merchant=each.key)
-        yield Sign(kind, str(each.merchant_id), figures)
+        yield AlertCondition(kind, str(each.merchant_id), figures)

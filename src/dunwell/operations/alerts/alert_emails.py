@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from dunwell.accounts.installation.alerts.alert import Alarm, Alarms, AlertKind, Phase
+from dunwell.accounts.installation.alerts.alert import Alert, AlertKind, AlertPhase, AlertSettings
 from dunwell.core.events.webhooks.endpoint import ToldEndpoint, find_origin
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.translation import Language, find_staff_language
@@ -80,26 +80,28 @@ _DESCRIPTIONS: Mapping[AlertKind, LazyText] = {
         "Someone who knows a user's password entered ten wrong codes, at %(began)s"
     ),
 }
-_HEADS: Mapping[Phase, LazyText] = {
-    Phase.BEGAN: LazyText("New"),
-    Phase.LASTS: LazyText("Still active"),
-    Phase.OVER: LazyText("Resolved"),
+_HEADS: Mapping[AlertPhase, LazyText] = {
+    AlertPhase.BEGAN: LazyText("New"),
+    AlertPhase.LASTS: LazyText("Still active"),
+    AlertPhase.OVER: LazyText("Resolved"),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Telling:
-    alarm: Alarm
-    phase: Phase
+    alarm: Alert
+    phase: AlertPhase
 
 
-def write_mail(tellings: Sequence[Telling], alarms: Alarms, public_url: str) -> tuple[str, str]:
+def write_mail(
+    tellings: Sequence[Telling], alarms: AlertSettings, public_url: str
+) -> tuple[str, str]:
     """Subject and text."""
     language = find_staff_language(alarms.language)
     blocks = [
         f"{language.translate(_HEADS[phase])}:\n"
         + "\n".join(_write_line(each, language, public_url))
-        for phase in Phase
+        for phase in AlertPhase
         for each in [[t for t in tellings if t.phase is phase]]
         if each
     ]
@@ -113,7 +115,7 @@ def write_mail(tellings: Sequence[Telling], alarms: Alarms, public_url: str) -> 
 
 
 def _write_subject(tellings: Sequence[Telling], language: Language) -> str:
-    news = [each for each in tellings if each.phase is not Phase.OVER]
+    news = [each for each in tellings if each.phase is not AlertPhase.OVER]
     told = news or tellings
     translate, what = language.translate, describe(told[0].alarm, language)
     if len(told) > 1:
@@ -130,12 +132,12 @@ def _write_line(tellings: Sequence[Telling], language: Language, public_url: str
     ]
 
 
-def find_place(alarm: Alarm) -> str:
+def find_place(alarm: Alert) -> str:
     """The path of the page where it is mended."""
     return PLACES.get(alarm.kind, _LINES).format(subject=alarm.subject)
 
 
-def describe(alarm: Alarm, language: Language) -> str:
+def describe(alarm: Alert, language: Language) -> str:
     figures = alarm.figures
     return language.translate(
         _DESCRIPTIONS[alarm.kind],

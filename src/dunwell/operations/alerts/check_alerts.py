@@ -9,24 +9,24 @@ from datetime import datetime, timedelta
 import structlog
 
 from dunwell.accounts.installation.alerts.alert import (
-    Alarm,
-    Alarms,
+    Alert,
+    AlertCondition,
     AlertFigures,
     AlertKind,
-    Sign,
-    compare,
+    AlertSettings,
+    compare_alerts,
     decide_phase,
 )
 from dunwell.accounts.installation.alerts.store import (
-    NewMail,
-    load_standing,
-    load_untold,
-    save_alert,
-    save_changes,
-    save_mails,
-    sweep,
+    NewAlertMail,
+    list_active_alerts,
+    list_unreported_alerts,
+    save_alert_changes,
+    save_alert_mails,
+    save_condition,
+    sweep_alerts,
 )
-from dunwell.accounts.installation.delivery_providers import Line
+from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
@@ -62,19 +62,27 @@ async def check_for_alerts(resources: Resources, find_line: FindProvider, databa
         if not await lock_alert_check(tx, now, now - _EVERY):
             return 0
         installation = (await load_installation(tx)).installation
-        alarms, lines = installation.alerts or Alarms(), installation.delivery_providers or {}
+        alarms, lines = (
+            installation.alerts or AlertSettings(),
+            installation.delivery_providers or {},
+        )
         outside = Outside(_list_unusable(lines, find_line), is_behind)
         signs = await _find_signs(tx, alarms, lines, outside, now=now)
-        changes = compare(await load_standing(tx), signs, now)
-        await save_changes(tx, changes, now, resources.ids)
+        changes = compare_alerts(await list_active_alerts(tx), signs, now)
+        await save_alert_changes(tx, changes, now, resources.ids)
         told = await _plan_telling(tx, resources, alarms, now) if alarms.email else 0
-        await sweep(tx, now - KEPT_FOR, _SWEPT_AT_ONCE)
+        await sweep_alerts(tx, now - KEPT_FOR, _SWEPT_AT_ONCE)
     return told
 
 
 async def _find_signs(
-    tx: Connection, alarms: Alarms, lines: Mapping[str, Line], outside: Outside, *, now: datetime
-) -> list[Sign]:
+    tx: Connection,
+    alarms: AlertSettings,
+    lines: Mapping[str, DeliveryProvider],
+    outside: Outside,
+    *,
+    now: datetime,
+) -> list[AlertCondition]:
     looked = LookedAtContacts(list(lines), now - _DAY, _MOST_SENT)
     figures = LineFigures(
         await load_sent(tx, looked), await load_deliveries(tx, looked, _MOST_DELIVERIES)
@@ -88,11 +96,13 @@ async def _find_signs(
     return find_signs(alarms, lines, seen=seen, figures=figures, outside=outside, now=now)
 
 
-async def _plan_telling(tx: Connection, resources: Resources, alarms: Alarms, now: datetime) -> int:
+async def _plan_telling(
+    tx: Connection, resources: Resources, alarms: AlertSettings, now: datetime
+) -> int:
     """One e-mail to each address, of all that is to be told at this moment."""
     again_after = timedelta(hours=alarms.again_after_hours)
     tellings: list[Telling] = []
-    for alarm in await load_untold(tx, now - KEPT_FOR, _MOST_TOLD):
+    for alarm in await list_unreported_alerts(tx, now - KEPT_FOR, _MOST_TOLD):
         phase = decide_phase(alarm, now, again_after)
         if phase is not None:
             tellings.append(Telling(alarm, phase))
@@ -101,13 +111,15 @@ async def _plan_telling(tx: Connection, resources: Resources, alarms: Alarms, no
     await save_tellings(tx, tellings, now)
     words = write_mail(tellings, alarms, resources.settings.public_url)
     mails = [
-        NewMail(resources.ids.new(now), each, *words, alarms.language) for each in alarms.email
+        NewAlertMail(resources.ids.new(now), each, *words, alarms.language) for each in alarms.email
     ]
-    await save_mails(tx, mails, now)
+    await save_alert_mails(tx, mails, now)
     return len(tellings)
 
 
-def _list_unusable(lines: Mapping[str, Line], find_line: FindProvider) -> Collection[str]:
+def _list_unusable(
+    lines: Mapping[str, DeliveryProvider], find_line: FindProvider
+) -> Collection[str]:
     """Those of which no adapter can be made: a secret that is gone, a file that is none."""
     return [name for name in lines if find_line(name) is None]
 
@@ -124,7 +136,7 @@ STALE_AFTER = timedelta(minutes=10)
 @dataclass(frozen=True, slots=True)
 class AlarmsView:
     # The oldest first.
-    standing: Sequence[Alarm]
+    standing: Sequence[Alert]
     # When somebody looked last; none: never.
     looked_at: datetime | None
     # Nobody looks any more: no worker runs, or none gets that far.
@@ -139,10 +151,10 @@ async def read_alarms(tx: Connection, actor: Actor, now: datetime) -> AlarmsView
     looked_at = await load_looked_at(tx)
     installation = (await load_installation(tx)).installation
     return AlarmsView(
-        standing=await load_standing(tx),
+        standing=await list_active_alerts(tx),
         looked_at=looked_at,
         is_stale=looked_at is None or now - looked_at >= STALE_AFTER,
-        is_told_nobody=not (installation.alerts or Alarms()).email,
+        is_told_nobody=not (installation.alerts or AlertSettings()).email,
     )
 
 
@@ -162,7 +174,9 @@ async def raise_clock_alert(resources: Resources, host: str) -> bool:
     figures = AlertFigures(host_clock=comparison.host, database_clock=comparison.database)
     async with resources.database.transaction() as tx:
         now = await tx.fetchval("SELECT clock_timestamp()")
-        await save_alert(tx, Sign(AlertKind.CLOCKS_APART, host, figures), now, resources.ids)
+        await save_condition(
+            tx, AlertCondition(AlertKind.CLOCKS_APART, host, figures), now, resources.ids
+        )
     return True
 
 

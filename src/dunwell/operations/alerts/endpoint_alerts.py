@@ -10,7 +10,7 @@ from itertools import groupby
 
 import structlog
 
-from dunwell.accounts.installation.alerts.store import NewMail, save_mails
+from dunwell.accounts.installation.alerts.store import NewAlertMail, save_alert_mails
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.core.events.webhooks.endpoint import TOLD_AFTER, ToldEndpoint
@@ -77,10 +77,12 @@ class EndpointWatch:
                 for endpoints in [*_group(failing), *_group(working)]
                 if (mail := await self._write(tx, endpoints)) is not None
             ]
-            await save_mails(tx, mails, now)
+            await save_alert_mails(tx, mails, now)
         return len(failing) + len(working)
 
-    async def _write(self, tx: Connection, endpoints: Sequence[ToldEndpoint]) -> NewMail | None:
+    async def _write(
+        self, tx: Connection, endpoints: Sequence[ToldEndpoint]
+    ) -> NewAlertMail | None:
         """To the merchant they belong to. None: it has taken its contact address away since it was
         told of the failure."""
         merchant = await load_merchant(tx, endpoints[0].merchant_id)
@@ -92,7 +94,7 @@ class EndpointWatch:
             return None
         words = write_merchant_mail(endpoints, language, self._resources.settings.public_url)
         mail_id = self._resources.ids.new(self._resources.clock.now())
-        return NewMail(mail_id, contact.email, *words, language=language)
+        return NewAlertMail(mail_id, contact.email, *words, language=language)
 
     async def _show_figures(self) -> None:
         async with self._resources.database.connection() as connection:

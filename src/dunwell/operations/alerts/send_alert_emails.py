@@ -11,14 +11,14 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from dunwell.accounts.installation.alerts.alert import Alarms, AlertKind
+from dunwell.accounts.installation.alerts.alert import AlertKind, AlertSettings
 from dunwell.accounts.installation.alerts.store import (
-    DueMail,
-    hand_over,
-    load_standing,
+    DueAlertMail,
+    lease_due_mails,
+    list_active_alerts,
     save_mail_outcome,
 )
-from dunwell.accounts.installation.delivery_providers import Line
+from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.installation.store import load_installation
 from dunwell.contact.sending.adapters import FindProvider
@@ -33,7 +33,9 @@ from dunwell.contact.sending.channel import (
 from dunwell.platform.resources import Resources
 
 
-def choose_lines(alarms: Alarms, lines: Mapping[str, Line], unwell: Collection[str]) -> list[str]:
+def choose_lines(
+    alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], unwell: Collection[str]
+) -> list[str]:
     """Lines for e-mail, the best first: those that are well before those that alarms are about, and
     of each the one the file names first."""
     mail = [name for name, line in lines.items() if line.channel == "EMAIL"]
@@ -42,7 +44,7 @@ def choose_lines(alarms: Alarms, lines: Mapping[str, Line], unwell: Collection[s
 
 def find_sender(installation: Installation, recipient: str) -> str:
     """The one the file names, else the operator's contact, else whoever is told."""
-    alarms, operator = installation.alerts or Alarms(), installation.operator
+    alarms, operator = installation.alerts or AlertSettings(), installation.operator
     return alarms.sender or (operator.contact.email if operator else recipient)
 
 
@@ -63,11 +65,11 @@ async def send_alarm_mails(resources: Resources, find_line: FindProvider) -> int
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         installation = (await load_installation(tx)).installation
-        standing = await load_standing(tx)
-        mails = await hand_over(tx, now, now + _ANSWERED_WITHIN, _SET_SIZE)
+        standing = await list_active_alerts(tx)
+        mails = await lease_due_mails(tx, now, now + _ANSWERED_WITHIN, _SET_SIZE)
     unwell = {each.subject for each in standing if each.kind in _UNWELL}
     wanted = choose_lines(
-        installation.alerts or Alarms(), installation.delivery_providers or {}, unwell
+        installation.alerts or AlertSettings(), installation.delivery_providers or {}, unwell
     )
     adapter = next((found for name in wanted if (found := find_line(name))), None)
     for mail in mails:
@@ -80,7 +82,7 @@ _UNWELL = frozenset({AlertKind.LINE_UNUSABLE, AlertKind.LINE_FAILING, AlertKind.
 
 
 async def _send(
-    adapter: ProviderAdapter | None, mail: DueMail, installation: Installation
+    adapter: ProviderAdapter | None, mail: DueAlertMail, installation: Installation
 ) -> Outcome | None:
     """None: nobody knows."""
     if adapter is None:
@@ -110,7 +112,7 @@ async def _send(
         return None
 
 
-async def _record(resources: Resources, mail: DueMail, outcome: Outcome | None) -> None:
+async def _record(resources: Resources, mail: DueAlertMail, outcome: Outcome | None) -> None:
     now = resources.clock.now()
     state, again_at = _decide(mail, outcome, now)
     if state == "FAILED":
@@ -119,7 +121,9 @@ async def _record(resources: Resources, mail: DueMail, outcome: Outcome | None) 
         await save_mail_outcome(tx, mail, state, again_at)
 
 
-def _decide(mail: DueMail, outcome: Outcome | None, now: datetime) -> tuple[str, datetime | None]:
+def _decide(
+    mail: DueAlertMail, outcome: Outcome | None, now: datetime
+) -> tuple[str, datetime | None]:
     match outcome:
         case Accepted():
             return "ACCEPTED", None

@@ -135,7 +135,7 @@ class _Case:
 
 async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplanation:
     """Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         standing = await load_standing(work.tx, work.merchant_id, claim_id)
         if standing is None:

@@ -45,7 +45,7 @@ class TimelineEvent:
 
 async def read_claim_life(work: Work, claim_id: int) -> list[TimelineEvent]:
     """At most `MOST`. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
         rows = await load_life(work.tx, work.merchant_id, claim_id, MOST)

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.accounts.installation.alerts.alert import Alarms, Failing
-from dunwell.accounts.installation.delivery_providers import Line
+from dunwell.accounts.installation.alerts.alert import AlertSettings, FailureThreshold
+from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
@@ -37,7 +37,7 @@ _MOST_DELIVERIES, _MOST_FAILURES, _MOST_UNMATCHED = 100, 300, 50
 @dataclass(frozen=True, slots=True)
 class LineState:
     name: str
-    line: Line
+    line: DeliveryProvider
     backlog: Backlog | None
     sent: ArrivalFigures
     # More comes back than the installation file lets pass: look before receivers refuse it all.
@@ -63,7 +63,7 @@ class LinesView:
     others: Sequence[Failures]
     unmatched: Sequence[Unmatched]
     # From when on a line or a destination loses too much.
-    failing: Failing
+    failing: FailureThreshold
     since: datetime
 
 
@@ -71,8 +71,8 @@ async def read_lines(tx: Connection, actor: Actor, now: datetime) -> LinesView:
     """now: real time. Over all merchants."""
     check_right(actor, Right.OPERATE)
     installation = (await load_installation(tx)).installation
-    lines: Mapping[str, Line] = installation.delivery_providers or {}
-    failing = (installation.alerts or Alarms()).failing
+    lines: Mapping[str, DeliveryProvider] = installation.delivery_providers or {}
+    failing = (installation.alerts or AlertSettings()).failing
     looked = LookedAtContacts(list(lines), now - LONGEST_LIMIT_PERIOD, MOST_SENT)
     backlogs = await load_backlogs(tx, looked.lines, now, MOST_WAITING)
     sent = await load_sent(tx, looked)
@@ -95,14 +95,18 @@ async def read_lines(tx: Connection, actor: Actor, now: datetime) -> LinesView:
 
 
 def _describe_line(
-    name: str, line: Line, backlogs: Mapping[str, Backlog], sent: ArrivalFigures, failing: Failing
+    name: str,
+    line: DeliveryProvider,
+    backlogs: Mapping[str, Backlog],
+    sent: ArrivalFigures,
+    failing: FailureThreshold,
 ) -> LineState:
     is_losing = failing.is_reached(sent=sent.sent, failed=sent.failed)
     return LineState(name, line, backlog=backlogs.get(name), sent=sent, is_losing=is_losing)
 
 
 def _describe(
-    delivery: DestinationFigures, failures: Sequence[Failures], failing: Failing
+    delivery: DestinationFigures, failures: Sequence[Failures], failing: FailureThreshold
 ) -> Destination:
     place, sent = (delivery.line, delivery.destination), delivery.sent
     reasons = [each for each in failures if (each.line, each.destination) == place]

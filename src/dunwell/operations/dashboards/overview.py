@@ -15,7 +15,7 @@ from zoneinfo import ZoneInfo
 import msgspec
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.answer_days import find_overdue_before
+from dunwell.accounts.merchants.answer_days import compute_overdue_before
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.list_disputes import DISPUTES, OPEN_DISPUTES, build_overdue_filter
 from dunwell.cases.modalities.list_modalities import MODALITIES, ModalityFilter
@@ -94,7 +94,7 @@ class _Loaded(msgspec.Struct, frozen=True):
 
 
 async def read_overview(work: Work) -> Overview:
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     configuration = work.merchant.configuration
     zone = ZoneInfo(configuration.timezone)
     today = work.now.astimezone(zone).date()
@@ -174,7 +174,7 @@ class WaitingWork:
 
 async def read_waiting(work: Work) -> Mapping[AttentionKind, WaitingWork]:
     """Of one instant."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         found = {kind: await _look(work, *asked) for kind, asked in _list_asked(work).items()}
         return {
@@ -188,7 +188,7 @@ def _list_asked(work: Work) -> Mapping[AttentionKind, tuple[ListedTable[Any, Any
     """The list and the filter of each kind."""
     configuration = work.merchant.configuration
     zone, answer_days = configuration.timezone, configuration.modalities.answer_within_days
-    requested_before = find_overdue_before(work.now, answer_days, zone)
+    requested_before = compute_overdue_before(work.now, answer_days, zone)
     requested = ModalityFilter(ModalityState.REQUESTED, stands=True)
     return {
         AttentionKind.OPEN_DISPUTES: (DISPUTES, OPEN_DISPUTES),

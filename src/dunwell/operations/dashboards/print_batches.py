@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
-from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
+from dunwell.accounts.installation.delivery_providers import FolderProvider, SftpProvider
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
@@ -73,7 +73,9 @@ async def read_batches(
     if cursor is not None:
         [before] = _BATCH_CURSORS.parse((), cursor)
     known = (await load_installation(tx)).installation.delivery_providers or {}
-    lines = sorted(name for name, each in known.items() if isinstance(each, FolderLine | SftpLine))
+    lines = sorted(
+        name for name, each in known.items() if isinstance(each, FolderProvider | SftpProvider)
+    )
     found = await find_batches(tx, line, before, limit + 1)
     batches = found[:limit]
     return BatchesView(

@@ -120,7 +120,7 @@ class Exported:
 
 def check_readable(work: Work, exported: ExportedList) -> None:
     """Raises InsufficientScope."""
-    work.need(EXPORTED[exported].right)
+    work.require(EXPORTED[exported].right)
 
 
 def check_export(export: Export) -> Any:

@@ -68,7 +68,7 @@ EVERY_JOB = JobFilter()
 
 async def read_job(work: Work, job_id: UUID) -> JobView:
     """Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         job = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
         if job is None:
@@ -84,7 +84,7 @@ async def list_job_rows(
     work: Work, job_id: UUID, *, outcome: RowOutcome | None = None, after: int = 0, limit: int
 ) -> Sequence[JobRow]:
     """In the order of the selection, behind the position `after`. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if not await load_jobs(work.tx, work.merchant_id, [job_id]):
             raise NotFound(f"There is no job {job_id}.")
@@ -95,13 +95,13 @@ async def list_jobs(
     work: Work, *, limit: int, cursor: str | None = None, wanted: JobFilter = EVERY_JOB
 ) -> ListPage[BackgroundJob]:
     """Raises ValidationError for a bad cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await list_page(work.scope(), JOBS, wanted, limit=limit, cursor=cursor)
 
 
 async def open_export(work: Work, storage: SealedFiles, job_id: UUID) -> AsyncIterator[bytes]:
     """The file, part by part. Raises NotFound: there is none, or none any more."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     job = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if job is None or job.kind is not JobKind.EXPORT or job.state is not JobState.DONE:
         raise NotFound(f"There is no file of a job {job_id}.")

@@ -84,7 +84,7 @@ async def _read_part(running: RunningJob, part: FilePart, part_rows: int) -> _Wr
     async with running.resources.database.connection() as connection:
         job = await running.load(connection)
         work = await running.open_work(connection, job)
-        work.need(Right.READ_CLAIMS)
+        work.require(Right.READ_CLAIMS)
         assert isinstance(job.deed, Export)
         check_readable(work, job.deed.list)
         exported, wanted = EXPORTED[job.deed.list], check_export(job.deed)

@@ -67,7 +67,7 @@ async def find_rights(tx: Connection, user_id: UUID, merchant_id: int) -> frozen
     user = await load_user(tx, user_id)
     if user is None or user.ended_at is not None:
         return frozenset()
-    roles = (user.place.everywhere, user.place.memberships.get(merchant_id))
+    roles = (user.roles.everywhere, user.roles.memberships.get(merchant_id))
     return frozenset(right for role in roles if role is not None for right in ROLE_RIGHTS[role])
 
 

@@ -58,7 +58,7 @@ class DryRun:
 async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> DryRun:
     """Without any effect, in one look at all of them. Raises ValidationError, NotFound (no such
     workflow)."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     selected = _check(work, action, claim_ids)
     target = await find_target(work, action)
     facts = await load_facts(work.tx, work.merchant_id, selected, work.now)
@@ -73,7 +73,7 @@ async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> D
 async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> BackgroundJob:
     """Raises ValidationError (none or too many claims, an end that has come), NotFound and
     TooManyJobs."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     selected = _check(work, action, claim_ids)
     await find_target(work, action)
     job = _compose(work, action, total=len(selected))
@@ -85,7 +85,7 @@ async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Bac
 
 async def start_export(work: Work, export: Export) -> BackgroundJob:
     """Raises ValidationError (no such filter of the list), TooManyJobs."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     check_readable(work, export.list)
     check_export(export)
     job = _compose(work, export)
@@ -96,7 +96,7 @@ async def start_export(work: Work, export: Export) -> BackgroundJob:
 
 async def begin_job(work: Work, deed: PreviewDraft) -> BackgroundJob:
     """One without rows. Raises TooManyJobs."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     job = _compose(work, deed)
     await _insert(work, job)
     await _audit(work, job)
@@ -107,7 +107,7 @@ async def retry_failed(work: Work, job_id: UUID) -> BackgroundJob:
     """A new job of the rows that failed, in the name of whoever asks. Raises NotFound;
     InvalidState: it has not ended, or no row has failed;
     TooManyJobs."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     earlier = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if earlier is None:
         raise NotFound(f"There is no job {job_id}.")
@@ -186,10 +186,10 @@ async def _audit(work: Work, job: BackgroundJob) -> None:
 async def cancel_job(work: Work, job_id: UUID) -> BackgroundJob:
     """An export is cancelled by whoever began it, and like other jobs by whoever may change claims.
     Cancelling what is cancelled changes nothing. Raises NotFound; InvalidState: it has ended."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     job = await _load(work, job_id)
     if not may_cancel(work.actor, job):
-        work.need(Right.CHANGE_CLAIMS)
+        work.require(Right.CHANGE_CLAIMS)
     kept_until = work.real_now + find_keeping(job.deed)
     is_cancelled = await save_cancellation(
         work.tx, work.merchant_id, job_id, now=work.real_now, kept_until=kept_until

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.accounts.merchants.actor import Actor, ActorKind, read_origin
+from dunwell.accounts.merchants.actor import Actor, ActorKind, parse_origin
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.operations.jobs.job import (
@@ -242,7 +242,7 @@ def _read(row: Row) -> BackgroundJob:
             ActorKind(row["actor_kind"]),
             row["actor_id"],
             rights=frozenset(map(Right, row["actor_rights"])),
-            origin=None if origin is None else read_origin(origin),
+            origin=None if origin is None else parse_origin(origin),
         ),
         progress=Progress(row["total"], row["done"], row["skipped"], row["failed"]),
         created_at=row["created_at"],

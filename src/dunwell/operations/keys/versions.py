@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
+from dunwell.accounts.installation.audit_log import InstallationAction, save_installation_audit
 from dunwell.operations.keys.sealed_columns import SealedValues
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
@@ -119,7 +119,7 @@ async def abandon_version(
 async def _retire(tx: Connection, version: int, action: str, moment: Moment) -> None:
     if (await tx.execute(_RETIRE, version)).endswith(" 0"):
         return
-    act = InstallationAct(
+    act = InstallationAction(
         actor_kind="OPERATOR",
         actor_id="dunwell key",
         action=action,

@@ -92,7 +92,7 @@ async def preview_workflows(
     progress: ProgressCallback | None = None,
 ) -> list[tuple[WorkflowPreview, str | None]]:  # fmt: skip
     """In the order of the file, each with a line for people if it reaches any claim."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     previews = []
     for name, definition, workflow, current in _list_changed(checked, standing):
         verdict = find_verdict(current.definition, definition)
@@ -273,7 +273,7 @@ async def _add_logo(source: Source, merchant: Merchant, logos: LogoMaker) -> Sou
 
 async def export_file(work: Work, resources: Resources) -> dict[str, object]:
     """The merchant as a merchant file."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     standing = await load_standing(
         work.tx, resources.keys, work.merchant.key, lock=False, counts_claims=False
     )
@@ -285,7 +285,7 @@ async def plan_given(
     *, publish: bool,
 ) -> ApplyReport:  # fmt: skip
     """What `apply_given` would answer, secrets apart. Raises ValidationError with every fault."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     checked = check_merchant_file(source, surroundings)
     standing = await load_standing(work.tx, resources.keys, work.merchant.key, lock=False)
     changes = _decide(checked, standing, surroundings, publish=publish, is_plan=True)
@@ -298,7 +298,7 @@ async def apply_given(
 ) -> ApplyReport:  # fmt: skip
     """known_revision: of the merchant as it was planned for. Raises ValidationError, and
     EditConflict when it has changed since."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     checked = check_merchant_file(source, surroundings)
     standing = await load_standing(work.tx, resources.keys, work.merchant.key, lock=True)
     merchant = standing.merchant

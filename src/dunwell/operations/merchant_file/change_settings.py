@@ -55,7 +55,7 @@ class SettingsChange:
 
 async def read_settings(work: Work) -> dict[str, Any]:
     """As a merchant file has them."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     return write_settings(await _load(work))
 
 
@@ -63,7 +63,7 @@ async def check_settings(
     work: Work, resources: Resources, change: SettingsChange, surroundings: InstallationLimits
 ) -> None:
     """Whether `save_settings` would take it now. Raises what that raises."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     standing = await load_standing(
         work.tx, resources.keys, work.merchant.key, lock=False, counts_claims=False
     )
@@ -75,7 +75,7 @@ async def save_settings(
 ) -> bool:
     """False: it is so already. Raises ValidationError with every fault, by pointers into the file,
     and EditConflict when what was shown has changed."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     standing = await load_standing(
         work.tx, resources.keys, work.merchant.key, lock=True, counts_claims=False
     )

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dunwell.accounts.merchants.configuration import find_country, find_missing
-from dunwell.accounts.merchants.legal_gaps import ENFORCED_IN, find_gaps
+from dunwell.accounts.merchants.configuration import find_country, list_missing_keys
+from dunwell.accounts.merchants.legal_gaps import ENFORCED_IN, list_legal_gaps
 from dunwell.accounts.merchants.merchant import Merchant
 
 _REQUIRED = ("legal", "contact", "channels", "payment")
@@ -43,10 +43,12 @@ class Checklist:
 def list_needs(merchant: Merchant) -> Checklist:
     """By the same rules that creating a claim goes by."""
     configuration = merchant.configuration
-    country, missing = find_country(configuration), find_missing(configuration)
+    country, missing = find_country(configuration), list_missing_keys(configuration)
     legal = configuration.legal
     # What the law wants is known once the creditor is; so much it wants of everybody.
-    gaps = {gap.key for gap in find_gaps(configuration)} if legal else {"legal.representatives"}
+    gaps = (
+        {gap.key for gap in list_legal_gaps(configuration)} if legal else {"legal.representatives"}
+    )
     if configuration.privacy is None:
         gaps.add("privacy")
     has_register = legal is not None and legal.register is not None

@@ -13,15 +13,15 @@ from dunwell.accounts.merchants.configuration import (
     Channel,
     ChannelSetup,
     Color,
-    Disputes,
+    DisputeSettings,
     Guards,
     LandingPage,
-    Legal,
-    Letters,
+    LegalDetails,
+    LetterSettings,
     MerchantContact,
-    Modalities,
+    ModalitySettings,
     PaymentSettings,
-    Privacy,
+    PrivacyNotice,
     ShortText,
 )
 from dunwell.accounts.merchants.rights import Scope
@@ -95,19 +95,19 @@ class MerchantFile(_Part, frozen=True):
     language: str
     timezone: str
     currency: str | UnsetType = UNSET
-    legal: Legal | UnsetType = UNSET
+    legal: LegalDetails | UnsetType = UNSET
     contact: MerchantContact | UnsetType = UNSET
-    privacy: Privacy | UnsetType = UNSET
+    privacy: PrivacyNotice | UnsetType = UNSET
     sandbox: bool | UnsetType = UNSET
     switched_to_workflows: bool | UnsetType = UNSET
     brand: BrandPart | UnsetType = UNSET
     landing_page: LandingPage | UnsetType = UNSET
     payment: PaymentSettings | UnsetType = UNSET
     channels: dict[Channel, ChannelSetup] = {}
-    letters: Letters | UnsetType = UNSET
+    letters: LetterSettings | UnsetType = UNSET
     guards: Guards | UnsetType = UNSET
-    modalities: Modalities | UnsetType = UNSET
-    disputes: Disputes | UnsetType = UNSET
+    modalities: ModalitySettings | UnsetType = UNSET
+    disputes: DisputeSettings | UnsetType = UNSET
     # Language -> its list, in place of the standard one; an absent language keeps that.
     forbidden_words: dict[str, tuple[ShortText, ...]] | UnsetType = UNSET
     webhooks: list[WebhookPart] | UnsetType = UNSET

@@ -12,20 +12,20 @@ from msgspec import UNSET
 from dunwell.accounts.installation.installation_file import WebhookReach
 from dunwell.accounts.merchants.configuration import (
     PAGE_LANGUAGES,
-    PROOFS,
+    VERIFICATION_METHODS,
     BankAccount,
     Channel,
     ChannelSetup,
     DisputeReason,
-    Disputes,
+    DisputeSettings,
     Guards,
     LandingPage,
-    Legal,
+    LegalDetails,
     MerchantContact,
-    Modalities,
-    PartialPayments,
+    ModalitySettings,
+    PartialPaymentSettings,
     PaymentMethod,
-    Privacy,
+    PrivacyNotice,
 )
 from dunwell.cases.assignment.rules import find_rule_faults
 from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
@@ -202,7 +202,7 @@ def find_dispute_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     given = document.get("disputes")
     if isinstance(given, dict) and "reasons" not in given:
         yield Fault(_REASONS_PATH, '"reasons" is required.', "REQUIRED")
-    disputes = read_if_fits(given, Disputes)
+    disputes = read_if_fits(given, DisputeSettings)
     reasons = disputes.reasons if disputes is not None else ()
     for index, reason in enumerate(reasons):
         yield from _find_reason_faults(reason, f"{_REASONS_PATH}/{index}")
@@ -236,7 +236,7 @@ _PLAN = "/modalities/plan"
 
 def find_modality_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Parts of another shape are left out: the schema has reported them."""
-    modalities = read_if_fits(document.get("modalities"), Modalities)
+    modalities = read_if_fits(document.get("modalities"), ModalitySettings)
     plan = modalities.plan if modalities is not None else None
     if plan is None:
         return
@@ -250,7 +250,7 @@ def find_partial_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """A part of another shape is left out: the schema has reported it."""
     payment = document.get("payment")
     given = payment.get("partial") if isinstance(payment, dict) else None
-    part = read_if_fits(given, PartialPayments)
+    part = read_if_fits(given, PartialPaymentSettings)
     if part is not None and part.min_amount is None and not part.items:
         message = 'Say what may be paid in part: "min", "items", or both.'
         yield Fault("/payment/partial/min", message, "REQUIRED")
@@ -260,7 +260,7 @@ def _find_verification_faults(page: LandingPage) -> Iterator[Fault]:
     for channel, wanted in page.verification.items():
         path = f"/landingPage/verification/{channel}"
         if not wanted:
-            message = f"What links ask for is NONE, or a list of {', '.join(PROOFS)}."
+            message = f"What links ask for is NONE, or a list of {', '.join(VERIFICATION_METHODS)}."
             yield Fault(path, message, "NOT_ALLOWED")
         elif wanted != "NONE":
             yield from find_repeats(wanted, path)
@@ -268,11 +268,11 @@ def _find_verification_faults(page: LandingPage) -> Iterator[Fault]:
 
 def find_identity_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Parts of another shape are left out: the schema has reported them."""
-    legal = read_if_fits(document.get("legal"), Legal)
+    legal = read_if_fits(document.get("legal"), LegalDetails)
     if legal is not None and legal.country is not None and not is_country(legal.country):
         message = f'"{legal.country}" is no country of ISO 3166-1, such as "DE" or "AT".'
         yield Fault("/legal/country", message, "UNKNOWN_COUNTRY")
-    privacy = read_if_fits(document.get("privacy"), Privacy)
+    privacy = read_if_fits(document.get("privacy"), PrivacyNotice)
     if privacy is not None:
         yield from find_repeats(privacy.basis, "/privacy/basis")
 

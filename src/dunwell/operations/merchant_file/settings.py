@@ -11,7 +11,7 @@ from msgspec import UNSET, UnsetType, structs
 from schwifty import IBAN
 
 from dunwell.accounts.merchants.configuration import BankAccount, Configuration, Logo
-from dunwell.accounts.merchants.legal_gaps import find_gaps
+from dunwell.accounts.merchants.legal_gaps import list_legal_gaps
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.rules import render_document
 from dunwell.operations.merchant_file.check_file import CheckedFile
@@ -65,7 +65,7 @@ def _normalize_account(account: BankAccount) -> BankAccount:
 
 def describe_gaps(checked: CheckedFile, before: Configuration | None) -> list[str] | UnsetType:
     """Return what the law requires and the settings lack once the file is applied, if anything."""
-    gaps = find_gaps(merge_configuration(checked, before))
+    gaps = list_legal_gaps(merge_configuration(checked, before))
     return [f"{gap.key}: {gap.reason}" for gap in gaps] or UNSET
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 import msgspec
 import structlog
 
-from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
+from dunwell.accounts.installation.audit_log import InstallationAction, save_installation_audit
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.store import load_merchant
@@ -112,7 +112,7 @@ async def resume(resources: Resources, lost_until: datetime) -> int:
             await pause_claim(Work.open(resources, tx, merchant, actor), claim_id, reason=REASON)
     async with resources.database.transaction() as tx:
         await tx.execute(_RESUME, resources.clock.now(), lost_until)
-        act = InstallationAct(
+        act = InstallationAction(
             actor_kind="OPERATOR",
             actor_id=COMMAND_LINE.actor_id,
             action="restore.resume",

@@ -152,6 +152,6 @@ class TestClockState:
 
 async def read_clock(work: Work) -> TestClockState:
     """Raises InvalidState for a merchant that is no sandbox."""
-    work.need(Right.OPERATE)
+    work.require(Right.OPERATE)
     now = check_sandbox(work.merchant)
     return TestClockState(now, (await load_agenda(work.tx, work.merchant_id)).next_at)

@@ -104,7 +104,7 @@ class SpanVerdict:
 
 async def verify_span(work: Work, keys: KeyRing, first: int, last: int) -> SpanVerdict:
     """From the seal `first` to the seal `last`, both included."""
-    work.need(Right.AUDIT)
+    work.require(Right.AUDIT)
     tx, merchant_id = work.tx, work.merchant_id
     async with snapshot(tx):
         rows, before = await measure_range(tx, merchant_id, first, last)
@@ -156,7 +156,7 @@ class ContactSeal:
 
 async def read_seal(work: Work, communication_id: UUID) -> ContactSeal | None:
     """None: nothing of it stands in the ledger, as nothing was sent."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await load_seal(work.tx, work.merchant_id, communication_id)
 
 

@@ -12,7 +12,11 @@ from uuid import UUID
 import msgspec
 from msgspec import Meta, field
 
-from dunwell.accounts.installation.delivery_providers import Line, LineName, LinePart
+from dunwell.accounts.installation.delivery_providers import (
+    DeliveryProvider,
+    DeliveryProviderName,
+    ProviderPart,
+)
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import render_pointer
 from dunwell.platform.text.texts import is_email_address
@@ -21,7 +25,7 @@ Address = Annotated[str, Meta(min_length=3, max_length=254)]
 Minutes = Annotated[int, Meta(ge=5, le=10_080)]
 
 
-class Failing(LinePart, frozen=True):
+class FailureThreshold(ProviderPart, frozen=True):
     """From when on a line, or a receiving domain, loses too much: both have to be reached, of what
     was sent in a day."""
 
@@ -33,12 +37,12 @@ class Failing(LinePart, frozen=True):
         return failed >= self.least and failed * 100 >= sent * self.percent
 
 
-class Alarms(LinePart, frozen=True):
+class AlertSettings(ProviderPart, frozen=True):
     """Nobody in `email`: alarms stand in the portal alone."""
 
     email: Annotated[list[Address], Meta(max_length=20)] = field(default_factory=list)
     # A line for e-mail; none: the first one that works.
-    provider: LineName | None = None
+    provider: DeliveryProviderName | None = None
     # The sender; none: the operator's contact, else the first of `email`.
     sender: Address | None = field(default=None, name="from")
     language: Literal["en", "de"] = "en"
@@ -48,19 +52,21 @@ class Alarms(LinePart, frozen=True):
     late_after_minutes: Minutes = 60
     # Sends nobody knows the end of, and what people wrote or objected to, may wait so long.
     unseen_after_minutes: Minutes = 1_440
-    failing: Failing = field(default_factory=Failing)
+    failing: FailureThreshold = field(default_factory=FailureThreshold)
 
 
-def find_alarm_faults(alarms: Alarms) -> Iterator[Fault]:
+def find_alert_settings_faults(alarms: AlertSettings) -> Iterator[Fault]:
     """Beyond its shape, with pointers into the file."""
     for index, address in enumerate(alarms.email):
         if not is_email_address(address):
-            yield _say_wrong(["alerts", "email", index], address)
+            yield _build_email_fault(["alerts", "email", index], address)
     if alarms.sender is not None and not is_email_address(alarms.sender):
-        yield _say_wrong(["alerts", "from"], alarms.sender)
+        yield _build_email_fault(["alerts", "from"], alarms.sender)
 
 
-def find_line_faults(alarms: Alarms | None, lines: Mapping[str, Line]) -> Iterator[Fault]:
+def find_alert_provider_faults(
+    alarms: AlertSettings | None, lines: Mapping[str, DeliveryProvider]
+) -> Iterator[Fault]:
     """lines: those there are once the file is applied."""
     if alarms is None or alarms.provider is None:
         return
@@ -70,13 +76,13 @@ def find_line_faults(alarms: Alarms | None, lines: Mapping[str, Line]) -> Iterat
         yield Fault(render_pointer(["alerts", "provider"]), words, "UNKNOWN_LINE")
 
 
-def _say_wrong(path: list[str | int], address: str) -> Fault:
+def _build_email_fault(path: list[str | int], address: str) -> Fault:
     words = f'"{address}" is no plain e-mail address such as "ops@example.com".'
     return Fault(render_pointer(path), words, "WRONG_EMAIL")
 
 
 # Less than this between two signs is one alarm: what comes and goes is not told each time.
-CALM = timedelta(minutes=15)
+QUIET_PERIOD = timedelta(minutes=15)
 
 
 class AlertKind(StrEnum):
@@ -109,7 +115,7 @@ class AlertKind(StrEnum):
 EVENTS = frozenset({AlertKind.BREAK_GLASS, AlertKind.SECOND_FACTOR_LOCKED})
 
 
-class Phase(StrEnum):
+class AlertPhase(StrEnum):
     BEGAN = "BEGAN"
     LASTS = "LASTS"
     OVER = "OVER"
@@ -129,14 +135,14 @@ class AlertFigures(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_d
     database_clock: datetime | None = None
 
 
-class Sign(msgspec.Struct, frozen=True, gc=False):
+class AlertCondition(msgspec.Struct, frozen=True, gc=False):
     kind: AlertKind
     # "" where it is about the installation.
     subject: str
     figures: AlertFigures = AlertFigures()
 
 
-class Alarm(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class Alert(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     alarm_id: UUID
     kind: AlertKind
     subject: str
@@ -148,39 +154,41 @@ class Alarm(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     # How often it was told of, when last, and as what.
     tellings: int = 0
     told_at: datetime | None = None
-    told_as: Phase | None = None
+    told_as: AlertPhase | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Changes:
-    began: Sequence[Sign]
+class AlertChanges:
+    began: Sequence[AlertCondition]
     # By the alarm's id.
-    lasting: Mapping[UUID, Sign]
+    lasting: Mapping[UUID, AlertCondition]
     over: Collection[UUID]
 
 
-def compare(standing: Sequence[Alarm], found: Sequence[Sign], now: datetime) -> Changes:
+def compare_alerts(
+    standing: Sequence[Alert], found: Sequence[AlertCondition], now: datetime
+) -> AlertChanges:
     """standing: those that are not over."""
     known = {(each.kind, each.subject): each for each in standing}
     signs = {(each.kind, each.subject): each for each in found}
-    return Changes(
+    return AlertChanges(
         began=[sign for key, sign in signs.items() if key not in known],
         lasting={known[key].alarm_id: sign for key, sign in signs.items() if key in known},
         over=[
             alarm.alarm_id
             for key, alarm in known.items()
-            if key not in signs and now - alarm.seen_at >= CALM
+            if key not in signs and now - alarm.seen_at >= QUIET_PERIOD
         ],
     )
 
 
-def decide_phase(alarm: Alarm, now: datetime, again_after: timedelta) -> Phase | None:
+def decide_phase(alarm: Alert, now: datetime, again_after: timedelta) -> AlertPhase | None:
     """As what it is to be told of at this moment; none: it is not."""
     if alarm.told_as is None or alarm.told_at is None:
         is_news = alarm.over_at is None or alarm.kind in EVENTS
-        return Phase.BEGAN if is_news else None
-    if alarm.told_as is Phase.OVER or alarm.kind in EVENTS:
+        return AlertPhase.BEGAN if is_news else None
+    if alarm.told_as is AlertPhase.OVER or alarm.kind in EVENTS:
         return None
     if alarm.over_at is not None:
-        return Phase.OVER
-    return Phase.LASTS if now - alarm.told_at >= again_after else None
+        return AlertPhase.OVER
+    return AlertPhase.LASTS if now - alarm.told_at >= again_after else None

@@ -10,19 +10,19 @@ import msgspec
 
 from dunwell.accounts.installation.alerts.alert import (
     EVENTS,
-    Alarm,
+    Alert,
+    AlertChanges,
+    AlertCondition,
     AlertFigures,
     AlertKind,
-    Changes,
-    Phase,
-    Sign,
+    AlertPhase,
 )
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import LeasedTable
 from dunwell.platform.database.sql import compose
 from dunwell.platform.ids import Ids
 
-_TOLD = """
+_REPORTS = """
 LEFT JOIN LATERAL (
     SELECT count(*)::integer AS tellings, max(told_at) AS told_at,
            (array_agg(phase ORDER BY number DESC))[1] AS told_as
@@ -36,45 +36,45 @@ FROM alarms a
 {told}
 """
 # By alarms_standing; they are few.
-_LOAD_STANDING = compose(
+_LIST_ACTIVE = compose(
     """
 {columns}
 WHERE a.over_at IS NULL
 ORDER BY a.began_at, a.alarm_id
 """,
-    columns=compose(_COLUMNS, told=_TOLD),
+    columns=compose(_COLUMNS, told=_REPORTS),
 )
 # By alarms_standing and alarms_over: those that something may have to be told of.
-_LOAD_UNTOLD = compose(
+_LIST_UNREPORTED = compose(
     """
 {columns}
 WHERE a.over_at IS NULL OR (a.over_at >= $1 AND told.told_as IS DISTINCT FROM 'OVER')
 ORDER BY a.began_at, a.alarm_id
 LIMIT $2
 """,
-    columns=compose(_COLUMNS, told=_TOLD),
+    columns=compose(_COLUMNS, told=_REPORTS),
 )
 # One standing alarm of a kind and subject: alarms_standing.
-_BEGIN = """
+_INSERT_ALERTS = """
 INSERT INTO alarms (alarm_id, kind, subject, figures, began_at, seen_at)
 SELECT n.alarm_id, n.kind, n.subject, n.figures, $5, $5
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::jsonb[])
     AS n (alarm_id, kind, subject, figures)
 ON CONFLICT (kind, subject) WHERE over_at IS NULL DO NOTHING
 """
-_SEE = """
+_UPDATE_ALERTS = """
 UPDATE alarms a SET seen_at = $3, figures = n.figures
 FROM unnest($1::uuid[], $2::jsonb[]) AS n (alarm_id, figures)
 WHERE a.alarm_id = n.alarm_id AND a.over_at IS NULL
 """
 # By alarms_standing, as above.
-_KEEP = """
+_UPSERT_ALERT = """
 INSERT INTO alarms (alarm_id, kind, subject, figures, began_at, seen_at)
 VALUES ($1, $2, $3, $4, $5, $5)
 ON CONFLICT (kind, subject) WHERE over_at IS NULL
 DO UPDATE SET seen_at = excluded.seen_at, figures = excluded.figures
 """
-_END = "UPDATE alarms SET over_at = $2 WHERE alarm_id = ANY($1::uuid[]) AND over_at IS NULL"
+_END_ALERTS = "UPDATE alarms SET over_at = $2 WHERE alarm_id = ANY($1::uuid[]) AND over_at IS NULL"
 # Over as it begins; the same occasion once, by alarms_once.
 _SAVE_EVENT = """
 INSERT INTO alarms (alarm_id, kind, subject, figures, began_at, seen_at, over_at, is_event)
@@ -83,36 +83,39 @@ ON CONFLICT (kind, subject) WHERE is_event DO NOTHING
 """
 
 
-async def load_standing(tx: Connection) -> list[Alarm]:
+async def list_active_alerts(tx: Connection) -> list[Alert]:
     """Those that are not over, the oldest first."""
-    return [_read(row) for row in await tx.fetch(_LOAD_STANDING)]
+    return [_build_alert(row) for row in await tx.fetch(_LIST_ACTIVE)]
 
 
-async def load_untold(tx: Connection, over_since: datetime, limit: int) -> list[Alarm]:
+async def list_unreported_alerts(tx: Connection, over_since: datetime, limit: int) -> list[Alert]:
     """The standing ones, and those over since then whose end was not told."""
-    return [_read(row) for row in await tx.fetch(_LOAD_UNTOLD, over_since, limit)]
+    return [_build_alert(row) for row in await tx.fetch(_LIST_UNREPORTED, over_since, limit)]
 
 
-async def save_changes(tx: Connection, changes: Changes, now: datetime, ids: Ids) -> None:
+async def save_alert_changes(
+    tx: Connection, changes: AlertChanges, now: datetime, ids: Ids
+) -> None:
     if changes.began:
         await tx.execute(
-            _BEGIN, [ids.new(now) for _ in changes.began], [each.kind for each in changes.began],
+            _INSERT_ALERTS, [ids.new(now) for _ in changes.began],
+            [each.kind for each in changes.began],
             [each.subject for each in changes.began], _render(changes.began), now,
         )  # fmt: skip
     if changes.lasting:
         figures = _render(list(changes.lasting.values()))
-        await tx.execute(_SEE, list(changes.lasting), figures, now)
+        await tx.execute(_UPDATE_ALERTS, list(changes.lasting), figures, now)
     if changes.over:
-        await tx.execute(_END, list(changes.over), now)
+        await tx.execute(_END_ALERTS, list(changes.over), now)
 
 
-async def save_alert(tx: Connection, sign: Sign, now: datetime, ids: Ids) -> None:
+async def save_condition(tx: Connection, sign: AlertCondition, now: datetime, ids: Ids) -> None:
     """Begin the alarm of a sign that only one process can find, or keep it; it is over when it was
     kept no more for a while, as any other is. now: real time."""
-    await tx.execute(_KEEP, ids.new(now), sign.kind, sign.subject, _render([sign])[0], now)
+    await tx.execute(_UPSERT_ALERT, ids.new(now), sign.kind, sign.subject, _render([sign])[0], now)
 
 
-async def raise_alarm(
+async def raise_alert(
     tx: Connection, kind: AlertKind, subject: str, now: datetime, ids: Ids
 ) -> None:
     """Of something that has happened, in the transaction of what has. kind: an event's. subject:
@@ -122,12 +125,12 @@ async def raise_alarm(
     await tx.execute(_SAVE_EVENT, ids.new(now), kind, subject, now)
 
 
-def _render(signs: Sequence[Sign]) -> list[object]:
+def _render(signs: Sequence[AlertCondition]) -> list[object]:
     return [msgspec.to_builtins(each.figures) for each in signs]
 
 
-def _read(row: Row) -> Alarm:
-    return Alarm(
+def _build_alert(row: Row) -> Alert:
+    return Alert(
         alarm_id=row["alarm_id"],
         kind=AlertKind(row["kind"]),
         subject=row["subject"],
@@ -137,14 +140,14 @@ def _read(row: Row) -> Alarm:
         over_at=row["over_at"],
         tellings=row["tellings"],
         told_at=row["told_at"],
-        told_as=Phase(row["told_as"]) if row["told_as"] else None,
+        told_as=AlertPhase(row["told_as"]) if row["told_as"] else None,
     )
 
 
 _MAILS = LeasedTable(
     "alarm_mails", ("mail_id",), ends_at="due_at", holder=None, held_state="HANDED_OVER"
 )
-_SAVE = """
+_INSERT_MAILS = """
 INSERT INTO alarm_mails (mail_id, recipient, subject, body, language, made_at, due_at)
 SELECT n.mail_id, n.recipient, n.subject, n.body, n.language, $6, $6
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
@@ -160,13 +163,13 @@ WHERE mail_id IN (SELECT mail_id FROM alarm_mails
     clear=_MAILS.clear(),
     has_ended=_MAILS.has_ended("$1"),
 )
-_HAND_OVER = _MAILS.lease(
+_LEASE_MAILS = _MAILS.lease(
     "state = 'PLANNED'",
     limit="$3",
     changes="state = 'HANDED_OVER', tries = tries + 1",
     returning="leased.mail_id, recipient, subject, body, language, made_at, tries, due_at",
 )
-_SETTLE = compose(
+_SAVE_MAIL_OUTCOME = compose(
     "UPDATE alarm_mails SET state = $2, {clear} WHERE mail_id = $1 AND {is_held}",
     clear=_MAILS.clear("$3"),
     is_held=_MAILS.is_held("$4"),
@@ -182,7 +185,7 @@ DELETE FROM alarm_mails WHERE mail_id IN (SELECT mail_id FROM alarm_mails
 """
 
 
-class NewMail(msgspec.Struct, frozen=True, gc=False):
+class NewAlertMail(msgspec.Struct, frozen=True, gc=False):
     mail_id: UUID
     recipient: str
     subject: str
@@ -190,7 +193,7 @@ class NewMail(msgspec.Struct, frozen=True, gc=False):
     language: str
 
 
-class DueMail(msgspec.Struct, frozen=True, gc=False):
+class DueAlertMail(msgspec.Struct, frozen=True, gc=False):
     mail_id: UUID
     recipient: str
     subject: str
@@ -203,30 +206,30 @@ class DueMail(msgspec.Struct, frozen=True, gc=False):
     due_at: datetime
 
 
-async def save_mails(tx: Connection, mails: Sequence[NewMail], now: datetime) -> None:
+async def save_alert_mails(tx: Connection, mails: Sequence[NewAlertMail], now: datetime) -> None:
     await tx.execute(
-        _SAVE, [each.mail_id for each in mails], [each.recipient for each in mails],
+        _INSERT_MAILS, [each.mail_id for each in mails], [each.recipient for each in mails],
         [each.subject for each in mails], [each.body for each in mails],
         [each.language for each in mails], now,
     )  # fmt: skip
 
 
-async def hand_over(
+async def lease_due_mails(
     tx: Connection, now: datetime, answered_by: datetime, limit: int
-) -> Sequence[DueMail]:
+) -> Sequence[DueAlertMail]:
     """Those to be called for. What is not settled by then is not sent again."""
     await tx.execute(_GIVE_UP, now)
-    return [DueMail(*row) for row in await tx.fetch(_HAND_OVER, now, answered_by, limit)]
+    return [DueAlertMail(*row) for row in await tx.fetch(_LEASE_MAILS, now, answered_by, limit)]
 
 
 async def save_mail_outcome(
-    tx: Connection, mail: DueMail, state: str, again_at: datetime | None
+    tx: Connection, mail: DueAlertMail, state: str, again_at: datetime | None
 ) -> None:
     """again_at: of one that was surely not taken."""
-    await tx.execute(_SETTLE, mail.mail_id, state, again_at, mail.due_at)
+    await tx.execute(_SAVE_MAIL_OUTCOME, mail.mail_id, state, again_at, mail.due_at)
 
 
-async def sweep(tx: Connection, before: datetime, limit: int) -> None:
+async def sweep_alerts(tx: Connection, before: datetime, limit: int) -> None:
     """Takes out alarms that were over before, and e-mails made before."""
     await tx.execute(_SWEEP_ALARMS, before, limit)
     await tx.execute(_SWEEP_MAILS, before, limit)

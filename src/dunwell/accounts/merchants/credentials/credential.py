@@ -14,7 +14,7 @@ _FIRST_SHARE = 20
 _LATER_SHARE = 8
 
 
-def decide_block(limit: int, drawn: int | None) -> int:
+def compute_block(limit: int, drawn: int | None) -> int:
     """Requests to draw next; `drawn`: what all had drawn when this process last looked, if ever."""
     first = max(1, limit // _FIRST_SHARE)
     if drawn is None:
@@ -22,23 +22,23 @@ def decide_block(limit: int, drawn: int | None) -> int:
     return max(1, min(first, (limit - drawn) // _LATER_SHARE))
 
 
-def decide_granted(limit: int, block: int, drawn_after: int) -> int:
+def compute_granted(limit: int, block: int, drawn_after: int) -> int:
     """How many of the block just drawn lie within the limit."""
     return max(0, min(block, limit - (drawn_after - block)))
 
 
-def minute_of(now: datetime) -> datetime:
+def truncate_to_minute(now: datetime) -> datetime:
     return now.replace(second=0, microsecond=0)
 
 
-def seconds_to_next_minute(now: datetime) -> int:
+def compute_seconds_to_next_minute(now: datetime) -> int:
     """Whole seconds, at least 1, after which the next minute has begun."""
-    left = minute_of(now) + timedelta(minutes=1) - now
+    left = truncate_to_minute(now) + timedelta(minutes=1) - now
     return max(1, -(-left // timedelta(seconds=1)))
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class CredentialAccess:
     # None: no such merchant, or this credential does not reach it. The two are never told apart.
     merchant: Merchant | None
     # Whose credential it is.

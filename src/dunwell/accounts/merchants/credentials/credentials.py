@@ -17,11 +17,11 @@ from dunwell.accounts.merchants.credentials.secrets import (
     render_credential,
 )
 from dunwell.accounts.merchants.credentials.store import (
-    Rotation,
+    CredentialRotation,
+    delete_reach,
     find_credential,
     load_rotation,
-    remove_reach,
-    save_old_secret_end,
+    save_old_secret_expiry,
     save_revocation,
 )
 from dunwell.accounts.merchants.rights import Right, Scope, order_scopes, rights_of_scopes
@@ -34,7 +34,7 @@ from dunwell.accounts.merchants.store import (
 )
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 
-OLD_SECRET_LIVES = timedelta(hours=24)
+OLD_SECRET_LIFETIME = timedelta(hours=24)
 
 
 async def create_credential(
@@ -46,7 +46,7 @@ async def create_credential(
     Raises ValidationError (name, limit, no scope) and InvalidState (the merchant has one of this
     name).
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     _check_new(work, name, requests_per_minute, scopes)
     new = render_credential(randomness)
     credential = Credential(
@@ -78,13 +78,13 @@ async def create_credential(
 
 async def list_credentials(work: Work) -> Sequence[Credential]:
     """The merchant's own, the oldest first, revoked ones included."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     return await load_credentials(work.tx, work.merchant_id)
 
 
-async def read_rotation(work: Work, client_id: str) -> Rotation:
+async def get_rotation(work: Work, client_id: str) -> CredentialRotation:
     """Raises NotFound when the merchant has no live credential of this id."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     rotation = await load_rotation(work.tx, work.merchant_id, client_id, work.real_now)
     if rotation is None:
         raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
@@ -100,13 +100,13 @@ async def rotate_credential(
     Raises NotFound when there is no live credential of this id, InvalidState when it was rotated
     since it was shown.
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     if known_made_at is not None:
-        rotation = await read_rotation(work, client_id)
+        rotation = await get_rotation(work, client_id)
         if rotation.made_at != known_made_at:
             raise EditConflict("The credential was rotated meanwhile.")
     secret = render_client_secret(randomness)
-    old_until = work.real_now + OLD_SECRET_LIVES
+    old_until = work.real_now + OLD_SECRET_LIFETIME
     rotated = await save_rotation(
         work.tx,
         work.merchant_id,
@@ -131,8 +131,8 @@ async def end_old_secret(work: Work, client_id: str) -> None:
 
     Raises NotFound when no old secret of a live credential is left.
     """
-    work.need(Right.CONFIGURE)
-    if not await save_old_secret_end(work.tx, work.merchant_id, client_id, work.real_now):
+    work.require(Right.CONFIGURE)
+    if not await save_old_secret_expiry(work.tx, work.merchant_id, client_id, work.real_now):
         raise NotFound(
             f"The credential {client_id} has no old secret left; only the newest works. "
             "Nothing changed."
@@ -145,7 +145,7 @@ async def end_old_secret(work: Work, client_id: str) -> None:
 
 async def revoke_credential(work: Work, client_id: str) -> None:
     """Raises NotFound when the merchant has no live credential of this id."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     if await save_revocation(work.tx, work.merchant_id, client_id, work.real_now) is None:
         raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
     await save_audit(
@@ -162,9 +162,9 @@ async def allow_credential(
 
     False: nothing changed. Raises NotFound for an unknown client id, ValidationError.
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     if scopes is not None:
-        _check_given(work, scopes)
+        _check_scopes(work, scopes)
     key = await find_credential(work.tx, client_id)
     if key is None:
         raise NotFound(f"There is no credential {client_id}. Check the client id.")
@@ -188,7 +188,7 @@ async def disallow_credential(work: Work, client_id: str) -> bool:
     False: it was not, nothing changed. Raises NotFound for an unknown client id and InvalidState
     for a credential of the merchant's own, which is revoked instead.
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     key = await find_credential(work.tx, client_id)
     if key is None:
         raise NotFound(f"There is no credential {client_id}. Check the client id.")
@@ -200,7 +200,7 @@ async def disallow_credential(work: Work, client_id: str) -> bool:
     present = await load_reach(work.tx, work.merchant_id, key)
     if present is None:
         return False
-    await remove_reach(work.tx, work.merchant_id, key)
+    await delete_reach(work.tx, work.merchant_id, key)
     await save_audit(
         work, "credential.disallow", f"credential:{client_id}",
         before={"scopes": present}, ownerId=key.owner_id,
@@ -217,7 +217,7 @@ def _check_new(work: Work, name: str, requests_per_minute: int, scopes: Sequence
         faults.append(Fault("/requestsPerMinute", "Use 1 to 10000000.", "WRONG_FORMAT"))
     if faults:
         raise ValidationError(faults)
-    _check_given(work, scopes)
+    _check_scopes(work, scopes)
 
 
 def _find_scope_faults(scopes: Sequence[Scope]) -> Iterator[Fault]:
@@ -225,10 +225,10 @@ def _find_scope_faults(scopes: Sequence[Scope]) -> Iterator[Fault]:
         yield Fault("/scope", f"Give at least one of {', '.join(Scope)}.", "TOO_FEW")
 
 
-def _check_given(work: Work, scopes: Sequence[Scope]) -> None:
+def _check_scopes(work: Work, scopes: Sequence[Scope]) -> None:
     """Nobody gives what they have not. Raises ValidationError, InsufficientScope."""
     faults = [*_find_scope_faults(scopes)]
     if faults:
         raise ValidationError(faults)
     for right in sorted(rights_of_scopes(tuple(scopes))):
-        work.need(right)
+        work.require(right)

@@ -9,11 +9,11 @@ from datetime import datetime
 from uuid import UUID
 
 from dunwell.accounts.merchants.credentials.credential import (
-    Access,
-    decide_block,
-    decide_granted,
-    minute_of,
-    seconds_to_next_minute,
+    CredentialAccess,
+    compute_block,
+    compute_granted,
+    compute_seconds_to_next_minute,
+    truncate_to_minute,
 )
 from dunwell.accounts.merchants.store import reserve_requests
 from dunwell.platform.database.database import Database
@@ -21,7 +21,7 @@ from dunwell.platform.errors import RateLimited
 
 
 @dataclass(slots=True)
-class _Block:
+class _RequestBlock:
     minute: datetime
     left: int = 0
     # What all processes had drawn when this one drew last.
@@ -31,18 +31,18 @@ class _Block:
     drawing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
-class RequestAllowance:
+class RateLimiter:
     """Which credentials may still send in this minute, as far as this process knows."""
 
     def __init__(self) -> None:
-        self._blocks: dict[UUID, _Block] = {}
+        self._blocks: dict[UUID, _RequestBlock] = {}
 
-    async def spend(self, database: Database, access: Access, now: datetime) -> None:
+    async def spend(self, database: Database, access: CredentialAccess, now: datetime) -> None:
         """Count one request at the real time `now`. Raises RateLimited.
 
         Costs one statement a block and none in between.
         """
-        block = self._block_of(access.credential_id, minute_of(now))
+        block = self._block_of(access.credential_id, truncate_to_minute(now))
         if block.left == 0 and not block.is_exhausted:
             async with block.drawing:
                 if block.left == 0 and not block.is_exhausted:
@@ -51,27 +51,29 @@ class RequestAllowance:
             raise RateLimited(
                 f"This credential may send {access.requests_per_minute} requests a minute. "
                 "Wait as long as Retry-After says, then go on.",
-                retry_after=seconds_to_next_minute(now),
+                retry_after=compute_seconds_to_next_minute(now),
             )
         block.left -= 1
 
-    def _block_of(self, credential_id: UUID, minute: datetime) -> _Block:
+    def _block_of(self, credential_id: UUID, minute: datetime) -> _RequestBlock:
         block = self._blocks.get(credential_id)
         if block is None or block.minute != minute:
             self._forget_before(minute)
-            block = self._blocks[credential_id] = _Block(minute)
+            block = self._blocks[credential_id] = _RequestBlock(minute)
         return block
 
     def _forget_before(self, minute: datetime) -> None:
         if len(self._blocks) > 1000:
             self._blocks = {k: block for k, block in self._blocks.items() if block.minute == minute}
 
-    async def _draw(self, database: Database, access: Access, block: _Block) -> None:
+    async def _draw(
+        self, database: Database, access: CredentialAccess, block: _RequestBlock
+    ) -> None:
         limit = access.requests_per_minute
-        wanted = decide_block(limit, block.drawn)
+        wanted = compute_block(limit, block.drawn)
         async with database.connection() as connection:
             drawn = await reserve_requests(connection, access, block.minute, wanted)
-        granted = 0 if drawn is None else decide_granted(limit, wanted, drawn)
+        granted = 0 if drawn is None else compute_granted(limit, wanted, drawn)
         block.drawn = limit if drawn is None else drawn
         block.left = granted
         block.is_exhausted = granted == 0

@@ -8,9 +8,13 @@ from datetime import datetime
 from typing import NamedTuple
 from uuid import UUID
 
-from dunwell.accounts.merchants.credentials.credential import Access, CredentialKey
+from dunwell.accounts.merchants.credentials.credential import CredentialAccess, CredentialKey
 from dunwell.accounts.merchants.rights import rights_of_scopes
-from dunwell.accounts.merchants.store import CachedConfiguration, find_cached, read_merchant
+from dunwell.accounts.merchants.store import (
+    CachedConfiguration,
+    build_merchant,
+    get_cached_configuration,
+)
 from dunwell.platform.database.database import Connection, Row
 
 # Hot: one for all requests that arrive together. For each token with its merchant it rides on
@@ -55,33 +59,33 @@ _FIND_ISSUER = "SELECT merchant_id FROM access_tokens WHERE token_hash = $1"
 _FIND_MERCHANT_BY_KEY = "SELECT merchant_id FROM merchants WHERE key = $1"
 
 
-class Presented(NamedTuple):
+class PresentedToken(NamedTuple):
     """A token's digest, and the merchant it is to open (0: none can be meant)."""
 
     token_hash: bytes
     merchant_id: int
 
 
-async def find_accesses(
-    tx: Connection, presented: Sequence[Presented], now: datetime
-) -> Sequence[Access | None]:
+async def load_accesses(
+    tx: Connection, presented: Sequence[PresentedToken], now: datetime
+) -> Sequence[CredentialAccess | None]:
     """What each token opens at the real time `now`, in order; None: unknown, expired or revoked.
 
     The merchant asked for is reached, or the access says so.
     """
     asked = list(dict.fromkeys(presented))
-    cached = [find_cached(each.merchant_id) for each in asked]
+    cached = [get_cached_configuration(each.merchant_id) for each in asked]
     rows = await tx.fetch(
         _FIND_ACCESSES, [each.token_hash for each in asked], [each.merchant_id for each in asked],
         [each.revision for each in cached], now,
     )  # fmt: skip
-    found = {asked[row["n"] - 1]: _read_access(row, cached[row["n"] - 1]) for row in rows}
+    found = {asked[row["n"] - 1]: _build_access(row, cached[row["n"] - 1]) for row in rows}
     return [found.get(each) for each in presented]
 
 
-def _read_access(row: Row, cached: CachedConfiguration) -> Access:
-    return Access(
-        merchant=None if row["merchant_id"] is None else read_merchant(row, cached),
+def _build_access(row: Row, cached: CachedConfiguration) -> CredentialAccess:
+    return CredentialAccess(
+        merchant=None if row["merchant_id"] is None else build_merchant(row, cached),
         owner_id=row["owner_id"],
         credential_id=row["credential_id"],
         client_id=row["client_id"],
@@ -172,7 +176,7 @@ GROUP BY live.credential_id
 
 
 @dataclass(frozen=True, slots=True)
-class Rotation:
+class CredentialRotation:
     """`made_at`: since when it has its newest secret. `old_until`: until when the one before it
     lives; none: it does not."""
 
@@ -188,7 +192,7 @@ async def save_revocation(
     return credential_id
 
 
-async def remove_token(
+async def delete_token(
     tx: Connection, merchant_id: int, token_hash: bytes, now: datetime
 ) -> str | None:
     """Remove a live token of the merchant's; answers its credential's client id. None: none is."""
@@ -196,14 +200,14 @@ async def remove_token(
     return client_id
 
 
-async def save_old_secret_end(
+async def save_old_secret_expiry(
     tx: Connection, merchant_id: int, client_id: str, now: datetime
 ) -> bool:
     """End the secret that a rotation left alive; False: there is none."""
     return await tx.fetchval(_END_ROTATED, merchant_id, client_id, now) is not None
 
 
-async def remove_reach(tx: Connection, merchant_id: int, key: CredentialKey) -> bool:
+async def delete_reach(tx: Connection, merchant_id: int, key: CredentialKey) -> bool:
     """Let a credential reach the merchant no more; False: it does not."""
     removed = await tx.fetchval(_REMOVE_REACH, merchant_id, key.owner_id, key.credential_id)
     return removed is not None
@@ -211,7 +215,7 @@ async def remove_reach(tx: Connection, merchant_id: int, key: CredentialKey) -> 
 
 async def load_rotation(
     tx: Connection, merchant_id: int, client_id: str, now: datetime
-) -> Rotation | None:
+) -> CredentialRotation | None:
     """Held still until the transaction ends; None: no live credential has this id."""
     row = await tx.fetchrow(_LOAD_ROTATION, merchant_id, client_id, now)
-    return None if row is None else Rotation(**row)
+    return None if row is None else CredentialRotation(**row)

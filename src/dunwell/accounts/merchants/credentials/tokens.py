@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.credentials.secrets import (
     hash_secret,
     render_access_token,
 )
-from dunwell.accounts.merchants.credentials.store import find_credential_by_secret, remove_token
+from dunwell.accounts.merchants.credentials.store import delete_token, find_credential_by_secret
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant, save_token
 from dunwell.platform.crypto import KeyRing
@@ -24,7 +24,7 @@ from dunwell.platform.http.addresses import find_network
 from dunwell.platform.ids import Ids
 from dunwell.platform.security_events import log_security_event
 
-TOKEN_LIVES = timedelta(seconds=3600)
+TOKEN_LIFETIME = timedelta(seconds=3600)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,13 @@ async def issue_token(
     if key is None:
         raise AuthenticationError("The client id or the client secret is wrong, or was revoked.")
     token = render_access_token(randomness)
-    await save_token(tx, key, hash_secret(token), issued_at=now, expires_at=now + TOKEN_LIVES)
+    await save_token(tx, key, hash_secret(token), issued_at=now, expires_at=now + TOKEN_LIFETIME)
     merchant = await load_merchant(tx, key.owner_id)
     assert merchant is not None
     actor = credential_actor(given.client_id, frozenset())
     work = Work(tx=tx, merchant=merchant, actor=actor, now=now, real_now=now, ids=ids)
     await save_audit(work, "token.issue", f"credential:{given.client_id}")
-    return IssuedToken(token, int(TOKEN_LIVES.total_seconds()))
+    return IssuedToken(token, int(TOKEN_LIFETIME.total_seconds()))
 
 
 async def revoke_token(work: Work, token: str) -> str:
@@ -60,8 +60,8 @@ async def revoke_token(work: Work, token: str) -> str:
 
     Raises NotFound when the merchant has no such token, or it has expired.
     """
-    work.need(Right.CONFIGURE)
-    client_id = await remove_token(work.tx, work.merchant_id, hash_secret(token), work.real_now)
+    work.require(Right.CONFIGURE)
+    client_id = await delete_token(work.tx, work.merchant_id, hash_secret(token), work.real_now)
     if client_id is None:
         raise NotFound("There is no such access token; it may have expired. Nothing changed.")
     await save_audit(
@@ -71,17 +71,17 @@ async def revoke_token(work: Work, token: str) -> str:
     return client_id
 
 
-MOST_WRONG = 20
+MAX_WRONG_SECRETS = 20
 WINDOW = timedelta(minutes=5)
 _PURPOSE = "sign-in-visitor"
 
 
-def digest_visitor(keys: KeyRing, host: str) -> bytes:
+def digest_client_network(keys: KeyRing, host: str) -> bytes:
     """The visitor at this address (`find_network`)."""
     return keys.digest(_PURPOSE, find_network(host))
 
 
-async def sign_in(
+async def issue_token_with_limit(
     tx: Connection, given: NewCredential, *, visitor: bytes, now: datetime, randomness: bytes,
     ids: Ids,
 ) -> IssuedToken | AuthenticationError | RateLimited:  # fmt: skip
@@ -89,7 +89,7 @@ async def sign_in(
     known = await load_attempts(tx, visitor)
     if known is not None and known.first_at + WINDOW <= now:
         known = None
-    if known is not None and known.count >= MOST_WRONG:
+    if known is not None and known.count >= MAX_WRONG_SECRETS:
         seconds = (known.first_at + WINDOW - now).total_seconds()
         return RateLimited(
             "Too many wrong client secrets came from this address. Correct the client id and the "
@@ -103,7 +103,7 @@ async def sign_in(
         return refusal
 
 
-def log_refused_sign_in(refusal: AuthenticationError | RateLimited, request_id: str) -> None:
+def log_refused_token_request(refusal: AuthenticationError | RateLimited, request_id: str) -> None:
     """By the request alone: whose client id it is nobody knows."""
     is_locked = isinstance(refusal, RateLimited)
     log_security_event("SIGN_IN_LOCKED" if is_locked else "SIGN_IN_FAILED", request_id=request_id)

@@ -23,9 +23,9 @@ from webauthn.helpers.structs import (
 )
 
 CHALLENGE_BYTES = 32
-_NAME = "Dunwell"
-_MILLISECONDS = 120_000
-_REQUIRED = UserVerificationRequirement.REQUIRED
+_RELYING_PARTY_NAME = "Dunwell"
+_TIMEOUT_MILLISECONDS = 120_000
+_VERIFICATION_REQUIRED = UserVerificationRequirement.REQUIRED
 
 
 class PasskeyRefused(Exception):  # noqa: N818 - reads as what happened
@@ -50,7 +50,7 @@ class PasskeyResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class RegisteredPasskey:
     credential_id: bytes
     public_key: bytes
     sign_count: int
@@ -66,7 +66,7 @@ def find_relying_party(public_url: str) -> RelyingParty | None:
     return None
 
 
-def read_answer(body: bytes) -> PasskeyResponse:
+def parse_passkey_response(body: bytes) -> PasskeyResponse:
     """Raises PasskeyRefused."""
     try:
         credential = json.loads(body)
@@ -84,31 +84,34 @@ def render_registration(
     """The options of navigator.credentials.create(), as JSON. known: the user's passkeys."""
     options = webauthn.generate_registration_options(
         rp_id=party.rp_id,
-        rp_name=_NAME,
+        rp_name=_RELYING_PARTY_NAME,
         user_id=user_id.bytes,
         user_name=email,
         user_display_name=name,
         challenge=challenge,
-        timeout=_MILLISECONDS,
+        timeout=_TIMEOUT_MILLISECONDS,
         authenticator_selection=AuthenticatorSelectionCriteria(
-            resident_key=ResidentKeyRequirement.REQUIRED, user_verification=_REQUIRED
+            resident_key=ResidentKeyRequirement.REQUIRED, user_verification=_VERIFICATION_REQUIRED
         ),
         exclude_credentials=[PublicKeyCredentialDescriptor(id=each) for each in known],
     )
     return webauthn.options_to_json(options)
 
 
-def render_request(party: RelyingParty, challenge: bytes) -> str:
+def render_authentication(party: RelyingParty, challenge: bytes) -> str:
     """The options of navigator.credentials.get(), as JSON; any passkey of ours may answer."""
     options = webauthn.generate_authentication_options(
-        rp_id=party.rp_id, challenge=challenge, timeout=_MILLISECONDS, user_verification=_REQUIRED
+        rp_id=party.rp_id,
+        challenge=challenge,
+        timeout=_TIMEOUT_MILLISECONDS,
+        user_verification=_VERIFICATION_REQUIRED,
     )
     return webauthn.options_to_json(options)
 
 
 def check_registration(
     party: RelyingParty, answer: PasskeyResponse, challenge: bytes
-) -> Registered:
+) -> RegisteredPasskey:
     """Raises PasskeyRefused, whatever the library makes of what a stranger sent."""
     try:
         verified = webauthn.verify_registration_response(
@@ -120,10 +123,12 @@ def check_registration(
         )
     except Exception as error:
         raise PasskeyRefused from error
-    return Registered(verified.credential_id, verified.credential_public_key, verified.sign_count)
+    return RegisteredPasskey(
+        verified.credential_id, verified.credential_public_key, verified.sign_count
+    )
 
 
-def check_request(
+def check_authentication(
     party: RelyingParty,
     answer: PasskeyResponse,
     challenge: bytes,

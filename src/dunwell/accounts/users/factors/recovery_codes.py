@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID
 
-from dunwell.accounts.users.factors.store import load_code_hashes, replace_codes
+from dunwell.accounts.users.factors.store import load_code_hashes, replace_recovery_codes
 from dunwell.accounts.users.sessions.session_rules import hash_secret
 from dunwell.accounts.users.sessions.store import find_shown_codes, save_shown_codes
-from dunwell.accounts.users.user_work import UserWork, save_people_audit
+from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.platform.crypto import KeyRing
 
-HOW_MANY = 10
+CODE_COUNT = 10
 # In the session that made them.
 SHOWN_FOR = timedelta(minutes=30)
 _PURPOSE = "portal-recovery-codes"
@@ -21,50 +21,54 @@ _GROUP = 4
 _BITS = 5
 # Crockford's base32: no I, L, O, which read as digits, and no U.
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
-_FORGIVEN = str.maketrans({"O": "0", "I": "1", "L": "1", "-": None, "\u2010": None, "\u2013": None})
+_NORMALISED = str.maketrans(
+    {"O": "0", "I": "1", "L": "1", "-": None, "\u2010": None, "\u2013": None}
+)
 
 
-def derive_codes(
+def derive_recovery_codes(
     keys: KeyRing, session_secret: str, codes_id: UUID, version: int | None = None
 ) -> Sequence[str]:
     """version: of the secret key, if it is not the one in use."""
     return [
-        _write(keys.digest(_PURPOSE, f"{codes_id} {place} {session_secret}".encode(), version))
-        for place in range(HOW_MANY)
+        _encode_code(
+            keys.digest(_PURPOSE, f"{codes_id} {place} {session_secret}".encode(), version)
+        )
+        for place in range(CODE_COUNT)
     ]
 
 
-def render_code(code: str) -> str:
+def render_recovery_code(code: str) -> str:
     """Return the code in groups, as it is printed: ABCD-EFGH-JKMN-PQRS-TVWX-YZ01."""
     return "-".join(code[place : place + _GROUP] for place in range(0, _LENGTH, _GROUP))
 
 
-def hash_code(typed: str) -> bytes | None:
+def hash_recovery_code(typed: str) -> bytes | None:
     """What the code is known by, whatever its case and groups; None: it can be none."""
-    code = "".join(typed.split()).upper().translate(_FORGIVEN)
+    code = "".join(typed.split()).upper().translate(_NORMALISED)
     if len(code) != _LENGTH or any(letter not in _ALPHABET for letter in code):
         return None
     return hashlib.sha256(b"recovery " + code.encode()).digest()
 
 
-def _write(digest: bytes) -> str:
+def _encode_code(digest: bytes) -> str:
     value = int.from_bytes(digest[: _LENGTH * _BITS // 8])
     places = range((_LENGTH - 1) * _BITS, -1, -_BITS)
     return "".join(_ALPHABET[value >> place & 31] for place in places)
 
 
-async def make_codes(work: UserWork, user_id: UUID, session_secret: str) -> None:
+async def create_recovery_codes(work: UserWork, user_id: UUID, session_secret: str) -> None:
     """Those before are good no more."""
     session_hash, codes_id = hash_secret(session_secret), work.ids.new(work.now)
     assert session_hash is not None
-    codes = derive_codes(work.keys, session_secret, codes_id)
-    hashes = [found for code in codes if (found := hash_code(code)) is not None]
-    await replace_codes(work.tx, user_id, hashes)
+    codes = derive_recovery_codes(work.keys, session_secret, codes_id)
+    hashes = [found for code in codes if (found := hash_recovery_code(code)) is not None]
+    await replace_recovery_codes(work.tx, user_id, hashes)
     await save_shown_codes(work.tx, session_hash, codes_id, work.now + SHOWN_FOR)
-    await save_people_audit(work, "recovery_codes.make", user_id)
+    await save_user_audit(work, "recovery_codes.make", user_id)
 
 
-async def find_made_codes(work: UserWork, user_id: UUID, session_secret: str) -> Sequence[str]:
+async def list_shown_codes(work: UserWork, user_id: UUID, session_secret: str) -> Sequence[str]:
     """As they are printed; none: they were put away, or were not made in this session lately."""
     session_hash = hash_secret(session_secret)
     assert session_hash is not None
@@ -73,13 +77,13 @@ async def find_made_codes(work: UserWork, user_id: UUID, session_secret: str) ->
         return []
     stored = set(await load_code_hashes(work.tx, user_id))
     for version in work.keys.versions:
-        codes = derive_codes(work.keys, session_secret, codes_id, version)
-        if stored == {hash_code(code) for code in codes}:
-            return [render_code(code) for code in codes]
+        codes = derive_recovery_codes(work.keys, session_secret, codes_id, version)
+        if stored == {hash_recovery_code(code) for code in codes}:
+            return [render_recovery_code(code) for code in codes]
     return []
 
 
-async def delete_shown_codes(work: UserWork, session_secret: str) -> None:
+async def hide_shown_codes(work: UserWork, session_secret: str) -> None:
     """They were printed or written down; nobody sees them again."""
     session_hash = hash_secret(session_secret)
     assert session_hash is not None

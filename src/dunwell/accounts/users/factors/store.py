@@ -34,7 +34,7 @@ WHERE factor_id = $1 AND user_id = $2 AND kind = 'TOTP' AND confirmed_at IS NULL
 RETURNING factor_id
 """
 # Of two that bring the same code at once, the second finds the step taken.
-_TAKE_STEP = """
+_USE_STEP = """
 UPDATE factors SET last_step = $3, last_used_at = $4
 WHERE factor_id = $1 AND user_id = $2 AND last_step < $3 AND confirmed_at IS NOT NULL
 RETURNING factor_id
@@ -54,7 +54,7 @@ JOIN users u ON u.user_id = f.user_id AND u.ended_at IS NULL
 WHERE f.credential_id = $1
 """
 # A counter that does not rise may be a copied key's. Keys that do not count stay at 0.
-_TAKE_COUNT = """
+_SAVE_COUNT = """
 UPDATE factors SET sign_count = $2, last_used_at = $3
 WHERE factor_id = $1 AND (sign_count < $2 OR (sign_count = 0 AND $2 = 0))
 RETURNING factor_id
@@ -65,7 +65,7 @@ _REMOVE_CODES = "DELETE FROM recovery_codes WHERE user_id = $1"
 _INSERT_CODES = """
 INSERT INTO recovery_codes (user_id, code_hash) SELECT $1, unnest($2::bytea[])
 """
-_TAKE_CODE = """
+_USE_CODE = """
 UPDATE recovery_codes SET used_at = $3
 WHERE user_id = $1 AND code_hash = $2 AND used_at IS NULL
 RETURNING user_id
@@ -99,7 +99,7 @@ WHERE challenge IN (
     FOR UPDATE)
 """
 # Whatever becomes of it, it is asked once.
-_TAKE_CHALLENGE = """
+_USE_CHALLENGE = """
 DELETE FROM passkey_challenges WHERE challenge = $1
 RETURNING purpose, user_id, expires_at > $2 AS is_live
 """
@@ -111,10 +111,10 @@ WHERE challenge IN (SELECT challenge FROM passkey_challenges WHERE expires_at < 
 
 
 # Challenges that wait for an answer: of those who are not known yet, all together, and of one user.
-MOST_CHALLENGES, MOST_CHALLENGES_OF_USER = 2_000, 5
+MAX_CHALLENGES, MAX_CHALLENGES_OF_USER = 2_000, 5
 
 
-class Factor(msgspec.Struct, frozen=True, gc=False):
+class SecondFactor(msgspec.Struct, frozen=True, gc=False):
     factor_id: UUID
     kind: str
     name: str
@@ -124,7 +124,7 @@ class Factor(msgspec.Struct, frozen=True, gc=False):
     credential_id: bytes | None
 
 
-class App(msgspec.Struct, frozen=True, gc=False):
+class AuthenticatorApp(msgspec.Struct, frozen=True, gc=False):
     factor_id: UUID
     secret_sealed: bytes
     created_at: datetime
@@ -145,31 +145,31 @@ class NewPasskey(msgspec.Struct, frozen=True, gc=False):
     sign_count: int
 
 
-class Challenge(msgspec.Struct, frozen=True, gc=False):
+class PasskeyChallenge(msgspec.Struct, frozen=True, gc=False):
     purpose: str
     user_id: UUID | None
     is_live: bool
 
 
-async def load_factors(tx: Connection, user_id: UUID) -> Sequence[Factor]:
+async def load_factors(tx: Connection, user_id: UUID) -> Sequence[SecondFactor]:
     """The oldest first; one that waits for its first code too."""
-    return [Factor(**row) for row in await tx.fetch(_LOAD, user_id)]
+    return [SecondFactor(**row) for row in await tx.fetch(_LOAD, user_id)]
 
 
-async def find_app(tx: Connection, user_id: UUID, *, is_confirmed: bool) -> App | None:
+async def find_app(tx: Connection, user_id: UUID, *, is_confirmed: bool) -> AuthenticatorApp | None:
     row = await tx.fetchrow(_FIND_APP, user_id, is_confirmed)
-    return None if row is None else App(**row)
+    return None if row is None else AuthenticatorApp(**row)
 
 
-async def save_new_app(
+async def save_unconfirmed_app(
     tx: Connection, user_id: UUID, factor_id: UUID, secret_sealed: bytes, now: datetime
 ) -> None:
     """One that waits for its first code; another that waited goes."""
-    await remove_started_app(tx, user_id)
+    await delete_unconfirmed_app(tx, user_id)
     await tx.execute(_INSERT_APP, factor_id, user_id, now, secret_sealed)
 
 
-async def remove_started_app(tx: Connection, user_id: UUID) -> None:
+async def delete_unconfirmed_app(tx: Connection, user_id: UUID) -> None:
     """One that waits for its first code, if there is one."""
     await tx.execute(_REMOVE_APP, user_id, False)  # noqa: FBT003 - a value of SQL
 
@@ -186,7 +186,7 @@ async def use_totp_step(
     tx: Connection, user_id: UUID, factor_id: UUID, step: int, now: datetime
 ) -> bool:
     """False: a code of it, or of a later one, was taken before."""
-    return await tx.fetchval(_TAKE_STEP, factor_id, user_id, step, now) is not None
+    return await tx.fetchval(_USE_STEP, factor_id, user_id, step, now) is not None
 
 
 async def save_new_passkey(
@@ -206,36 +206,36 @@ async def find_passkey(tx: Connection, credential_id: bytes) -> Passkey | None:
     return None if row is None else Passkey(**row)
 
 
-async def use_passkey_count(
+async def save_passkey_count(
     tx: Connection, factor_id: UUID, sign_count: int, now: datetime
 ) -> bool:
     """False: the key has counted further already."""
-    return await tx.fetchval(_TAKE_COUNT, factor_id, sign_count, now) is not None
+    return await tx.fetchval(_SAVE_COUNT, factor_id, sign_count, now) is not None
 
 
-async def remove_factor(tx: Connection, user_id: UUID, factor_id: UUID) -> str | None:
+async def delete_factor(tx: Connection, user_id: UUID, factor_id: UUID) -> str | None:
     """Its kind; None: the user has no such factor."""
     kind: str | None = await tx.fetchval(_REMOVE, user_id, factor_id)
     return kind
 
 
-async def remove_all_factors(tx: Connection, user_id: UUID) -> None:
+async def delete_all_factors(tx: Connection, user_id: UUID) -> None:
     """The recovery codes too."""
     await tx.execute(_REMOVE_ALL, user_id)
     await tx.execute(_REMOVE_CODES, user_id)
 
 
-async def replace_codes(tx: Connection, user_id: UUID, hashes: Sequence[bytes]) -> None:
+async def replace_recovery_codes(tx: Connection, user_id: UUID, hashes: Sequence[bytes]) -> None:
     await tx.execute(_REMOVE_CODES, user_id)
     await tx.execute(_INSERT_CODES, user_id, hashes)
 
 
 async def use_recovery_code(tx: Connection, user_id: UUID, code_hash: bytes, now: datetime) -> bool:
     """False: it is none of the user's, or was taken before."""
-    return await tx.fetchval(_TAKE_CODE, user_id, code_hash, now) is not None
+    return await tx.fetchval(_USE_CODE, user_id, code_hash, now) is not None
 
 
-async def count_codes(tx: Connection, user_id: UUID) -> int:
+async def count_unused_codes(tx: Connection, user_id: UUID) -> int:
     """Those that are still good."""
     count: int = await tx.fetchval(_COUNT_CODES, user_id)
     return count
@@ -252,17 +252,17 @@ async def save_challenge(
     """Those before it go where there are too many."""
     await tx.execute(_INSERT_CHALLENGE, challenge, purpose, user_id, expires_at)
     if user_id is None:
-        await tx.execute(_TRIM_CHALLENGES, MOST_CHALLENGES)
+        await tx.execute(_TRIM_CHALLENGES, MAX_CHALLENGES)
     else:
-        await tx.execute(_TRIM_CHALLENGES_OF, user_id, MOST_CHALLENGES_OF_USER)
+        await tx.execute(_TRIM_CHALLENGES_OF, user_id, MAX_CHALLENGES_OF_USER)
 
 
-async def use_challenge(tx: Connection, challenge: bytes, now: datetime) -> Challenge | None:
-    row = await tx.fetchrow(_TAKE_CHALLENGE, challenge, now)
-    return None if row is None else Challenge(**row)
+async def use_challenge(tx: Connection, challenge: bytes, now: datetime) -> PasskeyChallenge | None:
+    row = await tx.fetchrow(_USE_CHALLENGE, challenge, now)
+    return None if row is None else PasskeyChallenge(**row)
 
 
-async def remove_challenges(tx: Connection, expired_before: datetime, limit: int) -> int:
+async def delete_expired_challenges(tx: Connection, expired_before: datetime, limit: int) -> int:
     tag: str = await tx.execute(_REMOVE_CHALLENGES, expired_before, limit)
     return int(tag.rpartition(" ")[2])
 
@@ -313,6 +313,6 @@ async def save_second_factor_lock(tx: Connection, user_id: UUID, now: datetime) 
     return await tx.fetchval(_LOCK, user_id, now) is not None
 
 
-async def remove_wrong_codes(tx: Connection, failed_before: datetime, limit: int) -> int:
+async def delete_wrong_codes(tx: Connection, failed_before: datetime, limit: int) -> int:
     tag: str = await tx.execute(_REMOVE_WRONG_CODES, failed_before, limit)
     return int(tag.rpartition(" ")[2])

@@ -14,11 +14,11 @@ from dunwell.platform.crypto import KeyRing
 
 SECRET_BYTES = 20
 PURPOSE = "portal-totp"
-_OPENED = "portal-invitation-app"
+_INVITATION_PURPOSE = "portal-invitation-app"
 _STEP_SECONDS = 30
 _DIGITS = 6
 # Clocks differ, and typing takes time: one step before, one behind.
-_STEPS_APART = (0, -1, 1)
+_ACCEPTED_STEPS = (0, -1, 1)
 _ISSUER = "Dunwell"
 
 
@@ -27,11 +27,11 @@ def seal_secret(keys: KeyRing, user_id: UUID, secret: bytes) -> bytes:
     return keys.seal(PURPOSE, secret, str(user_id))
 
 
-def derive_secret(keys: KeyRing, user_id: UUID, link: str, opener: str) -> bytes:
+def derive_invitation_secret(keys: KeyRing, user_id: UUID, link: str, opener: str) -> bytes:
     """Of the app that joins by a link, as the browser that has this secret was shown it. By the
     oldest version of the key, so that a newer one between looking and joining changes nothing."""
     what = b"\0".join([user_id.bytes.hex().encode(), link.encode(), opener.encode()])
-    return keys.digest(_OPENED, what, min(keys.versions))[:SECRET_BYTES]
+    return keys.digest(_INVITATION_PURPOSE, what, min(keys.versions))[:SECRET_BYTES]
 
 
 def open_secret(keys: KeyRing, user_id: UUID, sealed: bytes) -> str:
@@ -54,7 +54,7 @@ def find_step(secret: str, code: str, now: datetime) -> int | None:
     if len(digits) != _DIGITS or not (digits.isascii() and digits.isdecimal()):
         return None
     app, present = pyotp.TOTP(secret), int(now.timestamp()) // _STEP_SECONDS
-    for apart in _STEPS_APART:
+    for apart in _ACCEPTED_STEPS:
         if hmac.compare_digest(app.generate_otp(present + apart), digits):
             return present + apart
     return None

@@ -9,29 +9,33 @@ does not, because the provider may have asked for nothing; `single_sign_on` conf
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dunwell.accounts.users.factors.passkeys import render_request
+from dunwell.accounts.users.factors.passkeys import render_authentication
 from dunwell.accounts.users.factors.store import load_factors, save_challenge
-from dunwell.accounts.users.own_account import SignInChange, TooLongAgo, check_own_password
+from dunwell.accounts.users.own_account import (
+    PasswordConfirmation,
+    SignInTooOld,
+    confirm_own_password,
+)
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.store import save_confirmation
 from dunwell.accounts.users.sign_in.limits import (
     count_sign_in_attempt,
-    list_own_subjects,
+    list_signed_in_subjects,
     uncount_sign_in_attempt,
 )
 from dunwell.accounts.users.sign_in.passkey_sign_in import (
     CHALLENGE_LASTS,
     find_passkey_user,
-    require_party,
+    get_relying_party,
 )
-from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
+from dunwell.accounts.users.sign_in.sign_in import TooManyAttempts, WrongSignIn
 from dunwell.accounts.users.store import load_user
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user import SignedInUser
 from dunwell.accounts.users.user_work import (
     UserWork,
     Visitor,
-    save_people_audit,
     save_refused_sign_in,
+    save_user_audit,
 )
 from dunwell.platform.security_events import log_security_event
 
@@ -48,11 +52,11 @@ class ConfirmationWays:
     provider: str | None
 
 
-def is_confirmed(person: SignedIn, now: datetime) -> bool:
+def is_confirmed(person: SignedInUser, now: datetime) -> bool:
     return person.confirmed_at is not None and now < person.confirmed_at + CONFIRMED_FOR
 
 
-async def find_confirmation_ways(work: UserWork, person: SignedIn) -> ConfirmationWays:
+async def find_confirmation_ways(work: UserWork, person: SignedInUser) -> ConfirmationWays:
     user = await load_user(work.tx, person.user_id)
     assert user is not None, "users are never deleted"
     factors = await load_factors(work.tx, person.user_id)
@@ -64,45 +68,45 @@ async def find_confirmation_ways(work: UserWork, person: SignedIn) -> Confirmati
 
 
 async def confirm_by_password(
-    reception: SignInServices, asking: SignInChange
-) -> WrongSignIn | TooOften | None:
+    services: SignInServices, asking: PasswordConfirmation
+) -> WrongSignIn | TooManyAttempts | None:
     """Return None if the session is confirmed. Wrong passwords count as those of a sign-in do."""
     person = asking.signed_in
-    refusal = await check_own_password(reception, asking)
+    refusal = await confirm_own_password(services, asking)
     if refusal is not None:
-        return WrongSignIn() if isinstance(refusal, TooLongAgo) else refusal
-    async with reception.work(person.actor) as work:
+        return WrongSignIn() if isinstance(refusal, SignInTooOld) else refusal
+    async with services.work(person.actor) as work:
         await record_confirmation(work, person, by="PASSWORD")
     return None
 
 
-async def ask_passkey_to_confirm(
-    reception: SignInServices, person: SignedIn, challenge: bytes
+async def start_passkey_confirmation(
+    services: SignInServices, person: SignedInUser, challenge: bytes
 ) -> str:
     """Return what the browser is to ask. Raises NotFound where there are no passkeys."""
-    party = require_party(reception)
-    async with reception.work(person.actor) as work:
+    party = get_relying_party(services)
+    async with services.work(person.actor) as work:
         expires_at = work.now + CHALLENGE_LASTS
         await save_challenge(
             work.tx, challenge, purpose=CONFIRM, user_id=person.user_id, expires_at=expires_at
         )
-    return render_request(party, challenge)
+    return render_authentication(party, challenge)
 
 
 async def confirm_by_passkey(
-    reception: SignInServices, person: SignedIn, body: bytes, visitor: Visitor
-) -> WrongSignIn | TooOften | None:
+    services: SignInServices, person: SignedInUser, body: bytes, visitor: Visitor
+) -> WrongSignIn | TooManyAttempts | None:
     """Return None if the session is confirmed. body: what the browser sent.
 
     The transaction is kept whatever it returns: the challenge is used up and the try is counted.
     """
-    party = require_party(reception)
-    async with reception.work(person.actor) as work:
-        subjects = list_own_subjects(work.keys, person.user_id)
+    party = get_relying_party(services)
+    async with services.work(person.actor) as work:
+        subjects = list_signed_in_subjects(work.keys, person.user_id)
         wait = await count_sign_in_attempt(work.tx, subjects, work.now)
         if wait is not None:
             log_security_event("PORTAL_LOCKED")
-            return TooOften(wait)
+            return TooManyAttempts(wait)
         found = await find_passkey_user(work, party, body, purpose=CONFIRM, asked=person.user_id)
         if found != person.user_id:
             await save_refused_sign_in(work, person.user_id, visitor.host)
@@ -113,7 +117,7 @@ async def confirm_by_passkey(
     return None
 
 
-async def record_confirmation(work: UserWork, person: SignedIn, by: str) -> None:
+async def record_confirmation(work: UserWork, person: SignedInUser, by: str) -> None:
     """The person has just proved who they are."""
     await save_confirmation(work.tx, person.user_id, person.session_id, work.now)
-    await save_people_audit(work, "session.confirm", person.user_id, after={"by": by})
+    await save_user_audit(work, "session.confirm", person.user_id, after={"by": by})

@@ -10,10 +10,10 @@ from datetime import datetime, timedelta
 
 SECRET_BYTES = 32
 # Without a request. Uses are written once a minute, so it may be up to a minute less.
-IDLE = timedelta(minutes=30)
+IDLE_TIMEOUT = timedelta(minutes=30)
 # However much it is used.
-LASTS = timedelta(hours=8)
-NOTED_EVERY = timedelta(minutes=1)
+MAX_SESSION_AGE = timedelta(hours=8)
+LAST_USE_PRECISION = timedelta(minutes=1)
 # For so long a new session stands for a password where there is none.
 JUST_OPENED = timedelta(minutes=5)
 # After its end its row still tells where somebody has signed in before.
@@ -34,7 +34,7 @@ def render_secret(randomness: bytes) -> str:
     return base64.urlsafe_b64encode(randomness).rstrip(b"=").decode()
 
 
-def derive_device(randomness: bytes) -> str:
+def derive_browser_secret(randomness: bytes) -> str:
     """The secret that a browser is known by later, from what its session's was made of: whoever has
     it does not have the session."""
     return render_secret(hashlib.sha256(b"dunwell device" + randomness).digest())

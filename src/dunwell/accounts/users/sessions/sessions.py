@@ -9,33 +9,33 @@ from enum import StrEnum
 from uuid import UUID
 
 from dunwell.accounts.users.sessions.session_rules import (
-    LASTS,
-    derive_device,
+    MAX_SESSION_AGE,
+    derive_browser_secret,
     hash_secret,
     render_secret,
 )
 from dunwell.accounts.users.sessions.store import (
     NewSession,
     SessionRow,
-    find_device_owner,
-    forget_devices,
+    find_browser_owner,
+    forget_browsers,
+    list_active_sessions,
     load_session_user,
-    load_sessions,
     load_used_session,
-    save_end,
-    save_end_of_all,
+    save_end_of_all_sessions,
     save_session,
+    save_session_end,
 )
 from dunwell.accounts.users.sign_in.local_sign_in import report_break_glass
 from dunwell.accounts.users.store import lock_user
-from dunwell.accounts.users.user import SignedIn, derive_form_token
+from dunwell.accounts.users.user import SignedInUser, derive_form_token
 from dunwell.accounts.users.user_work import (
     UserWork,
     Visitor,
+    build_visitor_actor,
     describe_browser,
-    digest_place,
-    save_people_audit,
-    visiting,
+    digest_network,
+    save_user_audit,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
@@ -51,7 +51,7 @@ def render_browser_cookie(keys: KeyRing, user_id: UUID, secret: str) -> str:
     """Return the cookie's value for a browser in which the user has just signed in."""
     secret_hash = hash_secret(secret)
     assert secret_hash is not None
-    signature = keys.digest(_PURPOSE, _describe(user_id, secret_hash))
+    signature = keys.digest(_PURPOSE, _build_signed_bytes(user_id, secret_hash))
     return f"{secret}.{_encode(signature)}"
 
 
@@ -64,16 +64,16 @@ async def find_known_browser(
     secret_hash = hash_secret(secret)
     if secret_hash is None or not signature.isascii():
         return None
-    owner = await find_device_owner(tx, secret_hash, email, since)
+    owner = await find_browser_owner(tx, secret_hash, email, since)
     if owner is None:
         return None
     # Signatures made with an older version of the secret key count as long as that version is kept.
-    expected = keys.digests(_PURPOSE, _describe(owner, secret_hash))
+    expected = keys.digests(_PURPOSE, _build_signed_bytes(owner, secret_hash))
     is_signed = any(hmac.compare_digest(_encode(each), signature) for each in expected)
     return secret_hash if is_signed else None
 
 
-def _describe(user_id: UUID, secret_hash: bytes) -> bytes:
+def _build_signed_bytes(user_id: UUID, secret_hash: bytes) -> bytes:
     return user_id.bytes + secret_hash
 
 
@@ -115,7 +115,7 @@ async def open_session(
     provider_session: bytes | None = None,
 ) -> OpenedSession:  # fmt: skip
     """randomness: SECRET_BYTES. provider_session: a hash of the provider's own."""
-    secret, browser = render_secret(randomness), derive_device(randomness)
+    secret, browser = render_secret(randomness), derive_browser_secret(randomness)
     session_hash, device_hash = hash_secret(secret), hash_secret(browser)
     assert session_hash is not None
     assert device_hash is not None
@@ -125,9 +125,9 @@ async def open_session(
         session_id=work.ids.new(work.now),
         user_id=user_id,
         opened_at=work.now,
-        expires_at=work.now + LASTS,
+        expires_at=work.now + MAX_SESSION_AGE,
         opened_by=by,
-        place_digests=digest_place(work.keys, visitor),
+        place_digests=digest_network(work.keys, visitor),
         place=name_network(visitor.host),
         browser=describe_browser(visitor.user_agent),
         device_hash=device_hash,
@@ -144,9 +144,9 @@ async def open_session(
         device=render_browser_cookie(work.keys, user_id, browser),
         is_restricted=user is not None and user.second_factor_locked_at is not None,
     )
-    their = replace(work, actor=visiting(user_id, visitor.host, session.session_id))
+    their = replace(work, actor=build_visitor_actor(user_id, visitor.host, session.session_id))
     after = {"by": str(by), "isNewPlace": is_new_place}
-    await save_people_audit(their, "session.begin", user_id, after=after)
+    await save_user_audit(their, "session.begin", user_id, after=after)
     if user is not None and user.is_break_glass and by is not OpenedBy.PASSWORD:
         await report_break_glass(their, user, session.session_id, by)
     return opened
@@ -160,7 +160,7 @@ class ShownSession:
     is_this: bool
 
 
-async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedIn | None:
+async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedInUser | None:
     """Whose session it is; finding it counts as its use. None: it ended, or never was.
 
     One statement, which may stand outside a transaction.
@@ -171,7 +171,7 @@ async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedI
     found = await load_used_session(tx, session_hash, now)
     if found is None:
         return None
-    return SignedIn(**found, csrf=derive_form_token(secret, found["user_id"]))
+    return SignedInUser(**found, csrf=derive_form_token(secret, found["user_id"]))
 
 
 async def find_session_user(tx: Connection, secret: str) -> UUID | None:
@@ -180,20 +180,24 @@ async def find_session_user(tx: Connection, secret: str) -> UUID | None:
     return None if session_hash is None else await load_session_user(tx, session_hash)
 
 
-async def list_sessions(tx: Connection, signed_in: SignedIn, now: datetime) -> list[ShownSession]:
+async def list_sessions(
+    tx: Connection, signed_in: SignedInUser, now: datetime
+) -> list[ShownSession]:
     """Those of the same user that last, the newest first."""
-    rows: Sequence[SessionRow] = await load_sessions(tx, signed_in.user_id, now)
+    rows: Sequence[SessionRow] = await list_active_sessions(tx, signed_in.user_id, now)
     return [ShownSession(row, row.session_id == signed_in.session_id) for row in rows]
 
 
-async def end_session(tx: Connection, signed_in: SignedIn, session_id: UUID, now: datetime) -> bool:
+async def end_session(
+    tx: Connection, signed_in: SignedInUser, session_id: UUID, now: datetime
+) -> bool:
     """One of their own. False: there is none of theirs that lasts."""
-    return await save_end(tx, signed_in.user_id, session_id, now)
+    return await save_session_end(tx, signed_in.user_id, session_id, now)
 
 
 async def end_all_sessions(
     tx: Connection, user_id: UUID, now: datetime, *, but: UUID | None = None
 ) -> int:
     """How many lasted. but: the one that goes on. The user's other browsers are known no more."""
-    await forget_devices(tx, user_id, but=but)
-    return await save_end_of_all(tx, user_id, now, but)
+    await forget_browsers(tx, user_id, but=but)
+    return await save_end_of_all_sessions(tx, user_id, now, but)

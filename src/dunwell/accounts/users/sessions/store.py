@@ -8,12 +8,12 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.rights import Role
-from dunwell.accounts.users.sessions.session_rules import IDLE, NOTED_EVERY
+from dunwell.accounts.users.sessions.session_rules import IDLE_TIMEOUT, LAST_USE_PRECISION
 from dunwell.accounts.users.user import fold_email
 from dunwell.platform.database.database import Connection
 
 # By the primary keys, and memberships_user.
-_TAKE = """
+_USE_SESSION = """
 WITH found AS (
     SELECT session_id, user_id, last_used_at, place, confirmed_at
     FROM portal_sessions
@@ -35,7 +35,7 @@ JOIN users u ON u.user_id = f.user_id
 WHERE u.ended_at IS NULL
 """
 _LOAD_USER = "SELECT user_id FROM portal_sessions WHERE session_hash = $1"
-_SAVE = """
+_INSERT_SESSION = """
 INSERT INTO portal_sessions
     (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
      place_digest, place, browser, device_hash, provider_session, confirmed_at, is_new_place)
@@ -151,7 +151,9 @@ async def load_used_session(
     tx: Connection, session_hash: bytes, now: datetime
 ) -> dict[str, Any] | None:
     """What `SignedIn` takes, beside its token; that it is used is written now and then."""
-    row = await tx.fetchrow(_TAKE, session_hash, now, now - IDLE, now - NOTED_EVERY)
+    row = await tx.fetchrow(
+        _USE_SESSION, session_hash, now, now - IDLE_TIMEOUT, now - LAST_USE_PRECISION
+    )
     if row is None:
         return None
     everywhere, memberships = row["everywhere"], row["memberships"]
@@ -171,7 +173,8 @@ async def load_session_user(tx: Connection, session_hash: bytes) -> UUID | None:
 async def save_session(tx: Connection, session: NewSession) -> bool:
     """Whether its user has signed in before, and never from there. The user must be locked."""
     is_new: bool = await tx.fetchval(
-        _SAVE, session.session_hash, session.session_id, session.user_id, session.opened_at,
+        _INSERT_SESSION, session.session_hash, session.session_id, session.user_id,
+        session.opened_at,
         session.expires_at, session.opened_by, session.place_digests, session.place,
         session.browser, session.device_hash, session.provider_session,
         session.confirmed_at,
@@ -179,16 +182,18 @@ async def save_session(tx: Connection, session: NewSession) -> bool:
     return is_new
 
 
-async def load_sessions(tx: Connection, user_id: UUID, now: datetime) -> Sequence[SessionRow]:
-    return [SessionRow(**row) for row in await tx.fetch(_LOAD, user_id, now, now - IDLE)]
+async def list_active_sessions(
+    tx: Connection, user_id: UUID, now: datetime
+) -> Sequence[SessionRow]:
+    return [SessionRow(**row) for row in await tx.fetch(_LOAD, user_id, now, now - IDLE_TIMEOUT)]
 
 
-async def load_new_places(tx: Connection, user_id: UUID) -> Sequence[SessionRow]:
+async def list_sign_ins_from_new_places(tx: Connection, user_id: UUID) -> Sequence[SessionRow]:
     """Sessions of the last 90 days, ended ones too, that began where their user never had been."""
     return [SessionRow(**row) for row in await tx.fetch(_LOAD_NEW_PLACES, user_id)]
 
 
-async def find_device_owner(
+async def find_browser_owner(
     tx: Connection, device_hash: bytes, email: str, since: datetime
 ) -> UUID | None:
     """Return the user with this e-mail address if they signed in with this browser after `since`,
@@ -199,7 +204,7 @@ async def find_device_owner(
     return owner
 
 
-async def forget_devices(
+async def forget_browsers(
     tx: Connection, user_id: UUID, session_id: UUID | None = None, *, but: UUID | None = None
 ) -> None:
     """Browsers that the user was known with; with a session, that one's alone. but: the session
@@ -207,7 +212,7 @@ async def forget_devices(
     await tx.execute(_FORGET_DEVICES, user_id, session_id, but)
 
 
-async def load_opening(tx: Connection, user_id: UUID, session_id: UUID) -> SessionOpening | None:
+async def find_opening(tx: Connection, user_id: UUID, session_id: UUID) -> SessionOpening | None:
     """None: the session has ended."""
     row = await tx.fetchrow(_LOAD_OPENING, user_id, session_id)
     return None if row is None else SessionOpening(**row)
@@ -217,16 +222,18 @@ async def save_confirmation(tx: Connection, user_id: UUID, session_id: UUID, now
     await tx.execute(_CONFIRM, user_id, session_id, now)
 
 
-async def save_end(tx: Connection, user_id: UUID, session_id: UUID, now: datetime) -> bool:
+async def save_session_end(tx: Connection, user_id: UUID, session_id: UUID, now: datetime) -> bool:
     return await tx.fetchval(_END, user_id, session_id, now) is not None
 
 
-async def save_end_of_all(tx: Connection, user_id: UUID, now: datetime, but: UUID | None) -> int:
+async def save_end_of_all_sessions(
+    tx: Connection, user_id: UUID, now: datetime, but: UUID | None
+) -> int:
     tag: str = await tx.execute(_END_ALL, user_id, now, but)
     return int(tag.rpartition(" ")[2])
 
 
-async def save_end_by_hash(tx: Connection, session_hash: bytes, now: datetime) -> None:
+async def save_session_end_by_hash(tx: Connection, session_hash: bytes, now: datetime) -> None:
     await tx.execute(_END_BY_HASH, session_hash, now)
 
 
@@ -242,7 +249,7 @@ async def find_shown_codes(tx: Connection, session_hash: bytes, now: datetime) -
     return codes_id
 
 
-async def remove_sessions(tx: Connection, expired_before: datetime, limit: int) -> int:
+async def delete_expired_sessions(tx: Connection, expired_before: datetime, limit: int) -> int:
     tag: str = await tx.execute(_REMOVE, expired_before, limit)
     return int(tag.rpartition(" ")[2])
 
@@ -272,7 +279,7 @@ WHERE user_id = $1 AND address IN (
     SELECT address FROM kept_forms WHERE user_id = $1
     ORDER BY kept_at DESC, address OFFSET $2)
 """
-_TAKE_FORM = """
+_RESTORE_FORM = """
 UPDATE kept_forms SET expires_at = least(expires_at, $4)
 WHERE user_id = $1 AND address = $2 AND expires_at > $3
 RETURNING fields
@@ -302,16 +309,16 @@ async def load_kept_form(
 ) -> KeptFields | None:
     """What this user typed at this address; None: nothing is kept."""
     fields: KeptFields | None = await tx.fetchval(
-        _TAKE_FORM, user_id, address, now, now + RESTORABLE_FOR
+        _RESTORE_FORM, user_id, address, now, now + RESTORABLE_FOR
     )
     return fields
 
 
-async def remove_kept_form(tx: Connection, user_id: UUID, address: str) -> None:
+async def delete_kept_form(tx: Connection, user_id: UUID, address: str) -> None:
     """The form was sent."""
     await tx.execute(_REMOVE_FORM, user_id, address)
 
 
-async def remove_expired_forms(tx: Connection, now: datetime, limit: int) -> int:
+async def delete_expired_forms(tx: Connection, now: datetime, limit: int) -> int:
     """Return how many were removed."""
     return int((await tx.execute(_REMOVE_EXPIRED, now, limit)).rpartition(" ")[2])

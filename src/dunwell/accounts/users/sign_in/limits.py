@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from uuid import UUID
 
 from dunwell.accounts.installation.alerts.alert import AlertKind
-from dunwell.accounts.installation.alerts.store import raise_alarm
+from dunwell.accounts.installation.alerts.store import raise_alert
 from dunwell.accounts.users.factors.store import (
     count_wrong_codes,
     save_second_factor_lock,
@@ -15,8 +15,8 @@ from dunwell.accounts.users.factors.store import (
 from dunwell.accounts.users.sessions.session_rules import REMEMBERED
 from dunwell.accounts.users.sessions.sessions import find_known_browser
 from dunwell.accounts.users.user import User, fold_email
-from dunwell.accounts.users.user_mails import UserMail, mail_user
-from dunwell.accounts.users.user_work import UserWork, Visitor, save_people_audit
+from dunwell.accounts.users.user_mails import UserMail, plan_user_mail
+from dunwell.accounts.users.user_work import UserWork, Visitor, save_user_audit
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import (
     Attempts,
@@ -28,39 +28,39 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import find_network
 from dunwell.platform.security_events import log_security_event
 
-MOST_WRONG = 10
+MAX_ATTEMPTS = 10
 WINDOW = timedelta(minutes=15)
 _USER, _VISITOR = "portal-tries-user", "portal-tries-visitor"
 _DEVICE, _SIGNED_IN = "portal-tries-device", "portal-tries-signed-in"
 # How often a passkey is asked something for somebody who is not known yet, in a window.
-MOST_ASKED = 30
+MAX_PASSKEY_REQUESTS = 30
 _ASKED = "portal-asked-visitor"
 # How many from one network may be on their way to a provider, or lost on it, in a window: a whole
 # house that comes to work at once.
-MOST_STARTED = 300
+MAX_SIGN_ONS_STARTED = 300
 _STARTED = "portal-started-visitor"
 # How many that come back from a provider without having been sent there are written down, in a
 # window: anybody can ask for that address, and make others' browsers ask for it.
-MOST_LOST = 30
+MAX_UNMATCHED_RETURNS = 30
 _LOST = "portal-lost-visitor"
 
 
-async def choose_subjects(
+async def list_attempt_subjects(
     tx: Connection, keys: KeyRing, visitor: Visitor, email: str, now: datetime
 ) -> Sequence[bytes]:
     """What a try at being the user of this address is counted by."""
     device_hash = await find_known_browser(tx, keys, visitor.device, email, since=now - REMEMBERED)
     if device_hash is not None:
         return [keys.digest(_DEVICE, device_hash, min(keys.versions))]
-    return list_subjects(keys, visitor, email)
+    return list_stranger_subjects(keys, visitor, email)
 
 
-def list_own_subjects(keys: KeyRing, user_id: UUID) -> Sequence[bytes]:
+def list_signed_in_subjects(keys: KeyRing, user_id: UUID) -> Sequence[bytes]:
     """What a try of somebody who is signed in is counted by."""
     return [keys.digest(_SIGNED_IN, user_id.bytes, min(keys.versions))]
 
 
-def list_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -> Sequence[bytes]:
+def list_stranger_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -> Sequence[bytes]:
     """What a stranger's try is counted by. email: None: whose it is turns out on the way."""
     # By the oldest version: what was counted before a newer one came into use goes on counting.
     version = min(keys.versions)
@@ -70,23 +70,23 @@ def list_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -> Sequenc
     return sorted(subjects)
 
 
-def list_asked_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
+def list_passkey_request_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """What asking a passkey is counted by, at most MOST_ASKED times."""
     return [keys.digest(_ASKED, find_network(visitor.host), min(keys.versions))]
 
 
-def list_started_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
+def list_sign_on_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """What being sent to a provider is counted by, at most MOST_STARTED times."""
     return [keys.digest(_STARTED, find_network(visitor.host), min(keys.versions))]
 
 
-def list_lost_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
+def list_unmatched_return_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """What coming back from nowhere is counted by, at most MOST_LOST times."""
     return [keys.digest(_LOST, find_network(visitor.host), min(keys.versions))]
 
 
 async def count_sign_in_attempt(
-    tx: Connection, subjects: Sequence[bytes], now: datetime, most: int = MOST_WRONG
+    tx: Connection, subjects: Sequence[bytes], now: datetime, most: int = MAX_ATTEMPTS
 ) -> int | None:
     """None: it is counted. Else the seconds until there is another one; nothing is counted."""
     counted: list[tuple[bytes, Attempts | None]] = []
@@ -116,7 +116,7 @@ MAX_WRONG_CODES = 10
 COUNTED_FOR = timedelta(hours=24)
 
 
-async def is_code_accepted(work: UserWork, user: User, browser: bytes | None) -> bool:
+async def may_compare_code(work: UserWork, user: User, browser: bytes | None) -> bool:
     """Return whether a code may be compared. browser: the known browser's hash, if it is one."""
     if user.second_factor_locked_at is None:
         return True
@@ -136,10 +136,10 @@ async def record_wrong_code(work: UserWork, user: User, browser: bytes | None) -
         work.tx, user.user_id, work.now
     ):
         return
-    await save_people_audit(work, "second_factor.lock", user.user_id, after={"wrongCodes": count})
+    await save_user_audit(work, "second_factor.lock", user.user_id, after={"wrongCodes": count})
     occasion = str(work.ids.new(work.now))
-    await raise_alarm(
+    await raise_alert(
         work.tx, AlertKind.SECOND_FACTOR_LOCKED, subject=occasion, now=work.now, ids=work.ids
     )
-    await mail_user(work, user, UserMail.SECOND_FACTOR_LOCKED)
+    await plan_user_mail(work, user, UserMail.SECOND_FACTOR_LOCKED)
     log_security_event("PORTAL_SECOND_FACTOR_LOCKED")

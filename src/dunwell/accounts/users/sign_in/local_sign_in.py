@@ -6,10 +6,10 @@ Each time one of them comes in is told.
 from uuid import UUID
 
 from dunwell.accounts.installation.alerts.alert import AlertKind
-from dunwell.accounts.installation.alerts.store import raise_alarm
+from dunwell.accounts.installation.alerts.store import raise_alert
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.users.user import User
-from dunwell.accounts.users.user_work import UserWork, save_people_audit
+from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.platform.database.database import Connection
 from dunwell.platform.security_events import log_security_event
 
@@ -19,7 +19,7 @@ async def is_single_sign_on_required(tx: Connection) -> bool:
     return sign_in is not None and sign_in.required
 
 
-async def may_sign_in_here(tx: Connection, user: User) -> bool:
+async def may_sign_in_locally(tx: Connection, user: User) -> bool:
     """By a password, a passkey or a one-time link."""
     if user.provider is not None:
         return False
@@ -28,8 +28,8 @@ async def may_sign_in_here(tx: Connection, user: User) -> bool:
 
 async def report_break_glass(work: UserWork, user: User, session_id: UUID, by: str) -> None:
     """A break-glass admin has come in: a sealed row, and an alarm."""
-    await save_people_audit(work, "break_glass.use", user.user_id, after={"by": by})
-    await raise_alarm(
+    await save_user_audit(work, "break_glass.use", user.user_id, after={"by": by})
+    await raise_alert(
         work.tx, AlertKind.BREAK_GLASS, subject=str(session_id), now=work.now, ids=work.ids
     )
     log_security_event("BREAK_GLASS_USED")

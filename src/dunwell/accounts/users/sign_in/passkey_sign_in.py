@@ -10,73 +10,78 @@ from uuid import UUID
 from dunwell.accounts.users.factors.passkeys import (
     PasskeyRefused,
     RelyingParty,
-    check_request,
+    check_authentication,
     find_relying_party,
-    read_answer,
-    render_request,
+    parse_passkey_response,
+    render_authentication,
 )
 from dunwell.accounts.users.factors.store import (
     find_passkey,
     save_challenge,
+    save_passkey_count,
     use_challenge,
-    use_passkey_count,
 )
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.sessions import OpenedBy, OpenedSession, open_session
 from dunwell.accounts.users.sign_in.limits import (
-    MOST_ASKED,
+    MAX_PASSKEY_REQUESTS,
     count_sign_in_attempt,
-    list_asked_subjects,
-    list_subjects,
+    list_passkey_request_subjects,
+    list_stranger_subjects,
     uncount_sign_in_attempt,
 )
-from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
-from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
+from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_locally
+from dunwell.accounts.users.sign_in.sign_in import TooManyAttempts, WrongSignIn
 from dunwell.accounts.users.store import load_user
-from dunwell.accounts.users.user_work import UserWork, Visitor, save_refused_sign_in, visiting
+from dunwell.accounts.users.user_work import (
+    UserWork,
+    Visitor,
+    build_visitor_actor,
+    save_refused_sign_in,
+)
 from dunwell.platform.errors import NotFound
 from dunwell.platform.security_events import log_security_event
 
 CHALLENGE_LASTS = timedelta(minutes=5)
-SIGN_IN, ENROL = "SIGN_IN", "ENROL"
+SIGN_IN, REGISTER = "SIGN_IN", "ENROL"
 
 
-def require_party(reception: SignInServices) -> RelyingParty:
+def get_relying_party(services: SignInServices) -> RelyingParty:
     """Raises NotFound where there are no passkeys."""
-    party = find_relying_party(reception.resources.settings.public_url)
+    party = find_relying_party(services.resources.settings.public_url)
     if party is None:
         raise NotFound("There are no passkeys at this address. Use an authenticator app.")
     return party
 
 
-async def ask_passkey(
-    reception: SignInServices, visitor: Visitor, challenge: bytes
-) -> str | TooOften:
+async def start_passkey_sign_in(
+    services: SignInServices, visitor: Visitor, challenge: bytes
+) -> str | TooManyAttempts:
     """What a browser is to ask. Raises NotFound."""
-    party = require_party(reception)
-    async with reception.work(visiting(None, visitor.host)) as work:
-        subjects = list_asked_subjects(work.keys, visitor)
-        wait = await count_sign_in_attempt(work.tx, subjects, work.now, MOST_ASKED)
+    party = get_relying_party(services)
+    async with services.work(build_visitor_actor(None, visitor.host)) as work:
+        subjects = list_passkey_request_subjects(work.keys, visitor)
+        wait = await count_sign_in_attempt(work.tx, subjects, work.now, MAX_PASSKEY_REQUESTS)
         if wait is not None:
             log_security_event("PORTAL_LOCKED")
-            return TooOften(wait)
+            return TooManyAttempts(wait)
         await save_challenge(
             work.tx, challenge, purpose=SIGN_IN, user_id=None, expires_at=work.now + CHALLENGE_LASTS
         )
-    return render_request(party, challenge)
+    return render_authentication(party, challenge)
 
 
 async def sign_in_with_passkey(
-    reception: SignInServices, body: bytes, visitor: Visitor, randomness: bytes
-) -> OpenedSession | WrongSignIn | TooOften:
+    services: SignInServices, body: bytes, visitor: Visitor, randomness: bytes
+) -> OpenedSession | WrongSignIn | TooManyAttempts:
     """body: what the browser sent. One transaction, which is kept whatever it answers."""
-    party = require_party(reception)
-    async with reception.work(visiting(None, visitor.host)) as work:
-        subjects = list_subjects(work.keys, visitor, None)
+    party = get_relying_party(services)
+    async with services.work(build_visitor_actor(None, visitor.host)) as work:
+        subjects = list_stranger_subjects(work.keys, visitor, None)
         wait = await count_sign_in_attempt(work.tx, subjects, work.now)
         if wait is not None:
             log_security_event("PORTAL_LOCKED")
-            return TooOften(wait)
+            return TooManyAttempts(wait)
         user_id = await find_passkey_user(work, party, body, purpose=SIGN_IN, asked=None)
         if user_id is None:
             await save_refused_sign_in(work, None, visitor.host)
@@ -94,7 +99,7 @@ async def find_passkey_user(
     """Return the user whose passkey gave a right answer to what it was asked, else None. The
     challenge is used up either way. asked: for whom it was asked; None: for anybody."""
     try:
-        answer = read_answer(body)
+        answer = parse_passkey_response(body)
     except PasskeyRefused:
         return None
     challenge = await use_challenge(work.tx, answer.challenge, work.now)
@@ -107,14 +112,14 @@ async def find_passkey_user(
     if passkey is None or not is_asked:
         return None
     user = await load_user(work.tx, passkey.user_id)
-    if user is None or not await may_sign_in_here(work.tx, user):
+    if user is None or not await may_sign_in_locally(work.tx, user):
         return None
     try:
-        count = check_request(
+        count = check_authentication(
             party, answer, answer.challenge,
             public_key=passkey.public_key, sign_count=passkey.sign_count,
         )  # fmt: skip
     except PasskeyRefused:
         return None
-    is_next = await use_passkey_count(work.tx, passkey.factor_id, count, work.now)
+    is_next = await save_passkey_count(work.tx, passkey.factor_id, count, work.now)
     return passkey.user_id if is_next else None

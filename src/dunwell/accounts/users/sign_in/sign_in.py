@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TypeAlias
 from uuid import UUID
 
-from dunwell.accounts.users.factors.recovery_codes import hash_code
+from dunwell.accounts.users.factors.recovery_codes import hash_recovery_code
 from dunwell.accounts.users.factors.store import find_app, use_recovery_code, use_totp_step
 from dunwell.accounts.users.factors.totp import find_step, open_secret
 from dunwell.accounts.users.passwords import SignInServices
@@ -19,26 +19,30 @@ from dunwell.accounts.users.sessions.sessions import (
     open_session,
 )
 from dunwell.accounts.users.sign_in.limits import (
-    choose_subjects,
     count_sign_in_attempt,
-    is_code_accepted,
+    list_attempt_subjects,
+    may_compare_code,
     record_wrong_code,
     uncount_sign_in_attempt,
 )
-from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_here
-from dunwell.accounts.users.sign_in.store import find_entry, save_entry, use_entry
+from dunwell.accounts.users.sign_in.local_sign_in import may_sign_in_locally
+from dunwell.accounts.users.sign_in.store import (
+    find_pending_sign_in,
+    save_pending_sign_in,
+    use_pending_sign_in,
+)
 from dunwell.accounts.users.store import find_password, load_user, lock_user, save_rehashed
 from dunwell.accounts.users.user import User
 from dunwell.accounts.users.user_work import (
     UserWork,
     Visitor,
-    save_people_audit,
+    build_visitor_actor,
     save_refused_sign_in,
-    visiting,
+    save_user_audit,
 )
 from dunwell.platform.security_events import log_security_event
 
-ENTRY_LASTS = timedelta(minutes=10)
+PENDING_SIGN_IN_LASTS = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +51,12 @@ class WrongSignIn:
 
 
 @dataclass(frozen=True, slots=True)
-class TooOften:
+class TooManyAttempts:
     retry_after: int
 
 
 @dataclass(frozen=True, slots=True)
-class Gone:
+class SignInExpired:
     """The password was given too long ago."""
 
 
@@ -62,17 +66,19 @@ class SecondFactorLocked:
 
 
 @dataclass(frozen=True, slots=True)
-class SignInEntry:
+class PendingSignIn:
     """`secret`: the value of its cookie."""
 
     secret: str
 
 
-CodeOutcome: TypeAlias = OpenedSession | WrongSignIn | TooOften | Gone | SecondFactorLocked
+CodeOutcome: TypeAlias = (
+    OpenedSession | WrongSignIn | TooManyAttempts | SignInExpired | SecondFactorLocked
+)
 
 
 @dataclass(frozen=True, slots=True)
-class GivenCode:
+class SubmittedCode:
     """What is given as second factor. randomness: SECRET_BYTES, for the session."""
 
     entry_secret: str
@@ -82,37 +88,37 @@ class GivenCode:
 
 
 async def check_password(
-    reception: SignInServices, email: str, password: str, visitor: Visitor, randomness: bytes
-) -> SignInEntry | WrongSignIn | TooOften | SecondFactorLocked:
+    services: SignInServices, email: str, password: str, visitor: Visitor, randomness: bytes
+) -> PendingSignIn | WrongSignIn | TooManyAttempts | SecondFactorLocked:
     """randomness: SECRET_BYTES. The answer and its time tell not whether there is such a user."""
-    keys, now = reception.resources.keys, reception.now()
-    async with reception.resources.database.transaction() as tx:
-        subjects = await choose_subjects(tx, keys, visitor=visitor, email=email, now=now)
+    keys, now = services.resources.keys, services.now()
+    async with services.resources.database.transaction() as tx:
+        subjects = await list_attempt_subjects(tx, keys, visitor=visitor, email=email, now=now)
         wait = await count_sign_in_attempt(tx, subjects, now)
         known = await find_password(tx, email)
     if wait is not None:
         log_security_event("PORTAL_LOCKED")
-        return TooOften(wait)
+        return TooManyAttempts(wait)
     stored = known.password_hash if known and known.is_live else None
-    is_right = await reception.passwords.verify(stored, password)
-    actor = visiting(known.user_id if known else None, visitor.host)
+    is_right = await services.passwords.verify(stored, password)
+    actor = build_visitor_actor(known.user_id if known else None, visitor.host)
     if is_right and known is not None and stored is not None:
-        compared = await _rehash(reception, known.user_id, stored, password)
-        async with reception.work(actor) as work:
-            entry = await _open_entry(
+        compared = await _rehash(services, known.user_id, stored, password)
+        async with services.work(actor) as work:
+            entry = await _start_pending_sign_in(
                 work, known.user_id, compared, visitor=visitor, randomness=randomness
             )
-            if isinstance(entry, SignInEntry):
+            if isinstance(entry, PendingSignIn):
                 await uncount_sign_in_attempt(work.tx, subjects)
             if entry is not None:
                 return entry
-    async with reception.work(actor) as work:
+    async with services.work(actor) as work:
         await save_refused_sign_in(work, known.user_id if known else None, visitor.host)
     log_security_event("PORTAL_SIGN_IN_FAILED")
     return WrongSignIn()
 
 
-async def check_totp_code(reception: SignInServices, given: GivenCode) -> CodeOutcome:
+async def check_totp_code(services: SignInServices, given: SubmittedCode) -> CodeOutcome:
     """Of the authenticator app."""
 
     async def take(work: UserWork, user_id: UUID) -> bool:
@@ -125,45 +131,45 @@ async def check_totp_code(reception: SignInServices, given: GivenCode) -> CodeOu
             work.tx, user_id, factor_id=app.factor_id, step=step, now=work.now
         )
 
-    return await _give(reception, given, OpenedBy.TOTP, take)
+    return await _finish_sign_in(services, given, OpenedBy.TOTP, take)
 
 
-async def check_recovery_code(reception: SignInServices, given: GivenCode) -> CodeOutcome:
+async def check_recovery_code(services: SignInServices, given: SubmittedCode) -> CodeOutcome:
     async def take(work: UserWork, user_id: UUID) -> bool:
-        code_hash = hash_code(given.code)
+        code_hash = hash_recovery_code(given.code)
         if code_hash is None or not await use_recovery_code(work.tx, user_id, code_hash, work.now):
             return False
-        await save_people_audit(work, "recovery_code.use", user_id)
+        await save_user_audit(work, "recovery_code.use", user_id)
         return True
 
-    return await _give(reception, given, OpenedBy.RECOVERY, take)
+    return await _finish_sign_in(services, given, OpenedBy.RECOVERY, take)
 
 
-async def _give(
-    reception: SignInServices, given: GivenCode, by: OpenedBy,
+async def _finish_sign_in(
+    services: SignInServices, given: SubmittedCode, by: OpenedBy,
     take: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> CodeOutcome:  # fmt: skip
     """One transaction, which is kept whatever it answers: what was counted counts."""
     entry_hash = hash_secret(given.entry_secret)
     if entry_hash is None:
-        return Gone()
-    async with reception.work(visiting(None, given.visitor.host)) as work:
-        user_id = await find_entry(work.tx, entry_hash, work.now)
+        return SignInExpired()
+    async with services.work(build_visitor_actor(None, given.visitor.host)) as work:
+        user_id = await find_pending_sign_in(work.tx, entry_hash, work.now)
         user = None if user_id is None else await load_user(work.tx, user_id)
-        if user is None or not await may_sign_in_here(work.tx, user):
-            return Gone()
-        work = replace(work, actor=visiting(user.user_id, given.visitor.host))  # noqa: PLW2901
-        subjects = await choose_subjects(
+        if user is None or not await may_sign_in_locally(work.tx, user):
+            return SignInExpired()
+        work = replace(work, actor=build_visitor_actor(user.user_id, given.visitor.host))  # noqa: PLW2901
+        subjects = await list_attempt_subjects(
             work.tx, work.keys, visitor=given.visitor, email=user.email, now=work.now
         )
         wait = await count_sign_in_attempt(work.tx, subjects, work.now)
         if wait is not None:
             log_security_event("PORTAL_LOCKED")
-            return TooOften(wait)
-        refusal = await _compare(
+            return TooManyAttempts(wait)
+        refusal = await _check_code(
             work, user.user_id, entry_hash=entry_hash, visitor=given.visitor, take=take
         )
-        if refusal is None or isinstance(refusal, Gone):
+        if refusal is None or isinstance(refusal, SignInExpired):
             await uncount_sign_in_attempt(work.tx, subjects)
         if refusal is not None:
             return refusal
@@ -172,23 +178,23 @@ async def _give(
         )
 
 
-async def _compare(
+async def _check_code(
     work: UserWork, user_id: UUID, entry_hash: bytes, visitor: Visitor,
     take: Callable[[UserWork, UUID], Awaitable[bool]],
-) -> WrongSignIn | SecondFactorLocked | Gone | None:  # fmt: skip
+) -> WrongSignIn | SecondFactorLocked | SignInExpired | None:  # fmt: skip
     """Return None if the code was right; the entry is used up then.
 
     Requests for one user take turns from here on. The one before may have used the entry up, as a
     second click does, or have counted the tenth wrong code.
     """
     user = await lock_user(work.tx, user_id)
-    if user is None or await find_entry(work.tx, entry_hash, work.now) is None:
-        return Gone()
+    if user is None or await find_pending_sign_in(work.tx, entry_hash, work.now) is None:
+        return SignInExpired()
     browser = await _find_trusted_browser(work, user, visitor)
-    if not await is_code_accepted(work, user, browser):
-        return await _refuse_locked(work, user, visitor)
+    if not await may_compare_code(work, user, browser):
+        return await _refuse_locked_user(work, user, visitor)
     if await take(work, user_id):
-        return None if await use_entry(work.tx, entry_hash) else Gone()
+        return None if await use_pending_sign_in(work.tx, entry_hash) else SignInExpired()
     await save_refused_sign_in(work, user_id, visitor.host)
     log_security_event("PORTAL_SIGN_IN_FAILED")
     await record_wrong_code(work, user, browser)
@@ -200,7 +206,7 @@ async def _find_trusted_browser(work: UserWork, user: User, visitor: Visitor) ->
     return await find_known_browser(work.tx, work.keys, visitor.device, user.email, since=since)
 
 
-async def _refuse_locked(work: UserWork, user: User, visitor: Visitor) -> SecondFactorLocked:
+async def _refuse_locked_user(work: UserWork, user: User, visitor: Visitor) -> SecondFactorLocked:
     """The try is not given back, which bounds what this adds to the audit log."""
     after = {"reason": "SECOND_FACTOR_LOCKED"}
     await save_refused_sign_in(work, user.user_id, visitor.host, after=after)
@@ -208,22 +214,22 @@ async def _refuse_locked(work: UserWork, user: User, visitor: Visitor) -> Second
     return SecondFactorLocked()
 
 
-async def _open_entry(
+async def _start_pending_sign_in(
     work: UserWork, user_id: UUID, compared: str, *, visitor: Visitor, randomness: bytes
-) -> SignInEntry | SecondFactorLocked | None:
+) -> PendingSignIn | SecondFactorLocked | None:
     """compared: the hash that was compared. None: it is no more the user's, or they are to come by
     single sign-on."""
     user = await load_user(work.tx, user_id)
-    if user is None or not await may_sign_in_here(work.tx, user):
+    if user is None or not await may_sign_in_locally(work.tx, user):
         return None
     browser = await _find_trusted_browser(work, user, visitor)
-    if not await is_code_accepted(work, user, browser):
-        return await _refuse_locked(work, user, visitor)
+    if not await may_compare_code(work, user, browser):
+        return await _refuse_locked_user(work, user, visitor)
     secret = render_secret(randomness)
     entry_hash = hash_secret(secret)
     assert entry_hash is not None
-    expires_at = work.now + ENTRY_LASTS
-    is_saved = await save_entry(
+    expires_at = work.now + PENDING_SIGN_IN_LASTS
+    is_saved = await save_pending_sign_in(
         work.tx,
         entry_hash,
         user_id=user_id,
@@ -231,14 +237,14 @@ async def _open_entry(
         now=work.now,
         expires_at=expires_at,
     )
-    return SignInEntry(secret) if is_saved else None
+    return PendingSignIn(secret) if is_saved else None
 
 
-async def _rehash(reception: SignInServices, user_id: UUID, before: str, password: str) -> str:
+async def _rehash(services: SignInServices, user_id: UUID, before: str, password: str) -> str:
     """The hash, anew with what is usual now, as only now the password is known."""
-    if not reception.passwords.is_outdated(before):
+    if not services.passwords.is_outdated(before):
         return before
-    after = await reception.passwords.hash(password)
-    async with reception.resources.database.transaction() as tx:
+    after = await services.passwords.hash(password)
+    async with services.resources.database.transaction() as tx:
         await save_rehashed(tx, user_id, before, after)
     return after

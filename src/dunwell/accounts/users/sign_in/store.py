@@ -17,7 +17,7 @@ JOIN users u ON u.user_id = i.user_id AND u.ended_at IS NULL
 WHERE i.invitation_hash = $1 AND i.used_at IS NULL AND i.expires_at > $2
 """
 # Of two that use it at once, the second finds it used.
-_TAKE_INVITATION = """
+_USE_INVITATION = """
 UPDATE invitations SET used_at = $2
 WHERE invitation_hash = $1 AND used_at IS NULL AND expires_at > $2
 RETURNING user_id
@@ -36,7 +36,7 @@ FROM portal_entries e
 JOIN users u ON u.user_id = e.user_id AND u.ended_at IS NULL
 WHERE e.entry_hash = $1 AND e.expires_at > $2
 """
-_TAKE_ENTRY = "DELETE FROM portal_entries WHERE entry_hash = $1 RETURNING user_id"
+_USE_ENTRY = "DELETE FROM portal_entries WHERE entry_hash = $1 RETURNING user_id"
 _REMOVE_ENTRIES_OF = "DELETE FROM portal_entries WHERE user_id = $1"
 # Rides on portal_entries_expiry.
 _REMOVE_ENTRIES = """
@@ -53,23 +53,23 @@ async def save_invitation(
     await tx.execute(_INSERT_INVITATION, invitation_hash, user_id, now, expires_at)
 
 
-async def remove_invitations(tx: Connection, user_id: UUID) -> None:
+async def delete_invitations(tx: Connection, user_id: UUID) -> None:
     await tx.execute(_REMOVE_INVITATIONS, user_id)
 
 
-async def find_invited(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
+async def find_invited_user(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
     """Whose link it is; None: it was used, ran out, or never was."""
     user_id: UUID | None = await tx.fetchval(_FIND_INVITATION, invitation_hash, now)
     return user_id
 
 
 async def use_invitation(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
-    """As `find_invited`, once."""
-    user_id: UUID | None = await tx.fetchval(_TAKE_INVITATION, invitation_hash, now)
+    """As `find_invited_user`, once."""
+    user_id: UUID | None = await tx.fetchval(_USE_INVITATION, invitation_hash, now)
     return user_id
 
 
-async def save_entry(
+async def save_pending_sign_in(
     tx: Connection, entry_hash: bytes, user_id: UUID, password_hash: str, now: datetime,
     expires_at: datetime,
 ) -> bool:  # fmt: skip
@@ -78,21 +78,21 @@ async def save_entry(
     return saved is not None
 
 
-async def find_entry(tx: Connection, entry_hash: bytes, now: datetime) -> UUID | None:
+async def find_pending_sign_in(tx: Connection, entry_hash: bytes, now: datetime) -> UUID | None:
     """Whose password was right; None: too long ago, or never."""
     user_id: UUID | None = await tx.fetchval(_FIND_ENTRY, entry_hash, now)
     return user_id
 
 
-async def use_entry(tx: Connection, entry_hash: bytes) -> bool:
+async def use_pending_sign_in(tx: Connection, entry_hash: bytes) -> bool:
     """False: somebody has gone in by it, or a new password has ended it."""
-    return await tx.fetchval(_TAKE_ENTRY, entry_hash) is not None
+    return await tx.fetchval(_USE_ENTRY, entry_hash) is not None
 
 
-async def remove_entries_of(tx: Connection, user_id: UUID) -> None:
+async def delete_pending_sign_ins_of(tx: Connection, user_id: UUID) -> None:
     await tx.execute(_REMOVE_ENTRIES_OF, user_id)
 
 
-async def remove_entries(tx: Connection, expired_before: datetime, limit: int) -> int:
+async def delete_expired_sign_ins(tx: Connection, expired_before: datetime, limit: int) -> int:
     tag: str = await tx.execute(_REMOVE_ENTRIES, expired_before, limit)
     return int(tag.rpartition(" ")[2])

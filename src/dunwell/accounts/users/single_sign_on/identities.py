@@ -9,12 +9,15 @@ from enum import StrEnum
 from hashlib import sha256
 from uuid import UUID
 
-from dunwell.accounts.installation.single_sign_on_settings import GroupRule, Provider
+from dunwell.accounts.installation.single_sign_on_settings import (
+    GroupRule,
+    IdentityProviderSettings,
+)
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.actor import SYSTEM
 from dunwell.accounts.merchants.rights import Right, Role
-from dunwell.accounts.users.factors.store import remove_all_factors
-from dunwell.accounts.users.manage_users import describe_place, require_user
+from dunwell.accounts.users.factors.store import delete_all_factors
+from dunwell.accounts.users.manage_users import describe_roles, lock_active_user
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.sessions import (
     OpenedBy,
@@ -22,35 +25,35 @@ from dunwell.accounts.users.sessions.sessions import (
     end_all_sessions,
     open_session,
 )
-from dunwell.accounts.users.sign_in.store import remove_entries_of, remove_invitations
-from dunwell.accounts.users.single_sign_on.provider import IdentityClaims, ToldLogout
+from dunwell.accounts.users.sign_in.store import delete_invitations, delete_pending_sign_ins_of
+from dunwell.accounts.users.single_sign_on.provider import IdentityClaims, LogoutToken
 from dunwell.accounts.users.single_sign_on.store import (
     NewLogout,
     assign_identity,
-    find_identified,
-    find_merchants,
+    find_user_by_identity,
     is_logged_out,
+    load_merchant_ids,
     lock_issuer,
     save_email,
     save_identity,
+    save_identity_seen,
     save_logout,
-    save_provider_end,
-    save_seen,
+    save_provider_session_ends,
 )
 from dunwell.accounts.users.store import (
+    delete_password,
     lock_user,
-    remove_password,
     save_joined,
     save_new_user,
-    save_place,
+    save_roles,
 )
 from dunwell.accounts.users.user import Language, NewUser, User, UserRoles
 from dunwell.accounts.users.user_work import (
     UserWork,
     Visitor,
-    save_people_audit,
+    build_visitor_actor,
     save_refused_sign_in,
-    visiting,
+    save_user_audit,
 )
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.security_events import log_security_event
@@ -68,7 +71,7 @@ def choose_rules(
     return [rule for rule in rules if rule.group in groups and rule.provider in (None, provider)]
 
 
-def decide_place(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> UserRoles:
+def decide_roles(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> UserRoles:
     """rules: those that apply. merchants: ids by key; one that is not there gives nothing."""
     everywhere = {Role(rule.role) for rule in rules if rule.merchants is None}
     at: dict[int, set[Role]] = {}
@@ -80,20 +83,20 @@ def decide_place(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> Us
         _choose_first(_EVERYWHERE, everywhere),
         {
             merchant_id: role
-            for merchant_id, roles in sorted(at.items())
-            if (role := _choose_first(_AT_MERCHANT, roles)) is not None
+            for merchant_id, given in sorted(at.items())
+            if (role := _choose_first(_AT_MERCHANT, given)) is not None
         },
     )
 
 
-def is_nothing(place: UserRoles) -> bool:
-    return place.everywhere is None and not place.memberships
+def has_no_role(roles: UserRoles) -> bool:
+    return roles.everywhere is None and not roles.memberships
 
 
-def is_strong_enough(provider: Provider, told: IdentityClaims) -> bool:
+def is_strong_enough(provider: IdentityProviderSettings, claims: IdentityClaims) -> bool:
     """Whether the sign-in there was as strong as the installation file asks."""
-    is_known = not provider.acr_values or told.acr in provider.acr_values
-    return is_known and told.amr.issuperset(provider.amr_values)
+    is_known = not provider.acr_values or claims.acr in provider.acr_values
+    return is_known and claims.amr.issuperset(provider.amr_values)
 
 
 def _choose_first(order: Sequence[Role], among: set[Role]) -> Role | None:
@@ -118,40 +121,46 @@ class RefusalReason(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Unwelcome:
-    """`told`: who it is, to be shown to them alone."""
+class SignOnRefused:
+    """`claims`: who it is, to be shown to them alone."""
 
     reason: RefusalReason
-    told: IdentityClaims
+    claims: IdentityClaims
 
 
 async def admit_user(
-    work: UserWork, provider: Provider, told: IdentityClaims, visitor: Visitor, randomness: bytes
-) -> OpenedSession | Unwelcome:
+    work: UserWork,
+    provider: IdentityProviderSettings,
+    claims: IdentityClaims,
+    visitor: Visitor,
+    randomness: bytes,
+) -> OpenedSession | SignOnRefused:
     """One transaction, which is kept whatever it answers. The rules are those of this moment."""
-    await lock_issuer(work.tx, told.issuer)
-    user_id = await find_identified(work.tx, told.issuer, told.subject)
+    await lock_issuer(work.tx, claims.issuer)
+    user_id = await find_user_by_identity(work.tx, claims.issuer, claims.subject)
     user = None if user_id is None else await lock_user(work.tx, user_id)
-    work = replace(work, actor=visiting(user_id, visitor.host))
-    rules = await _find_rules(work, provider, told)
-    place = decide_place(rules, await find_merchants(work.tx, _list_merchants(rules)))
-    reason = await _find_reason(work, provider, told=told, user=user, place=place)
+    work = replace(work, actor=build_visitor_actor(user_id, visitor.host))
+    rules = await _find_rules(work, provider, claims)
+    roles = decide_roles(rules, await load_merchant_ids(work.tx, _list_merchants(rules)))
+    reason = await _find_refusal_reason(work, provider, claims=claims, user=user, roles=roles)
     if reason is not None:
-        return await _refuse(work, provider, told=told, user=user, reason=reason, visitor=visitor)
+        return await _refuse(
+            work, provider, claims=claims, user=user, reason=reason, visitor=visitor
+        )
     if user is None:
-        outcome = await _make_user(work, provider, told, place)
+        outcome = await _create_user(work, provider, claims, roles)
         if isinstance(outcome, RefusalReason):
             return await _refuse(
-                work, provider, told=told, user=None, reason=outcome, visitor=visitor
+                work, provider, claims=claims, user=None, reason=outcome, visitor=visitor
             )
         user_id = outcome
     else:
         user_id = user.user_id
-        await _change(work, user, told, place)
-    await save_seen(work.tx, (told.issuer, told.subject), provider.name, work.now)
+        await _update_user(work, user, claims, roles)
+    await save_identity_seen(work.tx, (claims.issuer, claims.subject), provider.name, work.now)
     return await open_session(
         work, user_id, by=OpenedBy.PROVIDER, visitor=visitor, randomness=randomness,
-        provider_session=hash_provider_session(told.issuer, told.session),
+        provider_session=hash_provider_session(claims.issuer, claims.session),
     )  # fmt: skip
 
 
@@ -163,102 +172,110 @@ def hash_subject(subject: str) -> bytes:
     return sha256(subject.encode()).digest()
 
 
-async def _find_rules(work: UserWork, provider: Provider, told: IdentityClaims) -> list[GroupRule]:
+async def _find_rules(
+    work: UserWork, provider: IdentityProviderSettings, claims: IdentityClaims
+) -> list[GroupRule]:
     """Those that apply; none once the file knows no such provider."""
     sign_in = (await load_installation(work.tx)).installation.sign_in
     known = None if sign_in is None else sign_in.find(provider.name)
-    if sign_in is None or known is None or known.issuer != told.issuer:
+    if sign_in is None or known is None or known.issuer != claims.issuer:
         return []
-    return [*choose_rules(sign_in.groups, provider.name, told.groups)]
+    return [*choose_rules(sign_in.groups, provider.name, claims.groups)]
 
 
 def _list_merchants(rules: list[GroupRule]) -> list[str]:
     return [key for rule in rules for key in rule.merchants or ()]
 
 
-async def _find_reason(
-    work: UserWork, provider: Provider, told: IdentityClaims, user: User | None, place: UserRoles
+async def _find_refusal_reason(
+    work: UserWork,
+    provider: IdentityProviderSettings,
+    claims: IdentityClaims,
+    user: User | None,
+    roles: UserRoles,
 ) -> RefusalReason | None:
-    session_hash = hash_provider_session(told.issuer, told.session)
-    subject_hash = hash_subject(told.subject)
+    session_hash = hash_provider_session(claims.issuer, claims.session)
+    subject_hash = hash_subject(claims.subject)
     if await is_logged_out(
         work.tx,
-        told.issuer,
+        claims.issuer,
         session_hash=session_hash,
         subject_hash=subject_hash,
-        since=told.issued_at,
+        since=claims.issued_at,
     ):
         return RefusalReason.OVER
-    if not is_strong_enough(provider, told):
+    if not is_strong_enough(provider, claims):
         return RefusalReason.WEAK
     if user is not None and user.ended_at is not None:
         return RefusalReason.ENDED
-    if is_nothing(place):
+    if has_no_role(roles):
         return RefusalReason.NO_GROUP
-    if user is None and not is_email_address(told.email):
+    if user is None and not is_email_address(claims.email):
         return RefusalReason.NO_EMAIL
     return None
 
 
 async def _refuse(
-    work: UserWork, provider: Provider, told: IdentityClaims, user: User | None,
+    work: UserWork, provider: IdentityProviderSettings, claims: IdentityClaims, user: User | None,
     reason: RefusalReason,
     visitor: Visitor,
-) -> Unwelcome:  # fmt: skip
+) -> SignOnRefused:  # fmt: skip
     """Whose groups are gone is nothing here any more, at once."""
     user_id = None if user is None else user.user_id
     if user is not None and reason is RefusalReason.NO_GROUP:
-        await _save_place(work, user, UserRoles())
+        await _save_roles(work, user, UserRoles())
         ended = await end_all_sessions(work.tx, user.user_id, work.now)
         after = {"sessionsEnded": ended}
-        await save_people_audit(work, "session.end_without_group", user.user_id, after=after)
-    told_why = {"provider": provider.name, "reason": str(reason)}
-    await save_refused_sign_in(work, user_id, visitor.host, after=told_why)
+        await save_user_audit(work, "session.end_without_group", user.user_id, after=after)
+    refused_because = {"provider": provider.name, "reason": str(reason)}
+    await save_refused_sign_in(work, user_id, visitor.host, after=refused_because)
     log_security_event("PORTAL_SIGN_IN_FAILED")
-    return Unwelcome(reason, told)
+    return SignOnRefused(reason, claims)
 
 
-async def _make_user(
-    work: UserWork, provider: Provider, told: IdentityClaims, place: UserRoles
+async def _create_user(
+    work: UserWork, provider: IdentityProviderSettings, claims: IdentityClaims, roles: UserRoles
 ) -> UUID | RefusalReason:
     user_id = work.ids.new(work.now)
-    language: Language = "de" if told.locale.lower().startswith("de") else "en"
-    new = NewUser(told.email, told.name or told.email, language, place)
+    language: Language = "de" if claims.locale.lower().startswith("de") else "en"
+    new = NewUser(claims.email, claims.name or claims.email, language, roles)
     if not await save_new_user(work.tx, user_id, new, work.now):
         return RefusalReason.EMAIL_TAKEN
     await save_identity(
-        work.tx, user_id, who=(told.issuer, told.subject), provider=provider.name, now=work.now
+        work.tx, user_id, who=(claims.issuer, claims.subject), provider=provider.name, now=work.now
     )
     await save_joined(work.tx, user_id, work.now)
-    after = {"provider": provider.name, **describe_place(place)}
-    await save_people_audit(work, "user.join_by_provider", user_id, after=after)
+    after = {"provider": provider.name, **describe_roles(roles)}
+    await save_user_audit(work, "user.join_by_provider", user_id, after=after)
     return user_id
 
 
-async def _change(work: UserWork, user: User, told: IdentityClaims, place: UserRoles) -> None:
+async def _update_user(
+    work: UserWork, user: User, claims: IdentityClaims, roles: UserRoles
+) -> None:
     """What they are, and how they are reached, as the provider has it."""
-    if is_email_address(told.email):
-        await save_email(work.tx, user.user_id, told.email)
-    await _save_place(work, user, place)
+    if is_email_address(claims.email):
+        await save_email(work.tx, user.user_id, claims.email)
+    await _save_roles(work, user, roles)
     if user.joined_at is None:
         await save_joined(work.tx, user.user_id, work.now)
 
 
-async def _save_place(work: UserWork, user: User, place: UserRoles) -> None:
-    if place == user.place:
+async def _save_roles(work: UserWork, user: User, roles: UserRoles) -> None:
+    if roles == user.roles:
         return
-    await save_place(work.tx, user.user_id, place, user.revision)
-    await save_people_audit(
+    await save_roles(work.tx, user.user_id, roles, user.revision)
+    await save_user_audit(
         work, "user.change_by_groups", user.user_id,
-        before=describe_place(user.place), after=describe_place(place),
+        before=describe_roles(user.roles), after=describe_roles(roles),
     )  # fmt: skip
 
 
 async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: str) -> None:
     """Password, second factors, links and sessions end at once; what they are stays until they
     sign in. Raises InsufficientScope, NotFound, ValidationError, InvalidState."""
-    work.need(Right.PEOPLE)
-    user = await require_user(work, user_id)
+    work.require(Right.PEOPLE)
+    user = await lock_active_user(work, user_id)
     sign_in = (await load_installation(work.tx)).installation.sign_in
     known = None if sign_in is None else sign_in.find(provider)
     if known is None:
@@ -275,38 +292,46 @@ async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: s
         raise InvalidState(
             "One of the two is linked already. Look at: dunwell user list", state="LINKED"
         )
-    await remove_password(work.tx, user_id)
-    await remove_all_factors(work.tx, user_id)
-    await remove_entries_of(work.tx, user_id)
-    await remove_invitations(work.tx, user_id)
+    await delete_password(work.tx, user_id)
+    await delete_all_factors(work.tx, user_id)
+    await delete_pending_sign_ins_of(work.tx, user_id)
+    await delete_invitations(work.tx, user_id)
     ended = await end_all_sessions(work.tx, user_id, work.now)
     after = {"provider": provider, "sessionsEnded": ended}
-    await save_people_audit(work, "user.link", user_id, after=after)
+    await save_user_audit(work, "user.link", user_id, after=after)
 
 
 # Longer than any token of a logout, and any attempt, is good.
 LOGOUT_KEPT = timedelta(hours=1)
 
 
-async def process_logout(reception: SignInServices, provider: str, told: ToldLogout) -> bool:
+async def process_logout(
+    services: SignInServices, provider: str, logout_token: LogoutToken
+) -> bool:
     """False: this token was taken before."""
-    session_hash = hash_provider_session(told.issuer, told.session)
-    async with reception.work(SYSTEM) as work:
-        await lock_issuer(work.tx, told.issuer)
+    session_hash = hash_provider_session(logout_token.issuer, logout_token.session)
+    async with services.work(SYSTEM) as work:
+        await lock_issuer(work.tx, logout_token.issuer)
         logout = NewLogout(
-            issuer=told.issuer,
-            token_hash=sha256(told.token_id.encode()).digest(),
+            issuer=logout_token.issuer,
+            token_hash=sha256(logout_token.token_id.encode()).digest(),
             session_hash=session_hash,
-            subject_hash=None if told.subject is None else hash_subject(told.subject),
-            issued_at=told.issued_at,
+            subject_hash=None
+            if logout_token.subject is None
+            else hash_subject(logout_token.subject),
+            issued_at=logout_token.issued_at,
             expires_at=work.now + LOGOUT_KEPT,
         )
         if not await save_logout(work.tx, logout):
             return False
-        ended = await save_provider_end(
-            work.tx, told.issuer, session_hash=session_hash, subject=told.subject, now=work.now
+        ended = await save_provider_session_ends(
+            work.tx,
+            logout_token.issuer,
+            session_hash=session_hash,
+            subject=logout_token.subject,
+            now=work.now,
         )
         for user_id in sorted(set(ended)):
             after = {"provider": provider, "sessionsEnded": ended.count(user_id)}
-            await save_people_audit(work, "session.end_by_provider", user_id, after=after)
+            await save_user_audit(work, "session.end_by_provider", user_id, after=after)
     return True

@@ -11,7 +11,7 @@ from datetime import datetime
 from enum import StrEnum
 from typing import Protocol
 
-from dunwell.accounts.installation.single_sign_on_settings import Provider
+from dunwell.accounts.installation.single_sign_on_settings import IdentityProviderSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,11 +28,11 @@ class AttemptSecrets:
 
 
 @dataclass(frozen=True, slots=True)
-class Away:
+class ProviderUnavailable:
     """The provider does not answer, or with nothing that can be used, or is not set up here."""
 
 
-class Doubt(StrEnum):
+class TokenFault(StrEnum):
     """Why a provider's word is not taken."""
 
     # Signature, issuer, audience, times, nonce, access token, or its shape.
@@ -44,12 +44,12 @@ class Doubt(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class NotTaken:
-    doubt: Doubt
+class TokenRejected:
+    doubt: TokenFault
 
 
 @dataclass(frozen=True, slots=True)
-class Code:
+class AuthorizationCode:
     """What somebody came back with. `issuer`: whom the answer says it is from; none: nobody."""
 
     code: str
@@ -78,7 +78,7 @@ class IdentityClaims:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldLogout:
+class LogoutToken:
     """Who went: in one session of the provider's, or, without, in all. `token_id` comes once."""
 
     issuer: str
@@ -90,43 +90,47 @@ class ToldLogout:
 
 class IdentityProvider(Protocol):
     @property
-    def provider(self) -> Provider: ...
+    def provider(self) -> IdentityProviderSettings: ...
 
     async def build_address(
         self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False
-    ) -> str | Away:
+    ) -> str | ProviderUnavailable:
         """Where somebody is sent to sign in. is_fresh: the provider is to ask them again, although
         they are signed in there."""
 
-    async def redeem(self, code: Code, now: datetime) -> IdentityClaims | NotTaken | Away:
+    async def redeem(
+        self, code: AuthorizationCode, now: datetime
+    ) -> IdentityClaims | TokenRejected | ProviderUnavailable:
         """Ask the provider once who it is."""
 
-    async def read_logout(self, token: str, now: datetime) -> ToldLogout | NotTaken | Away:
+    async def read_logout(
+        self, token: str, now: datetime
+    ) -> LogoutToken | TokenRejected | ProviderUnavailable:
         """What a logout token tells; whether it came before is not looked at."""
 
     async def find_leaving_address(self, back_to: str, now: datetime) -> str | None:
         """Where somebody is sent to sign out there too; none: nowhere."""
 
 
-class Providers(Protocol):
+class IdentityProviders(Protocol):
     """Those that people can choose among."""
 
     @property
     def is_required(self) -> bool:
         """Whether break-glass admins alone sign in without one."""
 
-    def list_shown(self) -> Sequence[Provider]: ...
+    def list_shown(self) -> Sequence[IdentityProviderSettings]: ...
 
     def find(self, name: str) -> IdentityProvider | None:
         """None: there is none of this name, or it is not set up here."""
 
 
-class NoProviders:
+class NoIdentityProviders:
     """Where nobody named one."""
 
     is_required = False
 
-    def list_shown(self) -> Sequence[Provider]:
+    def list_shown(self) -> Sequence[IdentityProviderSettings]:
         return ()
 
     def find(self, _name: str) -> IdentityProvider | None:

@@ -13,33 +13,42 @@ from dunwell.accounts.users.sessions.confirm_session import record_confirmation
 from dunwell.accounts.users.sessions.session_rules import hash_secret, render_secret
 from dunwell.accounts.users.sessions.sessions import OpenedSession, find_session
 from dunwell.accounts.users.sign_in.limits import (
-    MOST_LOST,
-    MOST_STARTED,
+    MAX_SIGN_ONS_STARTED,
+    MAX_UNMATCHED_RETURNS,
     count_sign_in_attempt,
-    list_lost_subjects,
-    list_started_subjects,
+    list_sign_on_subjects,
+    list_unmatched_return_subjects,
     uncount_sign_in_attempt,
 )
-from dunwell.accounts.users.sign_in.sign_in import TooOften
-from dunwell.accounts.users.single_sign_on.identities import Unwelcome, admit_user, is_strong_enough
+from dunwell.accounts.users.sign_in.sign_in import TooManyAttempts
+from dunwell.accounts.users.single_sign_on.identities import (
+    SignOnRefused,
+    admit_user,
+    is_strong_enough,
+)
 from dunwell.accounts.users.single_sign_on.provider import (
     AttemptSecrets,
-    Away,
-    Code,
-    Doubt,
+    AuthorizationCode,
     IdentityClaims,
     IdentityProvider,
-    NotTaken,
+    ProviderUnavailable,
+    TokenFault,
+    TokenRejected,
 )
 from dunwell.accounts.users.single_sign_on.store import (
     NewAttempt,
     SignOnAttempt,
-    find_identified,
+    find_user_by_identity,
     save_attempt,
     use_attempt,
 )
-from dunwell.accounts.users.user import SignedIn
-from dunwell.accounts.users.user_work import UserWork, Visitor, save_refused_sign_in, visiting
+from dunwell.accounts.users.user import SignedInUser
+from dunwell.accounts.users.user_work import (
+    UserWork,
+    Visitor,
+    build_visitor_actor,
+    save_refused_sign_in,
+)
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
 from dunwell.platform.security_events import log_security_event
@@ -64,24 +73,24 @@ def build_return_address(resources: Resources, provider: str) -> str:
 
 
 async def start_attempt(
-    reception: SignInServices, provider: IdentityProvider, next_page: str, *,
+    services: SignInServices, provider: IdentityProvider, next_page: str, *,
     visitor: Visitor, randomness: bytes, confirms_session: UUID | None = None,
-) -> StartedSignOn | Away | TooOften:  # fmt: skip
+) -> StartedSignOn | ProviderUnavailable | TooManyAttempts:  # fmt: skip
     """next_page: of ours, to come back to. randomness: SECRET_BYTES. confirms_session: the session
     that a fresh sign-in there is to confirm; None: it is to open one."""
-    resources, now, name = reception.resources, reception.now(), provider.provider.name
+    resources, now, name = services.resources, services.now(), provider.provider.name
     async with resources.database.transaction() as tx:
-        subjects = list_started_subjects(resources.keys, visitor)
-        wait = await count_sign_in_attempt(tx, subjects, now, MOST_STARTED)
+        subjects = list_sign_on_subjects(resources.keys, visitor)
+        wait = await count_sign_in_attempt(tx, subjects, now, MAX_SIGN_ONS_STARTED)
     if wait is not None:
         log_security_event("PORTAL_LOCKED")
-        return TooOften(wait)
+        return TooManyAttempts(wait)
     secret = render_secret(randomness)
     secrets = derive_secrets(resources.keys, secret)
     address = await provider.build_address(
         secrets, build_return_address(resources, name), now, is_fresh=confirms_session is not None
     )
-    if isinstance(address, Away):
+    if isinstance(address, ProviderUnavailable):
         return address
     async with resources.database.transaction() as tx:
         attempt_hash = hash_secret(secret)
@@ -136,18 +145,18 @@ class ConfirmationEnded:
 
 
 async def confirm_by_provider(
-    reception: SignInServices, provider: IdentityProvider, attempt: SignOnAttempt,
-    told: IdentityClaims,
+    services: SignInServices, provider: IdentityProvider, attempt: SignOnAttempt,
+    claims: IdentityClaims,
     *,
-    person: SignedIn | None, visitor: Visitor,
+    person: SignedInUser | None, visitor: Visitor,
 ) -> ConfirmationEnded:  # fmt: skip
-    """person: whose session the browser is in. told: what the provider's checked token says."""
+    """person: whose session the browser is in. claims: what the provider's checked token says."""
     if person is None or person.session_id != attempt.confirms_session:
         return ConfirmationEnded(ConfirmationFailure.SESSION_OVER)
-    async with reception.work(person.actor) as work:
-        failure = await _find_failure(work, provider, attempt=attempt, told=told, person=person)
+    async with services.work(person.actor) as work:
+        failure = await _find_failure(work, provider, attempt=attempt, claims=claims, person=person)
         if failure is None:
-            await uncount_sign_in_attempt(work.tx, list_started_subjects(work.keys, visitor))
+            await uncount_sign_in_attempt(work.tx, list_sign_on_subjects(work.keys, visitor))
             await record_confirmation(work, person, by="PROVIDER")
         else:
             after = {"provider": provider.provider.name, "reason": str(failure)}
@@ -161,18 +170,18 @@ async def _find_failure(
     provider: IdentityProvider,
     *,
     attempt: SignOnAttempt,
-    told: IdentityClaims,
-    person: SignedIn,
+    claims: IdentityClaims,
+    person: SignedInUser,
 ) -> ConfirmationFailure | None:
-    if await find_identified(work.tx, told.issuer, told.subject) != person.user_id:
+    if await find_user_by_identity(work.tx, claims.issuer, claims.subject) != person.user_id:
         return ConfirmationFailure.ANOTHER_USER
-    at, started_at = told.authenticated_at, attempt.started_at
+    at, started_at = claims.authenticated_at, attempt.started_at
     is_fresh = (
         at is not None
         and started_at is not None
         and started_at - CLOCK_LEEWAY <= at <= work.now + CLOCK_LEEWAY
     )
-    if not is_fresh or not is_strong_enough(provider.provider, told):
+    if not is_fresh or not is_strong_enough(provider.provider, claims):
         return ConfirmationFailure.NOT_FRESH
     return None
 
@@ -190,7 +199,7 @@ class SignOnFailure(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Returned:
+class ProviderReturn:
     """What a browser brings back. `secret`: of its cookie; the rest is the address's, "" or none
     where it was not there. randomness: SECRET_BYTES, for the session."""
 
@@ -206,103 +215,105 @@ class Returned:
 
 
 @dataclass(frozen=True, slots=True)
-class CameIn:
+class SignOnCompleted:
     opened: OpenedSession
     next_page: str
 
 
 async def finish_attempt(
-    reception: SignInServices, provider: IdentityProvider, returned: Returned
-) -> CameIn | Unwelcome | SignOnFailure | ConfirmationEnded:
-    resources, name = reception.resources, provider.provider.name
+    services: SignInServices, provider: IdentityProvider, returned: ProviderReturn
+) -> SignOnCompleted | SignOnRefused | SignOnFailure | ConfirmationEnded:
+    resources, name = services.resources, provider.provider.name
     secrets = derive_secrets(resources.keys, returned.secret)
-    attempt = await _take(reception, name, returned, secrets)
+    attempt = await _use_attempt(services, name, returned, secrets)
     if attempt is None:
-        return await _refuse_lost(reception, name, returned)
-    told = await _redeem(reception, provider, returned, secrets)
+        return await _refuse_unmatched(services, name, returned)
+    claims = await _redeem(services, provider, returned, secrets)
     visitor = returned.visitor
     if attempt.confirms_session is not None:
-        if isinstance(told, SignOnFailure):
-            return ConfirmationEnded(ConfirmationFailure(str(told)))
+        if isinstance(claims, SignOnFailure):
+            return ConfirmationEnded(ConfirmationFailure(str(claims)))
         async with resources.database.connection() as connection:
-            person = await find_session(connection, returned.session, now=reception.now())
+            person = await find_session(connection, returned.session, now=services.now())
         return await confirm_by_provider(
-            reception, provider, attempt=attempt, told=told, person=person, visitor=visitor
+            services, provider, attempt=attempt, claims=claims, person=person, visitor=visitor
         )
-    if isinstance(told, SignOnFailure):
-        return told
-    async with reception.work(visiting(None, visitor.host)) as work:
+    if isinstance(claims, SignOnFailure):
+        return claims
+    async with services.work(build_visitor_actor(None, visitor.host)) as work:
         outcome = await admit_user(
-            work, provider.provider, told=told, visitor=visitor, randomness=returned.randomness
+            work, provider.provider, claims=claims, visitor=visitor, randomness=returned.randomness
         )
-        if isinstance(outcome, Unwelcome):
+        if isinstance(outcome, SignOnRefused):
             return outcome
-        await uncount_sign_in_attempt(work.tx, list_started_subjects(work.keys, visitor))
-        return CameIn(outcome, attempt.next_page)
+        await uncount_sign_in_attempt(work.tx, list_sign_on_subjects(work.keys, visitor))
+        return SignOnCompleted(outcome, attempt.next_page)
 
 
 async def _redeem(
-    reception: SignInServices,
+    services: SignInServices,
     provider: IdentityProvider,
-    returned: Returned,
+    returned: ProviderReturn,
     secrets: AttemptSecrets,
 ) -> IdentityClaims | SignOnFailure:
     """Ask the provider who it is. Failure: DENIED, DOUBTED or AWAY."""
-    resources, name = reception.resources, provider.provider.name
+    resources, name = services.resources, provider.provider.name
     if returned.error or not returned.code:
         return await _refuse(
-            reception, name, returned=returned, failure=SignOnFailure.DENIED, reason="DENIED"
+            services, name, returned=returned, failure=SignOnFailure.DENIED, reason="DENIED"
         )
-    code = Code(returned.code, returned.issuer, secrets, build_return_address(resources, name))
-    told = await provider.redeem(code, reception.now())
-    match told:
-        case Away():
+    code = AuthorizationCode(
+        returned.code, returned.issuer, secrets, build_return_address(resources, name)
+    )
+    claims = await provider.redeem(code, services.now())
+    match claims:
+        case ProviderUnavailable():
             return SignOnFailure.AWAY
-        case NotTaken(doubt):
+        case TokenRejected(doubt):
             return await _refuse(
-                reception, name, returned=returned, failure=SignOnFailure.DOUBTED, reason=doubt
+                services, name, returned=returned, failure=SignOnFailure.DOUBTED, reason=doubt
             )
-    return told
+    return claims
 
 
-async def _take(
-    reception: SignInServices, provider: str, returned: Returned, secrets: AttemptSecrets
+async def _use_attempt(
+    services: SignInServices, provider: str, returned: ProviderReturn, secrets: AttemptSecrets
 ) -> SignOnAttempt | None:
     """A state of somebody else's uses nothing up."""
     attempt_hash = hash_secret(returned.secret)
     if attempt_hash is None or not secrets.is_state(returned.state):
         return None
-    async with reception.resources.database.transaction() as tx:
-        attempt = await use_attempt(tx, attempt_hash, provider, reception.now())
+    async with services.resources.database.transaction() as tx:
+        attempt = await use_attempt(tx, attempt_hash, provider, services.now())
     return attempt if attempt is not None and attempt.is_live else None
 
 
-async def _refuse_lost(
-    reception: SignInServices, provider: str, returned: Returned
+async def _refuse_unmatched(
+    services: SignInServices, provider: str, returned: ProviderReturn
 ) -> SignOnFailure:
     """No attempt stands behind it, so what it leaves in the audit log is counted."""
-    async with reception.resources.database.transaction() as tx:
-        subjects = list_lost_subjects(reception.resources.keys, returned.visitor)
-        wait = await count_sign_in_attempt(tx, subjects, reception.now(), MOST_LOST)
+    async with services.resources.database.transaction() as tx:
+        subjects = list_unmatched_return_subjects(services.resources.keys, returned.visitor)
+        wait = await count_sign_in_attempt(tx, subjects, services.now(), MAX_UNMATCHED_RETURNS)
     if wait is not None:
         log_security_event("PORTAL_LOCKED")
         return SignOnFailure.GONE
     return await _refuse(
-        reception, provider, returned=returned, failure=SignOnFailure.GONE, reason="STATE"
+        services, provider, returned=returned, failure=SignOnFailure.GONE, reason="STATE"
     )
 
 
 async def _refuse(
-    reception: SignInServices,
+    services: SignInServices,
     provider: str,
-    returned: Returned,
+    returned: ProviderReturn,
     failure: SignOnFailure,
     reason: str,
 ) -> SignOnFailure:
     host = returned.visitor.host
-    async with reception.work(visiting(None, host)) as work:
+    async with services.work(build_visitor_actor(None, host)) as work:
         after = {"provider": provider, "reason": str(reason)}
         await save_refused_sign_in(work, None, host, after=after)
-    if reason in set(Doubt) or failure is SignOnFailure.GONE:
+    if reason in set(TokenFault) or failure is SignOnFailure.GONE:
         log_security_event("PORTAL_SIGN_IN_FAILED")
     return failure

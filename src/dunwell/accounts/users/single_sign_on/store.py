@@ -11,7 +11,7 @@ from dunwell.platform.database.database import Connection
 
 # Sign-ins and logouts of one issuer end one after the other: a session that begins is either seen
 # by the logout, or sees it.
-_TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended($1, 74))"
+_LOCK_ISSUER = "SELECT pg_advisory_xact_lock(hashtextextended($1, 74))"
 # By primary key.
 _FIND = "SELECT user_id FROM user_identities WHERE issuer = $1 AND subject = $2"
 _SAVE = """
@@ -22,7 +22,7 @@ _SAVE_SEEN = """
 UPDATE user_identities SET provider = $3, last_seen_at = $4 WHERE issuer = $1 AND subject = $2
 """
 # An ended user's goes to whom it is given anew.
-_GIVE = """
+_ASSIGN = """
 INSERT INTO user_identities (issuer, subject, user_id, provider, known_since)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (issuer, subject) DO UPDATE
@@ -45,7 +45,7 @@ INSERT INTO single_sign_on_attempts
 VALUES ($1, $2, $3, $4, $5, $6)
 """
 # By primary key: of two that come back with one attempt at once, the second finds none.
-_TAKE_ATTEMPT = """
+_USE_ATTEMPT = """
 DELETE FROM single_sign_on_attempts
 WHERE attempt_hash = $1 AND provider = $2
 RETURNING next_page, expires_at > $3 AS is_live, started_at, confirms_session
@@ -123,10 +123,10 @@ class NewLogout(msgspec.Struct, frozen=True, gc=False):
 
 async def lock_issuer(tx: Connection, issuer: str) -> None:
     """Others of this issuer wait until the transaction ends."""
-    await tx.execute(_TAKE_TURN, issuer)
+    await tx.execute(_LOCK_ISSUER, issuer)
 
 
-async def find_identified(tx: Connection, issuer: str, subject: str) -> UUID | None:
+async def find_user_by_identity(tx: Connection, issuer: str, subject: str) -> UUID | None:
     """Whoever was ended too."""
     user_id: UUID | None = await tx.fetchval(_FIND, issuer, subject)
     return user_id
@@ -143,10 +143,12 @@ async def assign_identity(
     tx: Connection, user_id: UUID, who: tuple[str, str], provider: str, now: datetime
 ) -> bool:
     """False: somebody has it who was not ended."""
-    return await tx.fetchval(_GIVE, *who, user_id, provider, now) is not None
+    return await tx.fetchval(_ASSIGN, *who, user_id, provider, now) is not None
 
 
-async def save_seen(tx: Connection, who: tuple[str, str], provider: str, now: datetime) -> None:
+async def save_identity_seen(
+    tx: Connection, who: tuple[str, str], provider: str, now: datetime
+) -> None:
     await tx.execute(_SAVE_SEEN, *who, provider, now)
 
 
@@ -155,7 +157,7 @@ async def save_email(tx: Connection, user_id: UUID, email: str) -> None:
     await tx.execute(_SAVE_EMAIL, user_id, email, fold_email(email))
 
 
-async def find_merchants(tx: Connection, keys: Sequence[str]) -> Mapping[str, int]:
+async def load_merchant_ids(tx: Connection, keys: Sequence[str]) -> Mapping[str, int]:
     """Ids of those that are there, by key."""
     rows = await tx.fetch(_FIND_MERCHANTS, list(keys))
     return {row["key"]: row["merchant_id"] for row in rows}
@@ -169,7 +171,7 @@ async def use_attempt(
     tx: Connection, attempt_hash: bytes, provider: str, now: datetime
 ) -> SignOnAttempt | None:
     """Once. None: there is none, or it is another provider's."""
-    row = await tx.fetchrow(_TAKE_ATTEMPT, attempt_hash, provider, now)
+    row = await tx.fetchrow(_USE_ATTEMPT, attempt_hash, provider, now)
     return None if row is None else SignOnAttempt(**row)
 
 
@@ -187,7 +189,7 @@ async def is_logged_out(
     return is_out
 
 
-async def save_provider_end(
+async def save_provider_session_ends(
     tx: Connection, issuer: str, session_hash: bytes | None, subject: str | None, now: datetime
 ) -> Sequence[UUID]:
     """Whose sessions ended, one for each session."""
@@ -195,7 +197,7 @@ async def save_provider_end(
     return [row["user_id"] for row in rows]
 
 
-async def remove_left_behind(tx: Connection, now: datetime, limit: int) -> int:
+async def delete_expired_rows(tx: Connection, now: datetime, limit: int) -> int:
     """Attempts and logouts that are over."""
     tags = [await tx.execute(each, now, limit) for each in (_REMOVE_ATTEMPTS, _REMOVE_LOGOUTS)]
     return sum(int(tag.rpartition(" ")[2]) for tag in tags)

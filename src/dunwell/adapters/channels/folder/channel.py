@@ -7,7 +7,7 @@ import os
 import shutil
 from pathlib import Path
 
-from dunwell.accounts.installation.delivery_providers import FolderLine
+from dunwell.accounts.installation.delivery_providers import FolderProvider
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.sending.batches.letter_folder import PART
@@ -94,7 +94,7 @@ class FolderDepot:
 
 class FolderChannel(PrintServiceChannel):
     def __init__(
-        self, name: str, line: FolderLine, resources: Resources,
+        self, name: str, line: FolderProvider, resources: Resources,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         super().__init__(

@@ -12,7 +12,7 @@ import hmac
 import re
 from collections.abc import Mapping
 
-from dunwell.accounts.installation.delivery_providers import KannelLine, ProviderPace
+from dunwell.accounts.installation.delivery_providers import KannelProvider, ProviderPace
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.gateway import (
     AWAY,
@@ -126,7 +126,7 @@ class KannelChannel:
     is_repeatable = False
 
     def __init__(
-        self, name: str, line: KannelLine, secrets: Mapping[str, bytes], keys: KeyRing,
+        self, name: str, line: KannelProvider, secrets: Mapping[str, bytes], keys: KeyRing,
         public_url: str,
     ) -> None:  # fmt: skip
         """`secrets` are those of the installation file. Raises LineUnusable."""

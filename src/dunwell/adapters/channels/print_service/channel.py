@@ -12,13 +12,13 @@ from uuid import UUID
 import structlog
 
 from dunwell.accounts.installation.delivery_providers import (
-    FolderLine,
+    FolderProvider,
     ProviderPace,
-    SftpLine,
-    locate,
+    SftpProvider,
+    describe_letter_location,
 )
 from dunwell.accounts.merchants.configuration import Channel
-from dunwell.accounts.merchants.request_sets import Gathering
+from dunwell.accounts.merchants.request_sets import RequestBatcher
 from dunwell.adapters.channels.print_service.letter_files import (
     LetterUnfit,
     PrintServiceFiles,
@@ -67,7 +67,8 @@ class PrintServiceChannel:
     is_repeatable = True
 
     def __init__(
-        self, name: str, line: FolderLine | SftpLine, depot: LetterFolder, resources: Resources,
+        self, name: str, line: FolderProvider | SftpProvider, depot: LetterFolder,
+        resources: Resources,
         printer: LetterPrinter | None = None,
     ) -> None:  # fmt: skip
         """`printer` processes enclosures. Without it, the channel starts its own."""
@@ -77,8 +78,8 @@ class PrintServiceChannel:
         self._resources = resources
         self._printer = printer or LetterPrinter(1)
         # Letters that are sent at the same time are registered together.
-        self._beginning = Gathering(self._begin, room=_REGISTERED_AT_ONCE)
-        self._finishing = Gathering(self._finish, room=_REGISTERED_AT_ONCE)
+        self._beginning = RequestBatcher(self._begin, room=_REGISTERED_AT_ONCE)
+        self._finishing = RequestBatcher(self._finish, room=_REGISTERED_AT_ONCE)
 
     @property
     def pace(self) -> ProviderPace:
@@ -141,7 +142,7 @@ class PrintServiceChannel:
     async def _begin(
         self, letters: Sequence[tuple[ItemKey, BatchLetter]]
     ) -> Sequence[ItemState | None]:
-        place, now = locate(self._line), self._resources.clock.now()
+        place, now = describe_letter_location(self._line), self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
             states = await begin_items(tx, self.name, letters, place=place, real_now=now)
         return [states.get(key) for key, _ in letters]

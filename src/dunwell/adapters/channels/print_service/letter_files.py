@@ -15,7 +15,11 @@ from uuid import UUID
 import pikepdf
 from msgspec.structs import replace
 
-from dunwell.accounts.installation.delivery_providers import Enclosures, FolderLine, SftpLine
+from dunwell.accounts.installation.delivery_providers import (
+    Enclosures,
+    FolderProvider,
+    SftpProvider,
+)
 from dunwell.accounts.installation.installation_file import Operator
 from dunwell.contact.messages.letters.address import MAX_LINES
 from dunwell.contact.messages.letters.printer import EnclosedPart, LetterPrinter, Unprintable
@@ -127,7 +131,7 @@ letters such as ä, ö, ü, ß and € are printed. The code below leads nowhere
 
 
 async def print_specimen(
-    name: str, line: FolderLine | SftpLine, address: Sequence[str], printer: LetterPrinter,
+    name: str, line: FolderProvider | SftpProvider, address: Sequence[str], printer: LetterPrinter,
     *, operator: Operator | None, public_url: str,
 ) -> bytes:  # fmt: skip
     """Return the PDF in the delivery provider's layout. Raises Unprintable, and OSError if no child
@@ -160,7 +164,7 @@ async def hand_over_specimen(
 
 
 async def make_specimen_files(
-    line: FolderLine | SftpLine, message: Message, keys: KeyRing, printer: LetterPrinter
+    line: FolderProvider | SftpProvider, message: Message, keys: KeyRing, printer: LetterPrinter
 ) -> PrintServiceFiles:
     """Return the files as for any letter, with a reference that no message has. Raises
     LetterUnfit."""

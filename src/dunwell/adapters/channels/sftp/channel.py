@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 import asyncssh
 from asyncssh import SSHClientConnection
 
-from dunwell.accounts.installation.delivery_providers import SftpLine
+from dunwell.accounts.installation.delivery_providers import SftpProvider
 from dunwell.adapters.channels.print_service.channel import PrintServiceChannel
 from dunwell.contact.sending.batches.letter_folder import PART, HostKeyRefused, LoginRefused
 from dunwell.contact.sending.channel import DeliveryProviderUnusable
@@ -30,7 +30,7 @@ class SftpDepot:
     PEM or OpenSSH format, without a passphrase."""
 
     def __init__(
-        self, line: SftpLine, *, password: bytes | None, key: bytes | None,
+        self, line: SftpProvider, *, password: bytes | None, key: bytes | None,
         answer_seconds: float = _ANSWER_SECONDS,
     ) -> None:  # fmt: skip
         """Raises ValueError if the key or the host key cannot be read."""
@@ -193,7 +193,7 @@ def read_server(server: str) -> tuple[str, int]:
     return server.strip("[]"), _PORT
 
 
-def open_depot(name: str, line: SftpLine, secrets: Mapping[str, bytes]) -> SftpDepot:
+def open_depot(name: str, line: SftpProvider, secrets: Mapping[str, bytes]) -> SftpDepot:
     """Return the folder without connecting. Raises LineUnusable if a key cannot be read."""
     try:
         return SftpDepot(
@@ -207,7 +207,7 @@ def open_depot(name: str, line: SftpLine, secrets: Mapping[str, bytes]) -> SftpD
 
 class SftpChannel(PrintServiceChannel):
     def __init__(
-        self, name: str, line: SftpLine, secrets: Mapping[str, bytes], resources: Resources
+        self, name: str, line: SftpProvider, secrets: Mapping[str, bytes], resources: Resources
     ) -> None:
         """`secrets` are those of the installation file, by name. Raises LineUnusable."""
         depot = open_depot(name, line, secrets)

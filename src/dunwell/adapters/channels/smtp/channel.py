@@ -15,7 +15,7 @@ from typing import Protocol
 import aiosmtplib
 import structlog
 
-from dunwell.accounts.installation.delivery_providers import ProviderPace, SmtpLine
+from dunwell.accounts.installation.delivery_providers import ProviderPace, SmtpProvider
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.internet_message import (
     AddressUnusable,
@@ -71,7 +71,7 @@ class _Dkim:
         return signature + content
 
 
-def open_signer(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> Signer | None:
+def open_signer(name: str, line: SmtpProvider, secrets: Mapping[str, bytes]) -> Signer | None:
     """Return the signer, or None if the delivery provider has no DKIM key. Raises LineUnusable."""
     if line.dkim is None:
         return None
@@ -150,7 +150,7 @@ class SmtpChannel:
     is_repeatable = False
 
     def __init__(
-        self, name: str, line: SmtpLine, secrets: Mapping[str, bytes], keys: KeyRing,
+        self, name: str, line: SmtpProvider, secrets: Mapping[str, bytes], keys: KeyRing,
         *, send_seconds: float = _SEND_SECONDS,
     ) -> None:  # fmt: skip
         """`secrets` are those of the installation file, by name. Raises LineUnusable."""
@@ -283,7 +283,7 @@ def read_secret(secrets: Mapping[str, bytes], name: str) -> str:
         raise DeliveryProviderUnusable(words) from error
 
 
-def find_server(name: str, line: SmtpLine, secrets: Mapping[str, bytes]) -> MailServer:
+def find_server(name: str, line: SmtpProvider, secrets: Mapping[str, bytes]) -> MailServer:
     """Return the delivery provider's mail server with the password. Raises LineUnusable."""
     host, port = read_host(line.server, find_port(line.encryption))
     user = password = None

@@ -14,7 +14,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from dunwell.accounts.installation.delivery_providers import ProviderPace, TwilioLine
+from dunwell.accounts.installation.delivery_providers import ProviderPace, TwilioProvider
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.adapters.channels.gateway import (
     REFUSED,
@@ -129,7 +129,7 @@ class TwilioChannel:
     is_repeatable = False
 
     def __init__(
-        self, name: str, line: TwilioLine, secrets: Mapping[str, bytes], keys: KeyRing,
+        self, name: str, line: TwilioProvider, secrets: Mapping[str, bytes], keys: KeyRing,
         public_url: str,
     ) -> None:  # fmt: skip
         """`secrets` are those of the installation file. Raises LineUnusable."""

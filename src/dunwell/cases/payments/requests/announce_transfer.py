@@ -47,7 +47,7 @@ async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) 
     payment is on its way, or the debtor used up the holds of the last 30 days; ValidationError:
     IN_FUTURE, TOO_EARLY, AMOUNT_CHANGED.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     claim = await access_claim(work, claim_id)
     _check_claim(work, claim)
     live = await refresh_live_requests(work, claim_id)

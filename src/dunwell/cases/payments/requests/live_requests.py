@@ -246,7 +246,7 @@ async def cancel_request(work: Work, request_id: UUID) -> None:
     Raises NotFound; InvalidState: the request has ended, or its money is already on its way at a
     provider.
     """
-    work.need(Right.RECORD_MONEY)
+    work.require(Right.RECORD_MONEY)
     known = await find_request(work.tx, work.merchant_id, request_id)
     if known is None:
         raise NotFound(f"There is no payment request {request_id}.")

@@ -58,7 +58,7 @@ async def prepare_costs(
 ) -> PreparedCosts | None:
     """preview: made with `Asked(costs=True)`. None: nothing was played forward, or no line of the
     merchant's has prices."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     before, after = preview.effects.outlook_before, preview.effects.outlook
     workflow_id = preview.workflow_id
     current = await load_current(work.tx, work.merchant_id, workflow_id)

@@ -65,7 +65,7 @@ async def preview_draft(
 
     Raises InvalidState (there is no draft) and ValidationError (days out of range).
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     asked = asked or PreviewScope()
     asked.check()
     plan = await plan_publication(work, workflow_id)

@@ -155,7 +155,7 @@ async def preview_effects(
 
     Raises ValidationError (days out of range).
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     scope.check()
     current = change.current
     versions = _prepare_comparison(work, current, change.draft, scope)

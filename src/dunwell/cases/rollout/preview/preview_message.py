@@ -127,7 +127,7 @@ async def prepare_message(
     """contact_id: what its link and codes are made from. Raises NotFound (template, channel,
     claim), ValidationError (language, or the claim has no address for the channel) and
     MerchantNotConfigured."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     _check_wanted(definition, wanted)
     writer = await prepare_trial_writer(work, resources, definition)
     today = writer.process.calendar.local_date(work.now)
@@ -149,7 +149,7 @@ async def get_recipient(
     work: Work, definition: Definition, claim_id: int | None, case: SampleCase, *, today: date
 ) -> SampleRecipient:
     """A claim of the merchant's, or one that is made up. Raises NotFound."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     if claim_id is not None:
         return build_recipient(await read_claim(work, claim_id))
     currency = definition.settings.currency or work.merchant.configuration.currency

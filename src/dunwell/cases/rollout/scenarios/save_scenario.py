@@ -11,7 +11,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit, select_changed_fields
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store import raise_revision
+from dunwell.accounts.merchants.store import increment_revision
 from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cases.rollout.publish_workflow import find_content_faults
@@ -56,7 +56,7 @@ class ScenarioView(msgspec.Struct, frozen=True, rename="camel"):
 
 async def list_scenarios(work: Work) -> list[ScenarioView]:
     """In the order of their ids."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     default = (await load_rules(work.tx, work.merchant_id)).default
     active = await count_active_claims(work.tx, work.merchant_id)
     return [
@@ -76,7 +76,7 @@ async def list_scenarios(work: Work) -> list[ScenarioView]:
 
 async def get_scenario(work: Work, name: str) -> ScenarioView:
     """Raises NotFound, which names the nearest."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     scenarios = {each.name: each for each in await list_scenarios(work)}
     if name not in scenarios:
         nearest = render_nearest(name, list(scenarios))
@@ -105,7 +105,7 @@ async def save_scenario(
     Raises ValidationError (all faults, pointers from the definition's root, or /name) and
     InvalidState: the merchant works with workflows.
     """
-    work.need(Right.PUBLISH)
+    work.require(Right.PUBLISH)
     check_workflow_name(name)
     await open_scenarios(work)
     faults = await run_apart(find_content_faults, definition, work.merchant.configuration)
@@ -128,7 +128,7 @@ async def _create(work: Work, name: str, definition: Definition, description: st
         definition=definition, retired={},
     )  # fmt: skip
     scenario_id = await save_new_scenario(work.tx, work.merchant_id, scenario)
-    await raise_revision(work.tx, work.merchant_id)
+    await increment_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "scenario.create", f"scenario:{scenario_id}",
         after={"name": name, **_list_values(definition, description)},
@@ -155,7 +155,7 @@ async def _edit(
         edit = await _change_definition(work, scenario, definition)
         saved = msgspec.structs.replace(saved, is_changed=True, words=list(edit.words))
     if saved.is_changed:
-        await raise_revision(work.tx, work.merchant_id)
+        await increment_revision(work.tx, work.merchant_id)
         after = scenario.description if description is None else description
         was, now = select_changed_fields(
             _list_values(scenario.definition, scenario.description), _list_values(definition, after)

@@ -12,7 +12,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store import load_switched, lock_merchant, mark_switched
+from dunwell.accounts.merchants.store import load_is_switched, lock_merchant, save_switched
 from dunwell.cases.assignment.store import load_rules
 from dunwell.cases.rollout.store import count_active_claims
 from dunwell.core.workflows.scenarios.store import load_scenarios, publish_scenarios
@@ -43,7 +43,7 @@ class SwitchReport(msgspec.Struct, frozen=True, rename="camel"):
 async def preview_switch(work: Work) -> SwitchReport:
     """What the switch would make of the scenarios as they are now. Raises InvalidState: it is done
     already."""
-    work.need(Right.PUBLISH)
+    work.require(Right.PUBLISH)
     await _check_open(work)
     return await _report(work, await load_scenarios(work.tx, work.merchant_id))
 
@@ -57,12 +57,12 @@ async def switch_to_workflows(work: Work) -> SwitchReport:
     2. Publish all scenarios in one statement, each under its copy's version id.
     3. Mark the merchant, as a new revision.
     """
-    work.need(Right.PUBLISH)
+    work.require(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
     await _check_open(work)
     scenarios = await load_scenarios(work.tx, work.merchant_id)
     await publish_scenarios(work.tx, work.merchant_id, work.now)
-    await mark_switched(work.tx, work.merchant_id)
+    await save_switched(work.tx, work.merchant_id)
     await save_audit(
         work, "merchant.switch_to_workflows", f"merchant:{work.merchant_id}",
         before={"switchedToWorkflows": False}, after={"switchedToWorkflows": True},
@@ -72,7 +72,7 @@ async def switch_to_workflows(work: Work) -> SwitchReport:
 
 
 async def _check_open(work: Work) -> None:
-    if await load_switched(work.tx, work.merchant_id):
+    if await load_is_switched(work.tx, work.merchant_id):
         raise InvalidState(
             f'The merchant "{work.merchant.key}" works with workflows already; there is nothing '
             "to switch, and no way back.",

@@ -117,7 +117,7 @@ async def get_workflow_texts(
 ) -> WorkflowTexts:
     """version: v1.2, draft or latest; None: the draft, or the latest version where there is none.
     Raises NotFound, and InvalidState: the merchant has scenarios."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     check_switched(work.merchant)
     known = await load_assignability(work.tx, work.merchant_id, workflow_id)
     if known is None:
@@ -138,7 +138,7 @@ async def edit_text(
 ) -> EditedDraft:
     """written: None takes the text out. seen: what `compute_revision` says of it as its writer
     had seen it. Raises EditConflict, and what `edit_draft` raises."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     newest = draft or await load_current(work.tx, work.merchant_id, workflow_id)

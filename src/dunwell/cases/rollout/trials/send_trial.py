@@ -48,7 +48,7 @@ async def prepare_trial(
 ) -> PreparedTrial:
     """The first transaction. Raises what `prepare_message` raises; ValidationError where oneself
     has no address for the channel; InvalidState where the merchant sends no e-mail."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     if wanted.channel != "EMAIL":
         only = "A user has an e-mail address alone; look at the preview instead."
         raise ValidationError([Fault("/channel", only, "NO_ADDRESS")])
@@ -64,7 +64,7 @@ async def prepare_trial(
 async def record_trial(work: Work, resources: Resources, trial: PreparedTrial, about: str) -> None:
     """The transaction before it is sent (`Adapters.call`). about: what the audit log names. Raises
     RateLimited."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     await _count_trial(work, resources.keys)
     await save_audit(
         work, "text.send_trial", about,

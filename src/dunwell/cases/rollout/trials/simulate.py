@@ -147,7 +147,7 @@ async def prepare_simulation(
     work: Work, resources: Resources, definition: Definition, played: SimulationScope
 ) -> PreparedSimulation:
     """Raises NotFound (claim) and MerchantNotConfigured."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     writer = await prepare_trial_writer(work, resources, definition)
     start = _find_start(work, writer, played)
     today = writer.process.calendar.local_date(start)

@@ -79,7 +79,7 @@ async def prepare_sms_costs(
 ) -> PreparedSmsCosts:
     """Of the template's SMS in the language wanted, or in each claim's own where none is. Raises
     MerchantNotConfigured."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     writer = await prepare_trial_writer(work, resources, definition)
     today = writer.process.calendar.local_date(work.now)
     sample = build_sample(work.merchant.configuration.currency, today)

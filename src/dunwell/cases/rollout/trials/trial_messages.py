@@ -8,7 +8,7 @@ from datetime import date, timedelta
 from decimal import Decimal
 from uuid import UUID
 
-from dunwell.accounts.installation.delivery_providers import Line
+from dunwell.accounts.installation.delivery_providers import DeliveryProvider
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
@@ -64,7 +64,7 @@ class TrialWriter:
     head: MessageSource
     definition: Definition
     process: Process
-    lines: Mapping[str, Line]
+    lines: Mapping[str, DeliveryProvider]
 
     @property
     def merchant(self) -> Merchant:
@@ -111,7 +111,7 @@ class TrialWriter:
 async def prepare_trial_writer(
     work: Work, resources: Resources, definition: Definition
 ) -> TrialWriter:
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     installation = (await load_installation(work.tx)).installation
     lines = installation.delivery_providers or {}
     head = MessageSource(
@@ -145,7 +145,7 @@ def list_placeholders(
     work: Work, writer: TrialWriter, place: TextPlace
 ) -> list[PlaceholderExample]:
     """Those that may stand there, snippets last. Raises MerchantNotConfigured."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     today = writer.process.calendar.local_date(work.now)
     sample = build_sample(work.merchant.configuration.currency, today)
     planned = sample.plan(place.channel or CHANNELS[0])

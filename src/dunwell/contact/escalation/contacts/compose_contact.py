@@ -7,7 +7,11 @@ from datetime import date, datetime
 from urllib.parse import urlsplit
 from uuid import UUID
 
-from dunwell.accounts.installation.delivery_providers import FolderLine, Line, SftpLine
+from dunwell.accounts.installation.delivery_providers import (
+    DeliveryProvider,
+    FolderProvider,
+    SftpProvider,
+)
 from dunwell.accounts.installation.installation_file import Operator
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.escalation.due_claim import has_postal_address
@@ -54,14 +58,14 @@ class MessageSource:
     layout: str = DEFAULT_LAYOUT
 
 
-def choose_letter_layout(merchant: Merchant, lines: Mapping[str, Line] | None) -> str:
+def choose_letter_layout(merchant: Merchant, lines: Mapping[str, DeliveryProvider] | None) -> str:
     """Return the layout of the merchant's print provider.
 
     lines: the delivery providers of the installation file, by name.
     """
     setup = merchant.configuration.channels.get("LETTER")
     line = (lines or {}).get(setup.provider) if setup and setup.provider else None
-    return line.layout if isinstance(line, FolderLine | SftpLine) else DEFAULT_LAYOUT
+    return line.layout if isinstance(line, FolderProvider | SftpProvider) else DEFAULT_LAYOUT
 
 
 def choose_language(definition: Definition, claims: str | None, merchant: Merchant) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from uuid import UUID
 
 from dunwell.accounts.merchants.configuration import CHANNELS, Channel
-from dunwell.accounts.merchants.due_merchants import DueTable, list_due_merchants
+from dunwell.accounts.merchants.due_merchants import DueTable, render_due_merchants
 from dunwell.contact.escalation.store import CONTACTS
 from dunwell.contact.messages.contact import Content, LeasedContact, PlannedContact, RenderedContact
 from dunwell.contact.messages.guards.guards import ContactHold, UpdatedGuard
@@ -60,7 +60,7 @@ WHERE (due.merchant_id, channel) NOT IN (SELECT * FROM unnest($5::integer[], $6:
 ORDER BY (due.merchant_id, channel) <= ($2, $3::text), due.merchant_id, channel
 LIMIT $7
 """,
-    due=list_due_merchants(
+    due=render_due_merchants(
         DueTable("communications", _IS_PLANNED), DueTable("communications", _IS_INTERRUPTED)
     ),
     is_planned=compose(_IS_PLANNED, now="due.now"),

@@ -62,7 +62,7 @@ from dunwell.platform.resources import Resources
 async def report_failure(work: Work, keys: KeyRing, communication_id: UUID, reason: str) -> None:
     """Record that an accepted contact did not arrive and plan the fallback. A contact in any other
     state stays unchanged, because reports can be duplicated or late. Raises NotFound."""
-    work.need(Right.OPERATE)
+    work.require(Right.OPERATE)
     locked = await lock_contact(work.tx, work.merchant_id, communication_id)
     if locked is None:
         raise NotFound(f"There is no communication {communication_id}.")

@@ -100,7 +100,7 @@ async def list_communications(
     oldest_first: bool = False,
 ) -> ListPage[FoundCommunication]:  # fmt: skip
     """Raises ValidationError for an invalid cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     page = await list_page(
         work.scope(), COMMUNICATIONS, wanted, limit=limit, cursor=cursor, oldest_first=oldest_first
     )
@@ -111,7 +111,7 @@ async def list_claim_communications(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[Communication]:
     """Raises NotFound; ValidationError for an invalid cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if not await has_claim(work.tx, work.merchant_id, claim_id):
             raise NotFound(f"There is no claim {claim_id}.")
@@ -122,7 +122,7 @@ async def list_claim_communications(
 
 async def get_communication(work: Work, reference: UUID) -> Communication:
     """Return the communication that an ESCALATED event names. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     found = await find_communication(work.tx, work.merchant_id, reference)
     if found is None:
         raise NotFound(f"There is no communication {reference}.")

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from dunwell.accounts.merchants.configuration import Configuration, find_missing
+from dunwell.accounts.merchants.configuration import Configuration, list_missing_keys
 from dunwell.contact.messages.templates.placeholders import list_used
 from dunwell.core.workflows.definition import Definition, Texts, WorkflowContactHours
 from dunwell.platform.errors import Fault
@@ -102,7 +102,7 @@ def list_missing_value_faults(
     A value that one claim lacks (such as a contract number) is left out of a message. A value that
     no claim of the merchant can have would be missing in every message.
     """
-    if find_missing(configuration):
+    if list_missing_keys(configuration):
         return
     keys = dict(_list_absent(configuration))
     for path, texts in list_texts(definition):

@@ -4,7 +4,7 @@ of a print provider."""
 from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
-from dunwell.accounts.installation.delivery_providers import BatchRule
+from dunwell.accounts.installation.delivery_providers import BatchSettings
 from dunwell.contact.messages.letters.sheet import DEFAULT_LAYOUT
 from dunwell.contact.sending.batches.status_file import StatusFormat
 
@@ -62,7 +62,7 @@ class LetterFolder(Protocol):
 class PrintProvider:
     name: str
     depot: LetterFolder
-    batch: BatchRule
+    batch: BatchSettings
     status_format: StatusFormat
     # The layout of sheets: a file of `contact/messages/letters/layouts`.
     layout: str

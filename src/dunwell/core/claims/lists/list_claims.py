@@ -216,7 +216,7 @@ async def list_claims(
     order: ClaimOrder = NEWEST_FIRST,
 ) -> ListPage[ClaimRow]:  # fmt: skip
     """Raises ValidationError for a bad cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     page = await list_page(
         work.scope(), _LISTS[order.key], wanted, limit=limit, cursor=cursor,
         oldest_first=not order.is_descending,
@@ -228,7 +228,7 @@ async def count_claims(
     work: Work, wanted: ClaimFilter = NO_FILTER, *, limit: int = MAX_COUNTED
 ) -> Count:
     """As far as `limit` and the budget of a page reach."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await count_listed(work.scope(), CLAIMS, wanted, limit=limit)
 
 

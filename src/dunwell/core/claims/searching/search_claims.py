@@ -70,7 +70,7 @@ async def search_claims(
 ) -> ListPage[ClaimRow]:
     """Claims of which every word of the text begins one. A page may hold fewer than `limit`, even
     none, and go on. Raises ValidationError: a bad cursor, or a text without a word."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     words = read_search(text)
     if not words:
         message = "Search for a reference, a number, a name, an address or a phone number."

@@ -94,7 +94,7 @@ class DeliveryDetails:
 
 async def read_endpoint(work: Work, endpoint_id: UUID) -> KnownEndpoint:
     """Raises NotFound, also for one that was removed."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     async with snapshot(work.tx):
         endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
         if endpoint is None:
@@ -108,13 +108,13 @@ async def list_deliveries(
     wanted: LogFilter = NO_FILTER,
 ) -> ListPage[LoggedDelivery]:  # fmt: skip
     """The newest first. Raises ValidationError for a bad cursor."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     return await list_page(work.scope(endpoint_id), _DELIVERIES, wanted, limit=limit, cursor=cursor)
 
 
 async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> DeliveryDetails:
     """Raises NotFound."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     async with snapshot(work.tx):
         found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
         if event_id not in found:
@@ -126,7 +126,7 @@ async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> Delive
 
 async def prove_deliveries(work: Work, endpoint_id: UUID, asked_from: int = 1) -> Proof:
     """asked_from: the number to begin with. Raises NotFound."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     if await load_endpoint(work.tx, work.merchant_id, endpoint_id) is None:
         raise _absent()
     first = max(1, min(asked_from, MOST_NUMBERED))

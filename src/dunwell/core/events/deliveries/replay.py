@@ -77,7 +77,7 @@ class Replay:
 async def replay_events(work: Work, wanted: Replay) -> int:
     """How many deliveries were made due again. Raises ValidationError, for more than
     MOST_DELIVERIES too: then nothing is sent."""
-    work.need(Right.OPERATE)
+    work.require(Right.OPERATE)
     faults = [
         *find_time_faults(wanted.since, wanted.until),
         *await _find_endpoint_faults(work, wanted),
@@ -159,7 +159,7 @@ WHERE d.merchant_id = $1 AND d.endpoint_id = $2 AND d.state = 'GIVEN_UP' AND d.e
 async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, seen: str) -> None:
     """seen: of the delivery that was looked at (`LoggedDelivery.seen`). Raises NotFound, and
     InvalidState when something has become of it since, or it is being sent anyhow."""
-    work.need(Right.OPERATE)
+    work.require(Right.OPERATE)
     await _lock(work, endpoint_id)
     found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
     delivery = found.get(event_id)
@@ -185,7 +185,7 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, seen: s
 async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int:
     """How many, of events since that instant (the merchant's time). Raises NotFound, and
     ValidationError for more than MOST_DELIVERIES: then nothing is sent."""
-    work.need(Right.OPERATE)
+    work.require(Right.OPERATE)
     await _lock(work, endpoint_id)
     # An event's id bears its instant to the millisecond, rounded down.
     least = uuid7(since, bytes(10))

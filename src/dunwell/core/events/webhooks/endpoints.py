@@ -84,7 +84,7 @@ async def list_endpoints(
 ) -> ListPage[EndpointHealth]:
     """Whoever may not configure the merchant is shown only the origin of each address. Raises
     ValidationError for a bad cursor."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     page = await list_page(work.scope(), ENDPOINTS, wanted, limit=limit, cursor=cursor)
     return page if Right.CONFIGURE in work.actor.rights else page.map(EndpointHealth.without_path)
 
@@ -115,7 +115,7 @@ async def add_endpoint(
     The secret in the answer cannot be read again. Raises ValidationError, and InvalidState when
     the merchant already has an endpoint at this address.
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     reach = await load_reach(work.tx, work.merchant_id)
     check_endpoint(wanted, reach, is_development=is_development)
     merchant_id, endpoint_id, secret = work.merchant_id, work.ids.new(work.now), make_secret()
@@ -148,7 +148,7 @@ async def change_endpoint(
 ) -> None:
     """Set both; None takes the Authorization header away. The address never changes: another
     address is another endpoint. Raises ValidationError and NotFound."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
     # Whether the address may be sent to was checked when it was added, and is at each delivery.
     faults = list(find_form_faults(WantedEndpoint(endpoint.url, types, authorization)))
@@ -180,7 +180,7 @@ async def rotate_secret(
     seen: `Endpoint.secret_mark` when it was looked at; None: whatever it is. Raises NotFound, and
     InvalidState when somebody has rotated it since.
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
     if seen is not None and seen != endpoint.secret_mark:
         message = "The secret was rotated since you looked at it. Nothing was done."
@@ -202,7 +202,7 @@ async def rotate_secret(
 
 async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
     """What was still to be delivered is given up; its log of tries stays. Raises NotFound."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
     given_up = await mark_removed(work.tx, work.merchant_id, endpoint_id, work.now)
     await save_audit(
@@ -230,7 +230,7 @@ def _list_values(endpoint: WebhookEndpoint) -> dict[str, object]:
 
 async def switch_on_endpoint(work: Work, endpoint_id: UUID) -> None:
     """Raises NotFound, and InvalidState when it is on: of two who switch, the second is told."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     endpoint = await lock_endpoint(work.tx, work.merchant_id, endpoint_id)
     if endpoint is None:
         raise NotFound("There is no such endpoint.")

@@ -43,7 +43,7 @@ class TestEvent:
 
 async def begin_test(work: Work, endpoint_id: UUID) -> TestEvent:
     """In the transaction before it is sent (`send_test`). Raises NotFound."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
     if endpoint is None:
         raise NotFound("There is no such endpoint.")

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from operator import itemgetter
 from uuid import UUID
 
-from dunwell.accounts.installation.installation_file import PUBLIC_REACH, WebhookReach, read_reach
+from dunwell.accounts.installation.installation_file import PUBLIC_REACH, WebhookReach, parse_reach
 from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
 from dunwell.core.events.webhooks.retry import Decision, Delivered, FailureHistory, RetryAt
 from dunwell.platform.database.database import Connection, Row
@@ -123,7 +123,7 @@ async def lock_endpoint(
 async def load_reach(tx: Connection, merchant_id: int) -> WebhookReach:
     """Where this merchant's webhooks may be sent at this moment."""
     row = await tx.fetchrow(_LOAD_REACH, merchant_id)
-    return PUBLIC_REACH if row is None else read_reach(row["networks"], row["key"])
+    return PUBLIC_REACH if row is None else parse_reach(row["networks"], row["key"])
 
 
 async def insert_endpoint(tx: Connection, endpoint: WebhookEndpoint, created_at: datetime) -> bool:

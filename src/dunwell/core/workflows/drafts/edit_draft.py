@@ -49,7 +49,7 @@ async def store_changed_draft(
     """Put `wanted` in the place of what the draft was made from, as the actor's change. Answers the
     new draft, and the parts that differ as they were and are, for the audit log. The workflow is
     locked."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     before, after = compare(former.definition if former else None, wanted)
     draft = WorkflowDraft(work.ids.new(work.now), wanted)
     await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
@@ -67,7 +67,7 @@ async def store_changed_draft(
 
 async def new_draft(work: Work, workflow_id: UUID) -> WorkflowDraft:
     """Raises NotFound, and InvalidState: there is a draft, which names its id."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     standing = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
@@ -90,7 +90,7 @@ async def new_draft(work: Work, workflow_id: UUID) -> WorkflowDraft:
 async def discard_draft(work: Work, workflow_id: UUID) -> None:
     """Versions stay as they are. Raises NotFound, and InvalidState: no draft, or no version that
     would be left."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     if await load_current(work.tx, work.merchant_id, workflow_id) is None:
         raise InvalidState("The workflow has no published version; publish it.", state="DRAFT")
@@ -100,7 +100,7 @@ async def discard_draft(work: Work, workflow_id: UUID) -> None:
 async def delete_standing_draft(work: Work, workflow_id: UUID) -> None:
     """Of an open workflow that was published; what differed from that is told. Raises InvalidState:
     there is none."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     standing = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     if standing is None or current is None:
@@ -141,7 +141,7 @@ async def edit_draft(work: Work, workflow_id: UUID, *edits: Edit) -> EditedDraft
     the shape is wrong. Whatever else is wrong keeps a draft from being published, not from being
     saved.
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     standing = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
@@ -206,7 +206,7 @@ async def add_step(
 ) -> int:
     """value: the step as JSON; it gets an id that no other has had. after: the id of the step that
     it follows; None, or one that is gone: first, or last. Raises what `edit_draft` raises."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     parts = await _open_parts(work, workflow_id)
     order: list[int] = parts.get(STEP_ORDER, [])
     step_id = await _find_free_id(work, workflow_id, order)
@@ -221,7 +221,7 @@ async def add_step(
 
 async def double_step(work: Work, workflow_id: UUID, step_id: int) -> int:
     """The same once more, right behind it. Raises NotFound."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     parts = await _open_parts(work, workflow_id)
     value = parts.get(name_step(step_id))
     if value is None:
@@ -234,7 +234,7 @@ async def move_step(
 ) -> EditedDraft:
     """after: the id of the step that it is to follow; None: it comes first. seen: the order's
     fingerprint as it was shown. Raises what `edit_draft` raises, and NotFound."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
     if step_id not in order or not (after is None or after in order):
         raise NotFound(f"The draft has no step {step_id}, or none to follow.")
@@ -247,7 +247,7 @@ async def shift_step(
     work: Work, workflow_id: UUID, step_id: int, way: str, *, seen: str
 ) -> EditedDraft:
     """By one place, "up" or "down". Raises what `move_step` raises."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
     place = order.index(step_id) + (-2 if way == "up" else 1) if step_id in order else -1
     after = order[min(place, len(order) - 1)] if place >= 0 else None
@@ -299,7 +299,7 @@ async def save_draft(
     editor's change since then is not overwritten.
     Raises ValidationError (name), InvalidState (changed since, or the merchant has scenarios).
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     check_workflow_name(name)
     check_switched(work.merchant)
     await lock_merchant(work.tx, work.merchant_id)
@@ -328,7 +328,7 @@ async def save_draft(
 async def begin_workflow(work: Work, name: str, definition: Definition) -> UUID:
     """Raises ValidationError (no name, or another workflow's) and InvalidState: the merchant has
     scenarios."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     check_switched(work.merchant)
     check_workflow_name(name)
     await lock_merchant(work.tx, work.merchant_id)
@@ -345,7 +345,7 @@ async def replace_draft(
     differs is the change of whoever does it. expected_id: what was looked at: the draft's version,
     or without one the current one's. Raises NotFound and InvalidState: another one by now, or the
     merchant has scenarios."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     name = await load_name(work.tx, work.merchant_id, workflow_id)
     return await save_draft(work, name, definition, expected_id=expected_id)

@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.merchants.store import raise_revision
+from dunwell.accounts.merchants.store import increment_revision
 from dunwell.core.workflows.change_workflow import open_workflow
 from dunwell.core.workflows.checking import find_definition_faults
 from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
@@ -55,7 +55,7 @@ async def publish_draft(
     characters in the comment), ChangesUnseen and InvalidState (no draft, another draft, or it
     changes nothing).
     """
-    work.need(Right.PUBLISH)
+    work.require(Right.PUBLISH)
     check_printable(comment, "comment")
     await open_workflow(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
@@ -75,7 +75,7 @@ async def publish_draft(
     version = Version(workflow_id, draft.version_id, *number, draft.definition)
     await save_publication(work.tx, work.merchant_id, version, now=work.now, comment=comment)
     await mark_published(work.tx, work.merchant_id, workflow_id, version.version_id)
-    await raise_revision(work.tx, work.merchant_id)
+    await increment_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "workflow.publish", f"workflow:{workflow_id}",
         before=None if current is None else {"version": current.name},

@@ -9,7 +9,7 @@ from msgspec.structs import asdict
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.answer_dispute import (
     DisputeResolution,
@@ -348,7 +348,7 @@ async def _find(call: ApiCall) -> FoundDisputeList:
         FoundDispute(
             **asdict(show_dispute(each.dispute, each.files)),
             reference_number=each.reference_number,
-            answer_by=find_answer_day(each.dispute.opened_at, within, timezone).isoformat(),
+            answer_by=compute_answer_day(each.dispute.opened_at, within, timezone).isoformat(),
         )
         for each in found.items
     ]

@@ -12,8 +12,8 @@ import asyncssh
 import click
 import msgspec
 
-from dunwell.accounts.installation.current_installation import StandingInstallation
-from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
+from dunwell.accounts.installation.current_installation import CurrentInstallation
+from dunwell.accounts.installation.delivery_providers import FolderProvider, SftpProvider
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.adapters.channels.print_service.letter_files import (
     NOBODY,
@@ -105,12 +105,12 @@ _SECONDS = 60
 
 
 async def try_letter(
-    resources: Resources, installation: StandingInstallation, name: str,
+    resources: Resources, installation: CurrentInstallation, name: str,
     *, recipient: str, out: Path | None,
 ) -> Accepted:  # fmt: skip
     """recipient: the lines of an address, with commas between. Raises Refusal."""
-    line = installation.lines[name]
-    assert isinstance(line, FolderLine | SftpLine), "a line for letters"
+    line = installation.delivery_providers[name]
+    assert isinstance(line, FolderProvider | SftpProvider), "a line for letters"
     address = [each.strip() for each in recipient.split(",") if each.strip()]
     printer = LetterPrinter(1, fonts=resources.settings.fonts)
     try:
@@ -129,12 +129,12 @@ async def try_letter(
 
 
 async def _hand_over(
-    resources: Resources, installation: StandingInstallation, name: str,
+    resources: Resources, installation: CurrentInstallation, name: str,
     *, address: list[str], pdf: bytes,
 ) -> Accepted:  # fmt: skip
     """Raises Refusal, LetterUnfit."""
-    line, now = installation.lines[name], resources.clock.now()
-    assert isinstance(line, FolderLine | SftpLine), "a line for letters"
+    line, now = installation.delivery_providers[name], resources.clock.now()
+    assert isinstance(line, FolderProvider | SftpProvider), "a line for letters"
     message = _write(resources.ids.new(now), now, address=address, pdf=pdf)
     printer = LetterPrinter(1)
     try:
@@ -227,13 +227,13 @@ async def _try(
     resources: Resources, name: str, *, recipient: str, sender: str, out: Path | None
 ) -> Outcome:
     """Raises NotFound, Refusal."""
-    installation = StandingInstallation(resources)
+    installation = CurrentInstallation(resources)
     await installation.read()
-    line = installation.lines.get(name)
+    line = installation.delivery_providers.get(name)
     if line is None:
-        known = ", ".join(installation.lines) or "none"
+        known = ", ".join(installation.delivery_providers) or "none"
         raise NotFound(f"There is no line {name}; there are: {known}.")
-    if isinstance(line, FolderLine | SftpLine):
+    if isinstance(line, FolderProvider | SftpProvider):
         return await try_letter(resources, installation, name, recipient=recipient, out=out)
     if out is not None:
         raise Refusal("Only a letter is written to a file: leave --out out.")
@@ -241,11 +241,11 @@ async def _try(
 
 
 async def _send(
-    resources: Resources, installation: StandingInstallation, name: str,
+    resources: Resources, installation: CurrentInstallation, name: str,
     *, recipient: str, sender: str,
 ) -> Outcome:  # fmt: skip
     """Raises Refusal."""
-    line = installation.lines[name]
+    line = installation.delivery_providers[name]
     try:
         adapter = build_line(name, line, installation.secrets, resources)
     except DeliveryProviderUnusable as error:

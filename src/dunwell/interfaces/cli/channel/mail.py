@@ -6,7 +6,7 @@ from contextlib import AsyncExitStack
 
 import click
 
-from dunwell.accounts.installation.current_installation import open_installation
+from dunwell.accounts.installation.current_installation import open_current_installation
 from dunwell.adapters.mail.listener import Doorkeeper, Protocol, listen
 from dunwell.adapters.mail.receive_mail import MailReader
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
@@ -57,10 +57,10 @@ async def _serve(settings: Settings, listeners: Listeners) -> None:
         resources = await closing.enter_async_context(open_resources(settings, "mail"))
         # What was restored elsewhere must not take what is another's.
         await wait_until_resumed(resources, stop)
-        installation = await closing.enter_async_context(open_installation(resources))
+        installation = await closing.enter_async_context(open_current_installation(resources))
         reader = MailReader()
         closing.push_async_callback(reader.close)
-        doorkeeper = Doorkeeper(resources, reader, lambda: installation.lines)
+        doorkeeper = Doorkeeper(resources, reader, lambda: installation.delivery_providers)
         told = ["mailboxes"]
         for protocol, host, port in listeners:
             opened = await closing.enter_async_context(listen(doorkeeper, protocol, host, port))

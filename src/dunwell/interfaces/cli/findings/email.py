@@ -13,7 +13,7 @@ import dns.asyncresolver
 import dns.exception
 import dns.resolver
 
-from dunwell.accounts.installation.delivery_providers import Mailbox, SmtpLine
+from dunwell.accounts.installation.delivery_providers import ReturnMailbox, SmtpProvider
 from dunwell.accounts.installation.store import load_installation, load_secrets
 from dunwell.adapters.channels.smtp.channel import find_server, open_signer, read_secret
 from dunwell.adapters.channels.smtp.connections import Connections, end
@@ -124,13 +124,13 @@ async def check_email_lines(url: str, settings: Settings) -> list[DoctorFinding]
         await database.close()
     findings: list[DoctorFinding] = []
     for name, line in lines.items():
-        if isinstance(line, SmtpLine):
+        if isinstance(line, SmtpProvider):
             findings += await check_email_line(name, line, secrets)
     return findings
 
 
 async def check_email_line(
-    name: str, line: SmtpLine, secrets: Mapping[str, bytes]
+    name: str, line: SmtpProvider, secrets: Mapping[str, bytes]
 ) -> list[DoctorFinding]:
     subject = f"line {name}"
     try:
@@ -142,7 +142,9 @@ async def check_email_line(
     return [reached, *mailbox, *await resolve_records(subject, line)]
 
 
-async def _open_mailbox(name: str, mailbox: Mailbox, secrets: Mapping[str, bytes]) -> DoctorFinding:
+async def _open_mailbox(
+    name: str, mailbox: ReturnMailbox, secrets: Mapping[str, bytes]
+) -> DoctorFinding:
     """It is read, and nothing of it taken."""
     subject, server = f"line {name}", mailbox.server
     try:
@@ -164,7 +166,7 @@ async def _open_mailbox(name: str, mailbox: Mailbox, secrets: Mapping[str, bytes
     return DoctorFinding(subject, f"the mailbox at {server} lets us in, as {who}")
 
 
-async def _reach(subject: str, line: SmtpLine, connections: Connections) -> DoctorFinding:
+async def _reach(subject: str, line: SmtpProvider, connections: Connections) -> DoctorFinding:
     server = line.server
     try:
         client = await connections.connect()
@@ -179,7 +181,7 @@ async def _reach(subject: str, line: SmtpLine, connections: Connections) -> Doct
     return DoctorFinding(subject, f"{server} lets us in {how}{who}")
 
 
-def _describe_away(subject: str, line: SmtpLine, error: Exception) -> DoctorFinding:
+def _describe_away(subject: str, line: SmtpProvider, error: Exception) -> DoctorFinding:
     causes = [error, error.__cause__, error.__context__]
     for each in causes:
         if isinstance(each, ssl.SSLCertVerificationError):
@@ -195,7 +197,7 @@ def _describe_away(subject: str, line: SmtpLine, error: Exception) -> DoctorFind
 
 
 def _describe_certificate(
-    subject: str, line: SmtpLine, error: ssl.SSLCertVerificationError
+    subject: str, line: SmtpProvider, error: ssl.SSLCertVerificationError
 ) -> DoctorFinding:
     """By OpenSSL's own number of what is wrong."""
     server = line.server
@@ -213,7 +215,7 @@ def _describe_certificate(
     return DoctorFinding(subject, words, remedy)
 
 
-async def resolve_records(subject: str, line: SmtpLine) -> list[DoctorFinding]:
+async def resolve_records(subject: str, line: SmtpProvider) -> list[DoctorFinding]:
     """What other servers read of its domains."""
     findings: list[DoctorFinding] = []
     if line.return_domain is None:

@@ -5,7 +5,11 @@ from collections.abc import Mapping
 
 import asyncpg
 
-from dunwell.accounts.installation.delivery_providers import KannelLine, Line, TwilioLine
+from dunwell.accounts.installation.delivery_providers import (
+    DeliveryProvider,
+    KannelProvider,
+    TwilioProvider,
+)
 from dunwell.accounts.installation.store import load_installation, load_secrets
 from dunwell.adapters.channels.gateway import Trouble
 from dunwell.adapters.channels.kannel.channel import KannelChannel
@@ -48,12 +52,12 @@ async def check_gateways(url: str, settings: Settings) -> list[DoctorFinding]:
     return [
         await check_gateway(name, line, secrets, keys)
         for name, line in lines.items()
-        if isinstance(line, KannelLine | TwilioLine)
+        if isinstance(line, KannelProvider | TwilioProvider)
     ]
 
 
 async def check_gateway(
-    name: str, line: Line, secrets: Mapping[str, bytes], keys: KeyRing
+    name: str, line: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
 ) -> DoctorFinding:
     subject = f"line {name}"
     try:
@@ -68,10 +72,10 @@ async def check_gateway(
 
 
 def _build(
-    name: str, line: Line, secrets: Mapping[str, bytes], keys: KeyRing
+    name: str, line: DeliveryProvider, secrets: Mapping[str, bytes], keys: KeyRing
 ) -> KannelChannel | TwilioChannel:
     """Nothing is called back here, so no address is needed."""
-    if isinstance(line, KannelLine):
+    if isinstance(line, KannelProvider):
         return KannelChannel(name, line, secrets=secrets, keys=keys, public_url="")
-    assert isinstance(line, TwilioLine)
+    assert isinstance(line, TwilioProvider)
     return TwilioChannel(name, line, secrets=secrets, keys=keys, public_url="")

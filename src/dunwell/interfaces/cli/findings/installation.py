@@ -7,13 +7,20 @@ from datetime import UTC, datetime, timedelta
 
 import asyncpg
 
-from dunwell.accounts.installation.alerts.alert import Alarms
+from dunwell.accounts.installation.alerts.alert import AlertSettings
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.accounts.installation.single_sign_on_settings import Provider, SignIn
-from dunwell.accounts.installation.store import list_forwarders, load_installation, load_secrets
+from dunwell.accounts.installation.single_sign_on_settings import (
+    IdentityProviderSettings,
+    SignInSettings,
+)
+from dunwell.accounts.installation.store import (
+    list_untrusted_proxies,
+    load_installation,
+    load_secrets,
+)
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
-from dunwell.accounts.users.single_sign_on.store import find_merchants
+from dunwell.accounts.users.single_sign_on.store import load_merchant_ids
 from dunwell.accounts.users.store import count_break_glass
 from dunwell.adapters.providers import ProviderUnusable, build_provider
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
@@ -56,7 +63,7 @@ def judge_watch(view: AlarmsView) -> DoctorFinding:
 
 
 def judge_telling(installation: Installation) -> DoctorFinding:
-    alarms = installation.alerts or Alarms()
+    alarms = installation.alerts or AlertSettings()
     if not alarms.email:
         remedy = "Name who in the installation file: alerts: {email: [ops@example.com]}"
         return DoctorFinding(_ALERTS, "nobody is told of them by e-mail", remedy, is_note=True)
@@ -93,7 +100,7 @@ async def check_proxies(url: str) -> DoctorFinding:
     try:
         async with database.connection() as connection:
             installation = (await load_installation(connection)).installation
-            seen = await list_forwarders(connection, datetime.now(UTC) - _SEEN_WITHIN)
+            seen = await list_untrusted_proxies(connection, datetime.now(UTC) - _SEEN_WITHIN)
     except (Unavailable, asyncpg.PostgresError) as error:
         return DoctorFinding(_PROXIES, f"cannot be looked up: {error}", "Run dunwell doctor again.")
     finally:
@@ -119,10 +126,10 @@ async def check_sign_in(url: str, settings: Settings) -> list[DoctorFinding]:
     database = await Database.open(url, application="dunwell doctor")
     try:
         async with database.connection() as connection:
-            sign_in = (await load_installation(connection)).installation.sign_in or SignIn()
+            sign_in = (await load_installation(connection)).installation.sign_in or SignInSettings()
             secrets = await load_secrets(connection, KeyRing(settings.secret_key))
             keys = {key for rule in sign_in.groups for key in rule.merchants or ()}
-            missing = keys - (await find_merchants(connection, sorted(keys))).keys()
+            missing = keys - (await load_merchant_ids(connection, sorted(keys))).keys()
             able = await count_break_glass(connection)
     except (Unavailable, asyncpg.PostgresError):
         return []
@@ -132,7 +139,9 @@ async def check_sign_in(url: str, settings: Settings) -> list[DoctorFinding]:
     return [*findings, *check_file(sign_in, sorted(missing), able)]
 
 
-async def check_provider(provider: Provider, secrets: Mapping[str, bytes]) -> DoctorFinding:
+async def check_provider(
+    provider: IdentityProviderSettings, secrets: Mapping[str, bytes]
+) -> DoctorFinding:
     subject = f"sign-in {provider.name}"
     try:
         made = build_provider(provider, secrets)
@@ -155,7 +164,7 @@ def judge_provider(subject: str, trouble: str | None, skew: float | None) -> Doc
     return DoctorFinding(subject, "answers, as the issuer that it is named as")
 
 
-def check_file(sign_in: SignIn, missing: list[str], able: int) -> list[DoctorFinding]:
+def check_file(sign_in: SignInSettings, missing: list[str], able: int) -> list[DoctorFinding]:
     """missing: keys that groups name and no merchant has. able: break-glass admins."""
     findings = []
     if sign_in.oidc and not sign_in.groups:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import asyncpg
 
-from dunwell.accounts.installation.delivery_providers import FolderLine, SftpLine
+from dunwell.accounts.installation.delivery_providers import FolderProvider, SftpProvider
 from dunwell.accounts.installation.store import load_installation, load_secrets
 from dunwell.adapters.channels.folder.channel import FolderDepot
 from dunwell.adapters.channels.sftp.channel import open_depot
@@ -74,12 +74,12 @@ async def check_letter_lines(url: str, settings: Settings) -> list[DoctorFinding
     return [
         await check_letter_line(name, line, secrets)
         for name, line in lines.items()
-        if isinstance(line, FolderLine | SftpLine)
+        if isinstance(line, FolderProvider | SftpProvider)
     ]
 
 
 async def check_letter_line(
-    name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]
+    name: str, line: FolderProvider | SftpProvider, secrets: Mapping[str, bytes]
 ) -> DoctorFinding:
     subject = f"line {name}"
     try:
@@ -99,8 +99,10 @@ async def check_letter_line(
         await depot.close()
 
 
-def _describe_away(subject: str, line: FolderLine | SftpLine, error: OSError) -> DoctorFinding:
-    folder, where = line.folder, "on this machine" if isinstance(line, FolderLine) else "there"
+def _describe_away(
+    subject: str, line: FolderProvider | SftpProvider, error: OSError
+) -> DoctorFinding:
+    folder, where = line.folder, "on this machine" if isinstance(line, FolderProvider) else "there"
     match error:
         case LoginRefused():
             words = "the server refuses the user, the key or the password"
@@ -123,9 +125,11 @@ def _describe_away(subject: str, line: FolderLine | SftpLine, error: OSError) ->
     return DoctorFinding(subject, words, remedy)
 
 
-def open_line(name: str, line: FolderLine | SftpLine, secrets: Mapping[str, bytes]) -> LetterFolder:
+def open_line(
+    name: str, line: FolderProvider | SftpProvider, secrets: Mapping[str, bytes]
+) -> LetterFolder:
     """Nothing is connected to. Raises LineUnusable."""
-    if isinstance(line, FolderLine):
+    if isinstance(line, FolderProvider):
         return FolderDepot(Path(line.folder))
     return open_depot(name, line, secrets)
 

@@ -9,9 +9,9 @@ import asyncpg
 from dunwell.accounts.installation.installation_file import Operator
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.legal_gaps import (
-    find_gaps,
-    find_gaps_without_operator,
-    find_stopping_gaps,
+    list_blocking_gaps,
+    list_legal_gaps,
+    list_legal_notice_gaps,
 )
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchants_page
@@ -68,11 +68,11 @@ def check_merchant(merchant: Merchant, operator: Operator | None) -> DoctorFindi
     Without an operator the creditor's details are the whole legal notice, so a merchant without any
     is named too.
     """
-    find = find_gaps_without_operator if operator is None else find_gaps
+    find = list_legal_notice_gaps if operator is None else list_legal_gaps
     gaps = find(merchant.configuration)
     if not gaps:
         return None
-    is_stopped = bool(find_stopping_gaps(merchant))
+    is_stopped = bool(list_blocking_gaps(merchant))
     effect = "no new claims until it has" if is_stopped else "told to debtors as it stands"
     words = "; ".join(f"{gap.key}: {gap.reason}" for gap in gaps)
     return DoctorFinding(

@@ -13,12 +13,12 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.manage_users import (
     RANDOM_BYTES,
     Invitation,
-    end_sessions,
-    end_user,
+    deactivate_user,
     invite_first_admin,
     invite_user,
     reset_user,
     set_break_glass,
+    sign_out_user,
 )
 from dunwell.accounts.users.single_sign_on.identities import link_identity
 from dunwell.accounts.users.store import find_user, list_named_merchants, list_users
@@ -57,9 +57,9 @@ def create(  # noqa: PLR0913, PLR0917 - the words of a command line
     """Create a user with this EMAIL and print the one-time address by which they join."""
 
     async def do(work: UserWork) -> Invitation:
-        place = await _find_place(work, _ROLES[role], merchants)
+        roles = await _find_roles(work, _ROLES[role], merchants)
         new = NewUser(
-            email, name, "de" if language == "de" else "en", place, is_break_glass=break_glass
+            email, name, "de" if language == "de" else "en", roles, is_break_glass=break_glass
         )
         return await invite_user(work, new, secrets.token_bytes(RANDOM_BYTES))
 
@@ -123,7 +123,7 @@ def end(data_dir: str | None, email: str, yes: bool) -> None:
 
     async def do(work: UserWork) -> None:
         user = await _require(work, email)
-        await end_user(work, user.user_id)
+        await deactivate_user(work, user.user_id)
 
     _run(data_dir, do)
     click.echo(f"ended {email}")
@@ -137,7 +137,7 @@ def sign_out(data_dir: str | None, email: str) -> None:
 
     async def do(work: UserWork) -> int:
         user = await _require(work, email)
-        return await end_sessions(work, user.user_id)
+        return await sign_out_user(work, user.user_id)
 
     ended, _ = _run(data_dir, do)
     click.echo(f"signed out {email}: {ended} {'session' if ended == 1 else 'sessions'}")
@@ -180,7 +180,7 @@ async def _do(settings: Settings, do: _Do[_Answer]) -> _Answer:
         return await do(UserWork.open(resources, tx, operator_actor("command line")))
 
 
-async def _find_place(work: UserWork, role: Role, merchants: tuple[str, ...]) -> UserRoles:
+async def _find_roles(work: UserWork, role: Role, merchants: tuple[str, ...]) -> UserRoles:
     if not merchants:
         return UserRoles(role)
     ids = {key: await find_merchant_id_by_key(work.tx, key) for key in merchants}
@@ -198,8 +198,8 @@ async def _require(work: UserWork, email: str) -> User:
 
 
 def _describe(user: User, keys: dict[int, str]) -> tuple[str, ...]:
-    roles = [] if user.place.everywhere is None else [user.place.everywhere.lower()]
-    for merchant_id, role in sorted(user.place.memberships.items()):
+    roles = [] if user.roles.everywhere is None else [user.roles.everywhere.lower()]
+    for merchant_id, role in sorted(user.roles.memberships.items()):
         roles.append(f"{role.lower().replace('_', '-')} of {keys.get(merchant_id, merchant_id)}")
     if user.provider is not None:
         roles.append(f"by {user.provider}")

@@ -11,7 +11,7 @@ from functools import cached_property
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.configuration import Modalities
+from dunwell.accounts.merchants.configuration import ModalitySettings
 from dunwell.cases.modalities.answer_modality import request_modality
 from dunwell.cases.modalities.limits import (
     DeferralTerms,
@@ -61,7 +61,7 @@ class RefusedRequest(StrEnum):
 class Ground:
     """What a request stands on. `today` is the merchant's, earlier modalities are the claim's."""
 
-    modalities: Modalities
+    modalities: ModalitySettings
     facts: ModalityFacts
     today: date
     earlier: Sequence[Modality] = ()

@@ -21,7 +21,7 @@ from enum import StrEnum
 
 import msgspec
 
-from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.progress import GRACE, compute_response_day
 from dunwell.contact.escalation.forecast.forecast import Announcement
@@ -123,7 +123,7 @@ def describe_next(
     if kind is NextKind.ANSWER:
         days = configuration.disputes.answer_within_days
         opened_at = [each.opened_at for each in opened.facts.disputes]
-        answer_on = max((find_answer_day(at, days, zone) for at in opened_at), default=None)
+        answer_on = max((compute_answer_day(at, days, zone) for at in opened_at), default=None)
         is_late = answer_on is not None and answer_on < today
         return NextSteps(kind, answer_on=answer_on, is_late=is_late)
     if kind is NextKind.REQUEST:

@@ -84,7 +84,7 @@ async def open_other(
 ) -> OpenedClaimSession:
     """Open the other claim at this session's level, for the rest of this session's time. A form
     that is sent twice within ten seconds opens one session; see `repeat_opening`."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     await lock_claim(work.tx, work.merchant_id, other.claim_id)
     origin = keys.digest(_PURPOSE, session.session_id.bytes + other.claim_id.to_bytes(8))
     repeated = await repeat_opening(work, origin, other.randomness)

@@ -48,7 +48,7 @@ async def prepare_claim_preview(
     site: DebtorSite, work: Work, claim_id: int, *, is_link_only: bool
 ) -> DebtorViewOfClaim:
     """is_link_only: show what a link without a known fact shows. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     merchant = work.merchant
     level = Level.LINK if is_link_only else Level.FACT
     opened = await load_previewed_claim(

@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.configuration import Feature
+from dunwell.accounts.merchants.configuration import PageFeature
 from dunwell.cases.disputes.dispute import DisputeState, render_case_number
 from dunwell.cases.modalities.instalments import Instalment
 from dunwell.cases.modalities.modality import Modality
@@ -68,7 +68,7 @@ class ClaimPage(Page, frozen=True):
 
     state: PageState
     topics: Sequence[Topic]
-    features: Sequence[Feature]
+    features: Sequence[PageFeature]
     # Whether the session may see what the claim is for.
     shows_all: bool
     # Whether there is any way to pay.

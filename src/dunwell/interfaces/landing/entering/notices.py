@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import msgspec
 
-from dunwell.accounts.merchants.configuration import Basis, Privacy, find_country
+from dunwell.accounts.merchants.configuration import LegalBasis, PrivacyNotice, find_country
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.interfaces.landing.render.creditor import read_lines
 from dunwell.interfaces.web.templates import Page
@@ -26,7 +26,7 @@ class ShownPrivacy(msgspec.Struct, frozen=True, gc=False):
     controller: Sequence[str]
     officer: Sequence[str]
     authority: Sequence[str]
-    basis: Sequence[Basis]
+    basis: Sequence[LegalBasis]
     claim_years: int
     # 0: not told apart.
     record_years: int
@@ -58,7 +58,7 @@ def describe_notices(merchant: Merchant | None) -> NoticesPage:
     )
 
 
-def _describe_privacy(privacy: Privacy) -> ShownPrivacy:
+def _describe_privacy(privacy: PrivacyNotice) -> ShownPrivacy:
     return ShownPrivacy(
         controller=read_lines(privacy.controller or ""),
         officer=read_lines(privacy.officer or ""),

@@ -59,7 +59,7 @@ async def open_claim_once(
     work: Work, keys: KeyRing, entry: ClaimEntry
 ) -> OpenedClaimSession | Locked:
     """A form that is sent twice within ten seconds opens one session; see `repeat_opening`."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     way, now = entry.way, work.real_now
     name = f"{work.merchant_id} {way.claim_id} {way.communication_id} {way.channel} {entry.level}"
     link = keys.digest(_PURPOSE, name.encode())

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Literal
 
-from dunwell.accounts.merchants.configuration import Channel, Configuration, Proof
+from dunwell.accounts.merchants.configuration import Channel, Configuration, VerificationMethod
 from dunwell.contact.messages.templates.formatting import count_minor_digits
 from dunwell.contact.notices.notice import NoticeChannel
 from dunwell.interfaces.landing.render.dates import read_birth_date
@@ -101,13 +101,18 @@ class CallUs:
 Way = OpensByItself | AskFact | AskCode | CallUs
 
 
-def find_policy(configuration: Configuration, channel: Channel | None) -> Sequence[Proof]:
+def find_policy(
+    configuration: Configuration, channel: Channel | None
+) -> Sequence[VerificationMethod]:
     """What links of a channel ask for. A link of no communication asks as an e-mail's does."""
     return configuration.landing_page.list_proofs(channel or "EMAIL")
 
 
 def decide_entry(
-    policy: Sequence[Proof], known: Known, link: Channel | None, channels: Collection[Channel]
+    policy: Sequence[VerificationMethod],
+    known: Known,
+    link: Channel | None,
+    channels: Collection[Channel],
 ) -> Way:
     """`link`: the channel the link went by. `channels`: those the merchant has."""
     if not policy:
@@ -122,7 +127,7 @@ def decide_entry(
     return AskCode(code_channel) if code_channel else CallUs()
 
 
-def choose_fact(policy: Sequence[Proof], known: Known) -> Fact | None:
+def choose_fact(policy: Sequence[VerificationMethod], known: Known) -> Fact | None:
     """What raises a session that a link opened; none when no such fact is on file."""
     wanted = [proof for proof in policy if proof != "CODE"] or _USUAL
     return next((fact for fact in wanted if fact in known.facts), None)

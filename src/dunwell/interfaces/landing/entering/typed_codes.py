@@ -190,7 +190,7 @@ async def send_code(
 ) -> UUID | NoticeLimitReached | RecipientUnreachable:
     """`notice`: of kind CODE. Where none is sent, the code from before stays good; a second click
     sends none, unless that code was tried already. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     repeated = await find_repeated_notice(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):
         return repeated

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.configuration import Configuration, Disputes
+from dunwell.accounts.merchants.configuration import Configuration, DisputeSettings
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.disputes.answer_dispute import add_evidence
 from dunwell.cases.disputes.dispute import MAX_FILES_AT_ONCE, ClaimDispute, NewDispute
@@ -69,7 +69,7 @@ def can_dispute(facts: PageClaim) -> bool:
     return facts.status in ACTIVE and facts.withheld is None
 
 
-def list_reasons_for(disputes: Disputes, level: Level) -> list[OfferedReason]:
+def list_reasons_for(disputes: DisputeSettings, level: Level) -> list[OfferedReason]:
     """Those offered at this level; at LINK whoever is not meant comes first."""
     offered = list_offered_reasons(disputes)
     if level.reaches(Level.FACT):
@@ -82,14 +82,14 @@ def needs_fact(reason: OfferedReason) -> bool:
     return reason.name not in _AT_LINK
 
 
-def list_unsent(subjects: Sequence[str], disputes: Disputes, level: Level) -> list[str]:
+def list_unsent(subjects: Sequence[str], disputes: DisputeSettings, level: Level) -> list[str]:
     """By the drafts' subjects, the reasons of which something was typed that this level may see."""
     found = [find_reason(disputes, each.removeprefix(SUBJECT)) for each in subjects]
     reasons = [each for each in found if each is not None]
     return [each.name for each in reasons if not needs_fact(each) or level.reaches(Level.FACT)]
 
 
-def find_reason(disputes: Disputes, name: str) -> OfferedReason | None:
+def find_reason(disputes: DisputeSettings, name: str) -> OfferedReason | None:
     return next((each for each in list_offered_reasons(disputes) if each.name == name), None)
 
 
@@ -128,7 +128,7 @@ class KeptDraft:
 
 async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> KeptDraft:
     """Two forms of a subject at once take turns."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     key = own_by_claim(work.merchant_id, claim_id, typed.subject)
     kept_until = work.real_now + DRAFT_LASTS
     before = await lock_draft(work.tx, key, kept_until)
@@ -182,7 +182,7 @@ async def send_dispute(
 
     Raises what `open_dispute` does.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     claim_id = opened.facts.claim_id
     # Before the draft, as everybody who locks both does.
     await lock_claim(work.tx, work.merchant_id, claim_id)
@@ -206,7 +206,7 @@ def name_draft(work: Work, dispute: ClaimDispute) -> DraftKey:
 
 async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
     """All of them, but for those the dispute has already. Raises what `add_evidence` does."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     # Before the draft, as everybody who locks both does.
     await lock_claim(work.tx, work.merchant_id, dispute.claim_id)
     key = name_draft(work, dispute)
@@ -220,7 +220,7 @@ async def send_draft_files(work: Work, dispute: ClaimDispute) -> None:
 
 async def drop_draft_files(work: Work, dispute: ClaimDispute) -> list[UUID]:
     """None of them is wanted any more: the uploads that nothing leads to now."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     key = name_draft(work, dispute)
     draft = await lock_draft(work.tx, key, work.real_now + DRAFT_LASTS)
     ticket_ids = [each.ticket_id for each in draft.files]

@@ -10,7 +10,7 @@ from prometheus_client import Counter
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import SYSTEM
-from dunwell.accounts.merchants.answer_days import find_answer_day, find_overdue_before
+from dunwell.accounts.merchants.answer_days import compute_answer_day, compute_overdue_before
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.cases.disputes.dispute import ClaimDispute, render_case_number
@@ -71,7 +71,7 @@ async def _find(
     resources: Resources, connection: Connection, merchant: Merchant
 ) -> list[tuple[int, UUID]]:
     configuration = merchant.configuration
-    before = find_overdue_before(
+    before = compute_overdue_before(
         merchant.now(resources.clock),
         configuration.disputes.answer_within_days,
         configuration.timezone,
@@ -114,5 +114,5 @@ def _describe(work: Work, claim: LockedClaim, dispute: ClaimDispute) -> OverdueF
         dispute_id=str(dispute.dispute_id),
         case_number=render_case_number(dispute.dispute_id),
         opened_on=local_date(dispute.opened_at, timezone),
-        answer_by=find_answer_day(dispute.opened_at, within, timezone),
+        answer_by=compute_answer_day(dispute.opened_at, within, timezone),
     )

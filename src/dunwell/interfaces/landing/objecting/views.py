@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.cases.disputes.dispute import (
     MAX_FILES_AT_ONCE,
     ClaimDispute,
@@ -182,7 +182,7 @@ def describe_dispute(
         is_resting=_is_resting(dispute, opened),
         rests_until=_find_rest(dispute, opened),
         opened_on=find_day(dispute.opened_at, timezone),
-        answer_on=find_answer_day(dispute.opened_at, days, timezone),
+        answer_on=compute_answer_day(dispute.opened_at, days, timezone),
         reason=reason if shows_content else None,
         message=dispute.message if shows_content else None,
         resolution=dispute.resolution if shows_content else None,

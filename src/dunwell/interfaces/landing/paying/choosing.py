@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from dunwell.accounts.merchants.configuration import PartialPayments
+from dunwell.accounts.merchants.configuration import PartialPaymentSettings
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.payments.choice import (
     PartBounds,
@@ -67,7 +67,7 @@ class Options:
 
 
 def find_options(
-    facts: PageClaim, partial: PartialPayments | None, *, shows_items: bool
+    facts: PageClaim, partial: PartialPaymentSettings | None, *, shows_items: bool
 ) -> Options:
     """shows_items: whether the session may see them."""
     items = [

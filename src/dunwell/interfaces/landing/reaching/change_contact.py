@@ -55,7 +55,7 @@ async def choose_channels(
 
     The claim's lock lets two choices at once take turns, so that they cannot leave none together.
     """
-    work.need(Right.CONTACT_SETTINGS)
+    work.require(Right.CONTACT_SETTINGS)
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
     on_file = await load_on_file(work.tx, work.merchant_id, claim_id)
@@ -76,7 +76,7 @@ async def unsubscribe(work: Work, keys: KeyRing, reference: Reference) -> bool:
 
     Unlike the page of preferences it takes off the last way too: a mail program cannot be asked
     which other is wanted, and shows no answer."""
-    work.need(Right.CONTACT_SETTINGS)
+    work.require(Right.CONTACT_SETTINGS)
     address = await find_written_address(work.tx, work.merchant_id, reference.communication_id)
     if address is None:
         return False
@@ -86,7 +86,7 @@ async def unsubscribe(work: Work, keys: KeyRing, reference: Reference) -> bool:
 
 async def list_ways(work: Work, keys: KeyRing, on_file: OnFile) -> list[WayToReach]:
     """E-mail, mobile number and postal address, as far as they are there and used."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     addresses = list_addresses(on_file, work.merchant.configuration.channels)
     reasons = await load_reasons(work.tx, keys, work.merchant_id, list(addresses.items()))
     return [
@@ -128,7 +128,7 @@ async def ask_change(
     """`notice`: of kind CHANGE_CODE, to the new address. A change that waited for its code before
     is given up for it; a second click sends no second code, unless that one was tried already.
     Raises NotFound."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     repeated = await find_repeated_notice(work, notice)
     if repeated is not None and await _is_untried(work, notice, repeated):
         return repeated
@@ -154,7 +154,7 @@ async def confirm_change(
     The answer is the same for a code that is wrong, too old, tried too often or was never sent.
     What it wrote is to be committed, whatever it answers. Raises NotFound.
     """
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     claim = work.merchant_id, typed.claim_id
     if await lock_claim(work.tx, *claim) is None:
         raise NotFound(f"There is no claim {typed.claim_id}.")

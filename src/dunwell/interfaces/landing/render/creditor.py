@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dunwell.accounts.installation.installation_file import Operator, Role
+from dunwell.accounts.installation.installation_file import Operator, OperatorRole
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.templates.formatting import render_iban, render_line
 from dunwell.interfaces.landing.render.addresses import build_address
@@ -46,7 +46,7 @@ class Creditor:
 class ShownOperator:
     """Who runs the installation; no role: nobody was named."""
 
-    role: Role | None = None
+    role: OperatorRole | None = None
     legal_name: str | None = None
     address: tuple[str, ...] = ()
     representatives: str = ""

@@ -8,7 +8,7 @@ import msgspec
 from jinja2 import Environment
 from markupsafe import Markup
 
-from dunwell.accounts.installation.installation_file import FindOperator, Operator, find_nobody
+from dunwell.accounts.installation.installation_file import FindOperator, Operator, find_no_operator
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.interfaces.landing.render.addresses import build_address
 from dunwell.interfaces.landing.render.creditor import (
@@ -84,7 +84,7 @@ class DebtorPages(PageRenderer):
     def __init__(
         self, languages: Mapping[str, Language], domain: str, stylesheet: str,
         assets: Mapping[str, str], phone: str | None = None,
-        find_operator: FindOperator = find_nobody,
+        find_operator: FindOperator = find_no_operator,
     ) -> None:  # fmt: skip
         """phone: the operator's, for pages without a creditor. find_operator: who runs the
         installation, at this moment. The rest: see PageRenderer."""

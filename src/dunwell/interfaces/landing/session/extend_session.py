@@ -21,7 +21,7 @@ from dunwell.platform.crypto import KeyRing
 
 async def end_session(work: Work, session: Session) -> bool:
     """Return False, and do nothing, if the session has ended already."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     if not await save_end(work.tx, work.merchant_id, session.session_id, work.real_now):
         return False
     await save_audit(work, "session.end", f"claim:{session.claim_id}")
@@ -33,7 +33,7 @@ async def extend_session(
 ) -> str | None:
     """Return the cookie value of the new session, which takes over the drafts. If the same form has
     extended the session just before, return another value of that one. None: it has ended."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     if not await end_session(work, session):
         repeated = await repeat_opening(work, session.session_hash, randomness)
         return repeated.cookie_value if repeated else None

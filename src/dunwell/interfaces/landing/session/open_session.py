@@ -54,7 +54,7 @@ async def open_session(
     work: Work, keys: KeyRing, opening: ClaimSessionOpening
 ) -> OpenedClaimSession:
     """Raises NotFound if the claim does not exist any more."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     value = render_value(opening.randomness)
     before = opening.goes_on_from
     first_opened_at = before.first_opened_at if before else work.real_now
@@ -96,7 +96,7 @@ async def repeat_opening(
     The browser may have dropped the answer to the first of two clicks, so that both get a valid
     token. None: no live session of this level was opened by this request.
     """
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     session = await find_successor(work.tx, previous_hash, work.real_now)
     if session is None or not session.level.reaches(level):
         return None

@@ -21,7 +21,7 @@ async def raise_session(
 ) -> str | None:
     """Return the new cookie value, or None if the session has ended. If the same form has raised it
     just before, return another value. proven: digests of the address to which the code was sent."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     value = render_value(randomness)
     if await save_raised(
         work.tx, session, sha256(value.encode()), level=level, now=work.real_now,
@@ -36,6 +36,6 @@ async def repeat_raise(
     work: Work, previous_hash: bytes, level: Level, *, randomness: bytes
 ) -> str | None:
     """Return another cookie value of the session that was raised from this token to `level`."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     repeated = await repeat_opening(work, previous_hash, randomness, level)
     return repeated.cookie_value if repeated else None

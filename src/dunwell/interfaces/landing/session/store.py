@@ -10,7 +10,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.accounts.merchants.store import find_cached, load_merchant
+from dunwell.accounts.merchants.store import get_cached_configuration, load_merchant
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.store import ModalityRow, build_modality
 from dunwell.core.files.upload import PreparedUpload
@@ -401,7 +401,7 @@ async def _read_opened(tx: Connection, document: str) -> OpenedClaim:
 
 async def find_merchant(tx: Connection, row: MerchantRow) -> Merchant:
     """With the configuration the process keeps, or read anew when there is another one."""
-    cached = find_cached(row.merchant_id)
+    cached = get_cached_configuration(row.merchant_id)
     if cached.configuration is not None and cached.revision == row.revision:
         return Merchant(
             merchant_id=row.merchant_id,

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, pass_context
 from jinja2.runtime import Context
 
-from dunwell.accounts.installation.installation_file import FindOperator, find_nobody
+from dunwell.accounts.installation.installation_file import FindOperator, find_no_operator
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.contact.messages.claim_links import CODE_MASK, TOKEN_MASK
 from dunwell.contact.messages.letters.rendering import (
@@ -72,7 +72,7 @@ class NoticeWriter:
 
     def __init__(
         self, languages: Mapping[str, Language], public_url: str,
-        find_operator: FindOperator = find_nobody,
+        find_operator: FindOperator = find_no_operator,
     ) -> None:  # fmt: skip
         """find_operator: who runs the installation, at this moment."""
         self._find_operator = find_operator

@@ -6,7 +6,7 @@ from typing import Any, Concatenate, ParamSpec, TypeAlias
 
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.configuration import Feature
+from dunwell.accounts.merchants.configuration import PageFeature
 from dunwell.interfaces.landing.session.details import NOTHING, Detail
 from dunwell.interfaces.landing.session.session import Level
 from dunwell.interfaces.landing.session.states import is_closed
@@ -149,7 +149,7 @@ def unless_closed(handle: _Handle[_Brought]) -> _Handle[_Brought]:
     return run
 
 
-def check_feature(opened: OpenedClaim, feature: Feature) -> None:
+def check_feature(opened: OpenedClaim, feature: PageFeature) -> None:
     """That a merchant can leave out (CONTRACT 11), and a closed claim has no more. Raises
     NotFound."""
     offered = opened.merchant.configuration.landing_page.features

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from dunwell.accounts.installation.audit_log import AuditEntry, AuditFilter
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import ActorKind
-from dunwell.accounts.merchants.audit_fields import ShownField, list_fields, redact
+from dunwell.accounts.merchants.audit_fields import ShownField, list_shown_fields, redact
 from dunwell.accounts.merchants.audit_log import list_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.store import list_users
@@ -109,7 +109,7 @@ async def understand(
 ) -> tuple[AuditFilter, list[tuple[str, str]]]:
     """What they narrow the log to, and which of them mean nothing. A claim that is not there finds
     no row."""
-    work.need(Right.AUDIT)
+    work.require(Right.AUDIT)
     faults = list[tuple[str, str]]()
     zone = ZoneInfo(timezone)
 
@@ -230,7 +230,7 @@ def _describe(entry: AuditEntry, names: Mapping[str, str]) -> MerchantAuditRow:
         action=entry.action,
         subject=entry.subject,
         claim_id=int(number) if is_claim else None,
-        fields=list_fields(entry.before, entry.after),
+        fields=list_shown_fields(entry.before, entry.after),
         details=details,
         interface=origin.get("face", ""),
         network=origin.get("network", ""),

@@ -61,16 +61,16 @@ class SavedView:
 
 async def list_views(work: Work, user_id: UUID) -> Sequence[SavedView]:
     """One's own first."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     rows = await work.tx.fetch(_LOAD, work.merchant_id, user_id)
     return [SavedView(**row) for row in rows]
 
 
 async def save_view(work: Work, user_id: UUID, name: str, query: str, *, is_shared: bool) -> UUID:
     """One of one's own of this name gets these filters. Raises ValidationError."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     if is_shared:
-        work.need(Right.CHANGE_CLAIMS)
+        work.require(Right.CHANGE_CLAIMS)
     faults = list(find_unprintable(name, ("name",)))
     if not 0 < len(name) <= LONGEST_NAME:
         faults.append(Fault("/name", f"Use 1 to {LONGEST_NAME} characters.", "WRONG_LENGTH"))
@@ -92,7 +92,7 @@ async def save_view(work: Work, user_id: UUID, name: str, query: str, *, is_shar
 
 async def end_view(work: Work, user_id: UUID, view_id: UUID) -> None:
     """One's own alone. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     name = await work.tx.fetchval(_DELETE, work.merchant_id, view_id, user_id)
     if name is None:
         raise NotFound("There is no such view of yours.")
@@ -190,7 +190,7 @@ async def search_rows(
     work: Work, text: str, wanted: ClaimFilter, after: str
 ) -> tuple[list[Row], str | None]:
     """A page of them, and the cursor of the next. A text without a word finds nothing."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     try:
         found = await search_claims(work, text, limit=_PAGE, cursor=after or None)
     except ValidationError:

@@ -101,7 +101,7 @@ async def show_settling(site: PortalSite, visit: PortalRequest, access: Merchant
     if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
-        work.need(Right.READ_CLAIMS)
+        work.require(Right.READ_CLAIMS)
         found = await load_found_communications(work.tx, work.merchant_id, [message_id])
     message = found.get(message_id)
     if message is None or message.state != "UNKNOWN":

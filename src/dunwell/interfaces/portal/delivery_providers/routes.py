@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from starlette.responses import Response
 
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user import SignedInUser
 from dunwell.contact.sending.batches.after_restore.unconfirmed_letters import (
     resolve_uncertain_letters,
 )
@@ -101,7 +101,7 @@ _OUTCOMES = {"released": True, "not_released": False}
 
 
 @signed_in
-async def show_lines(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_lines(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     resources = site.resources
     async with resources.database.transaction() as tx:
         view = await read_lines(tx, person.actor, resources.clock.now())
@@ -127,7 +127,7 @@ def _show_alarms(view: AlarmsView, language: str) -> Sequence[ShownAlarm]:
 
 
 @signed_in
-async def show_batches(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_batches(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     line, after = visit.ask("line"), visit.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
@@ -141,7 +141,7 @@ async def show_batches(site: PortalSite, visit: PortalRequest, person: SignedIn)
 
 
 @signed_in
-async def show_batch(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_batch(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     batch_id, after = read_id(visit, "batch_id"), visit.ask("after")
     only_failed = visit.ask("show") == "failed"
     async with site.resources.database.transaction() as tx:
@@ -155,13 +155,13 @@ async def show_batch(site: PortalSite, visit: PortalRequest, person: SignedIn) -
 
 
 @signed_in
-async def show_asked(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_asked(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     return await _answer_asked(site, visit, person=person, typed=FormFields({}), fault="")
 
 
 @takes_form
 async def resolve_letters(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """Of two who settle the same letters at once the second is told; what it chose stays."""
     keys = [key for key in map(_read_key, fields.all("letter")) if key is not None]
@@ -179,7 +179,7 @@ async def resolve_letters(
 
 
 async def _answer_asked(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, typed: FormFields, fault: str
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, typed: FormFields, fault: str
 ) -> Response:
     line, after = visit.path_params["line"], visit.ask("after")
     async with site.resources.database.transaction() as tx:
@@ -216,7 +216,7 @@ class UnplacedPage(Page, frozen=True):
 
 
 @signed_in
-async def show_unplaced(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_unplaced(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     kind, after = _read_kind(visit.ask("of")), visit.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
@@ -228,7 +228,7 @@ async def show_unplaced(site: PortalSite, visit: PortalRequest, person: SignedIn
 
 @takes_form
 async def mark_as_seen(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """Of two who look at once the second is told."""
     kind, resources = _read_kind(fields["of"]), site.resources

@@ -56,7 +56,7 @@ class AnsweredAlready(InvalidState):
 
 
 async def load_draft(work: Work, dispute_id: UUID) -> ResponseDraft:
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     row = await load_draft_row(work.tx, work.merchant_id, dispute_id)
     if row is None:
         return NOTHING
@@ -75,7 +75,7 @@ async def save_draft(
 ) -> int:
     """known: the revision that was seen. The new one. Raises NotFound, ValidationError,
     AnsweredAlready and EditConflict."""
-    work.need(Right.ANSWER)
+    work.require(Right.ANSWER)
     _check(answer.message)
     await _lock_open(work, claim_id, dispute_id)
     standing = await load_draft(work, dispute_id)
@@ -100,7 +100,7 @@ async def save_draft(
 async def send_answer(work: Work, claim_id: int, dispute_id: UUID, *, known: int) -> ClaimDispute:
     """The draft that was seen becomes the answer, and goes. Raises NotFound, ValidationError (it is
     not decided), AnsweredAlready and EditConflict."""
-    work.need(Right.ANSWER)
+    work.require(Right.ANSWER)
     await _lock_open(work, claim_id, dispute_id)
     standing = await load_draft(work, dispute_id)
     if standing.revision != known:

@@ -8,9 +8,9 @@ from typing import Literal
 from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
-from dunwell.accounts.merchants.answer_days import find_answer_day
+from dunwell.accounts.merchants.answer_days import compute_answer_day
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.users.assignee import Assignee, Whose
+from dunwell.accounts.users.assignee import Assignee, AssigneeFilter
 from dunwell.cases.disputes.answer_dispute import find_assignee
 from dunwell.cases.disputes.dispute import (
     ClaimDispute,
@@ -95,7 +95,7 @@ async def show_inbox(site: PortalSite, visit: PortalRequest, access: MerchantAcc
 
 
 async def _list(
-    work: Work, state: DisputeState, after: str, whose: Whose
+    work: Work, state: DisputeState, after: str, whose: AssigneeFilter
 ) -> tuple[Sequence[UnresolvedDispute], Sequence[ListedDispute], str | None]:
     if state is DisputeState.OPEN:
         found = await find_page(
@@ -111,7 +111,7 @@ async def _list(
 
 def _find_answer_day(access: MerchantAccess, opened_at: datetime) -> date:
     configuration = access.merchant.configuration
-    return find_answer_day(
+    return compute_answer_day(
         opened_at, configuration.disputes.answer_within_days, configuration.timezone
     )
 

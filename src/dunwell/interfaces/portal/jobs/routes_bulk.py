@@ -80,7 +80,7 @@ def read_ticked(fields: FormFields) -> list[int]:
 async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
     """The ids of all that the filters leave, beyond what a job takes not all of them. None: they
     leave few among too many to look at."""
-    work.need(Right.CHANGE_CLAIMS)
+    work.require(Right.CHANGE_CLAIMS)
     claim_ids: list[int] = []
     cursor = None
     for _ in range(_MOST_PAGES):

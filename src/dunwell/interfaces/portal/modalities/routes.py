@@ -8,7 +8,7 @@ from uuid import UUID
 
 from starlette.responses import Response
 
-from dunwell.accounts.users.assignee import EVERYBODYS, Assignee
+from dunwell.accounts.users.assignee import ANY_ASSIGNEE, Assignee
 from dunwell.cases.modalities.answer_modality import (
     approve_modality,
     assign_modality,
@@ -99,7 +99,7 @@ async def show_plans(site: PortalSite, visit: PortalRequest, access: MerchantAcc
     oldest = not sorting.is_descending
     asked, whose = read_whose(visit, access)
     if show != "waiting":
-        asked, whose = "", EVERYBODYS
+        asked, whose = "", ANY_ASSIGNEE
     wanted = replace(_SHOWN[show], whose=whose)
     async with site.work(access) as work:
         found = await find_page(

@@ -181,7 +181,7 @@ async def submit_reversal(
     error = "" if reason else "REQUIRED"
     try:
         async with site.work(access) as work:
-            work.need(Right.RECORD_MONEY)
+            work.require(Right.RECORD_MONEY)
             claim_id = (await get_payment(work, payment_id)).payment.claim_id
             await check_unchanged(work, claim_id, fields["revision"])
             if not error:
@@ -257,7 +257,7 @@ async def _ask_provider(site: PortalSite, visit: PortalRequest, access: Merchant
     """It is booked as what the provider says, in nobody's name but the system's."""
     request_id = read_id(visit, "request_id")
     async with site.work(access) as work:
-        work.need(Right.RECORD_MONEY)
+        work.require(Right.RECORD_MONEY)
         await get_payment_request(work, request_id)
     try:
         providers = site.debtors.providers

@@ -216,7 +216,7 @@ def _find_written(view: RulesView, name: str) -> RuleDocument | None:
 
 async def _find_marks(work: Work, checked: CheckedRule) -> Marks:
     """Of a rule that has no faults, beside those of the draft."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     if checked.rule is None or checked.beside is None:
         return Marks()
     rulebook = await load_rulebook_of_rules(work.tx, work.merchant, checked.beside, None)

@@ -127,7 +127,7 @@ async def show_effect(site: PortalSite, visit: PortalRequest, access: MerchantAc
 
 async def _choose(work: Work, view: RulesView, wanted: str) -> tuple[Rulebook, bool]:
     """The draft if there is one, but for who asks for the published rules."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     is_draft = view.draft_rules is not None and wanted != "published"
     ruling = view.published_rules.rules if view.published_rules else RuleSet()
     rules = view.draft_rules.rules if view.draft_rules and is_draft else ruling
@@ -136,7 +136,7 @@ async def _choose(work: Work, view: RulesView, wanted: str) -> tuple[Rulebook, b
 
 async def _find_claim(work: Work, reference: str) -> int | None:
     """By its reference, or by its number."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     found = await list_claims(work, limit=1, wanted=ClaimFilter(reference_number=reference))
     if found.items:
         return found.items[0].claim_id

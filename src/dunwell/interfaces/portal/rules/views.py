@@ -303,7 +303,7 @@ def check_may(access: MerchantAccess, right: Right = Right.CONFIGURE) -> None:
 
 
 async def open_rules(work: Work) -> OpenedRules:
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     view = await get_rules(work)
     rulebook = await load_rulebook_of_rules(work.tx, work.merchant, view.edited, None)
     # With many rules these are some ten thousand pairs.
@@ -332,7 +332,7 @@ async def name_writers(
     work: Work, changes: Iterable[RulesDraftChange], others: Iterable[str | None] = ()
 ) -> Mapping[str, str]:
     """The names of people, by their ids."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     ids = {*(change.actor_id for change in changes), *others}
     return await load_user_names(work.tx, {each for each in ids if each is not None})
 

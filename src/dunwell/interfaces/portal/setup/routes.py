@@ -8,7 +8,7 @@ from dunwell.accounts.merchants.credentials.credentials import list_credentials
 from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user import SignedInUser
 from dunwell.cases.assignment.rules_views import has_rules
 from dunwell.cases.rollout.workflow_overviews import has_published_workflow
 from dunwell.core.events.webhooks.endpoints import list_endpoints
@@ -41,7 +41,7 @@ _FIRST = {
 
 
 @signed_in
-async def show_new(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_new(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     _need_everywhere(person)
     beside = await _find_beside(site, visit.ask("beside"))
     typed = {**dict.fromkeys(_NAMES, ""), **_FIRST}
@@ -53,7 +53,7 @@ async def show_new(site: PortalSite, visit: PortalRequest, person: SignedIn) -> 
 @takes_form
 @confirmed(SensitiveAction.NEW_MERCHANT)
 async def open_new(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     _need_everywhere(person)
     typed = {name: fields.text(name) for name in _NAMES}
@@ -133,7 +133,7 @@ def _describe_counterpart(beside: Merchant) -> Mapping[str, str]:
     }
 
 
-def _need_everywhere(person: SignedIn) -> None:
+def _need_everywhere(person: SignedInUser) -> None:
     """Raises NotFound: denied looks like absent."""
     if Right.CONFIGURE not in person.rights_everywhere:
         raise NotFound("There is no such page.")

@@ -12,8 +12,8 @@ from dunwell.accounts.merchants.credentials.credential import REQUESTS_PER_MINUT
 from dunwell.accounts.merchants.credentials.credentials import (
     create_credential,
     end_old_secret,
+    get_rotation,
     list_credentials,
-    read_rotation,
     revoke_credential,
     rotate_credential,
 )
@@ -138,7 +138,7 @@ async def _answer_one(
     need_configure(access)
     client_id = visit.path_params["client_id"]
     async with site.work(access) as work:
-        rotation = await read_rotation(work, client_id)
+        rotation = await get_rotation(work, client_id)
         [credential] = [
             each for each in await list_credentials(work) if each.client_id == client_id
         ]

@@ -4,12 +4,17 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from dunwell.accounts.merchants.configuration import CHANNELS, FEATURES, PAGE_LANGUAGES, PROOFS
+from dunwell.accounts.merchants.configuration import (
+    CHANNELS,
+    PAGE_FEATURES,
+    PAGE_LANGUAGES,
+    VERIFICATION_METHODS,
+)
 from dunwell.interfaces.web.forms import Field, FieldKind
 
 _ADAPTER, _PROVIDER = "adapter:", "provider:"
 # As many proofs of a link can be chosen, one after the other, as there are.
-_PROOFS_IN_TURN = len(PROOFS)
+_PROOFS_IN_TURN = len(VERIFICATION_METHODS)
 BASES = ("CONTRACT", "LEGITIMATE_INTEREST", "LEGAL_OBLIGATION")
 ALLOCATIONS = ("COSTS_FIRST", "PRIMARY_FIRST")
 
@@ -64,13 +69,18 @@ _PRIVACY = (
 )
 _PAGE = (
     Field("landingPage.languages", FieldKind.PICKS, options=PAGE_LANGUAGES),
-    Field("landingPage.features", FieldKind.PICKS, options=FEATURES),
+    Field("landingPage.features", FieldKind.PICKS, options=PAGE_FEATURES),
     *(
         Field(f"landingPage.advice.{code}", FieldKind.BLOCK, group="advice")
         for code in PAGE_LANGUAGES
     ),
     *(
-        Field(f"landingPage.verification.{channel}.{place}", FieldKind.PICK, PROOFS, channel)
+        Field(
+            f"landingPage.verification.{channel}.{place}",
+            FieldKind.PICK,
+            VERIFICATION_METHODS,
+            channel,
+        )
         for channel in CHANNELS
         for place in range(_PROOFS_IN_TURN)
     ),

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from dunwell.accounts.merchants.credentials.credential import Credential
-from dunwell.accounts.merchants.credentials.store import Rotation
+from dunwell.accounts.merchants.credentials.store import CredentialRotation
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewSecret
 from dunwell.core.files.upload import StorageUse
 from dunwell.interfaces.portal.setup.brand import BrandView
@@ -116,7 +116,7 @@ class CredentialPage(_SettingsPage, frozen=True):
     template: ClassVar[str] = "credential.html"
 
     credential: Credential
-    rotation: Rotation
+    rotation: CredentialRotation
     is_conflict: bool = False
 
 

@@ -84,7 +84,7 @@ async def add(
         except ValidationError:
             faults.append(("address", channel))
     async with site.work(access) as work:
-        work.need(Right.CONTACT_SETTINGS)
+        work.require(Right.CONTACT_SETTINGS)
         if channel and reason and not faults:
             is_new = await suppress(
                 work,

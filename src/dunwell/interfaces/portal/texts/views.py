@@ -41,7 +41,7 @@ class Subject:
 
 async def open_asked(work: Work, visit: PortalRequest) -> WorkflowTexts:
     """The version that the address names, else the draft, else the latest. Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     return await get_workflow_texts(
         work, read_id(visit, "workflow_id"), visit.ask("version") or None
     )
@@ -79,7 +79,7 @@ def read_wanted(visit: PortalRequest, definition: Definition, subject: Subject) 
 
 async def find_subject(work: Work, visit: PortalRequest, access: MerchantAccess) -> Subject:
     """A look at a claim is kept, where a merchant's own staff looks."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     case = next((each for each in SAMPLE_CASES if each == visit.ask("case")), SAMPLE_CASES[0])
     typed = visit.ask("claim")[:_MOST_TYPED]
     if not typed:

@@ -20,7 +20,7 @@ from dunwell.accounts.users.sessions.session_rules import (
     render_secret,
 )
 from dunwell.accounts.users.sessions.sessions import OpenedSession
-from dunwell.accounts.users.sessions.store import save_end_by_hash
+from dunwell.accounts.users.sessions.store import save_session_end_by_hash
 from dunwell.accounts.users.single_sign_on.sign_on import ATTEMPT_LASTS
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.contact.messages.letters.qr_code import draw_svg
@@ -127,7 +127,7 @@ async def end_before(site: PortalSite, visit: PortalRequest) -> None:
     before = hash_secret(read_session_secret(site, visit))
     if before is not None:
         async with site.resources.database.transaction() as tx:
-            await save_end_by_hash(tx, before, site.now())
+            await save_session_end_by_hash(tx, before, site.now())
 
 
 def fill_door(site: PortalSite, to: str, name: str = "") -> SignInPage:

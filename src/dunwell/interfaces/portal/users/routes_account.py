@@ -9,33 +9,33 @@ from starlette.responses import Response
 
 from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
 from dunwell.accounts.users.factors.recovery_codes import (
-    delete_shown_codes,
-    find_made_codes,
-    make_codes,
+    create_recovery_codes,
+    hide_shown_codes,
+    list_shown_codes,
 )
 from dunwell.accounts.users.factors.set_up_factor import (
     add_passkey,
-    confirm_app,
-    find_started_app,
-    start_app,
-    start_passkey,
+    find_new_app_secret,
+    finish_app_setup,
+    start_app_setup,
+    start_passkey_setup,
 )
 from dunwell.accounts.users.factors.totp import SECRET_BYTES
 from dunwell.accounts.users.own_account import (
-    SignInChange,
-    TooLongAgo,
+    PasswordConfirmation,
+    SignInTooOld,
     change_password,
     change_profile,
-    check_own_password,
+    confirm_own_password,
     end_own_session,
     find_new_password_fault,
-    read_account,
+    load_account,
     remove_own_factor,
 )
 from dunwell.accounts.users.sessions.sessions import OpenedSession
-from dunwell.accounts.users.sign_in.sign_in import TooOften, WrongSignIn
+from dunwell.accounts.users.sign_in.sign_in import TooManyAttempts, WrongSignIn
 from dunwell.accounts.users.store import list_named_merchants
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user import SignedInUser
 from dunwell.accounts.users.user_work import UserWork
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (
@@ -64,13 +64,13 @@ from dunwell.platform.errors import NotFound, ValidationError
 
 
 @signed_in
-async def show_account(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_account(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     return await _show_account(site, visit, person, {})
 
 
 @takes_form
 async def save_profile(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     try:
         async with receive(site).work(person.actor) as work:
@@ -83,7 +83,7 @@ async def save_profile(
 
 @takes_form
 async def end_one(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     session_id = read_id(fields["session"])
     async with receive(site).work(person.actor) as work:
@@ -92,13 +92,13 @@ async def end_one(
 
 
 @signed_in
-async def show_password(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_password(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     return await _show_password(site, visit, person, {})
 
 
 @takes_form
 async def submit_password(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     new, asking = fields["password_new"], ask(site, visit, person, fields)
     faults: Faults = {}
@@ -107,7 +107,7 @@ async def submit_password(
     if fault := await find_new_password_fault(receive(site), person, new):
         faults = {**faults, "password_new": fault}
     if faults:
-        refusal, minutes = await check_own_password(receive(site), asking), 0
+        refusal, minutes = await confirm_own_password(receive(site), asking), 0
         if refusal is not None:
             told, minutes = describe_password_fault(refusal)
             faults = {**faults, **told}
@@ -117,50 +117,52 @@ async def submit_password(
         return start_browser_session(
             site, outcome, build_address("account", done="password_changed")
         )
-    if isinstance(outcome, WrongSignIn | TooOften | TooLongAgo):
+    if isinstance(outcome, WrongSignIn | TooManyAttempts | SignInTooOld):
         faults, minutes = describe_password_fault(outcome)
         return await _show_password(site, visit, person=person, faults=faults, minutes=minutes)
     return await _show_password(site, visit, person, {"password_new": outcome})
 
 
 @signed_in
-async def show_codes(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_codes(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     return await _show_codes(site, visit, person, {})
 
 
 @takes_form
 async def make_anew(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
+    refusal = await confirm_own_password(receive(site), ask(site, visit, person, fields))
     if refusal is not None:
         faults, minutes = describe_password_fault(refusal)
         return await _show_codes(site, visit, person=person, faults=faults, minutes=minutes)
     async with receive(site).work(person.actor) as work:
-        await make_codes(work, person.user_id, read_session_secret(site, visit))
+        await create_recovery_codes(work, person.user_id, read_session_secret(site, visit))
     return site.redirect(visit, None, "account_codes")
 
 
 @takes_form
 async def hide_codes(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     async with receive(site).work(person.actor) as work:
-        await delete_shown_codes(work, read_session_secret(site, visit))
+        await hide_shown_codes(work, read_session_secret(site, visit))
     return site.redirect(visit, None, "portal")
 
 
 def ask(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
-) -> SignInChange:
-    return SignInChange(person, fields["password"], find_visitor(site, visit))
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
+) -> PasswordConfirmation:
+    return PasswordConfirmation(person, fields["password"], find_visitor(site, visit))
 
 
-def describe_password_fault(refusal: WrongSignIn | TooOften | TooLongAgo) -> tuple[Faults, int]:
+def describe_password_fault(
+    refusal: WrongSignIn | TooManyAttempts | SignInTooOld,
+) -> tuple[Faults, int]:
     """What is wrong with the password that was said once more, and for how many minutes."""
-    if isinstance(refusal, TooOften):
+    if isinstance(refusal, TooManyAttempts):
         return {"password": "TOO_OFTEN"}, count_minutes(refusal.retry_after)
-    return {"password": "TOO_LONG_AGO" if isinstance(refusal, TooLongAgo) else "WRONG"}, 0
+    return {"password": "TOO_LONG_AGO" if isinstance(refusal, SignInTooOld) else "WRONG"}, 0
 
 
 def read_id(given: str) -> UUID:
@@ -172,10 +174,10 @@ def read_id(given: str) -> UUID:
 
 
 async def _show_account(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, faults: Faults, status: int = 200
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, faults: Faults, status: int = 200
 ) -> Response:
     async with receive(site).work(person.actor) as work:
-        account = await read_account(work, person)
+        account = await load_account(work, person)
         merchants = {
             each.merchant_id: each.name
             for each in await list_named_merchants(work.tx)
@@ -191,12 +193,12 @@ async def _show_account(
     return site.answer(site.frame(visit), page, status)
 
 
-async def _has_password(work: UserWork, person: SignedIn) -> bool:
-    return (await read_account(work, person)).user.has_password
+async def _has_password(work: UserWork, person: SignedInUser) -> bool:
+    return (await load_account(work, person)).user.has_password
 
 
 async def _show_password(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, faults: Faults, minutes: int = 0
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
 ) -> Response:
     async with receive(site).work(person.actor) as work:
         has_password = await _has_password(work, person)
@@ -205,11 +207,11 @@ async def _show_password(
 
 
 async def _show_codes(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, faults: Faults, minutes: int = 0
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
 ) -> Response:
     async with receive(site).work(person.actor) as work:
-        codes = await find_made_codes(work, person.user_id, read_session_secret(site, visit))
-        account = await read_account(work, person)
+        codes = await list_shown_codes(work, person.user_id, read_session_secret(site, visit))
+        account = await load_account(work, person)
     page = CodesPage(
         codes,
         account.codes_left,
@@ -225,53 +227,53 @@ _NO_APP = ShownApp("", Markup(), "")
 
 
 @signed_in
-async def show_new_app(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_new_app(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     return await _show(site, visit, person, {})
 
 
 @takes_form
 async def submit_app(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """First the password, which starts one; then its first code, which confirms it."""
     if "code" in fields:
         async with receive(site).work(person.actor) as work:
-            is_right = await confirm_app(work, person, fields["code"][:100])
+            is_right = await finish_app_setup(work, person, fields["code"][:100])
         if not is_right:
             return await _show(site, visit, person, {"code": "CODE"})
         return site.redirect(visit, None, "account", done="app_added")
-    refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
+    refusal = await confirm_own_password(receive(site), ask(site, visit, person, fields))
     if refusal is not None:
         return await _show(site, visit, person, *describe_password_fault(refusal))
     async with receive(site).work(person.actor) as work:
-        await start_app(work, person.user_id, secrets.token_bytes(SECRET_BYTES))
+        await start_app_setup(work, person.user_id, secrets.token_bytes(SECRET_BYTES))
     return site.redirect(visit, None, "account_app")
 
 
 @takes_form
 async def ask_browser(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """What the page's script asks a passkey to be made for; a refusal is 403 for it."""
-    reception = receive(site)
-    refusal = await check_own_password(reception, ask(site, visit, person, fields))
+    services = receive(site)
+    refusal = await confirm_own_password(services, ask(site, visit, person, fields))
     if refusal is not None:
         body = json.dumps({"fault": describe_password_fault(refusal)[0]["password"]})
         return Response(body, 403, media_type="application/json")
-    async with reception.work(person.actor) as work:
+    async with services.work(person.actor) as work:
         challenge = secrets.token_bytes(CHALLENGE_BYTES)
-        options = await start_passkey(reception, work, person, challenge)
+        options = await start_passkey_setup(services, work, person, challenge)
     return Response(options, media_type="application/json")
 
 
 @takes_form
 async def submit_passkey(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
-    reception, answer = receive(site), fields["answer"].encode()
-    async with reception.work(person.actor) as work:
+    services, answer = receive(site), fields["answer"].encode()
+    async with services.work(person.actor) as work:
         is_added = await add_passkey(
-            reception, work, person=person, body=answer, name=fields.text("name")
+            services, work, person=person, body=answer, name=fields.text("name")
         )
     done = "passkey_added" if is_added else "passkey_refused"
     return site.redirect(visit, None, "account", done=done)
@@ -279,13 +281,13 @@ async def submit_passkey(
 
 @takes_form
 async def remove(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """Raises NotFound, InvalidState."""
     factor_id = read_id(fields["factor"])
-    refusal = await check_own_password(receive(site), ask(site, visit, person, fields))
+    refusal = await confirm_own_password(receive(site), ask(site, visit, person, fields))
     if refusal is not None:
-        done = "too_long_ago" if isinstance(refusal, TooLongAgo) else "password_wrong"
+        done = "too_long_ago" if isinstance(refusal, SignInTooOld) else "password_wrong"
         return site.redirect(visit, None, "account", done=done)
     async with receive(site).work(person.actor) as work:
         await remove_own_factor(work, person, factor_id)
@@ -293,11 +295,11 @@ async def remove(
 
 
 async def _show(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, faults: Faults, minutes: int = 0
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, faults: Faults, minutes: int = 0
 ) -> Response:
     async with receive(site).work(person.actor) as work:
-        secret = await find_started_app(work, person.user_id)
-        account = await read_account(work, person)
+        secret = await find_new_app_secret(work, person.user_id)
+        account = await load_account(work, person)
     app = _NO_APP if secret is None else show_app(secret, person.email)
     page = AppPage(
         has_password=account.user.has_password,

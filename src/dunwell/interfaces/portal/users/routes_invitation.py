@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from starlette.responses import Response
 
 from dunwell.accounts.users.accept_invitation import (
-    Invited,
-    Joining,
-    LinkFault,
-    ask_for_passkey,
+    InvitationFault,
+    InvitationForm,
+    OpenInvitation,
+    accept_with_app,
+    accept_with_passkey,
+    find_form_faults,
     find_invitation,
-    find_joining_faults,
-    join_with_app,
-    join_with_passkey,
+    start_passkey_registration,
 )
 from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
 from dunwell.accounts.users.passwords import PasswordFault
@@ -43,7 +43,7 @@ async def show_invitation(site: PortalSite, visit: PortalRequest) -> Response:
 async def join(site: PortalSite, visit: PortalRequest) -> Response:
     form = await visit.read_form()
     password, again = form.get("password", ""), form.get("password_again", "")
-    joining = Joining(
+    joining = InvitationForm(
         link=visit.path_params["link"],
         opener=read_opener(site, visit),
         visitor=find_visitor(site, visit),
@@ -53,14 +53,16 @@ async def join(site: PortalSite, visit: PortalRequest) -> Response:
     )
     if password != again:
         return await _tell_different(site, visit, joining)
-    return await _go_on(site, visit, await join_with_app(receive(site), joining))
+    return await _go_on(site, visit, await accept_with_app(receive(site), joining))
 
 
-async def _tell_different(site: PortalSite, visit: PortalRequest, joining: Joining) -> Response:
+async def _tell_different(
+    site: PortalSite, visit: PortalRequest, joining: InvitationForm
+) -> Response:
     invited = await find_invitation(receive(site), joining.link, joining.opener)
     if invited is None:
         return _tell_gone(site, visit)
-    faults = await find_joining_faults(receive(site), invited, joining)
+    faults = await find_form_faults(receive(site), invited, joining)
     return await _tell(site, visit, {**faults, "password_again": "DIFFERENT"})
 
 
@@ -68,7 +70,7 @@ async def ask_browser(site: PortalSite, visit: PortalRequest) -> Response:
     """What the page's script asks a passkey to be made for. Raises NotFound."""
     await visit.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
-    options = await ask_for_passkey(receive(site), visit.path_params["link"], challenge)
+    options = await start_passkey_registration(receive(site), visit.path_params["link"], challenge)
     if options is None:
         raise NotFound("This link is good no more.")
     return Response(options, media_type="application/json")
@@ -76,25 +78,27 @@ async def ask_browser(site: PortalSite, visit: PortalRequest) -> Response:
 
 async def join_by_passkey(site: PortalSite, visit: PortalRequest) -> Response:
     form = await visit.read_form()
-    joining = Joining(
+    joining = InvitationForm(
         link=visit.path_params["link"],
         opener=read_opener(site, visit),
         visitor=find_visitor(site, visit),
         randomness=generate_randomness(),
         passkey=form.get("answer", "").encode(),
     )
-    return await _go_on(site, visit, await join_with_passkey(receive(site), joining))
+    return await _go_on(site, visit, await accept_with_passkey(receive(site), joining))
 
 
 async def _go_on(
     site: PortalSite, visit: PortalRequest,
-    outcome: OpenedSession | LinkFault | Mapping[str, LinkFault | PasswordFault],
+    outcome: OpenedSession | InvitationFault | Mapping[str, InvitationFault | PasswordFault],
 ) -> Response:  # fmt: skip
     if isinstance(outcome, OpenedSession):
         return start_browser_session(site, outcome, build_address("account_codes"))
-    if outcome is LinkFault.LINK:
+    if outcome is InvitationFault.LINK:
         return _tell_gone(site, visit)
-    return await _tell(site, visit, {"": outcome} if isinstance(outcome, LinkFault) else outcome)
+    return await _tell(
+        site, visit, {"": outcome} if isinstance(outcome, InvitationFault) else outcome
+    )
 
 
 async def _tell(
@@ -111,7 +115,7 @@ async def _tell(
 
 
 def _show(
-    site: PortalSite, visit: PortalRequest, invited: Invited, faults: Faults, status: int
+    site: PortalSite, visit: PortalRequest, invited: OpenInvitation, faults: Faults, status: int
 ) -> Response:
     app = show_app(invited.app_secret, invited.user.email)
     page = InvitationPage(

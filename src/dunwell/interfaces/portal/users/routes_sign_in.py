@@ -7,14 +7,17 @@ from starlette.responses import Response
 
 from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
 from dunwell.accounts.users.sessions.sessions import OpenedSession, end_session
-from dunwell.accounts.users.sign_in.passkey_sign_in import ask_passkey, sign_in_with_passkey
+from dunwell.accounts.users.sign_in.passkey_sign_in import (
+    sign_in_with_passkey,
+    start_passkey_sign_in,
+)
 from dunwell.accounts.users.sign_in.sign_in import (
     CodeOutcome,
-    GivenCode,
-    Gone,
+    PendingSignIn,
     SecondFactorLocked,
-    SignInEntry,
-    TooOften,
+    SignInExpired,
+    SubmittedCode,
+    TooManyAttempts,
     WrongSignIn,
     check_password,
     check_recovery_code,
@@ -22,8 +25,8 @@ from dunwell.accounts.users.sign_in.sign_in import (
 )
 from dunwell.accounts.users.single_sign_on.sign_on import SignOnFailure
 from dunwell.accounts.users.store import load_user
-from dunwell.accounts.users.user import SignedIn
-from dunwell.accounts.users.user_work import UserWork, save_people_audit
+from dunwell.accounts.users.user import SignedInUser
+from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.interfaces.portal.users.door import (
     choose_next,
     count_minutes,
@@ -73,7 +76,7 @@ async def submit_password(site: PortalSite, visit: PortalRequest) -> Response:
         visitor=find_visitor(site, visit),
         randomness=generate_randomness(),
     )
-    if isinstance(outcome, SignInEntry):
+    if isinstance(outcome, PendingSignIn):
         answer = site.redirect(visit, None, "second", next=to)
         cookie = render_entry_cookie(outcome.secret, is_secure=site.is_secure)
         answer.headers.append("Set-Cookie", cookie)
@@ -106,8 +109,8 @@ async def ask_browser(site: PortalSite, visit: PortalRequest) -> Response:
     """What the page's script asks a passkey."""
     await visit.read_form()
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
-    options = await ask_passkey(receive(site), find_visitor(site, visit), challenge)
-    if isinstance(options, TooOften):
+    options = await start_passkey_sign_in(receive(site), find_visitor(site, visit), challenge)
+    if isinstance(options, TooManyAttempts):
         return Response(None, 429, {"Retry-After": str(options.retry_after)})
     return Response(options, media_type="application/json")
 
@@ -129,12 +132,12 @@ async def submit_passkey(site: PortalSite, visit: PortalRequest) -> Response:
 
 @takes_form
 async def sign_out(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     async with site.resources.database.transaction() as tx:
         work = UserWork.open(site.resources, tx, person.actor)
         await end_session(tx, person, person.session_id, work.now)
-        await save_people_audit(work, "session.end", person.user_id)
+        await save_user_audit(work, "session.end", person.user_id)
         user = await load_user(tx, person.user_id)
     answer = site.redirect(visit, None, "sign_in", left=None if user is None else user.provider)
     site.set_session(answer, "")
@@ -156,9 +159,9 @@ def _show_second(site: PortalSite, visit: PortalRequest, *, is_recovery: bool) -
     return site.answer(site.frame(visit), SecondPage(to, is_recovery))
 
 
-async def _read_code(site: PortalSite, visit: PortalRequest) -> tuple[GivenCode, str]:
+async def _read_code(site: PortalSite, visit: PortalRequest) -> tuple[SubmittedCode, str]:
     form = await visit.read_form()
-    given = GivenCode(
+    given = SubmittedCode(
         entry_secret=read_entry(site, visit),
         code=form.get("code", "")[:100],
         visitor=find_visitor(site, visit),
@@ -173,23 +176,24 @@ async def _go_on(
     if isinstance(outcome, OpenedSession):
         await end_before(site, visit)
         return start_browser_session(site, outcome, to)
-    if isinstance(outcome, Gone):
+    if isinstance(outcome, SignInExpired):
         return site.redirect(visit, None, "sign_in", next=to, fault="GONE")
     return _refuse(site, visit, outcome, SecondPage(to, is_recovery))
 
 
 def _refuse(
-    site: PortalSite, visit: PortalRequest, outcome: WrongSignIn | TooOften | SecondFactorLocked,
+    site: PortalSite, visit: PortalRequest,
+    outcome: WrongSignIn | TooManyAttempts | SecondFactorLocked,
     page: SignInPage | SecondPage, *, wrong: str = "WRONG",
 ) -> Response:  # fmt: skip
     fault, minutes = wrong, 0
     if isinstance(outcome, SecondFactorLocked):
         fault = "LOCKED"
-    if isinstance(outcome, TooOften):
+    if isinstance(outcome, TooManyAttempts):
         fault, minutes = "TOO_OFTEN", count_minutes(outcome.retry_after)
     shown = msgspec.structs.replace(page, fault=fault, minutes=minutes)
     answer = site.answer(site.frame(visit), shown, _STATUS[fault])
-    if isinstance(outcome, TooOften):
+    if isinstance(outcome, TooManyAttempts):
         answer.headers["Retry-After"] = str(outcome.retry_after)
     return answer
 

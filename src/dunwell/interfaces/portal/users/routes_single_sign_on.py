@@ -10,21 +10,25 @@ from starlette.responses import Response
 
 from dunwell.accounts.users.factors.passkeys import CHALLENGE_BYTES
 from dunwell.accounts.users.sessions.confirm_session import (
-    ask_passkey_to_confirm,
     find_confirmation_ways,
+    start_passkey_confirmation,
 )
-from dunwell.accounts.users.sign_in.sign_in import TooOften
-from dunwell.accounts.users.single_sign_on.identities import Unwelcome, process_logout
-from dunwell.accounts.users.single_sign_on.provider import Away, IdentityProvider, NotTaken
+from dunwell.accounts.users.sign_in.sign_in import TooManyAttempts
+from dunwell.accounts.users.single_sign_on.identities import SignOnRefused, process_logout
+from dunwell.accounts.users.single_sign_on.provider import (
+    IdentityProvider,
+    ProviderUnavailable,
+    TokenRejected,
+)
 from dunwell.accounts.users.single_sign_on.sign_on import (
-    CameIn,
     ConfirmationEnded,
-    Returned,
+    ProviderReturn,
+    SignOnCompleted,
     SignOnFailure,
     finish_attempt,
     start_attempt,
 )
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user import SignedInUser
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import (
     choose_next,
@@ -52,16 +56,16 @@ from dunwell.platform.security_events import log_security_event
 
 @takes_form
 async def ask_browser(
-    site: PortalSite, _visit: PortalRequest, person: SignedIn, _fields: FormFields
+    site: PortalSite, _visit: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     """Return what the page's script asks a passkey."""
     challenge = secrets.token_bytes(CHALLENGE_BYTES)
-    options = await ask_passkey_to_confirm(receive(site), person, challenge)
+    options = await start_passkey_confirmation(receive(site), person, challenge)
     return Response(options, media_type="application/json")
 
 
 @signed_in
-async def send_to_confirm(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def send_to_confirm(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     """Redirect to the provider that the person signs in with. Raises NotFound."""
     async with receive(site).work(person.actor) as work:
         ways = await find_confirmation_ways(work, person)
@@ -72,9 +76,9 @@ async def send_to_confirm(site: PortalSite, visit: PortalRequest, person: Signed
         receive(site), provider, build_address("account"), visitor=find_visitor(site, visit),
         randomness=generate_randomness(), confirms_session=person.session_id,
     )  # fmt: skip
-    if isinstance(outcome, Away):
+    if isinstance(outcome, ProviderUnavailable):
         return show_failure(site, visit, provider, "AWAY", status=503)
-    if isinstance(outcome, TooOften):
+    if isinstance(outcome, TooManyAttempts):
         minutes = count_minutes(outcome.retry_after)
         return show_failure(site, visit, provider, "TOO_OFTEN", status=429, minutes=minutes)
     answer = answer_redirect(outcome.address)
@@ -106,10 +110,10 @@ async def send_there(site: PortalSite, visit: PortalRequest) -> Response:
         receive(site), provider, to,
         visitor=find_visitor(site, visit), randomness=generate_randomness(),
     )  # fmt: skip
-    if isinstance(outcome, Away):
+    if isinstance(outcome, ProviderUnavailable):
         page = fill_door(site, to, provider.provider.name)
         return _show(site, visit, msgspec.structs.replace(page, fault="SSO_AWAY"), 503)
-    if isinstance(outcome, TooOften):
+    if isinstance(outcome, TooManyAttempts):
         minutes = count_minutes(outcome.retry_after)
         page = msgspec.structs.replace(fill_door(site, to), fault="TOO_OFTEN", minutes=minutes)
         answer = _show(site, visit, page, 429)
@@ -124,7 +128,7 @@ async def send_there(site: PortalSite, visit: PortalRequest) -> Response:
 async def finish_sign_on(site: PortalSite, visit: PortalRequest) -> Response:
     """What the address says is used once and led away from. Raises NotFound."""
     provider = _find(site, visit)
-    returned = Returned(
+    returned = ProviderReturn(
         secret=read_attempt(site, visit),
         state=visit.ask("state")[:_LONGEST],
         code=visit.ask("code")[: _LONGEST + 1],
@@ -136,7 +140,7 @@ async def finish_sign_on(site: PortalSite, visit: PortalRequest) -> Response:
     )
     outcome = await finish_attempt(receive(site), provider, returned)
     match outcome:
-        case CameIn():
+        case SignOnCompleted():
             await end_before(site, visit)
             answer = start_browser_session(site, outcome.opened, choose_next(outcome.next_page))
         case ConfirmationEnded(failure):
@@ -145,10 +149,10 @@ async def finish_sign_on(site: PortalSite, visit: PortalRequest) -> Response:
             answer = show_failure(
                 site, visit, provider, str(failure or ""), status=403 if failure else 200
             )
-        case Unwelcome():
+        case SignOnRefused():
             title = provider.provider.shown
             command = _name_command(outcome, provider.provider.name)
-            page = UnwelcomePage(outcome.reason, title, outcome.told.email, command)
+            page = UnwelcomePage(outcome.reason, title, outcome.claims.email, command)
             answer = site.answer(site.frame(visit), page, 403)
         case _:
             name = provider.provider.name
@@ -163,15 +167,15 @@ async def finish_sign_on(site: PortalSite, visit: PortalRequest) -> Response:
 
 async def submit_logout_token(site: PortalSite, visit: PortalRequest) -> Response:
     """The provider's own request: no cookie, no page. Raises NotFound."""
-    provider, reception = _find(site, visit), receive(site)
+    provider, services = _find(site, visit), receive(site)
     body = await read_body(visit, _MOST_LOGOUT_BYTES)
     given = parse_qs(body.decode("latin-1")).get("logout_token", [])
     token = given[0] if len(given) == 1 else ""
-    told = await provider.read_logout(token, reception.now())
-    if isinstance(told, Away):
+    told = await provider.read_logout(token, services.now())
+    if isinstance(told, ProviderUnavailable):
         return Response(None, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
-    is_taken = not isinstance(told, NotTaken) and await process_logout(
-        reception, provider.provider.name, told
+    is_taken = not isinstance(told, TokenRejected) and await process_logout(
+        services, provider.provider.name, told
     )
     if is_taken:
         return Response(None, 200, {"Cache-Control": "no-store"})
@@ -190,9 +194,9 @@ async def sign_out_at_provider(site: PortalSite, visit: PortalRequest) -> Respon
     return answer_redirect(address or build_address("sign_in"))
 
 
-def _name_command(unwelcome: Unwelcome, provider: str) -> str:
+def _name_command(unwelcome: SignOnRefused, provider: str) -> str:
     """For the operator's shell: what the provider says is data there too."""
-    told = unwelcome.told
+    told = unwelcome.claims
     words = ["link", told.email, "--provider", provider, "--subject", told.subject]
     return shlex.join(["dunwell", "user", *words])
 

@@ -16,15 +16,21 @@ from dunwell.accounts.merchants.rights import Right, Role
 from dunwell.accounts.users.manage_users import (
     RANDOM_BYTES,
     Invitation,
-    change_place,
-    end_sessions,
-    end_user,
+    change_roles,
+    deactivate_user,
     invite_user,
-    reset_other,
+    reset_other_user,
+    sign_out_user,
 )
-from dunwell.accounts.users.sessions.store import load_sessions
+from dunwell.accounts.users.sessions.store import list_active_sessions
 from dunwell.accounts.users.store import NamedMerchant, list_named_merchants, list_users, load_user
-from dunwell.accounts.users.user import NewUser, SignedIn, User, UserRoles, list_effective_rights
+from dunwell.accounts.users.user import (
+    NewUser,
+    SignedInUser,
+    User,
+    UserRoles,
+    list_effective_rights,
+)
 from dunwell.accounts.users.user_work import UserWork
 from dunwell.interfaces.portal.render.addresses import build_address
 from dunwell.interfaces.portal.users.door import receive
@@ -53,75 +59,75 @@ _ROLES = {str(role): role for role in Role}
 
 
 @signed_in
-async def show_people(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_people(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     async with receive(site).work(person.actor) as work:
-        work.need(Right.PEOPLE)
+        work.require(Right.PEOPLE)
         users = await list_users(work.tx)
         names = _name(await list_named_merchants(work.tx))
     return site.answer(site.frame(visit), PeoplePage(users, names))
 
 
 @signed_in
-async def show_invite(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_invite(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     return await _show_invite(site, visit, person=person, typed={}, roles={}, faults={})
 
 
 @takes_form
 @confirmed(SensitiveAction.INVITE_USER)
 async def invite(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     language = "de" if fields["language"] == "de" else "en"
     email, name = fields.text("email")[:_LONGEST], fields.text("name")[:_LONGEST]
     typed = {"email": email, "name": name, "language": language, "role": fields["role"]}
-    place = _read_place(fields)
-    new = NewUser(email, name, "de" if language == "de" else "en", place)
+    roles = _read_roles(fields)
+    new = NewUser(email, name, "de" if language == "de" else "en", roles)
     try:
         async with receive(site).work(person.actor) as work:
             made = await invite_user(work, new, secrets.token_bytes(RANDOM_BYTES))
     except ValidationError as refusal:
-        roles = {merchant: str(role) for merchant, role in place.memberships.items()}
+        typed_roles = {merchant: str(role) for merchant, role in roles.memberships.items()}
         return await _show_invite(
-            site, visit, person=person, typed=typed, roles=roles, faults=_tell(refusal)
+            site, visit, person=person, typed=typed, roles=typed_roles, faults=_tell(refusal)
         )
     return _show_link(site, visit, name=name, email=email, made=made)
 
 
 @signed_in
-async def show_user(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_user(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     return await _show_user(site, visit, person=person, typed=None, faults={})
 
 
 @takes_form
 @confirmed(SensitiveAction.CHANGE_ROLE)
 async def change(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> Response:
     """Whoever was slower is shown what is there now beside what they chose."""
-    user_id, place = read_id(visit.path_params["user_id"]), _read_place(fields)
+    user_id, roles = read_id(visit.path_params["user_id"]), _read_roles(fields)
     revision = _read_number(fields["revision"]) or 0
     try:
         async with receive(site).work(person.actor) as work:
-            await change_place(work, user_id, place, revision)
+            await change_roles(work, user_id, roles, revision)
     except ValidationError as refusal:
         return await _show_user(
-            site, visit, person=person, typed=place, faults=_tell(refusal), status=400
+            site, visit, person=person, typed=roles, faults=_tell(refusal), status=400
         )
     except InvalidState as refusal:
         faults = {"": str(refusal.details["state"])}
-        return await _show_user(site, visit, person=person, typed=place, faults=faults, status=409)
+        return await _show_user(site, visit, person=person, typed=roles, faults=faults, status=409)
     return site.redirect(visit, None, "people_user", user_id=user_id, done="saved")
 
 
 @takes_form
 @confirmed(SensitiveAction.DEACTIVATE_USER)
 async def end(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     user_id = read_id(visit.path_params["user_id"])
     try:
         async with receive(site).work(person.actor) as work:
-            await end_user(work, user_id)
+            await deactivate_user(work, user_id)
     except InvalidState as refusal:
         faults = {"": str(refusal.details["state"])}
         return await _show_user(site, visit, person=person, typed=None, faults=faults, status=409)
@@ -130,12 +136,12 @@ async def end(
 
 @takes_form
 async def sign_out(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     user_id = read_id(visit.path_params["user_id"])
     try:
         async with receive(site).work(person.actor) as work:
-            await end_sessions(work, user_id)
+            await sign_out_user(work, user_id)
     except InvalidState as refusal:
         faults = {"": str(refusal.details["state"])}
         return await _show_user(site, visit, person=person, typed=None, faults=faults, status=409)
@@ -145,12 +151,12 @@ async def sign_out(
 @takes_form
 @confirmed(SensitiveAction.RESET_USER)
 async def reset(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, _fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, _fields: FormFields
 ) -> Response:
     user_id = read_id(visit.path_params["user_id"])
     try:
         async with receive(site).work(person.actor) as work:
-            made = await reset_other(work, user_id, secrets.token_bytes(RANDOM_BYTES))
+            made = await reset_other_user(work, user_id, secrets.token_bytes(RANDOM_BYTES))
             user = await _require(work, user_id)
     except InvalidState as refusal:
         faults = {"": str(refusal.details["state"])}
@@ -158,7 +164,7 @@ async def reset(
     return _show_link(site, visit, name=user.name, email=user.email, made=made)
 
 
-def _read_place(fields: FormFields) -> UserRoles:
+def _read_roles(fields: FormFields) -> UserRoles:
     """What is none of the roles is left out, and then missed."""
     memberships: dict[int, Role] = {}
     for name in fields:
@@ -190,34 +196,34 @@ async def _require(work: UserWork, user_id: UUID) -> User:
 
 
 async def _show_invite(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, typed: Mapping[str, str],
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, typed: Mapping[str, str],
     roles: Mapping[int, str], faults: Faults,
 ) -> Response:  # fmt: skip
     async with receive(site).work(person.actor) as work:
-        work.need(Right.PEOPLE)
+        work.require(Right.PEOPLE)
         merchants = await list_named_merchants(work.tx)
     page = InvitePage(merchants, typed, roles, faults)
     return site.answer(site.frame(visit), page, 400 if faults else 200)
 
 
 async def _show_user(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, typed: UserRoles | None,
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, typed: UserRoles | None,
     faults: Faults,
     status: int = 200,
 ) -> Response:  # fmt: skip
     """typed: what was chosen and not saved."""
     user_id = read_id(visit.path_params["user_id"])
     async with receive(site).work(person.actor) as work:
-        work.need(Right.PEOPLE)
+        work.require(Right.PEOPLE)
         user = await _require(work, user_id)
         merchants = await list_named_merchants(work.tx)
-        sessions = await load_sessions(work.tx, user_id, work.now)
-    chosen = typed or user.place
+        sessions = await list_active_sessions(work.tx, user_id, work.now)
+    chosen = typed or user.roles
     page = UserPage(
         user=user,
         merchants=merchants,
         names=_name(merchants),
-        rights=list_effective_rights(user.place),
+        rights=list_effective_rights(user.roles),
         sessions=sessions,
         is_oneself=user.user_id == person.user_id,
         typed_everywhere=chosen.everywhere or "",
@@ -242,7 +248,7 @@ _USER = "user:"
 
 
 @signed_in
-async def show_audit(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def show_audit(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     """of: a user's id, whose rows alone are wanted."""
     of, after = visit.ask("of")[:40], visit.ask("after")[:200]
     wanted = AuditFilter(subject=f"{_USER}{of}" if of else None)

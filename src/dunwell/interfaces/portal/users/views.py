@@ -8,7 +8,7 @@ from uuid import UUID
 import msgspec
 from markupsafe import Markup
 
-from dunwell.accounts.installation.single_sign_on_settings import Provider
+from dunwell.accounts.installation.single_sign_on_settings import IdentityProviderSettings
 from dunwell.accounts.users.own_account import UserAccount
 from dunwell.accounts.users.sessions.store import SessionRow
 from dunwell.accounts.users.store import NamedMerchant
@@ -31,11 +31,11 @@ class SignInPage(Page, frozen=True):
     has_passkeys: bool = False
     # Of single sign-on; whether break-glass admins alone come in without; and as which one is
     # called that the fault is about.
-    providers: Sequence[Provider] = ()
+    providers: Sequence[IdentityProviderSettings] = ()
     is_required: bool = False
     title: str = ""
     # The provider that somebody signed in with who has just signed out here.
-    left: Provider | None = None
+    left: IdentityProviderSettings | None = None
 
 
 class UnwelcomePage(Page, frozen=True):

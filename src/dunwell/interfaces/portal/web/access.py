@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user import SignedInUser
 
 
 @dataclass(frozen=True, slots=True)
 class MerchantAccess:
     """One person's access to one merchant."""
 
-    person: SignedIn
+    person: SignedInUser
     merchant: Merchant
 
     @property

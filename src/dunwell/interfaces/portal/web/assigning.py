@@ -6,7 +6,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.accounts.users.assignee import EVERYBODYS, Assignee, Whose
+from dunwell.accounts.users.assignee import ANY_ASSIGNEE, Assignee, AssigneeFilter
 from dunwell.accounts.users.store import list_colleagues
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -16,19 +16,19 @@ WhoseAsked: TypeAlias = Literal["", "mine", "nobodys"]
 _ASKED: tuple[WhoseAsked, ...] = ("mine", "nobodys")
 
 
-def read_whose(visit: PortalRequest, access: MerchantAccess) -> tuple[WhoseAsked, Whose]:
+def read_whose(visit: PortalRequest, access: MerchantAccess) -> tuple[WhoseAsked, AssigneeFilter]:
     """As it stands in the address, and what it means."""
     given = visit.ask("whose")
     asked: WhoseAsked = next((each for each in _ASKED if each == given), "")
     if asked == "mine":
-        return asked, Whose(user_id=access.person.user_id)
-    return asked, Whose(is_nobodys=True) if asked else EVERYBODYS
+        return asked, AssigneeFilter(user_id=access.person.user_id)
+    return asked, AssigneeFilter(is_unassigned=True) if asked else ANY_ASSIGNEE
 
 
 async def list_choices(work: Work, access: MerchantAccess) -> Sequence[Assignee]:
     """Whom this person can give work to; nobody who may not answer can give it away. A merchant's
     own staff is shown its own colleagues."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     if not access.may(Right.ANSWER):
         return ()
     return await list_colleagues(work.tx, work.merchant_id, of_all=not access.is_outsider)

@@ -2,8 +2,8 @@
 
 from starlette.responses import Response
 
-from dunwell.accounts.merchants.find_merchants import find_merchants
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.merchants.find_merchants import search_merchants
+from dunwell.accounts.users.user import SignedInUser
 from dunwell.interfaces.portal.web.guards import RoutedPages, signed_in
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
@@ -13,7 +13,7 @@ _PAGE = 50
 
 
 @signed_in
-async def enter(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def enter(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     """A merchant's staff has one merchant most of the time."""
     if person.everywhere is None and len(person.memberships) == 1:
         (merchant_id,) = person.memberships
@@ -22,11 +22,11 @@ async def enter(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Res
 
 
 @signed_in
-async def choose_merchant(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+async def choose_merchant(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     query, after = visit.ask("q")[:100], visit.ask("after")
     reached = None if person.everywhere is not None else [*person.memberships]
     async with site.resources.database.connection() as connection:
-        found = await find_merchants(
+        found = await search_merchants(
             connection, query,
             among=reached, after=int(after) if after.isdecimal() and len(after) < 10 else 0,
             limit=_PAGE + 1,
@@ -41,7 +41,7 @@ async def choose_merchant(site: PortalSite, visit: PortalRequest, person: Signed
 
 
 @signed_in
-async def show_keys(site: PortalSite, visit: PortalRequest, _person: SignedIn) -> Response:
+async def show_keys(site: PortalSite, visit: PortalRequest, _person: SignedInUser) -> Response:
     return site.answer(site.frame(visit), KeysPage())
 
 

@@ -21,7 +21,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.users.factors.passkeys import find_relying_party
-from dunwell.accounts.users.own_account import SignInChange
+from dunwell.accounts.users.own_account import PasswordConfirmation
 from dunwell.accounts.users.passwords import SignInServices
 from dunwell.accounts.users.sessions.confirm_session import (
     confirm_by_passkey,
@@ -29,8 +29,8 @@ from dunwell.accounts.users.sessions.confirm_session import (
     find_confirmation_ways,
     is_confirmed,
 )
-from dunwell.accounts.users.sign_in.sign_in import TooOften
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.sign_in.sign_in import TooManyAttempts
+from dunwell.accounts.users.user import SignedInUser
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -71,7 +71,7 @@ _RIGHTS: Mapping[SensitiveAction, Right] = {
     SensitiveAction.RESET_USER: Right.PEOPLE,
     SensitiveAction.DEACTIVATE_USER: Right.PEOPLE,
 }
-_Who = TypeVar("_Who", SignedIn, MerchantAccess)
+_Who = TypeVar("_Who", SignedInUser, MerchantAccess)
 _Given = TypeVar("_Given", FormFields, Upload)
 
 
@@ -114,7 +114,7 @@ class _Refusal(msgspec.Struct, frozen=True):
     retry_after: int = 0
 
 
-def _check_right(who: SignedIn | MerchantAccess, action: SensitiveAction) -> None:
+def _check_right(who: SignedInUser | MerchantAccess, action: SensitiveAction) -> None:
     """Raises NotFound."""
     right = _RIGHTS[action]
     is_allowed = (
@@ -125,28 +125,29 @@ def _check_right(who: SignedIn | MerchantAccess, action: SensitiveAction) -> Non
 
 
 async def _confirm(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
 ) -> _Refusal | None:
     """Try what the form brings. Return None if the session is confirmed."""
-    reception = SignInServices(site.resources, site.passwords)
+    services = SignInServices(site.resources, site.passwords)
     visitor = Visitor(visit.client_host, visit.headers.get("user-agent", ""))
     if _PASSWORD in fields:
         outcome = await confirm_by_password(
-            reception, SignInChange(person, fields[_PASSWORD], visitor)
+            services, PasswordConfirmation(person, fields[_PASSWORD], visitor)
         )
         wrong = "WRONG"
     elif fields[_PASSKEY]:
         body = fields[_PASSKEY].encode()
-        outcome, wrong = await confirm_by_passkey(reception, person, body, visitor), "PASSKEY"
+        outcome, wrong = await confirm_by_passkey(services, person, body, visitor), "PASSKEY"
     else:
         return _Refusal("NOT_YET" if _PROVIDER in fields else "")
-    if isinstance(outcome, TooOften):
+    if isinstance(outcome, TooManyAttempts):
         return _Refusal("TOO_OFTEN", outcome.retry_after)
     return None if outcome is None else _Refusal(wrong)
 
 
 async def _ask(
-    site: PortalSite, visit: PortalRequest, who: SignedIn | MerchantAccess, action: SensitiveAction,
+    site: PortalSite, visit: PortalRequest, who: SignedInUser | MerchantAccess,
+    action: SensitiveAction,
     fields: FormFields, refusal: _Refusal,
 ) -> Response:  # fmt: skip
     person, access = (who.person, who) if isinstance(who, MerchantAccess) else (who, None)

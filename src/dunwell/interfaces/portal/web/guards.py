@@ -15,7 +15,7 @@ from typing import TypeAlias
 
 from starlette.responses import Response
 
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.user import SignedInUser
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.large_forms import read_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -26,8 +26,10 @@ from dunwell.interfaces.web.form_fields import FormFields
 Run: TypeAlias = Callable[[PortalSite, PortalRequest], Awaitable[Response]]
 # By name, the methods of pages and what they do.
 RoutedPages: TypeAlias = Mapping[str, Mapping[str, Run]]
-Show: TypeAlias = Callable[[PortalSite, PortalRequest, SignedIn], Awaitable[Response]]
-Take: TypeAlias = Callable[[PortalSite, PortalRequest, SignedIn, FormFields], Awaitable[Response]]
+Show: TypeAlias = Callable[[PortalSite, PortalRequest, SignedInUser], Awaitable[Response]]
+Take: TypeAlias = Callable[
+    [PortalSite, PortalRequest, SignedInUser, FormFields], Awaitable[Response]
+]
 ShowAt: TypeAlias = Callable[[PortalSite, PortalRequest, MerchantAccess], Awaitable[Response]]
 TakeAt: TypeAlias = Callable[
     [PortalSite, PortalRequest, MerchantAccess, FormFields], Awaitable[Response]
@@ -64,7 +66,7 @@ def takes_form(take: Take) -> Run:
 def at_merchant(show: ShowAt) -> Run:
     @signed_in
     @wraps(show)
-    async def run(site: PortalSite, visit: PortalRequest, person: SignedIn) -> Response:
+    async def run(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
         return await show(site, visit, await site.open_access(visit, person))
 
     return run
@@ -86,7 +88,7 @@ def takes_form_at_merchant(take: TakeAt) -> Run:
     @takes_form
     @wraps(take)
     async def run(
-        site: PortalSite, visit: PortalRequest, person: SignedIn, fields: FormFields
+        site: PortalSite, visit: PortalRequest, person: SignedInUser, fields: FormFields
     ) -> Response:
         return await take(site, visit, await site.open_access(visit, person), fields)
 

@@ -50,7 +50,7 @@ async def note_list(
 ) -> None:
     """A merchant's own staff has looked at a list of claims: one row, with the filters and how many
     were shown. What was searched for may be a person's, and is masked."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     if access.is_outsider:
         shown = {name: MASKED if name == "q" else text for name, text in filters.items()}
         subject = f"merchant:{work.merchant_id}"
@@ -62,7 +62,7 @@ async def open_claim(
 ) -> ClaimView:
     """Kept in the audit log when a merchant's own staff looks. file: the id of which of its files.
     Raises NotFound."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     view = await read_claim(work, claim_id)
     if access.is_outsider:
         details: dict[str, Any] = {} if file is None else {"file": file}
@@ -73,7 +73,7 @@ async def open_claim(
 async def find_typed_claims(work: Work, typed: str) -> list[int]:
     """The one of this reference or number, else up to two that the search finds, which knows a
     claim some seconds after it was created."""
-    work.need(Right.READ_CLAIMS)
+    work.require(Right.READ_CLAIMS)
     if not typed:
         return []
     wanted = ClaimFilter(reference_number=typed)

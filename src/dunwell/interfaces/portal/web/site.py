@@ -12,8 +12,8 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.accounts.users.passwords import Passwords
 from dunwell.accounts.users.sessions.sessions import find_session
-from dunwell.accounts.users.single_sign_on.provider import NoProviders, Providers
-from dunwell.accounts.users.user import SignedIn
+from dunwell.accounts.users.single_sign_on.provider import IdentityProviders, NoIdentityProviders
+from dunwell.accounts.users.user import SignedInUser
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import ChannelAdapter
@@ -52,7 +52,7 @@ class PortalServices:
     painter: PagePainter = field(default_factory=PagePainter)
     documents: DocumentReader = field(default_factory=DocumentReader, kw_only=True)
     # Of single sign-on.
-    providers: Providers = field(default_factory=NoProviders)
+    providers: IdentityProviders = field(default_factory=NoIdentityProviders)
     # What somebody sends to themselves leaves by the merchant's own.
     adapters: Adapters = field(default_factory=lambda: Adapters(()))
     # By which a sandbox sends when its clock is moved.
@@ -90,7 +90,7 @@ class PortalSite(WebSite):
         return self.around.painter
 
     @property
-    def providers(self) -> Providers:
+    def providers(self) -> IdentityProviders:
         return self.around.providers
 
     @property
@@ -105,7 +105,7 @@ class PortalSite(WebSite):
     def storage(self) -> SealedFiles:
         return self.debtors.storage
 
-    async def find_person(self, visit: PortalRequest) -> SignedIn | None:
+    async def find_person(self, visit: PortalRequest) -> SignedInUser | None:
         """Who the request's cookie says is signed in; looked up once."""
         if not hasattr(visit.state, "person"):
             visit.state.person = None
@@ -113,14 +113,14 @@ class PortalSite(WebSite):
             if secret:
                 async with self.resources.database.connection() as connection:
                     visit.state.person = await find_session(connection, secret, now=self.now())
-        person: SignedIn | None = visit.state.person
+        person: SignedInUser | None = visit.state.person
         return person
 
     def read_secret(self, visit: PortalRequest) -> str | None:
         """Of the session that the request's cookie names, whether there is one or not."""
         return read_secret(visit.cookies, is_secure=self.is_secure)
 
-    async def open_access(self, visit: PortalRequest, person: SignedIn) -> MerchantAccess:
+    async def open_access(self, visit: PortalRequest, person: SignedInUser) -> MerchantAccess:
         """At the merchant that the address names. Raises NotFound, also for one that the person
         does not reach."""
         given = visit.path_params["merchant_id"]
@@ -144,7 +144,9 @@ class PortalSite(WebSite):
         self, visit: PortalRequest, access: MerchantAccess | None = None
     ) -> PortalPageContext:
         """access: none for a page at no merchant; who is signed in is known from the visit."""
-        person: SignedIn | None = access.person if access else getattr(visit.state, "person", None)
+        person: SignedInUser | None = (
+            access.person if access else getattr(visit.state, "person", None)
+        )
         merchant = access.merchant if access else None
         rights = person.rights_everywhere if person else frozenset()
         if person and merchant:
@@ -202,7 +204,7 @@ class PortalSite(WebSite):
             secure = "; Secure" if self.is_secure else ""
             answer.headers.append("Set-Cookie", f"{cookie}; Max-Age=31536000{secure}")
 
-    def _choose_language(self, visit: PortalRequest, person: SignedIn | None) -> str:
+    def _choose_language(self, visit: PortalRequest, person: SignedInUser | None) -> str:
         known = self.pages.codes
         chosen = next(
             (each for each in (visit.chosen_language, visit.kept_language) if each in known), ""
@@ -213,7 +215,7 @@ class PortalSite(WebSite):
         )
 
 
-def _describe_person(person: SignedIn | None) -> SignedInPerson | None:
+def _describe_person(person: SignedInUser | None) -> SignedInPerson | None:
     if person is None:
         return None
     is_operator = person.everywhere is not None

@@ -11,8 +11,8 @@ from uuid import UUID
 from starlette.responses import Response
 
 from dunwell.accounts.users.sessions.sessions import find_session_user
-from dunwell.accounts.users.sessions.store import load_kept_form, remove_kept_form, save_kept_form
-from dunwell.accounts.users.user import SignedIn, is_form_of_user
+from dunwell.accounts.users.sessions.store import delete_kept_form, load_kept_form, save_kept_form
+from dunwell.accounts.users.user import SignedInUser, is_form_of_user
 from dunwell.interfaces.portal.render.addresses import PATHS
 from dunwell.interfaces.portal.web.form_filling import fill_form
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -76,7 +76,7 @@ _REPLACED = frozenset({"content-length", "etag"})
 
 
 async def answer_stale(
-    site: PortalSite, visit: PortalRequest, fields: FormFields, person: SignedIn | None
+    site: PortalSite, visit: PortalRequest, fields: FormFields, person: SignedInUser | None
 ) -> Response:
     typed = list_typed(visit.route, fields)
     user_id = await _find_owner(site, visit, fields, person) if typed else None
@@ -92,7 +92,7 @@ async def answer_stale(
 
 
 async def restore_typed(
-    site: PortalSite, visit: PortalRequest, person: SignedIn, answer: Response
+    site: PortalSite, visit: PortalRequest, person: SignedInUser, answer: Response
 ) -> Response:
     """The page with what the user had typed before the session ended, if it is kept."""
     is_page = answer.headers.get("Content-Type", "").startswith("text/html")
@@ -120,14 +120,14 @@ async def restore_typed(
     )
 
 
-async def forget_typed(site: PortalSite, visit: PortalRequest, person: SignedIn) -> None:
+async def forget_typed(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> None:
     """The form was sent."""
     async with site.resources.database.transaction() as tx:
-        await remove_kept_form(tx, person.user_id, visit.own_address)
+        await delete_kept_form(tx, person.user_id, visit.own_address)
 
 
 async def _find_owner(
-    site: PortalSite, visit: PortalRequest, fields: FormFields, person: SignedIn | None
+    site: PortalSite, visit: PortalRequest, fields: FormFields, person: SignedInUser | None
 ) -> UUID | None:
     """None: the form is another user's, or nobody knows whose."""
     if person is not None:

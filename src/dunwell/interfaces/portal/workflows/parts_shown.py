@@ -38,7 +38,7 @@ async def save_part(
     work: Work, workflow_id: UUID, edit: Edit, form: Form, content: FormContent
 ) -> PartOutcome:
     """What the form says, unless some of it cannot be read or has no shape."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     try:
         if not content.faults:
             await edit_draft(work, workflow_id, edit)
@@ -58,7 +58,7 @@ async def check_part(
     work: Work, workflow_id: UUID, edit: Edit, *, form: Form, content: FormContent
 ) -> PartOutcome:
     """What is wrong with what the form says. Nothing is saved."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     look = await get_draft_overview(work, workflow_id, {edit.part: edit.value})
     problems = content.add(find_problems(look, edit.part, form))
     return PartOutcome(is_saved=False, problems=problems, seen=edit.seen)

@@ -165,7 +165,7 @@ async def restore(
     workflow_id = read_id(visit, "workflow_id")
     try:
         async with site.work(access) as work:
-            work.need(Right.CONFIGURE)
+            work.require(Right.CONFIGURE)
             version = await get_version_details(work, workflow_id, visit.path_params["version"])
             known_id = read_known_id(fields, "known_newest")
             await replace_draft(work, workflow_id, version.definition, expected_id=known_id)

@@ -62,7 +62,7 @@ async def begin_definition(work: Work, like: str, names: FirstNames) -> Definiti
     e-mail in the merchant's language, on weekdays from 9 to 18, and two weeks to pay. Without the
     wait the claim would be archived as soon as the e-mail is sent. Raises NotFound.
     """
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     if not like:
         return read_definition(_compose(work, names))
     try:
@@ -206,7 +206,7 @@ async def _do(work: Work, workflow_id: UUID, wish: str, fields: FormFields) -> N
         await delete_workflow(work, workflow_id)
     else:
         # Nothing of ours; whoever may not change it is not told so.
-        work.need(Right.CONFIGURE)
+        work.require(Right.CONFIGURE)
         await get_workflow_overview(work, workflow_id)
 
 

@@ -61,7 +61,7 @@ async def publish(
     workflow_id, comment = read_id(visit, "workflow_id"), fields.text("comment")[:2_000]
     try:
         async with site.work(access) as work:
-            work.need(Right.PUBLISH)
+            work.require(Right.PUBLISH)
             look = await get_draft_overview(work, workflow_id)
             ticks = _read_ticks(fields, look.changes)
             await publish_workflow(

@@ -49,7 +49,7 @@ class PreviewRuns(TooManyJobs):
 async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> BackgroundJob:
     """The draft's preview, which may have been started before. Raises InvalidState (the draft is
     another one by now), TooManyJobs and PreviewRuns."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None or draft.version_id != draft_id:
         raise EditConflict("The draft was changed meanwhile. Look at it again.", state="DRAFT")
@@ -84,7 +84,7 @@ async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
 
 async def read_preview(work: Work, draft_id: UUID) -> PreviewOfDraft | None:
     """The newest of a draft; None: nobody has asked for one."""
-    work.need(Right.CONFIGURE)
+    work.require(Right.CONFIGURE)
     stored = await find_preview(work.tx, work.merchant_id, draft_id)
     if stored is None:
         return None

@@ -236,7 +236,7 @@ def _compose_events(work: Work, each: AnsweredContact, claim: ContactClaim) -> l
 async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sent: bool) -> str:
     """Record an operator's decision and return the new state of the contact. Raises NotFound;
     InvalidState if the outcome is not unknown."""
-    work.need(Right.CONTACT_SETTINGS)
+    work.require(Right.CONTACT_SETTINGS)
     locked = await lock_contact(work.tx, work.merchant_id, communication_id)
     if locked is None:
         raise NotFound(f"There is no communication {communication_id}.")

@@ -6,7 +6,7 @@ from uuid import UUID
 
 import structlog
 
-from dunwell.accounts.installation.audit_log import InstallationAct, save_installation_audit
+from dunwell.accounts.installation.audit_log import InstallationAction, save_installation_audit
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
@@ -138,7 +138,7 @@ async def resolve_uncertain_letters(
         await save_reports(tx, reports, real_now=real_now, ids=resources.ids)
         settled = len(gone) + await clear_decided_letters(tx, line, keys, real_now)
     if settled:
-        act = InstallationAct(
+        act = InstallationAction(
             actor_kind=actor.kind,
             actor_id=actor.actor_id,
             action="letters.settle",
