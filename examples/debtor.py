@@ -12,7 +12,7 @@ async def pay_on_page(link: str, reference: str) -> None:
         try:
             await browser.open(link)
             _note(reference, browser)
-            await browser.press("Show my claim")
+            await browser.press("Show the details")
             _note(reference, browser)
             await browser.press("Pay now")
             await browser.press("Continue to")

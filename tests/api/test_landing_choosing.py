@@ -63,9 +63,9 @@ async def test_a_part_is_read_shown_and_asked_for(counter: Doorstep, typed: str)
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        ("4,99", "Ein Teilbetrag muss mindestens 5,00 € sein."),
+        ("4,99", "Ein Teilbetrag muss mindestens 5,00 € betragen."),
         ("102,41", "Das ist zu viel. Offen sind nur 102,40 €."),
-        ("fünfzig", "Diesen Betrag können wir nicht lesen. Bitte schreiben Sie ihn wie 20,00."),
+        ("fünfzig", "Diesen Betrag können wir nicht lesen. Bitte geben Sie ihn so ein: 20,00."),
         ("", "Diesen Betrag können wir nicht lesen."),
         ("-50", "Diesen Betrag können wir nicht lesen."),
     ],
@@ -107,7 +107,7 @@ async def test_single_items_are_paid_with_their_fees_and_before_the_others(
 async def test_no_item_at_all_is_an_error(counter: Doorstep) -> None:
     page = await counter.browser.get("/claim/pay/method?want=items")
     assert page.status_code == 422
-    assert "Bitte wählen Sie mindestens einen Posten." in page.text
+    assert "Bitte wählen Sie mindestens eine Position." in page.text
     assert " checked" not in page.text
 
 

@@ -40,8 +40,8 @@ async def test_a_code_shows_every_item_with_amount_date_and_reason(
     text = _read_text(page.text)
     assert "Ursprünglicher Betrag RE-1 Fällig am 10. Februar 2026. 102,40 €" in text
     assert (
-        "Mahngebühr Mahnung Für die Mahnung, weil der Betrag bei Fälligkeit nicht bezahlt war."
-        " Vom 24. Februar 2026. 2,50 €" in text
+        "Mahngebühr Mahnung Für die Erinnerung, weil der Betrag bei Fälligkeit nicht bezahlt "
+        "war. Vom 24. Februar 2026. 2,50 €" in text
     )
     assert "24.\u00a0Februar 2026" in page.text
     assert "Inkassokosten Kosten Für das Einziehen des Betrags" in text
@@ -127,8 +127,8 @@ async def test_a_paid_claim_says_that_nothing_is_left(doorstep: Doorstep) -> Non
 @pytest.mark.parametrize(
     ("kind", "days", "said"),
     [
-        ("PAUSE", 9, "Diese Forderung ruht bis zum 11. März 2026."),
-        ("PAUSE", None, "Diese Forderung ruht."),
+        ("PAUSE", 9, "Diese Forderung ist bis zum 11. März 2026 pausiert."),
+        ("PAUSE", None, "Diese Forderung ist pausiert."),
         ("DISPUTE", None, "Diese Forderung ist seit dem 2. März 2026 bestritten."),
     ],
 )
@@ -150,7 +150,7 @@ async def test_a_payment_under_way_offers_no_second_one(doorstep: Doorstep) -> N
 
     page = await doorstep.browser.get("/claim")
 
-    assert "Ihre Zahlung ist unterwegs." in page.text
+    assert "Ihre Zahlung wird bearbeitet." in page.text
     assert "/claim/pay" not in page.text
 
 

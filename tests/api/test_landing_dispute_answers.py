@@ -14,7 +14,7 @@ from tests.support.objections import enter
 from tests.support.payments import PAYING
 
 DAY = timedelta(days=1)
-REST = "Until 9 March 2026 we do not write to you about it and add no fees."
+REST = "Until 9 March 2026 we do not write to you about this and add no fees."
 
 
 @pytest.fixture
@@ -38,9 +38,9 @@ async def test_a_rejection_stands_above_the_amount_with_its_reason(doorstep: Doo
 
     page = await _read(doorstep)
 
-    answered = page.index("We answered your objection on 2 March 2026.")
+    answered = page.index("We responded to your dispute on 2 March 2026.")
     assert page.index("<h1") < answered < page.index("Still to pay")
-    assert "We have checked it. The claim stands." in page
+    assert "We have checked it. The claim remains open." in page
     assert "The &lt;voucher&gt; had run out." in page
     assert REST in page
     assert f"/claim/disputes/{opened.dispute_id}" in page
@@ -55,7 +55,7 @@ async def test_before_it_is_told_no_day_is_named(doorstep: Doorstep) -> None:
 
     page = await _read(doorstep)
 
-    assert "You have some days now in which we do not write to you" in page
+    assert "For the next few days we do not write to you" in page
     assert "Until March 9" not in page
 
 
@@ -65,7 +65,7 @@ async def test_a_link_alone_does_not_read_the_merchants_words(doorstep: Doorstep
 
     page = await _read(doorstep)
 
-    assert "The claim stands." in page
+    assert "The claim remains open." in page
     assert "A voucher." not in page
 
 
@@ -75,7 +75,7 @@ async def test_who_was_right_reads_that_nothing_is_to_be_paid(doorstep: Doorstep
 
     page = await _read(doorstep)
 
-    assert "You were right. You need not pay." in page
+    assert "You were right. You do not have to pay." in page
     assert "add no fees" not in page
 
 
@@ -84,16 +84,16 @@ async def test_another_objection_is_what_counts_then(doorstep: Doorstep) -> None
     await answer(doorstep.till.house, await _object(doorstep), REJECTED)
     second = await dispute(doorstep.till.house, doorstep.claim_id, "DEFECTIVE", "a hole")
 
-    assert "We answered your objection" not in await _read(doorstep)
+    assert "We responded to your dispute" not in await _read(doorstep)
 
     await withdraw(doorstep.till.house, second)
-    assert "We answered your objection" in await _read(doorstep)
+    assert "We responded to your dispute" in await _read(doorstep)
 
 
 async def test_it_is_news_for_thirty_days(doorstep: Doorstep, clock: MovableClock) -> None:
     await answer(doorstep.till.house, await _object(doorstep), REJECTED)
     clock.advance(30 * DAY - timedelta(seconds=1))
     await enter(doorstep)
-    assert "We answered your objection" in await _read(doorstep)
+    assert "We responded to your dispute" in await _read(doorstep)
     clock.advance(timedelta(seconds=1))
-    assert "We answered your objection" not in await _read(doorstep)
+    assert "We responded to your dispute" not in await _read(doorstep)

@@ -118,8 +118,8 @@ async def test_nothing_need_be_said_where_the_reason_says_it_all(doorstep: Doors
     [
         ({}, "Please tell us what is not right.", "message"),
         ({"message": "x" * 2001}, "The text is too long.", "message"),
-        ({"message": "a", "amount": "1.2.3"}, "Please write an amount in figures", "amount"),
-        ({"message": "a", "amount": "-5"}, "Please write an amount in figures", "amount"),
+        ({"message": "a", "amount": "1.2.3"}, "Please enter an amount in figures", "amount"),
+        ({"message": "a", "amount": "-5"}, "Please enter an amount in figures", "amount"),
     ],
 )
 async def test_a_fault_is_told_beside_its_field_and_all_that_was_typed_stays(
@@ -142,11 +142,11 @@ async def test_a_fault_is_told_beside_its_field_and_all_that_was_typed_stays(
 @pytest.mark.parametrize(
     ("day", "said"),
     [
-        (("31", "2", "2026"), "There is no such day."),
-        (("3", "3", "2026"), "This day is still to come."),
-        (("1", "1", "1900"), "This day is too long ago."),
-        (("", "2", "2026"), "There is no such day."),
-        (("W1", "2", "2026"), "There is no such day."),
+        (("31", "2", "2026"), "This date does not exist."),
+        (("3", "3", "2026"), "This date is in the future."),
+        (("1", "1", "1900"), "This date is too long ago."),
+        (("", "2", "2026"), "This date does not exist."),
+        (("W1", "2", "2026"), "This date does not exist."),
     ],
 )
 async def test_a_day_must_have_been(
@@ -240,12 +240,12 @@ async def test_an_answered_reason_can_be_given_again(doorstep: Doorstep) -> None
 async def test_an_objection_is_taken_back_after_a_question(doorstep: Doorstep) -> None:
     path = await _dispute(doorstep)
     asked = await doorstep.browser.get(f"{path}/withdraw?lang=en")
-    assert "Take your objection back?" in asked.text
+    assert "Withdraw your dispute?" in asked.text
     assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
 
     page = await doorstep.browser.submit(f"{path}/withdraw?lang=en")
 
-    assert "You have taken your objection back" in page.text
+    assert "You have withdrawn your dispute" in page.text
     assert [each["state"] for each in await disputes(doorstep)] == ["WITHDRAWN"]
     assert (await doorstep.till.house.read(doorstep.claim_id)).holds == []
     again = await doorstep.browser.get(f"{path}/withdraw?lang=en")
@@ -255,9 +255,9 @@ async def test_an_objection_is_taken_back_after_a_question(doorstep: Doorstep) -
 @pytest.mark.parametrize(
     ("outcome", "end_claim", "said"),
     [
-        (ACCEPTED, None, "The claim is withdrawn, and you need not pay."),
-        (ACCEPTED, False, "The claim page shows what is left of the claim."),
-        (REJECTED, None, "We have checked it. The claim stands."),
+        (ACCEPTED, None, "The claim is withdrawn, and you do not have to pay."),
+        (ACCEPTED, False, "The claim page shows the amount that is still open."),
+        (REJECTED, None, "We have checked it. The claim remains open."),
     ],
 )
 async def test_the_answer_and_its_words_are_read_on_the_page(

@@ -95,7 +95,7 @@ async def test_a_document_whose_content_is_lost_says_so(doorstep: Doorstep) -> N
     page = await doorstep.browser.get(f"{_PAGE}/{attachment_id}")
 
     assert page.status_code == 410
-    assert "Dieses Dokument ist nicht mehr da Rechnung.pdf" in read_text(page.text)
+    assert "Dieses Dokument ist nicht mehr verfügbar Rechnung.pdf" in read_text(page.text)
 
 
 @pytest.mark.parametrize("status", ["ARCHIVED", "WITHDRAWN"])

@@ -16,7 +16,7 @@ from tests.support.objections import disputes, enter, look
 from tests.support.ways import levels
 
 _KEPT = "What you wrote is kept."
-_ELSEWHERE = "Something else was typed in another window"
+_ELSEWHERE = "Something else was entered in another window"
 
 
 async def fill(
@@ -46,7 +46,7 @@ async def test_what_was_typed_is_there_when_the_claim_is_opened_anew(
     page = await browser.get(path)
 
     assert claim.status_code == 200
-    assert "Go on with what you wrote" in offered.text
+    assert "Continue with what you wrote" in offered.text
     assert 'href="/claim/dispute/DEFECTIVE?lang=en"' in offered.text
     assert "Broken</textarea>" in page.text
     assert "a.pdf</bdi>" in page.text
@@ -250,7 +250,7 @@ async def test_a_page_by_address_says_that_its_choice_is_kept(
 
     assert page.status_code == 403
     assert 'href="?offer=3"' in page.text
-    assert "What you chose is kept" in page.text
+    assert "Your choice is kept" in page.text
 
 
 async def test_eight_hours_after_the_first_opening_it_is_opened_anew(
@@ -271,7 +271,7 @@ async def test_eight_hours_after_the_first_opening_it_is_opened_anew(
     clock.advance(timedelta(minutes=40))
     over = await doorstep.browser.get("/claim")
 
-    assert "After eight hours the claim has to be opened anew" in last.text
+    assert "After eight hours you have to open the claim again" in last.text
     assert 'action="/claim/extend' not in last.text
     assert "set-cookie" not in refused.headers
     assert over.status_code == 403

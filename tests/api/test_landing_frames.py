@@ -44,7 +44,7 @@ def _find_choice(page: httpx.Response, language: str) -> str:
     ("path", "heading"),
     [
         (PLAN_CHECK, "Please check your payment plan"),
-        (LATER_CHECK, "Please check the new day"),
+        (LATER_CHECK, "Please check the new date"),
         ("/claim", "Your open"),
     ],
 )

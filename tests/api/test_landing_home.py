@@ -8,7 +8,7 @@ from tests.support.landing import Doorstep
 from tests.support.operators import AGENCY
 
 _BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Language": "de"}
-_SAID = "Sie haben Post von uns?"
+_SAID = "Haben Sie Post von uns?"
 
 
 async def test_the_front_door_leads_everywhere(doorstep: Doorstep) -> None:
@@ -24,7 +24,7 @@ async def test_it_speaks_the_visitors_language(doorstep: Doorstep) -> None:
         await doorstep.browser.get("/", headers={"Accept-Language": "en"}),
         await doorstep.browser.get("/?lang=en", headers={"Accept-Language": "de"}),
     ]
-    assert all("You got a message from us?" in page.text for page in pages)
+    assert all("Have you had a message from us?" in page.text for page in pages)
 
 
 async def test_a_code_typed_there_opens_the_claim(doorstep: Doorstep) -> None:
@@ -40,7 +40,7 @@ async def test_it_says_who_runs_it(resources: Resources, doorstep: Doorstep) -> 
         page = await doorstep.browser.get("/", headers=_BROWSER)
     finally:
         an_application(resources).operator = None
-    assert "Kontor Inkasso GmbH zieht offene Beträge für andere Unternehmen ein." in page.text
+    assert "Kontor Inkasso GmbH zieht offene Beträge für andere Firmen ein." in page.text
     assert "2026/01-INK" in page.text
     assert "rdg@bfj.example" in page.text
 

@@ -137,14 +137,14 @@ async def test_the_privacy_notice_says_what_the_regulation_asks(
         "Article 6 (1) (b)",
         "Article 6 (1) (f)",
         "From Nordwind: your name",
-        "Kontor Inkasso GmbH, which collects the claim.",
-        "The data about the claim for 3 years after it has ended.",
-        "such as records of payments, for 8 years.",
+        "Kontor Inkasso GmbH collects the claim.",
+        "We keep the data about the claim for 3 years after it has ended.",
+        "such as those of payments, for 8 years.",
         "Datenschutzbehörde Hamburg, Ludwig-Erhard-Str. 22, 20459 Hamburg",
-        "You may ask what is kept about you",
-        "you may object for reasons of your own situation",
-        "You need not enter anything.",
-        "Nobody makes a profile or a score of you here.",
+        "You may ask which data about you are stored",
+        "you may object for reasons that arise from your own situation",
+        "You do not have to enter anything.",
+        "Nobody creates a profile or a score of you here.",
     ):
         assert part in text, part
     assert "Article 6 (1) (c)" not in text
@@ -167,9 +167,9 @@ async def test_the_accessibility_statement_names_its_authority(doorstep: Doorste
     outside = (await doorstep.browser.get("/imprint?lang=en")).text
     await doorstep.open()
     inside = (await doorstep.browser.get("/claim/notices?lang=en")).text
-    assert "the authority for accessibility where you live" in outside
+    assert "the accessibility authority where you live" in outside
     assert "Marktüberwachungsstelle der Länder" in inside
-    assert "People with disabilities have not tested them for us yet." in inside
+    assert "People with disabilities have not yet tested the pages for us." in inside
 
 
 async def test_a_registered_collector_who_demands_fees_tells_a_consumer_what_it_must(

@@ -54,7 +54,7 @@ async def test_what_was_agreed_is_shown_with_what_is_paid(agreeing: Doorstep) ->
 
 
 @pytest.mark.parametrize(
-    ("path", "said"), [(PLAN_CHECK, "verzichtet"), (LATER_CHECK, "zurückgenommen")]
+    ("path", "said"), [(PLAN_CHECK, "zurückgezogen"), (LATER_CHECK, "zurückgezogen")]
 )
 async def test_a_request_is_taken_back_after_a_question(
     offering: Doorstep, path: str, said: str
@@ -114,7 +114,7 @@ async def test_a_broken_plan_says_so_and_leads_on(agreeing: Doorstep, clock: Mov
     text = read_text((await agreeing.browser.get(page.url.path)).text)
 
     assert clock.now().date() == date(2026, 3, 24)
-    assert "Ihr Ratenplan ist zu Ende" in text
+    assert "Ihre Ratenzahlung ist beendet" in text
     assert "Ich kann jetzt nicht alles zahlen" in text
 
 
@@ -125,7 +125,7 @@ async def test_a_refused_request_says_why_and_leads_on(offering: Doorstep) -> No
     text = read_text((await offering.browser.get(f"{page.url.path}?lang=en")).text)
 
     assert (
-        "Your request was not accepted Nordwind cannot agree to it. Höchstens zwei Raten." in text
+        "Your request was not accepted Nordwind cannot agree to this. Höchstens zwei Raten." in text
     )
     assert "Pay now I cannot pay all of it now" in text
 
@@ -145,7 +145,7 @@ async def test_only_what_was_agreed_has_a_confirmation(offering: Doorstep) -> No
     ("path", "told"),
     [
         (PLAN_CHECK, ["Confirmation of your payment plan", "16 March 2026", "€34.14", "€102.40"]),
-        (LATER_CHECK, ["Confirmation of more time to pay", "31 March 2026", "€102.40"]),
+        (LATER_CHECK, ["Confirmation of your extra time to pay", "31 March 2026", "€102.40"]),
     ],
 )
 async def test_the_confirmation_is_a_file_that_stays_the_same(

@@ -152,7 +152,7 @@ async def test_a_visitor_asks_five_times_in_a_quarter_of_an_hour(
     pages = [await _ask(doorstep.browser, reference=f"INV-{n}") for n in range(6)]
 
     assert [page.status_code for page in pages] == [200] * 5 + [429]
-    assert "We were asked for several links from here." in pages[5].text
+    assert "Several links were requested from here." in pages[5].text
     clock.advance(timedelta(minutes=16))
     assert (await _ask(doorstep.browser)).status_code == 200
 

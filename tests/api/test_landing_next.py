@@ -62,17 +62,14 @@ async def hold(doorstep: Doorstep, kind: str, days: int | None) -> None:
 
 async def test_an_open_claim_says_what_follows_with_its_days(doorstep: Doorstep) -> None:
     assert await read_next(doorstep) == (
-        "So geht es weiter Wenn nichts geschieht:"
-        " Am 9. März 2026 kommt eine Gebühr von 2,50 € hinzu."
-        " Am 23. März 2026 schließen wir den Vorgang hier."
-        " Danach entscheidet Nordwind, wie es weitergeht."
-        " Wenn Sie vorher alles bezahlen, geschieht nichts davon."
+        "So geht es weiter Wenn sich nichts ändert: Am 9. März 2026 kommt eine Gebühr von "
+        "2,50 € hinzu. Am 23. März 2026 schließen wir den Vorgang hier. Danach entscheidet "
+        "Nordwind, wie es weitergeht. Wenn Sie vorher alles bezahlen, geschieht nichts davon."
     )
     assert await read_next(doorstep, "en") == (
-        "What happens next If nothing happens:"
-        " On 9 March 2026 a fee of €2.50 is added."
-        " On 23 March 2026 we close the claim here. Nordwind then decides what follows."
-        " If you pay all of it before, none of this happens."
+        "What happens next If nothing changes: On 9 March 2026 a fee of €2.50 is added. On 23 "
+        "March 2026 we close the claim here. Nordwind then decides what to do next. If you "
+        "pay the full amount before then, none of this happens."
     ).replace("9 March 2026", "9 March 2026").replace("23 March 2026", "23 March 2026")
 
 
@@ -144,16 +141,16 @@ async def test_a_plan_says_its_next_rate_and_until_when_it_is_mended(
 ) -> None:
     await Arrangement(doorstep.till.house, doorstep.claim_id).agree(PLAN)
     assert await read_next(doorstep) == (
-        "So geht es weiter Bitte zahlen Sie 34,14 € bis zum 16. März 2026."
-        " Wenn Sie diesen Tag verpassen, können Sie noch bis zum 23. März 2026 zahlen."
-        " Sonst endet der Ratenplan, und es geht mit der Forderung weiter."
-        " Solange Sie sich an unsere Vereinbarung halten, erheben wir keine Gebühren."
+        "So geht es weiter Bitte zahlen Sie 34,14 € bis zum 16. März 2026. Wenn Sie diesen "
+        "Termin verpassen, können Sie noch bis zum 23. März 2026 zahlen. Sonst endet die "
+        "Ratenzahlung, und es geht mit der Forderung weiter. Solange Sie sich an unsere "
+        "Vereinbarung halten, erheben wir keine Gebühren."
     )
     clock.advance(17 * DAY)
     doorstep.browser = doorstep.visitor()
     text = await read_next(doorstep)
-    assert "Eine Rate fehlt noch: 34,14 € waren am 16. März 2026 fällig." in text
-    assert "Zahlen Sie bis zum 23. März 2026, dann läuft Ihr Ratenplan weiter." in text
+    assert "Eine Rate ist noch nicht eingegangen: 34,14 € waren am 16. März 2026 fällig." in text
+    assert "Zahlen Sie bis zum 23. März 2026, dann läuft Ihre Ratenzahlung weiter." in text
 
 
 async def test_a_deferment_says_until_when_and_what_follows(doorstep: Doorstep) -> None:
@@ -178,7 +175,7 @@ async def test_a_pause_says_until_when_or_that_nothing_happens_meanwhile(
     await hold(doorstep, "PAUSE", 10)
     assert f"Bis zum 12. März 2026 {STILL} Wenn der Betrag" in await read_next(doorstep)
     await hold(doorstep, "PAUSE", None)
-    assert await read_next(doorstep) == f"So geht es weiter Solange das so ist, {STILL}"
+    assert await read_next(doorstep) == f"So geht es weiter In dieser Zeit {STILL}"
 
 
 async def test_a_payment_on_its_way_is_waited_for(doorstep: Doorstep) -> None:
@@ -266,9 +263,9 @@ async def test_a_plan_that_broke_says_so_first_and_what_follows(
     clock.advance(22 * DAY)
     await sweep_modalities(house.resources)
     assert await read_next(doorstep) == (
-        "So geht es weiter Wir schreiben Ihnen, dass Ihr Ratenplan beendet ist."
-        " Vorher und einen Tag danach geschieht nichts weiter."
-        " Danach geht es mit der Forderung weiter."
+        "So geht es weiter Wir schreiben Ihnen, dass Ihre Ratenzahlung beendet ist. Vorher "
+        "und einen Tag danach geschieht nichts weiter. Danach geht es mit der Forderung "
+        "weiter."
     )
     await tell(house)
     text = await read_next(doorstep)
@@ -277,17 +274,18 @@ async def test_a_plan_that_broke_says_so_first_and_what_follows(
     page = await doorstep.browser.get("/claim")
     assert "ruht" not in read_text(page.text)
     assert _cut_news(page.text) == (
-        "Ihr Ratenplan ist seit dem 24. März 2026 beendet."
-        " 24,14 € waren am 16. März 2026 fällig und fehlten sieben Tage später noch."
-        " Was Sie bezahlt haben, zählt."
-        " Bis zum 25. März 2026 geschieht nichts weiter. Danach geht es mit der Forderung weiter."
-        " Sie können zahlen oder um einen neuen Plan oder mehr Zeit bitten."
-        " Beendeten Ratenplan ansehen"
+        "Ihre Ratenzahlung ist seit dem 24. März 2026 beendet. 24,14 € waren am 16. März 2026 "
+        "fällig und sieben Tage später noch nicht eingegangen. Ihre Zahlungen werden Ihnen "
+        "angerechnet. Bis zum 25. März 2026 geschieht nichts weiter. Danach geht es mit der "
+        "Forderung weiter. Sie können zahlen oder eine neue Ratenzahlung oder mehr Zeit "
+        "anfragen. Beendete Ratenzahlung ansehen"
     )
     assert f"/claim/modality/{plan.modality_id}" in page.text
     by_link = await doorstep.visitor().open(await doorstep.give_link())
     assert "24,14" not in by_link.text
-    assert "Eine Rate fehlte sieben Tage nach ihrem Termin noch." in _cut_news(by_link.text)
+    assert "Eine Rate war sieben Tage nach ihrem Termin noch nicht eingegangen." in _cut_news(
+        by_link.text
+    )
 
 
 @pytest.mark.parametrize("has_new_plan", [False, True])

@@ -39,7 +39,7 @@ async def test_a_link_alone_takes_back_and_adds_to_nothing_of_another_session(
 
     assert {each.headers["Location"] for each in answers} == {"/claim/verify?for=claim"}
     assert [each["state"] for each in await disputes(doorstep)] == ["OPEN"]
-    assert "we first ask who you are" in page.text
+    assert "we ask who you are" in page.text
     assert 'type="file"' not in page.text
 
 
@@ -82,7 +82,7 @@ async def test_after_five_in_thirty_days_the_page_says_whom_to_call(
     page = await doorstep.browser.get("/claim/dispute?lang=en")
 
     assert refused.headers["Location"] == "/claim/dispute?lang=en"
-    assert "You have objected five times in the last 30 days." in page.text
+    assert "You have sent five disputes in the last 30 days." in page.text
     assert "/claim/dispute/NOT_MY_DEBT" not in page.text
     clock.advance(timedelta(days=31))
     await doorstep.open()
@@ -99,8 +99,8 @@ async def test_a_link_alone_reads_no_amount_that_another_session_gave(doorstep: 
 
     page = await doorstep.browser.get("/claim?lang=en")
 
-    assert "You objected on" in full.text
-    assert "You objected on" in page.text
+    assert "You sent us a dispute on" in full.text
+    assert "You sent us a dispute on" in page.text
     assert "92.40" not in page.text
 
 

@@ -49,7 +49,7 @@ async def test_they_are_seen_and_gone_to_with_an_event_of_their_own(many: Doorst
     there = await many.browser.submit(f"{path}/others/{other}?lang=en")
 
     assert "INV-2" in page.text
-    assert "Look at 1 other claim" in claim.text
+    assert "View 1 other amount" in claim.text
     assert there.status_code == 200
     assert there.url.path not in (path, f"{path}/others")
     assert "INV-2" in there.text
@@ -152,7 +152,7 @@ async def test_an_address_that_was_changed_since_shows_nothing(many: Doorstep) -
     )
     shown = await many.browser.get(f"{page.url.path}?lang=en")
     assert "INV-2" not in shown.text
-    assert "There are no other open claims" in shown.text
+    assert "There are no other open amounts" in shown.text
 
 
 async def test_it_lasts_through_another_hour_and_eight_hours_in_all(
@@ -178,7 +178,7 @@ async def _is_not_there(many: Doorstep, other: int) -> None:
     token = read_hidden(page.text, page.url.path.replace("/others", "/end?lang=en"))["token"]
     answer = await many.browser.post(f"{page.url.path}/{other}", token=token)
     assert "INV-2" not in page.text
-    assert "There are no other open claims" in page.text
+    assert "There are no other open amounts" in page.text
     assert answer.status_code == 404
     assert len(await many.accesses()) == 1
 
@@ -186,7 +186,7 @@ async def _is_not_there(many: Doorstep, other: int) -> None:
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", "We show other claims to you alone. So we send a code"),
+        ("en", "We show other amounts only to you. So we send a code"),
         ("de", "Weitere Forderungen zeigen wir nur Ihnen. Darum senden wir einen Code"),
     ],
 )

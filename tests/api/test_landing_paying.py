@@ -158,7 +158,7 @@ async def test_a_provider_that_is_away_takes_no_money_and_says_so(doorstep: Door
     ("answer", "said"),
     [
         (CheckoutOpen(), "Soweit wir wissen, wurde kein Geld abgebucht."),
-        (CheckoutPending(), "Ihre Zahlung ist unterwegs"),
+        (CheckoutPending(), "Ihre Zahlung wird bearbeitet"),
         (CheckoutFailed(), "Es wurde kein Geld abgebucht."),
         (CheckoutCancelled(), "Es wurde kein Geld abgebucht."),
         (CheckoutExpired(), "Es wurde kein Geld abgebucht."),

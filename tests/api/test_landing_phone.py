@@ -16,8 +16,8 @@ from tests.support.landing import Doorstep, a_doorstep
 _OURS = '<a href="tel:+493055501009"><bdi>+49 30 555 010-09</bdi></a>'
 _THEIRS = 'href="tel:+49401234560"'
 _SAID = {
-    "en": "You cannot find the number? Call us:",
-    "de": "Sie finden die Nummer nicht? Rufen Sie uns an:",
+    "en": "Can you not find the number? Call us:",
+    "de": "Finden Sie die Nummer nicht? Rufen Sie uns an:",
 }
 
 

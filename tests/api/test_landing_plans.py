@@ -42,10 +42,13 @@ async def agreeing(resources: Resources, clock: MovableClock) -> AsyncIterator[D
 async def test_the_offers_bear_exact_sums_days_and_what_they_cost(offering: Doorstep) -> None:
     text = read_text((await offering.browser.get("/claim/plan?lang=en")).text)
 
-    assert "1 x €34.14 , then 2 x €34.13 The last on 16 May 2026." in text
-    assert "2 x €51.20 The last on 16 April 2026." in text
-    assert "One payment a month, the first on 16 March 2026." in text
-    assert "Together €102.40 , at no extra cost." in text
+    assert (
+        "3 monthly instalments: €34.14 , then 2 x €34.13 The last payment is on 16 May 2026."
+        in text
+    )
+    assert "2 monthly instalments of €51.20 The last payment is on 16 April 2026." in text
+    assert "You pay once a month, for the first time on 16 March 2026." in text
+    assert "The total is €102.40 , at no extra cost." in text
 
 
 async def test_the_options_lead_to_what_is_offered_and_nothing_else(
@@ -69,7 +72,7 @@ async def test_where_nothing_is_offered_the_phone_is_named(doorstep: Doorstep) -
 
     page = await doorstep.browser.get("/claim/options?lang=en")
 
-    assert "Together you can look for a way." in page.text
+    assert "Together you can look for a solution." in page.text
     assert page.text.count("+49 40 1234560") == 2
     assert "/claim/plan" not in page.text
 
@@ -79,7 +82,7 @@ async def test_the_schedule_is_shown_without_a_script(offering: Doorstep) -> Non
 
     text = read_text(page.text)
     assert "16 March 2026 €17.07" in text
-    assert "16 August 2026 €17.06 Together €102.40" in text
+    assert "16 August 2026 €17.06 Total €102.40" in text
     assert await modalities(offering) == []
 
 
@@ -88,9 +91,9 @@ async def test_a_script_finds_the_schedules_the_server_counted(offering: Doorste
 
     text = page.text.replace("\N{NO-BREAK SPACE}", " ").replace("\N{MULTIPLICATION SIGN}", "x")
     assert 'data-plan-days="16 March 2026;16 April 2026"' in text
-    assert 'data-plan-first>2 x <bdi class="money">€51.20<' in text
-    assert 'data-plan-first>4 x <bdi class="money">€17.07<' in text
-    assert 'data-plan-last>2 x <bdi class="money">€17.06<' in text
+    assert 'data-plan-first="2"><bdi class="money">€51.20<' in text
+    assert 'data-plan-first="4">4 x <bdi class="money">€17.07<' in text
+    assert 'data-plan-last="2">2 x <bdi class="money">€17.06<' in text
 
 
 async def test_looking_at_pages_asks_for_nothing(offering: Doorstep) -> None:
@@ -108,7 +111,7 @@ async def test_a_plan_is_asked_for_and_waits_for_its_answer(offering: Doorstep) 
         "PAYMENT_PLAN", "REQUESTED", 10240,
     )  # fmt: skip
     assert str(page.url).endswith(f"/claim/modality/{plan['modality_id']}")
-    assert "Sie haben um Ratenzahlung gebeten" in page.text
+    assert "Sie haben eine Ratenzahlung angefragt" in page.text
     assert "Sie erhalten eine Antwort bis 5. März 2026" in read_text(page.text)
     assert await told_states(offering) == ["REQUESTED"]
 
@@ -116,11 +119,11 @@ async def test_a_plan_is_asked_for_and_waits_for_its_answer(offering: Doorstep) 
 async def test_a_plan_within_the_bounds_is_agreed_at_once(agreeing: Doorstep) -> None:
     await agreeing.browser.get(PLAN_CHECK)
     assert agreeing.browser.page is not None
-    assert "Mit einem Klick auf den Knopf ist der Plan vereinbart." in agreeing.browser.page.text
+    assert "Mit diesem Knopf vereinbaren Sie die Ratenzahlung." in agreeing.browser.page.text
 
     page = await ask(agreeing)
 
-    assert "Ihr Ratenplan ist vereinbart" in page.text
+    assert "Ihre Ratenzahlung ist vereinbart" in page.text
     assert await told_states(agreeing) == ["REQUESTED", "APPROVED"]
 
 
@@ -167,7 +170,7 @@ async def test_a_sum_changed_in_the_form_asks_for_nothing(offering: Doorstep, sh
     page = await offering.browser.submit("/claim/plan/check", shown=shown)
 
     assert page.status_code == 200
-    assert "Es wurde nichts gesendet." in page.text
+    assert "Es wurde keine Anfrage gesendet." in page.text
     assert await modalities(offering) == []
 
 
@@ -181,7 +184,7 @@ async def test_a_payment_meanwhile_shows_the_plan_for_what_is_left(offering: Doo
     assert "16. März 2026 30,00 € 16. April 2026 30,00 €" in read_text(page.text)
     assert await modalities(offering) == []
     again = await offering.browser.submit("/claim/plan/check")
-    assert "Sie haben um Ratenzahlung gebeten" in again.text
+    assert "Sie haben eine Ratenzahlung angefragt" in again.text
     assert [each["amount_cents"] for each in await modalities(offering)] == [9000]
 
 
@@ -242,7 +245,7 @@ async def test_the_bounds_are_named_at_the_field(offering: Doorstep) -> None:
     assert page.status_code == 422
     assert "<title>Error: " in page.text
     assert (
-        '<a href="#first_day">Please choose a day from 2 March 2026 to 1 April 2026.'
+        '<a href="#first_day">Please choose a date from 2 March 2026 to 1 April 2026.'
         in page.text.replace("\N{NO-BREAK SPACE}", " ")
     )
     assert 'aria-invalid="true"' in page.text
@@ -259,7 +262,7 @@ async def test_the_claims_last_day_binds_the_offers(
         plans = await doorstep.browser.get("/claim/plan?lang=en")
         refused = await doorstep.browser.get("/claim/plan/check?offer=3&lang=en")
 
-    assert "2 x €51.20" in read_text(plans.text)
+    assert "2 monthly instalments of €51.20" in read_text(plans.text)
     assert 'value="3"' not in plans.text
     assert "Something has changed" in refused.text
 

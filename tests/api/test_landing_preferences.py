@@ -109,7 +109,7 @@ async def test_a_way_without_its_tick_is_used_no_more_until_it_is_ticked(
     await enter(doorstep)
     page = await doorstep.browser.submit(f"{_PAGE}/channels", SMS="use")
 
-    assert "Wir nutzen nur die angekreuzten Wege." in page.text
+    assert "Wir nutzen nur die ausgewählten Wege." in page.text
     assert await suppressed(doorstep) == [("EMAIL", "e***@example.org", "DEBTOR", "DEBTOR")]
     assert 'name="EMAIL" value="use">' in page.text
     assert 'name="SMS" value="use" checked>' in page.text
@@ -125,7 +125,7 @@ async def test_the_last_way_stays_and_the_page_says_why(doorstep: Doorstep) -> N
 
     assert page.status_code == 422
     assert "<title>Fehler: Wie wir Sie erreichen" in page.text
-    assert "Bitte lassen Sie einen Weg offen" in page.text
+    assert "Bitte lassen Sie mindestens einen Weg offen" in page.text
     assert "Gesetz verlangt" not in page.text
     assert 'id="channels-error"' in page.text
     assert await suppressed(doorstep) == []

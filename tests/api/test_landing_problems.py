@@ -77,7 +77,7 @@ async def test_a_database_that_is_away_is_a_page(resources: Resources, path: str
         page = await http.get(path, headers={"Cookie": f"dunwell={'A' * 43}"})
 
     assert (page.status_code, page.headers["Retry-After"]) == (503, "5")
-    assert "We cannot answer at the moment" in page.text
+    assert "These pages are not available at the moment" in page.text
 
 
 async def test_a_fault_of_ours_names_a_number_and_nothing_else(

@@ -139,7 +139,7 @@ async def test_another_merchants_letter_names_that_merchant(
     async with a_doorstep(resources, clock, key="hansen") as other:
         await doorstep.open()
         page = await doorstep.browser.post("/real", code=await other.give_code(), amount="102,40")
-    assert "Wir haben ihn für Hansen gesendet." in page.text
+    assert "Wir haben ihn für Hansen verschickt." in page.text
 
 
 @pytest.mark.parametrize("shape", ["http://127.0.0.1:8000{}", "127.0.0.1:8000{}", "{} ", "{}."])
@@ -186,8 +186,8 @@ async def test_guessed_links_are_slowed_as_codes_are(doorstep: Doorstep) -> None
 @pytest.mark.parametrize(
     ("language", "words"),
     [
-        ("en", ("From a text message: copy its link", "Every letter and every e-mail names")),
-        ("de", ("SMS: Kopieren Sie den Link", "Jeder Brief und jede E-Mail nennt Firma")),
+        ("en", ("From a text message, copy the link", "Every letter and every e-mail names")),
+        ("de", ("Bei einer SMS kopieren Sie den Link", "Jeder Brief und jede E-Mail nennt Firma")),
     ],
 )  # fmt: skip
 async def test_it_says_what_each_kind_of_message_contains(

@@ -80,7 +80,7 @@ async def test_copies_have_a_limit_that_the_page_tells(
         await doorstep.browser.get(path)
         page = await doorstep.browser.submit(f"{path}/email")
 
-    assert "Es wurde keine Kopie gesendet" in page.text
+    assert "Wir haben keine Kopie gesendet" in page.text
     assert len(await doorstep.till.house.rows(_NOTICES)) == 5
 
 

@@ -83,7 +83,7 @@ async def test_a_refused_plan_is_shown_first_with_its_reason_and_what_to_ask_for
         "We cannot agree to your request to pay in instalments. We decided this on 2 March 2026."
         " The reason that Nordwind gives: Drei Raten sind uns zu lang."
         " You can ask for this instead: 2 monthly payments of up to €51.20 ,"
-        " the first on 16 March 2026. Look at this plan"
+        " the first on 16 March 2026. View this payment plan"
     )
 
 
@@ -92,7 +92,7 @@ async def test_a_refused_deferral_is_shown_with_an_earlier_day(doorstep: Doorste
     await reject(doorstep)
     assert cut_refusal(await see(doorstep, language="en")) == (
         "We cannot agree to your request for more time. We decided this on 2 March 2026."
-        " You can ask for this instead: pay all of it by 16 March 2026. Look at this date"
+        " You can ask for this instead: pay all of it by 16 March 2026. View this date"
     )
     assert cut_refusal(await see(doorstep)) == (
         "Mehr Zeit können wir Ihnen leider nicht geben."

@@ -154,7 +154,7 @@ async def test_after_yes_the_oldest_is_closed_and_the_ninth_open(
     assert "INV-8" in page.text
     pages = [await browser.get(path) for path in paths]
     assert [page.status_code for page in pages] == [403] + [200] * MOST_OPEN
-    assert "Please open your claim first" in (await browser.get(f"{paths[0]}?lang=en")).text
+    assert "Please open the claim first" in (await browser.get(f"{paths[0]}?lang=en")).text
     assert len(browser.http.cookies) == MOST_OPEN
 
 
@@ -202,7 +202,7 @@ async def test_what_timed_out_goes_before_what_is_open(
         await go_in(browser, link)
 
     assert (await browser.get(first)).status_code == 200
-    assert "Please open your claim" in (await browser.get(second)).text
+    assert "Please open the claim" in (await browser.get(second)).text
 
 
 async def test_an_address_without_a_handle_leads_to_the_claim_opened_last(
@@ -227,7 +227,7 @@ async def test_an_address_without_a_handle_leads_to_the_claim_opened_last(
 async def test_where_nothing_is_open_it_says_so(doorstep: Doorstep, path: str) -> None:
     page = await a_browser(doorstep).get(path, headers={"Accept-Language": "en"})
     assert page.status_code == 403
-    assert "Please open your claim first" in page.text
+    assert "Please open the claim first" in page.text
 
 
 @pytest.mark.parametrize("path", ["/claim/nothing", "/claim/ABCDEFGHIJ", "/claim/abcdefghijk"])

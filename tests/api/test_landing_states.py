@@ -45,7 +45,7 @@ def list_primary(page: Any) -> list[str]:
 @pytest.mark.parametrize(
     ("terms", "said"),
     [
-        (PLAN, "Sie möchten in Raten zahlen."),
+        (PLAN, "Sie haben eine Ratenzahlung angefragt."),
         (DEFERMENT, "Sie haben um Zeit bis zum 31. März 2026 gebeten."),
     ],
 )
@@ -57,7 +57,7 @@ async def test_a_request_is_said_and_the_claim_can_be_paid_all_the_same(
     page = await enter(doorstep)
 
     text = read_text(page.text)
-    assert f"{said} Anfrage ansehen oder zurücknehmen Wir prüfen das" in text
+    assert f"{said} Anfrage ansehen oder zurückziehen Wir prüfen das" in text
     assert f'href="/claim/modality/{modality.modality_id}">Anfrage ansehen' in page.text
     assert list_primary(page) == ["/claim/pay"]
     assert "/claim/options" not in page.text
@@ -70,13 +70,13 @@ async def test_a_plan_shows_its_next_rate_its_table_and_the_rest(doorstep: Doors
     page = await enter(doorstep)
 
     text = read_text(page.text)
-    assert "Ihre nächste Rate: 28,27 € bis 16. April 2026." in text
+    assert "Ihre nächste Rate: 28,27 € bis zum 16. April 2026." in text
     assert "16. März 2026 bezahlt 34,14 €" in text
     assert "16. April 2026 5,86 € bezahlt 34,13 €" in text
     assert "16. Mai 2026 34,13 €" in text
     assert list_primary(page) == ["/claim/pay/method?cents=2827"]
     assert 'class="secondary" href="/claim/pay">' in page.text
-    assert f'href="/claim/modality/{modality.modality_id}">Ratenplan ansehen' in page.text
+    assert f'href="/claim/modality/{modality.modality_id}">Ratenzahlung ansehen' in page.text
 
 
 async def test_the_rate_that_is_offered_can_be_paid(doorstep: Doorstep) -> None:
@@ -134,7 +134,7 @@ async def test_a_disputed_claim_names_the_case_and_the_part_that_is_agreed(
 
     page = await enter(doorstep)
 
-    assert "Sie haben am 2. März 2026 widersprochen." in read_text(page.text)
+    assert "Sie haben uns am 2. März 2026 einen Einwand geschickt." in read_text(page.text)
     assert re.search(r'dir="ltr"[^>]*>[0-9A-Z]{4}-[0-9A-Z]{4}</span>', page.text)
     assert f'href="/claim/disputes/{opened.dispute_id}"' in page.text
     assert 'href="/claim/pay/method?cents=6000"' in page.text
@@ -149,9 +149,9 @@ async def test_several_at_once_are_all_said_with_one_primary_action(doorstep: Do
     page = await enter(doorstep)
 
     text = read_text(page.text)
-    assert text.count("Sie haben am 2. März 2026 widersprochen.") == 2
+    assert text.count("Sie haben uns am 2. März 2026 einen Einwand geschickt.") == 2
     assert text.count("Wir prüfen das und schicken so lange keine Mahnungen.") == 1
-    assert "Ihre nächste Rate: 34,14 € bis 16. März 2026." in text
+    assert "Ihre nächste Rate: 34,14 € bis zum 16. März 2026." in text
     assert len(list_primary(page)) == 1
 
 

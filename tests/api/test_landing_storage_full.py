@@ -9,7 +9,7 @@ from tests.support.landing import Doorstep
 from tests.support.objections import disputes, enter, files, kept_contents, look
 
 _WORDS = {
-    "en": "We cannot take “a.pdf”: there is no space left for files.",
+    "en": "We cannot accept “a.pdf”: there is no space left for files.",
     "de": "Wir können „a.pdf“ nicht annehmen: Es ist kein Speicherplatz für Dateien mehr frei.",
 }
 

@@ -130,7 +130,7 @@ async def test_i_have_sent_it(bank: Doorstep) -> None:
     back = await bank.browser.get(f"/claim/return/{payment['paymentRequestId']}")
     assert (back.status_code, back.headers["Location"]) == (303, "/claim/pay/sent")
     claim = await bank.browser.get("/claim")
-    assert "Ihre Zahlung ist unterwegs." in claim.text
+    assert "Ihre Zahlung wird bearbeitet." in claim.text
     assert "/claim/return/" not in claim.text
 
 
@@ -151,9 +151,9 @@ async def test_another_day_is_read_from_three_fields(bank: Doorstep) -> None:
         ({"sent": "2026-02-30"}, "Bitte geben Sie Tag, Monat und Jahr in Zahlen ein."),
         ({"sent": "other", "on_day": "x", "on_month": "2", "on_year": "2026"},
          "Bitte geben Sie Tag, Monat und Jahr in Zahlen ein."),
-        ({"sent": "2026-03-03"}, "Dieser Tag kommt erst noch."),
+        ({"sent": "2026-03-03"}, "Dieser Tag liegt in der Zukunft."),
         ({"sent": "other", "on_day": "2", "on_month": "2", "on_year": "2026"},
-         "Eine Überweisung von diesem Tag wäre schon da."),
+         "Eine Überweisung von diesem Tag müsste schon da sein."),
     ],
 )  # fmt: skip
 async def test_a_day_that_cannot_be_is_the_fields_error(

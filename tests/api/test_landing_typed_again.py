@@ -30,7 +30,7 @@ async def test_without_its_cookie_a_dispute_shows_what_was_written(doorstep: Doo
     )
 
     assert page.status_code == 403
-    assert "Please open your claim first" in page.text
+    assert "Please open the claim first" in page.text
     assert "I never &lt;b&gt;ordered&lt;/b&gt; there" in page.text
     assert "Max Muster" in page.text
     assert await disputes(doorstep) == []

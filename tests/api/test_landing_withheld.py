@@ -238,7 +238,7 @@ async def test_who_chose_it_by_mistake_takes_it_back_in_the_same_browser(
 async def test_who_does_not_owe_it_sends_an_ordinary_dispute(doorstep: Doorstep) -> None:
     page = await say(doorstep, "NOT_MY_DEBT", message="I never ordered there")
 
-    assert "We have received your objection" in page.text
+    assert "We have received your dispute" in page.text
     assert shows_claim(await doorstep.browser.get("/claim?lang=en"))
     assert await suppressed(doorstep) == []
     [event] = await told(doorstep)

@@ -37,7 +37,7 @@ async def test_all_of_sixty_items_or_none_are_chosen_at_one_press(
         await page.locator("#code").fill(await site.give_code())
         await follow(page.locator("main button"))
         await page.goto(f"{site.origin}/claim/pay")
-        for words, count in (("Keinen auswählen", 0), ("Alle auswählen", 60)):
+        for words, count in (("Auswahl aufheben", 0), ("Alle auswählen", 60)):
             await page.get_by_role("button", name=words).click()
             await expect(page.locator("[name=item]:checked")).to_have_count(count)
         await context.close()

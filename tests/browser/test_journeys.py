@@ -15,10 +15,10 @@ async def test_from_a_link_that_asks_for_a_fact_over_a_part_payment_to_the_saved
     async with setting.travel(way, "part") as debtor:
         await debtor.go(await debtor.site.give_link("SMS"))
         await debtor.fill("Postal code of your address", "20097")
-        await debtor.press("Show my claim")
-        await debtor.sees("This does not match what we know")
+        await debtor.press("Show the details")
+        await debtor.sees("This does not match our records")
         await debtor.fill("Postal code of your address", "20095")
-        await debtor.press("Show my claim")
+        await debtor.press("Show the details")
         await debtor.reads("Your open amount with %(name)s")
         await debtor.press("Pay now")
         await debtor.fill("Amount", "500")
@@ -54,7 +54,7 @@ async def test_from_the_letter_s_code_over_a_bank_transfer_to_a_pending_claim(
         await debtor.reads("We are waiting for your transfer")
         await debtor.press("Back to the claim")
 
-        await debtor.sees("Your payment is under way.")
+        await debtor.sees("Your payment is being processed.")
         assert await debtor.find("Pay now").count() == 0
 
 
@@ -63,13 +63,13 @@ async def test_a_letter_is_checked_without_opening_the_claim(setting: Setting, w
     async with setting.travel(way, "real") as debtor:
         await debtor.go("/q")
         await debtor.press("Is this real?")
-        await debtor.fill("Code, or link of a text message", await debtor.site.give_code())
+        await debtor.fill("Code, or link from a text message", await debtor.site.give_code())
         await debtor.fill("Amount", "1")
         await debtor.press("Check it")
         await debtor.sees("We cannot confirm this message")
         # What was wrong makes its visitor wait, a second at first.
         debtor.site.clock.advance(timedelta(seconds=1))
-        await debtor.fill("Code, or link of a text message", await debtor.site.give_code())
+        await debtor.fill("Code, or link from a text message", await debtor.site.give_code())
         await debtor.fill("Amount", "1337,90 €")
         await debtor.press("Check it")
 
@@ -85,9 +85,9 @@ async def test_a_dead_link_leads_to_a_new_one(setting: Setting, way: Way) -> Non
         await debtor.fill("Your reference", "INV-1001")
         await debtor.fill("Your e-mail address or mobile number", "Erika@example.org")
         await debtor.press("Send me a link")
-        await debtor.reads("A new link is on its way if both match")
+        await debtor.reads("If both details are correct, a new link is on its way")
         await send_links(debtor.site)
         await debtor.go(await read_sent_link(debtor.site))
-        await debtor.press("Show my claim")
+        await debtor.press("Show the details")
 
         await debtor.reads("Your open amount with %(name)s")

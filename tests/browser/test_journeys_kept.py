@@ -45,10 +45,10 @@ async def test_two_claims_side_by_side_are_never_taken_for_another(
         await one.fill(_WHY, "Der Gutschein fehlt.")
         async with a_second_tab(one) as two:
             await two.go(await site.give_link(claim_id=second))
-            await two.press("Show my claim")
+            await two.press("Show the details")
             await expect(two.visit.page.get_by_text("INV-2")).to_be_visible()
             await one.press("Send")
-            await one.reads("We have received your objection")
+            await one.reads("We have received your dispute")
             await two.press("This is not me")
             await two.press("Yes, this is not me")
             await two.reads("You do not have to pay")
@@ -77,10 +77,10 @@ async def test_what_was_written_for_longer_than_an_hour_is_there_again(
         await debtor.sees("What you wrote is kept. It was not sent yet.")
         assert await disputes(debtor.site) == []
         await debtor.type_code()
-        await debtor.press("Go on with what you wrote")
+        await debtor.press("Continue with what you wrote")
         written = await debtor.visit.page.locator("#message").input_value()
         await debtor.press("Send")
-        await debtor.reads("We have received your objection")
+        await debtor.reads("We have received your dispute")
         events = await _list_events(debtor, debtor.site.claim_id)
 
     assert written == "Der Gutschein fehlt."
@@ -101,13 +101,13 @@ async def test_of_two_tabs_neither_loses_a_word(setting: Setting, way: Way) -> N
             await two.press("Save, and add these files")
         await one.fill(_WHY, "Die Gebühr ist falsch.")
         await one.press("Send")
-        await one.sees("Something else was typed in another window")
+        await one.sees("Something else was entered in another window")
         await expect(one.visit.page.locator("blockquote")).to_have_text("Der Gutschein fehlt.")
         assert await disputes(one.site) == []
         mine = await one.visit.page.locator("#message").input_value()
         await one.fill(_WHY, f"{mine} Der Gutschein fehlt.")
         await one.press("Send")
-        await one.reads("We have received your objection")
+        await one.reads("We have received your dispute")
 
     [dispute] = await disputes(setting.site)
     assert dispute["message"] == "Die Gebühr ist falsch. Der Gutschein fehlt."
@@ -123,12 +123,12 @@ async def test_who_has_shown_who_they_are_goes_to_their_other_claim(
     async with setting.travel(way, "others") as debtor:
         await debtor.go(await site.give_link("SMS"))
         await debtor.fill("Postal code of your address", "20095")
-        await debtor.press("Show my claim")
+        await debtor.press("Show the details")
         await debtor.go("/claim/verify/others")
         await debtor.visit.page.locator("main form[action*='/send'] button").click()
         await debtor.visit.page.locator("#code").fill(await read_sent_code(site))
         await debtor.visit.page.locator("form[action*='/code'] button").first.click()
-        await debtor.reads("Your other open claims with %(name)s")
+        await debtor.reads("Other amounts %(name)s says you owe")
         await expect(debtor.visit.page.get_by_text("INV-3")).to_have_count(0)
         await debtor.press("Show this claim")
         await expect(debtor.visit.page.get_by_text("INV-2").first).to_be_visible()

@@ -17,7 +17,7 @@ async def test_another_language_fewer_ways_and_a_new_address(setting: Setting, w
         await debtor.press("Change language, channels and addresses")
         await debtor.visit.page.locator("[name=SMS]").uncheck()
         await debtor.press("Save my choice")
-        await debtor.sees("Saved. We use only the ways that are ticked.")
+        await debtor.sees("Saved. We use only the ways that you have selected.")
         await debtor.press("Change the e-mail address")
         await debtor.press("Send me the code")
         await debtor.fill("Code", await read_sent_code(debtor.site))
@@ -44,7 +44,7 @@ async def test_a_document_is_saved_on_the_device(setting: Setting, way: Way) -> 
     await attach(site.till.house, site.claim_id, "Rechnung RE-2026-0815")
     async with setting.travel(way, "documents") as debtor:
         await debtor.type_code()
-        await debtor.press("Look at %(count)s document")
+        await debtor.press("View %(count)s document")
         await debtor.reads("Documents")
         document = await debtor.save("Rechnung RE-2026-0815.pdf")
 

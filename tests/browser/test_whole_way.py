@@ -16,7 +16,7 @@ async def test_from_the_link_to_the_receipt(tabs: Tabs, site: Site, way: Way) ->
         await debtor.reads("We have received your payment")
         await debtor.press("Show the receipt")
         await debtor.press("Back to the claim")
-        await debtor.reads("Your claim with %(name)s is paid")
+        await debtor.reads("The claim from %(name)s is paid")
         await debtor.press("End session")
 
         await debtor.reads("You have ended the session")

@@ -83,13 +83,13 @@ class Traveller:
     async def open_link(self) -> None:
         """By an e-mail's, which asks for nothing."""
         await self.go(await self.site.give_link())
-        await self.press("Show my claim")
+        await self.press("Show the details")
 
     async def type_code(self) -> None:
         """A letter's, which shows all."""
         await self.go("/q")
         await self.fill("Code from the letter", await self.site.give_code())
-        await self.press("Show my claim")
+        await self.press("Show the details")
 
     async def press(self, text: str) -> None:
         """The link or button of this name, and look at where it leads."""

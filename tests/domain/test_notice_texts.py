@@ -139,7 +139,7 @@ def test_the_receipt_of_a_closed_claim_says_nothing_of_what_is_left() -> None:
 def test_a_plan_names_every_day_and_what_it_costs() -> None:
     text = body(write(PLAN, "en"))
     assert "- 1 April 2026: €51.20\n- 1 May 2026: €56.20\n" in text
-    assert "Together that is €107.40. This includes €5.00 for the plan." in text
+    assert "The total is €107.40. This includes €5.00 for the payment plan." in text
 
 
 def test_a_request_is_not_told_as_an_agreement() -> None:
@@ -147,7 +147,7 @@ def test_a_request_is_not_told_as_an_agreement() -> None:
     assert all("request" in str(write(each, "en").subject) for each in asked)
     assert all("no reminders" not in body(write(each, "en")) for each in asked)
     assert "no reminders" in body(write(DEFERMENT, "en"))
-    assert "We remind you three days before each." in body(write(PLAN, "en"))
+    assert "We remind you three days before each payment." in body(write(PLAN, "en"))
 
 
 @pytest.mark.parametrize("facts", ALL, ids=lambda facts: f"{facts.template}")

@@ -13,7 +13,8 @@ from tests.support.messages import CREDITOR, some_facts
 from tests.support.operators import AGENCY, ITSELF, OWN
 
 _OWN_IN_ENGLISH = (
-    "Nordwind Schuhe GmbH writes to you itself. Kontor Inkasso GmbH runs this service for it."
+    "Nordwind Schuhe GmbH contacts you directly. Kontor Inkasso GmbH runs this service on its "
+    "behalf."
 )
 _OWN_IN_GERMAN = (
     "Nordwind Schuhe GmbH schreibt Ihnen selbst. Den Dienst dafür betreibt Kontor Inkasso GmbH."
@@ -37,7 +38,7 @@ def test_the_role_comes_first(operator: Operator, language: str, role: str) -> N
 
 def test_a_creditor_that_runs_its_own_is_not_named_twice() -> None:
     lines = list_operator(replace(CREDITOR, operator=ITSELF), find_debtor_language("en"))
-    assert lines == ["Nordwind Schuhe GmbH writes to you itself."]
+    assert lines == ["Nordwind Schuhe GmbH contacts you directly."]
 
 
 def test_nobody_is_made_up() -> None:

@@ -47,7 +47,7 @@ def _sent(house: House) -> list[str]:
     ("language", "says"),
     [
         ("de", "Die Antwort von Nordwind auf Ihren Einwand"),
-        ("en", "The answer of Nordwind to your objection"),
+        ("en", "Nordwind\N{RIGHT SINGLE QUOTATION MARK}s response to your dispute"),
     ],
 )
 async def test_it_is_one_page_with_the_address_the_reason_and_the_way_to_the_page(

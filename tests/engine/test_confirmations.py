@@ -71,8 +71,8 @@ class Step:
 STEPS = {
     "objection": Step(
         _object,
-        {"en": "You will have an answer by: 16 March 2026", "de": "keine Gebühren"},
-        {"en": "answer it by 16 March 2026", "de": "Antwort bis 16. März 2026"},
+        {"en": "You will get a response by: 16 March 2026", "de": "keine Gebühren"},
+        {"en": "will respond by 16 March 2026", "de": "Wir antworten bis zum 16. März 2026"},
     ),
     "payment": Step(
         _pay,
@@ -82,17 +82,20 @@ STEPS = {
     "transfer": Step(
         _announce,
         {"en": "Until the end of 5 March 2026", "de": "Bitte zahlen Sie nicht"},
-        {"en": "You told us that you sent €102.40", "de": "Wir warten bis 5. März 2026"},
+        {"en": "You told us that you sent €102.40", "de": "Wir warten bis zum 5. März 2026"},
     ),
     "plan": Step(
         _ask_for_a_plan,
-        {"en": "We check your request and answer you by 5 March 2026.", "de": "16. April 2026"},
-        {"en": "You asked to pay INV-1001 in instalments.", "de": "in Raten zahlen"},
+        {
+            "en": "We are checking your request and will respond by 5 March 2026.",
+            "de": "16. April 2026",
+        },
+        {"en": "You asked to pay INV-1001 in instalments.", "de": "eine Ratenzahlung angefragt"},
     ),
     "deferment": Step(
         _ask_for_time,
-        {"en": "You asked for time for INV-1001 until 31 March 2026", "de": "31. März 2026"},
-        {"en": "You asked for time for INV-1001", "de": "Zeit bis zum 31. März 2026"},
+        {"en": "You asked for more time for INV-1001, until 31 March 2026", "de": "31. März 2026"},
+        {"en": "You asked for more time for INV-1001", "de": "Zeit bis zum 31. März 2026"},
     ),
 }
 

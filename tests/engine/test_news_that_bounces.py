@@ -27,7 +27,7 @@ DAY, HOUR = timedelta(days=1), timedelta(hours=1)
 MOBILE = "+4915112345678"
 # Sent at once with the confirmation, in either order.
 ANSWER = "auf Ihren Einwand"
-END_OF_PLAN = "Ihr Ratenplan mit Nordwind ist beendet"
+END_OF_PLAN = "Ihre Ratenzahlung mit Nordwind ist beendet"
 WITH_SMS = msgspec.structs.replace(
     OFFERING, channels=OFFERING.channels | {"SMS": ChannelSetup(adapter="outbox")}
 )

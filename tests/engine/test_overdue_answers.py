@@ -54,7 +54,7 @@ def _count() -> float:
     ("language", "says"),
     [
         ("de", "Zugesagt war eine Antwort bis zum 16. März 2026"),
-        ("en", "was promised an answer by 16 March 2026"),
+        ("en", "was promised a response by 16 March 2026"),
     ],
 )
 async def test_the_merchant_is_told_once_at_its_contact_address(

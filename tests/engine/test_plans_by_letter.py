@@ -83,8 +83,8 @@ def list_transfer(letter: Any) -> list[str]:
         (
             "de",
             (
-                "Sehr geehrte Frau Mustermann,", "Ihr Ratenplan", "16. März 2026: 34,14 €",
-                "Zusammen sind das 102,40 €", "Mit freundlichen Grüßen", "Per Überweisung zahlen",
+                "Sehr geehrte Frau Mustermann,", "Ihre Ratenzahlung", "16. März 2026: 34,14 €",
+                "Insgesamt sind das 102,40 €", "Mit freundlichen Grüßen", "Per Überweisung zahlen",
             ),
             [
                 "Empfänger: Nordwind", f"IBAN: {IBAN}", "Betrag: 34,14\u00a0€",
@@ -95,8 +95,8 @@ def list_transfer(letter: Any) -> list[str]:
             "en",
             (
                 "Dear Ms Mustermann,", "Your payment plan for INV-1001 is agreed.",
-                "16 March 2026: €34.14", "Together that is €102.40", "Kind regards",
-                "To pay by bank transfer",
+                "16 March 2026: €34.14", "The total is €102.40", "Kind regards",
+                "Pay by bank transfer",
             ),
             [
                 "Recipient: Nordwind", f"IBAN: {IBAN}", "Amount: €34.14",

@@ -72,7 +72,7 @@ async def go(arrangement: Arrangement, until: datetime) -> None:
 
 async def subjects(arrangement: Arrangement) -> list[str]:
     """Of what is told beside the request, the agreement and receipts."""
-    others = ("Ihre Bitte", "Quittung")
+    others = ("Ihre Anfrage", "Quittung")
     rows = await arrangement.house.rows(_NOTICES)
     return [row["subject"] for row in rows if not row["subject"].startswith(others)][1:]
 
@@ -112,7 +112,7 @@ async def test_a_broken_plan_is_told_a_day_before_anything_else(arrangement: Arr
     assert await fees(arrangement) == 0
     assert (await arrangement.house.read(arrangement.claim_id)).next_step_at is None
     await go(arrangement, BROKEN)
-    assert (await subjects(arrangement))[-1] == "Ihr Ratenplan mit Nordwind ist beendet"
+    assert (await subjects(arrangement))[-1] == "Ihre Ratenzahlung mit Nordwind ist beendet"
     await go(arrangement, BROKEN + DAY - HOUR)
     assert await fees(arrangement) == 0
     await go(arrangement, BROKEN + DAY + HOUR)
@@ -163,11 +163,11 @@ async def test_who_is_reached_by_nothing_else_is_told_of_a_plan_by_letter(
     arrangement.house.channels[:] = [by_mail, letters]
     await go(arrangement, BROKEN)
     assert [each.subject for each in letters.sent] == [
-        "Ihr Ratenplan mit Nordwind", "Ihre Rate an Nordwind ist noch nicht eingegangen",
-        "Ihr Ratenplan mit Nordwind ist beendet",
+        "Ihre Ratenzahlung mit Nordwind", "Ihre Rate an Nordwind ist noch nicht eingegangen",
+        "Ihre Ratenzahlung mit Nordwind ist beendet",
     ]  # fmt: skip
     letter = letters.sent[-1]
-    assert "Was Sie bezahlt haben, zählt." in letter.body_text
+    assert "Ihre Zahlungen werden Ihnen angerechnet." in letter.body_text
     assert [row["until"] for row in await arrangement.house.rows(_HOLDS)] == [BROKEN + DAY]
 
 
@@ -176,7 +176,7 @@ async def test_a_plan_that_is_kept_is_told_so_once(arrangement: Arrangement) -> 
     await arrangement.house.pay(arrangement.claim_id, 10240)
     await go(arrangement, REMINDED + 60 * HOUR)
     assert await subjects(arrangement) == [
-        "Ihre nächste Rate an Nordwind", "Ihr Ratenplan mit Nordwind ist bezahlt",
+        "Ihre nächste Rate an Nordwind", "Ihre Ratenzahlung mit Nordwind ist bezahlt",
     ]  # fmt: skip
     *_, notice = await arrangement.house.rows(_NOTICES)
     assert "Es ist nichts mehr zu zahlen." in notice["body_text"]

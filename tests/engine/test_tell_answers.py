@@ -51,7 +51,7 @@ async def test_a_request_is_confirmed_at_once_as_one(teller: Teller) -> None:
 
     assert [await teller.tell() for _ in range(2)] == [1, 0]
     [notice] = await teller.told()
-    assert notice["subject"] == "Ihre Bitte an Nordwind um einen Ratenplan"
+    assert notice["subject"] == "Ihre Anfrage an Nordwind zur Ratenzahlung"
 
 
 async def test_what_the_merchant_approves_later_is_confirmed_once(teller: Teller) -> None:
@@ -65,7 +65,7 @@ async def test_what_the_merchant_approves_later_is_confirmed_once(teller: Teller
     assert (notice["kind"], notice["channel"], notice["recipient"], notice["language"]) == (
         "CONFIRMATION", "EMAIL", "erika@example.org", "de",
     )  # fmt: skip
-    assert notice["subject"] == "Ihr Ratenplan mit Nordwind"
+    assert notice["subject"] == "Ihre Ratenzahlung mit Nordwind"
     assert "16. April 2026" in notice["body_text"]
 
 

@@ -218,7 +218,7 @@ def translate_layout(language: Language) -> dict[str, str]:
         "page_alt": language.translate("QR code of your page"),
         "address": language.translate("Address"),
         "code": language.translate("Your code"),
-        "transfer_title": language.translate("To pay by bank transfer"),
+        "transfer_title": language.translate("Pay by bank transfer"),
         "transfer_alt": language.translate("QR code for your banking app"),
         "enclosures": language.translate("Enclosed"),
     }

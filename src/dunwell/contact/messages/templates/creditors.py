@@ -98,9 +98,9 @@ def _render_role(operator: Operator, creditor: str, language: Language) -> str:
             "%(operator)s collects this claim for %(creditor)s.", operator=name, creditor=creditor
         )
     if is_creditor(operator, creditor):
-        return language.translate("%(creditor)s writes to you itself.", creditor=creditor)
+        return language.translate("%(creditor)s contacts you directly.", creditor=creditor)
     return language.translate(
-        "%(creditor)s writes to you itself. %(operator)s runs this service for it.",
+        "%(creditor)s contacts you directly. %(operator)s runs this service on its behalf.",
         operator=name, creditor=creditor,
     )  # fmt: skip
 

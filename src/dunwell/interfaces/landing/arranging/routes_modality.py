@@ -64,7 +64,7 @@ def compose_confirmation(
     is_plan = modality.type is ModalityType.PAYMENT_PLAN
     body = PaperBody(
         title=translate("Confirmation of your payment plan") if is_plan
-        else translate("Confirmation of more time to pay"),
+        else translate("Confirmation of your extra time to pay"),
         rows=[
             (translate("To"), creditor.legal_name),
             (translate("For"), opened.facts.reference_number),
@@ -84,12 +84,15 @@ def _list_notes(language: Language, *, is_plan: bool) -> list[str]:
     translate = language.translate
     if not is_plan:
         return [
-            translate("Until then we send you no reminders about it and add no fees."),
-            translate("If the money is not here by then, we go on where we stopped."),
+            translate("Until then we send you no reminders about this and add no fees."),
+            translate("If the money has not arrived by then, we continue where we stopped."),
         ]
     return [
         translate("While you keep to it, we send you no reminders and add no fees."),
-        translate("If a payment is more than %(days)s days late, the plan ends.", days=GRACE.days),
+        translate(
+            "If an instalment is more than %(days)s days late, the payment plan ends.",
+            days=GRACE.days,
+        ),
     ]
 
 
@@ -102,9 +105,7 @@ def _make_table(modality: Modality, language: Language, amount: str) -> PaperTab
         )
         for each in modality.schedule
     ]
-    return PaperTable(
-        (translate("Day"), translate("Amount")), rows, (translate("Together"), amount)
-    )
+    return PaperTable((translate("Day"), translate("Amount")), rows, (translate("Total"), amount))
 
 
 def _say_last_day(modality: Modality, language: Language) -> str:

@@ -84,7 +84,7 @@ def _tell_return(translate: Callable[[str], str], facts: PageClaim) -> str:
 def _tell_rest(translate: Callable[[str], str], outstanding_cents: int) -> str:
     if outstanding_cents == 0:
         return translate("Nothing is left to pay. We will not write to you about it again.")
-    return translate("We write to you about the rest only.")
+    return translate("We will only write to you about the remaining amount.")
 
 
 # What the page can say of a copy that was asked for.

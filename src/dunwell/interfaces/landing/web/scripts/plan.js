@@ -1,7 +1,7 @@
-// Shows the schedule of the offer that is chosen. The server has counted it: [data-plan-days] bears
-// the days, parted by ";", and its label how many rates there are of the one amount, as
-// "2 × €17.07" in [data-plan-first], and then of the other, in [data-plan-last]. An amount or a day
-// of one's own is counted for the page after this one, which shows every schedule.
+// Show the schedule of the chosen offer. The server has computed it: [data-plan-days] holds the dates,
+// separated by ";". [data-plan-first] holds how many instalments have the first amount, which is its
+// text; [data-plan-last] holds the same for the last amount. A different amount or first date is
+// computed for the next page, which shows every schedule.
 const form = document.querySelector("[data-plan]");
 const preview = document.querySelector("[data-plan-preview]");
 
@@ -25,7 +25,7 @@ if (form && preview) {
     if (!preview.hidden) {
       const find = (name) => offer.parentNode.querySelector(`[data-plan-${name}]`);
       const [first, last] = [find("first"), find("last")];
-      const count = Number.parseInt(first.textContent);
+      const count = Number.parseInt(first.dataset.planFirst);
       const amount = (place) => (place < count ? first : last).querySelector("bdi").textContent;
       const rows = offer.dataset.planDays.split(";").map((day, place) => row(day, amount(place)));
       preview.querySelector("tbody").replaceChildren(...rows);
