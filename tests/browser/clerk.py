@@ -209,7 +209,7 @@ async def sit_down(
             [{"name": COOKIE, "value": secret, "url": site.origin}]
         )
         await clerk.go("")
-        await clerk.sees("What waits for a person")
+        await clerk.sees("Needs attention")
         yield clerk
 
 
@@ -244,9 +244,9 @@ async def sign_in(clerk: AtWork) -> None:
     # An app's code is taken once, and joining has taken one.
     clerk.site.clock.advance(timedelta(seconds=30))
     code = clerk.person.code(clerk.site.clock.now())
-    await clerk.fill("The six digits that your authenticator app shows", code)
+    await clerk.fill("Enter the six-digit code that your authenticator app shows.", code)
     await clerk.press("Sign in")
     await clerk.fill("Name, key or number", str(clerk.world.house.merchant.merchant_id))
     await clerk.press("Search")
     await clerk.press_at(page.locator("main table a").first)
-    await clerk.sees("What waits for a person")
+    await clerk.sees("Needs attention")

@@ -93,7 +93,7 @@ async def _sign_in(page: Page, terminal: Terminal, steps: list[str]) -> None:
         await asyncio.sleep(0 if code != shown else _NEXT_CODE_SECONDS)
     await page.get_by_label("The six digits").fill(code)
     await page.get_by_role("button", name="Sign in").click()
-    was_that_you = page.get_by_role("link", name="It was me")
+    was_that_you = page.get_by_role("link", name="Yes, it was me")
     await expect(page.get_by_role("heading", level=1)).not_to_have_text("Sign in")
     if await was_that_you.count():
         await was_that_you.click()
@@ -113,7 +113,7 @@ async def test_the_readmes_steps_lead_to_the_answer_and_its_webhook(
         assert "Choose the merchant." in steps[1]
         await page.get_by_role("link", name="Teekontor Hansen").first.click()
         assert "one dispute. Open it." in steps[1]
-        await page.get_by_role("link", name="Objections to answer").click()
+        await page.get_by_role("link", name="Open disputes").click()
         await page.locator("main table a").first.click()
 
         assert "Read what the debtor says" in steps[2]
@@ -132,9 +132,9 @@ async def test_the_readmes_steps_lead_to_the_answer_and_its_webhook(
         assert "DISPUTED event" in steps[3]
         log = page.locator("main table tbody tr").filter(has_text="TK-2026-1007")
         await expect(log.filter(has_text="DISPUTED").first).to_be_visible()
-        assert "Send a test event: the demo's terminal shows" in steps[3]
+        assert "Send test event: the demo's terminal shows" in steps[3]
         told = len(terminal.said)
-        await page.get_by_role("button", name="Send a test event").click()
+        await page.get_by_role("button", name="Send test event").click()
         await expect(page.get_by_role("status").first).to_contain_text("acknowledged")
         await terminal.wait_for("signature verified", behind=told)
         assert "TEST" in terminal.said[told:]

@@ -34,7 +34,7 @@ Judge = Callable[[AtWork], Awaitable[None]]
 
 
 async def answer_an_objection(clerk: AtWork, judge: Judge) -> None:
-    await clerk.press("Objections to answer")
+    await clerk.press("Open disputes")
     await clerk.open_named("Erika Mustermann")
     await clerk.choose("Reject dispute")
     await clerk.fill("Message to the debtor", _ANSWER)
@@ -184,7 +184,7 @@ async def work_on_a_claim(clerk: AtWork, judge: Judge) -> None:
 
 
 async def answer_a_plan(clerk: AtWork, judge: Judge) -> None:
-    await clerk.press("Instalments or more time, asked for")
+    await clerk.press("Payment plan & deferral requests")
     await clerk.open_named("RE-2026-1004")
     await clerk.press("Send response")
     await clerk.sees("Choose a decision.")
@@ -215,15 +215,15 @@ async def settle_what_is_unknown(clerk: AtWork, judge: Judge) -> None:
 async def let_somebody_in(clerk: AtWork, judge: Judge) -> None:
     await clerk.unfold_person()
     await clerk.press_at(clerk.page.get_by_role("link", name=clerk.say("Users")))
-    await clerk.press("Invite somebody")
+    await clerk.press("Invite user")
     await clerk.fill("Name", "Robin")
     email = f"robin-{clerk.person.user_id.hex[:8]}@example.org"
     await clerk.fill("E-mail address", email)
     await clerk.tick(clerk.page.locator("main input[name=role][value=AUDITOR]"))
-    await clerk.press("Make a link")
+    await clerk.press("Create invitation")
     await clerk.reads("/portal/invitation/")
     await judge(clerk)
-    await clerk.press("Back to all people")
+    await clerk.press("Back to users")
     await clerk.reads(email)
     await clerk.unfold_person()
     await clerk.press_at(clerk.page.get_by_role("link", name=clerk.say("My account")))

@@ -116,7 +116,7 @@ async def test_letters_are_settled_by_keyboard(
             await page.keyboard.press("Space")
         await page.get_by_role("radio").first.focus()
         await page.keyboard.press("Space")
-        await page.get_by_role("button", name="Settle the ticked ones").focus()
+        await page.get_by_role("button", name="Resolve selected letters").focus()
         async with page.expect_navigation():
             await page.keyboard.press("Enter")
         await expect(page.get_by_role("status")).to_contain_text("Resolved.")

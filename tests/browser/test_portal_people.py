@@ -55,17 +55,17 @@ async def test_a_passkey_joins_signs_in_and_is_joined_by_another(
     await give_passkeys(context, page)
     await page.goto(await make_link(served, "erika@example.org"))
     await judge(page)
-    await page.get_by_role("button", name="Join with a passkey").click()
+    await page.get_by_role("button", name="Create account with passkey").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
     await judge(page)
-    await page.get_by_role("button", name="I have kept them").click()
+    await page.get_by_role("button", name="I have saved these codes").click()
     await page.goto(f"{served.origin}/portal/account")
     await judge(page)
     await page.locator("details.menu summary").click()
     await page.get_by_role("button", name="Sign out").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
     await judge(page)
-    await page.get_by_role("button", name="Use a passkey").click()
+    await page.get_by_role("button", name="Use passkey").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Create your first merchant")
     assert complaints == []
     await context.close()
@@ -81,7 +81,7 @@ async def test_a_password_and_an_app_do_without_scripts_on_a_phone(
     await page.goto(await make_link(served, "paul@example.org"))
     secret = (await page.locator("[data-secret]").inner_text()).replace(" ", "")
     await page.get_by_label("Passwort", exact=True).fill(PASSWORD)
-    await page.get_by_label("Dasselbe Passwort noch einmal").fill(PASSWORD)
+    await page.get_by_label("Neues Passwort wiederholen").fill(PASSWORD)
     await page.get_by_label("Die sechs Ziffern").fill(pyotp.TOTP(secret).now())
     await page.get_by_role("button", name="Beitreten").click()
     await expect(page.locator("ol.codes li")).to_have_count(10)
@@ -98,7 +98,7 @@ async def test_the_pages_about_people_keep_within_their_width(
     page = await context.new_page()
     await give_passkeys(context, page)
     await page.goto(await make_link(served, "erika@example.org"))
-    await page.get_by_role("button", name="Join with a passkey").click()
+    await page.get_by_role("button", name="Create account with passkey").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
     for path in (
         "account",
@@ -121,7 +121,7 @@ async def test_a_passkey_confirms_a_sensitive_action_and_sends_the_form(
     page = await context.new_page()
     await give_passkeys(context, page)
     await page.goto(await make_link(served, "erika@example.org"))
-    await page.get_by_role("button", name="Join with a passkey").click()
+    await page.get_by_role("button", name="Create account with passkey").click()
     await expect(page.get_by_role("heading", level=1)).to_have_text("Recovery codes")
     assert await page.evaluate("document.documentElement.scrollWidth") <= width
     async with served.resources.database.transaction() as tx:

@@ -87,38 +87,38 @@ async def test_a_rule_is_made_moved_looked_at_and_published(
         page, world = clerk.page, clerk.world
         await clerk.go("")
         await clerk.turn_to("Assignment rules")
-        await clerk.press("Add a rule")
-        await clerk.fill("What the rule is called", "Small & <new>")
+        await clerk.press("Add rule")
+        await clerk.fill("Name", "Small & <new>")
         await page.locator("summary").nth(1).press("Enter")
         await page.locator('[id="when.outstanding.max"]').fill("200")
         await page.locator('[id="target.name.0"]').select_option("Friendly")
         await page.locator('[id="target.value.0"]').fill("50")
-        await clerk.press("Check")
-        await clerk.sees("The shares must make 100 percent together.")
+        await clerk.press("Run checks")
+        await clerk.sees("The shares must add up to 100 percent.")
         if way.scripts:
             await clerk.judge(html_checker)
         await page.locator('[id="target.name.1"]').select_option("Letters first")
         await page.locator('[id="target.value.1"]').fill("50")
-        await clerk.press("Save in the draft")
-        await clerk.sees("The rule is saved in the draft.")
+        await clerk.press("Save in draft")
+        await clerk.sees("Rule saved in the draft.")
         for _ in range(3):
             await clerk.press("Move “%(name)s” up", name="Small & <new>")
         assert (await names(world))[0] == "Small & <new>"
         assert await page.evaluate("document.activeElement.value") == "down"
-        await clerk.press("What it would have done to the last 30 days")
+        await clerk.press("Impact on the last 30 days")
         await clerk.reads("Small & <new>")
-        await clerk.press("Publish or discard …")
-        await clerk.fill("What it is for", "Try it on small ones")
+        await clerk.press("Review & publish")
+        await clerk.fill("Version note", "Try it on small ones")
         await clerk.press("Publish")
-        await clerk.sees(
-            "The rules are published. Claims that are created from now on follow them."
-        )
+        await clerk.sees("Rules published. They apply to claims created from now on.")
         assert (await read(world.house)).version == 6
         await clerk.press("Published versions")
         await clerk.reads("Try it on small ones")
         await clerk.press("Version %(number)s", number="5")
-        await clerk.press("Make it the draft")
-        await clerk.sees("The old version is the draft. It decides nothing until it is published.")
+        await clerk.press("Restore this version")
+        await clerk.sees(
+            "The version was restored as the draft. It has no effect until you publish it."
+        )
         assert await names(world) == ["Large", "Austria and Switzerland", "Trial of letters"]
 
 
@@ -128,15 +128,15 @@ async def test_a_claim_is_tried_and_what_was_missing_is_named(
 ) -> None:
     async with at_rules(tabs, site, way, "rules-try") as clerk:
         await clerk.go("/rules")
-        await clerk.press("Try a claim")
-        await clerk.fill("A claim that is there, by its reference or number", "RE-2026-1003")
-        await clerk.press("Try it")
-        await clerk.sees("Nearly")
-        await clerk.sees("No rule takes it; this is what no rule takes.")
+        await clerk.press("Test rules")
+        await clerk.fill("Reference or number of an existing claim", "RE-2026-1003")
+        await clerk.press("Test")
+        await clerk.sees("Near misses")
+        await clerk.sees("No rule matches; the default workflow applies.")
         await clerk.page.locator("details.panel > summary").press("Enter")
         await clerk.page.locator("#outstanding").fill("900")
         await clerk.press_at(clerk.page.locator("details.panel .acts button"))
-        await clerk.sees("“%(name)s” takes it.", name="Large")
+        await clerk.sees("“%(name)s” matches.", name="Large")
         if way.scripts:
             await clerk.judge(html_checker)
 
@@ -151,9 +151,9 @@ async def test_the_second_who_saves_a_rule_sees_both_and_loses_nothing(
             await clerk.go("/rules/rule?name=Large")
             await other.go("/rules/rule?name=Large")
             await other.page.locator('[id="when.outstanding.min"]').fill("600")
-            await other.press("Save in the draft")
+            await other.press("Save in draft")
             await page.locator('[id="when.outstanding.min"]').fill("700")
-            await clerk.press("Save in the draft")
+            await clerk.press("Save in draft")
             await clerk.sees(
                 "Someone else changed this while you were editing. Your changes are not saved yet."
             )
@@ -161,11 +161,11 @@ async def test_the_second_who_saves_a_rule_sees_both_and_loses_nothing(
             assert await page.locator('[id="when.outstanding.min"]').input_value() == "700"
             if way.scripts:
                 await clerk.judge(html_checker)
-            await clerk.press("Save in the draft")
-            await clerk.press("Publish or discard …")
+            await clerk.press("Save in draft")
+            await clerk.press("Review & publish")
             await clerk.press("Publish")
-            await clerk.sees("Nothing was published")
-            await clerk.sees("I have looked at the changes by %(who)s: they may go out.")
+            await clerk.sees("Not published")
+            await clerk.sees("I have reviewed %(who)s’s changes.")  # noqa: RUF001
             await clerk.tick(page.locator("main input[name=agreed]"))
             await clerk.press("Publish")
             assert (await read(world.house)).version == 6
@@ -182,12 +182,12 @@ async def test_a_rule_is_dragged_and_checked_while_it_is_written(tabs: Tabs, sit
         await clerk.go("/rules/rule")
         await page.locator("#name").fill("Large")
         checked = page.locator("#checked")
-        await expect(checked).to_contain_text("another rule has this name")
+        await expect(checked).to_contain_text("another rule already has this name")
         await page.locator("#name").fill("Very large")
         await page.locator('[id="target.name.0"]').select_option("Friendly")
         await page.locator("summary").nth(1).click()
         await page.locator('[id="when.outstanding.min"]').fill("90000")
-        await expect(checked).to_contain_text("Never matches: “Large” stands before it")
+        await expect(checked).to_contain_text("Unreachable: “Large” above matches first")
         assert (await read(clerk.world.house)).draft is not None
         assert "Very large" not in await names(clerk.world)
 

@@ -39,34 +39,34 @@ async def _open_merchant(clerk: AtWork) -> int:
     await clerk.press_at(choice)
     await clerk.press("New merchant")
     await clerk.fill("Name", "Teekontor Hansen")
-    await clerk.fill("Short name", f"whole-{clerk.way.name}")
-    await clerk.press("Create the merchant")
+    await clerk.fill("Key", f"whole-{clerk.way.name}")
+    await clerk.press("Create merchant")
     await clerk.sees("Merchant created. The remaining setup steps are listed below.")
     return int(clerk.page.url.split("/m/")[1].split("/")[0])
 
 
 async def _configure(clerk: AtWork) -> None:
     """What the checklist calls missing, from its top."""
-    await clerk.press("Who the creditor is")
-    await clerk.fill("Name of the creditor", "Teekontor Hansen GmbH")
+    await clerk.press("Creditor details")
+    await clerk.fill("Legal name", "Teekontor Hansen GmbH")
     await clerk.fill("Postal address", "Speicherweg 12\n20457 Hamburg")
     await clerk.press("Save")
-    await clerk.press("Whom debtors can ask")
+    await clerk.press("Support contact")
     await clerk.fill("E-mail address", "rechnung@teekontor.example")
     await clerk.press("Save")
-    await clerk.press("A channel by which messages leave")
+    await clerk.press("Delivery channel")
     for channel, sender in (("EMAIL", "rechnung@teekontor.example"), ("SMS", "Teekontor")):
         await _choose_outbox(clerk, channel)
         await clerk.page.locator(f'input[name="channels.{channel}.from"]').fill(sender)
     await _choose_outbox(clerk, "LETTER")
-    await clerk.press("See what would change")
+    await clerk.press("Preview changes")
     await clerk.press("Save")
-    await clerk.press("A way to pay")
+    await clerk.press("Payment method")
     await clerk.fill("IBAN", "DE02 1203 0000 0000 2020 51")
     await clerk.fill("Account holder", "Teekontor Hansen GmbH")
-    await clerk.press("See what would change")
+    await clerk.press("Preview changes")
     await clerk.press("Save")
-    await clerk.sees("Configured: claims can be created")
+    await clerk.sees("Setup complete: claims can be created")
 
 
 async def _choose_outbox(clerk: AtWork, channel: str) -> None:
@@ -77,15 +77,15 @@ async def _choose_outbox(clerk: AtWork, channel: str) -> None:
 async def _fill_step(clerk: AtWork, step: Mapping[str, Any]) -> None:
     await clerk.fill("Name", step["name"])
     if step["kind"] == "CHECKPOINT":
-        await clerk.fill("Number for the receiver", str(step["offset"]))
-        await clerk.fill("Text for the receiver", step["message"])
+        await clerk.fill("Offset", str(step["offset"]))
+        await clerk.fill("Message", step["message"])
     elif step["kind"] == "WAIT":
         is_business = "businessDays" in step
         await clerk.fill("Days", str(step["businessDays" if is_business else "days"]))
         unit = (
-            "Business days: those of the contact hours, without public holidays"
+            "Business days (contact days without public holidays)"
             if is_business
-            else "All days: the wait ends at the same hour"
+            else "Calendar days"
         )
         await clerk.choose(unit)
     elif step["kind"] == "FEE":
@@ -93,12 +93,12 @@ async def _fill_step(clerk: AtWork, step: Mapping[str, Any]) -> None:
         await clerk.fill("Amount in %(currency)s", _say_amount(clerk, int(step["value"])))
     else:
         await clerk.fill("Text", step["template"])
-        await clerk.pick("First by", step["channel"])
-        later = ("If it does not arrive, by", "and then by")
+        await clerk.pick("Channel", step["channel"])
+        later = ("Fallback 1", "Fallback 2")
         for label, channel in zip(later, step["fallbacks"], strict=False):
             await clerk.pick(label, channel)
         if step.get("attachments") == "OPTIONAL":
-            await clerk.choose("Those that are there")
+            await clerk.choose("If available")
 
 
 def _say_amount(clerk: AtWork, cents: int) -> str:
@@ -109,12 +109,12 @@ def _say_amount(clerk: AtWork, cents: int) -> str:
 async def _build_steps(clerk: AtWork) -> None:
     """The first message and its wait are there; the other steps come before and after them."""
     before, first, wait, *behind = _EXAMPLE["steps"]
-    for name, step in (("First reminder", first), ("Time to pay", wait)):
+    for name, step in (("First reminder", first), ("Payment period", wait)):
         await clerk.press(name)
         await _fill_step(clerk, step)
         await clerk.press("Save")
-        await clerk.press("Back to the steps")
-    await clerk.unfold("Add a step at the beginning")
+        await clerk.press("Back to steps")
+    await clerk.unfold("Add first step")
     await _add(clerk, before, clerk.page.locator("main details.add").first)
     for step in behind:
         folded = clerk.page.locator("main details.add").last
@@ -126,8 +126,8 @@ async def _add(clerk: AtWork, step: Mapping[str, Any], folded: Locator) -> None:
     kind = clerk.say(_KINDS[step["kind"]])
     await clerk.press_at(folded.get_by_role("link", name=kind))
     await _fill_step(clerk, step)
-    await clerk.press("Add the step")
-    await clerk.press("Back to the steps")
+    await clerk.press("Add step")
+    await clerk.press("Back to steps")
 
 
 async def _settle(clerk: AtWork) -> None:
@@ -136,17 +136,17 @@ async def _settle(clerk: AtWork) -> None:
     await clerk.fill("Currency", "EUR")
     await clerk.fill("Time zone", "Europe/Berlin")
     await clerk.fill("Public holidays of the country", "DE")
-    await clerk.fill("Part of the country", "HH")
+    await clerk.fill("State or region", "HH")
     await clerk.press("Save")
-    await clerk.sees("Saved in the draft.")
+    await clerk.sees("Saved in draft.")
 
 
 async def _write_texts(clerk: AtWork) -> None:
     """What the messages share first, then what the grid calls missing."""
-    await clerk.press("Texts")
+    await clerk.press("Templates")
     for name, texts in _EXAMPLE["snippets"].items():
-        await clerk.unfold("Write another snippet")
-        await clerk.fill("Name of the snippet", name)
+        await clerk.unfold("New snippet")
+        await clerk.fill("Name", name)
         form = clerk.page.locator("form").filter(has=clerk.page.locator("#snippet"))
         await clerk.press_at(form.get_by_role("button"))
         await _write(clerk, texts["de"])
@@ -159,7 +159,7 @@ async def _write_texts(clerk: AtWork) -> None:
                 if "subject" in texts:
                     await clerk.fill("Subject", texts["subject"][language])
                 await _write(clerk, texts["body"][language])
-    await clerk.sees("Nothing is missing.")
+    await clerk.sees("All templates are complete.")
 
 
 async def _open_cell(clerk: AtWork, place: str) -> None:
@@ -170,37 +170,37 @@ async def _open_cell(clerk: AtWork, place: str) -> None:
 async def _write(clerk: AtWork, text: str) -> None:
     """Pasted, as somebody does who has the words elsewhere."""
     await clerk.page.locator("main").get_by_label(clerk.say("Text")).fill(text.strip())
-    await clerk.press("Save in the draft")
-    await clerk.press("Texts")
+    await clerk.press("Save in draft")
+    await clerk.press("Templates")
 
 
 async def _look_at_all(clerk: AtWork) -> None:
     """A text as debtors have it, and the whole course of a claim."""
     await _open_cell(clerk, "first-reminder EMAIL de")
-    await clerk.press("Look at it as debtors do")
-    await clerk.press("Texts")
+    await clerk.press("Preview")
+    await clerk.press("Templates")
     await clerk.press("Simulation")
-    await clerk.sees("What happens")
+    await clerk.sees("Timeline")
     await clerk.press("Steps")
 
 
 async def _publish(clerk: AtWork) -> None:
-    await clerk.press("Look at it before publishing")
+    await clerk.press("Review & publish")
     await clerk.fill("Why", "The first of all")
     await clerk.press("Publish %(version)s", version="v1.0")
-    await clerk.press("To the rules: they say which claims get it")
-    await clerk.pick("A claim that no rule takes gets", "Friendly")
-    await clerk.press("Save in the draft")
-    await clerk.press("Publish or discard …")
+    await clerk.press("Assign the workflow to claims: assignment rules")
+    await clerk.pick("Default workflow", "Friendly")
+    await clerk.press("Save in draft")
+    await clerk.press("Review & publish")
     await clerk.press("Publish")
-    await clerk.press("To the settings: what is still missing")
-    await clerk.sees("Configured: claims can be created")
+    await clerk.press("Settings: what is still missing")
+    await clerk.sees("Setup complete: claims can be created")
 
 
 async def _get_credential(clerk: AtWork) -> dict[str, str]:
-    await clerk.press("A credential for your program")
+    await clerk.press("API credentials")
     await clerk.fill("Name", "shop")
-    await clerk.press("Make it")
+    await clerk.press("Create")
     client_id, secret = await clerk.page.locator("main dd.id").all_inner_texts()
     return {"client_id": client_id, "client_secret": secret}
 
@@ -239,9 +239,9 @@ async def test_somebody_new_builds_the_process_of_the_example_and_a_claim_has_it
     async with sit_down(tabs, site, world, way, "whole") as clerk:
         merchant_id = await _open_merchant(clerk)
         await _configure(clerk)
-        await clerk.press("A process, with its texts")
+        await clerk.press("Workflow with templates")
         await clerk.fill("Name", "Friendly")
-        await clerk.press("Begin it")
+        await clerk.press("Create workflow")
         workflow_id = clerk.page.url.split("/workflows/")[1].partition("?")[0]
         await _build_steps(clerk)
         if way.scripts:
@@ -249,7 +249,7 @@ async def test_somebody_new_builds_the_process_of_the_example_and_a_claim_has_it
         await _settle(clerk)
         await _write_texts(clerk)
         await _look_at_all(clerk)
-        await clerk.press("As a file")
+        await clerk.press("Import & export")
         exported = parse_yaml((await clerk.save("Download as YAML")).decode())
         await clerk.press("Steps")
         await _publish(clerk)

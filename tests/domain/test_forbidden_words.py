@@ -32,7 +32,7 @@ def test_the_usual_definition_uses_none() -> None:
     ],
 )
 def test_a_threat_is_found_however_it_is_written(text: str) -> None:
-    assert _find(text).endswith("say it without.")
+    assert _find(text).endswith("Remove the words.")
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_a_threat_is_found_however_it_is_written(text: str) -> None:
     ],
 )  # fmt: skip
 def test_seizure_is_found_in_all_its_forms(word: str) -> None:
-    assert _find(word).endswith("say it without.")
+    assert _find(word).endswith("Remove the words.")
 
 
 @pytest.mark.parametrize("word", ["Pfand", "Pfandflasche", "Pfund", "empfände", "empfänden"])
@@ -69,11 +69,11 @@ def test_each_text_is_one_fault_with_its_place_and_all_its_words() -> None:
     assert faults == [
         (
             "/templates/a~1b/EMAIL/subject/en",
-            'No message to a debtor says "Final warning"; say it without.',
+            'Messages to debtors must not contain "Final warning". Remove the words.',
         ),
         (
             "/templates/a~1b/EMAIL/body/en",
-            'No message to a debtor says "sue", "Police", "SUE"; say it without.',
+            'Messages to debtors must not contain "sue", "Police", "SUE". Remove the words.',
         ),
     ]
 

@@ -28,7 +28,7 @@ def test_an_unknown_placeholder_is_told_with_the_nearest_known_one() -> None:
     assert _faults("Dear {{ debtor.nmae }}") == [
         Fault(
             "/templates/first~1one/EMAIL/body/de",
-            '{{ debtor.nmae }} is no placeholder. Did you mean "debtor.name"?',
+            '{{ debtor.nmae }} is not a placeholder. Did you mean "debtor.name"?',
             "UNKNOWN_PLACEHOLDER",
         )
     ]
@@ -124,7 +124,8 @@ def test_characters_outside_the_alphabet_are_named() -> None:
     sms = {"body": {"de": f"{PARTS} Danke 🙂 \u2013 \u201cIhr\u201d Team ✓"}}
     (fault,) = list_template_faults(a_definition(templates={"t": {"SMS": sms}}))
     assert fault.message == (
-        'An SMS with "🙂" (U+1F642), "✓" (U+2713) costs more than twice as much; write it without.'
+        "These characters switch the SMS to UCS-2 and more than double its cost: "
+        '"🙂" (U+1F642), "✓" (U+2713). Leave them out.'
     )
 
 

@@ -55,7 +55,7 @@ def test_a_text_with_its_snippets_has_a_limit_for_each_channel(channel: str, mos
     assert find_size_faults(body, channel, "x" * 10_000) == []
     [fault] = find_size_faults(f"{body}y", channel, "x" * 10_000)
     assert (fault.path, fault.code) == (f"/templates/t0/{channel}/body/de", "MESSAGE_TOO_LONG")
-    assert f"has {most + 1:,} characters; the most is {most:,}" in fault.message
+    assert f"has {most + 1:,} characters; the maximum is {most:,}" in fault.message
 
 
 def test_a_snippet_used_a_thousand_times_is_measured_and_not_put_in() -> None:

@@ -73,14 +73,14 @@ async def test_a_batch_is_shown_with_what_became_of_it(post: LetterHouse, langua
     await clerk.get(f"?lang={language}")
     shown = (await clerk.get(_LIST)).text
     words = {
-        "en": ("released", "monday.csv", "read", "refused", "its head lacks one of"),
-        "de": ("freigegeben", "monday.csv", "gelesen", "abgewiesen", "its head lacks one of"),
+        "en": ("released", "monday.csv", "processed", "rejected", "its head lacks one of"),
+        "de": ("freigegeben", "monday.csv", "verarbeitet", "abgelehnt", "its head lacks one of"),
     }
     for word in words[language]:
         assert word in shown
     [row] = await post.house.rows(_BATCHES)
     page = f"{_LIST}/{row['batch_id']}"
-    told = {"en": "1 did not arrive", "de": "1 nicht angekommen"}[language]
+    told = {"en": "1 not delivered", "de": "1 nicht zugestellt"}[language]
     assert f'href="{page}?show=failed">{told}</a>' in shown
     whole = (await clerk.get(page)).text
     for reference in ("A-1", "A-2", "A-3"):
@@ -137,7 +137,7 @@ async def test_what_waits_is_told(post: LetterHouse) -> None:
 async def test_a_person_settles_what_nothing_tells(post: LetterHouse) -> None:
     await lose(post, "A-1", "A-2")
     clerk = await a_clerk(post)
-    assert f'<a href="{_ASKED}">Settle 2 letters</a>' in (await clerk.get(_LIST)).text
+    assert f'<a href="{_ASKED}">Resolve 2 letters</a>' in (await clerk.get(_LIST)).text
     page = (await clerk.get(_ASKED)).text
     first, second = _find_boxes(page)
     token = _find_token(page)

@@ -55,7 +55,7 @@ async def test_what_left_and_what_came_back_is_shown(
     await report(house, line, provider_id="x<i>", reference=None)
     await process_reports(resources)
     shown = (await clerk.get("/portal/lines")).text
-    assert {"en": "too many", "de": "zu viele"}[language] in shown
+    assert {"en": "too many failures", "de": "zu viele Fehler"}[language] in shown
     # Twelve went to one domain: eleven failed, of one nothing is heard.
     row = shown[shown.index("<bdi>example.org<") :]
     share = {"en": "91.7", "de": "91,7"}[language]
@@ -70,7 +70,7 @@ async def test_what_left_and_what_came_back_is_shown(
     places = [row.index(each) for each in figures]
     assert places == sorted(places)
     assert "x&lt;i&gt;" in shown
-    words = {"en": "we are refused", "de": "wir werden abgewiesen"}
+    words = {"en": "rejected by the recipient", "de": "vom Server des Empfängers abgelehnt"}
     assert words[language] in shown
     for later, is_shown in ((timedelta(days=7), True), (timedelta(seconds=1), False)):
         clock.advance(later)
@@ -102,7 +102,7 @@ async def test_alarms_stand_on_the_page_with_where_they_are_mended(
     await clerk.get(f"?lang={language}")
     start, nobody = (
         (await clerk.get("")).text,
-        {"en": "does a worker run?", "de": "läuft ein Worker?"},
+        {"en": "Check that a worker is running.", "de": "Prüfen Sie, ob ein Worker läuft."},
     )
     assert nobody[language] in start
     clock.advance(timedelta(days=1))
@@ -111,7 +111,7 @@ async def test_alarms_stand_on_the_page_with_where_they_are_mended(
     await clerk.get(f"?lang={language}")
     start = (await clerk.get("")).text
     assert nobody[language] not in start
-    one = {"en": "1 alarm of the installation stands", "de": "1 Alarm der Installation steht an"}
+    one = {"en": "1 active alert of the installation", "de": "1 aktiver Alarm der Installation"}
     assert one[language] in start
     shown = (await clerk.get("/portal/lines")).text
     path = f"/portal/m/{house.merchant.merchant_id}/messages?state=UNKNOWN"

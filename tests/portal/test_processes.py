@@ -64,19 +64,19 @@ async def test_the_list_says_in_words_what_runs_for_how_many(
 ) -> None:
     assert claim_id
     page = await clerk.get("/workflows")
-    assert "v1.0 runs for 1 claim." in page.text, page.text.partition("processes")[2][:900]
+    assert "1 active claim on v1.0." in page.text, page.text.partition("processes")[2][:900]
     await save_step(clerk, at, 2, days="9")
     page = await clerk.get("/workflows")
-    assert "The draft has 1 change, and it is not running." in page.text
+    assert "The draft has 1 unpublished change." in page.text
     other = await clerk.get(at)
-    assert "It would be v2.0: for new claims alone." in other.text
+    assert "Publishes as v2.0 (major). It applies to new claims only." in other.text
 
 
 async def test_a_step_is_changed_and_the_draft_has_its_author(
     clerk: Clerk, house: House, at: str
 ) -> None:
     done = await save_step(clerk, at, 2, days="9", name="Wait longer")
-    assert "Saved in the draft." in done.text
+    assert "Saved in draft." in done.text
     parts = list_parts(await definition_of(house, at))
     assert (parts["step 2"]["days"], parts["step 2"]["name"]) == (9, "Wait longer")
     [row] = await house.rows(
@@ -113,8 +113,8 @@ async def test_what_is_wrong_stands_beside_its_field_and_is_not_saved(
 async def test_a_check_says_the_verdict_and_saves_nothing(clerk: Clerk, at: str) -> None:
     await clerk.get(f"{at}/steps/3")
     checked = await clerk.send(f"{at}/steps/3", do="check", value="3.10")
-    assert "It would be v1.1" in checked.text
-    assert "The draft says what v1.0 says." in (await clerk.get(f"{at}/steps/3")).text
+    assert "Publishes as v1.1 (minor)." in checked.text
+    assert "The draft is identical to v1.0." in (await clerk.get(f"{at}/steps/3")).text
 
 
 async def test_of_two_at_one_step_the_second_sees_both_and_loses_nothing(
@@ -131,7 +131,7 @@ async def test_of_two_at_one_step_the_second_sees_both_and_loses_nothing(
     assert 'value="14"' in page.text
     assert list_parts(await definition_of(house, at))["step 2"]["days"] == 10
     done = await clerk.follow(await clerk.send(path, do="save"))
-    assert "Saved in the draft." in done.text
+    assert "Saved in draft." in done.text
     assert list_parts(await definition_of(house, at))["step 2"]["days"] == 14
 
 
@@ -175,7 +175,7 @@ async def test_steps_are_added_moved_doubled_and_taken_out(
     page = await clerk.submit(
         f"{at}/steps/new?kind=WAIT&after=1", do="save", name="Short wait", days="3"
     )
-    assert "The step is added to the draft." in page.text
+    assert "Step added to the draft." in page.text
     assert [each.id for each in (await definition_of(house, at)).steps] == [1, 6, 2, 3, 4, 5]
     await act(clerk, at, 6, "up")
     assert [each.id for each in (await definition_of(house, at)).steps] == [6, 1, 2, 3, 4, 5]
@@ -212,18 +212,18 @@ async def test_a_new_workflow_begins_with_one_message_or_like_another(
     clerk: Clerk, house: House, at: str
 ) -> None:
     page = await clerk.submit("/workflows", name="Premium", first="First reminder", wait="To pay")
-    assert "Never published. It would be v1.0" in page.text
-    assert "There is no text of this name yet." in page.text
+    assert "Never published. Publishes as v1.0." in page.text
+    assert "There is no template with this name yet." in page.text
     # The debtor has two weeks to pay before the claim is archived.
     assert "To pay" in page.text
     assert "14 days" in page.text
-    assert "Please check" not in page.text
+    assert "Warnings" not in page.text
     like = at.rpartition("/")[2]
     page = await clerk.submit("/workflows", name="Copy", like=like)
     assert "Wait a week" in page.text
     page = await clerk.submit("/workflows", name="Copy")
     assert page.status_code == 422
-    assert "Another process has this name." in page.text
+    assert "Another workflow already has this name." in page.text
     async with house.work() as work:
         names = [each.name for each in await load_workflows(work.tx, work.merchant_id)]
     assert names == ["Standard", "Premium", "Copy"]
@@ -252,9 +252,9 @@ async def test_a_workflow_is_renamed_deactivated_and_deleted_when_nothing_uses_i
 ) -> None:
     path = f"{at}/manage"
     done = await clerk.submit(path, do="rename", name="Usual")
-    assert "The name is saved." in done.text
+    assert "Name saved." in done.text
     done = await clerk.submit(path, do="deactivate")
-    assert "New claims do not get it: it is deactivated." in done.text
+    assert "Deactivated: it is not assigned to new claims." in done.text
     await clerk.submit(path, do="activate")
     refused = await clerk.submit(path, do="delete")
     assert refused.status_code == 409
@@ -266,4 +266,4 @@ async def test_a_workflow_is_renamed_deactivated_and_deleted_when_nothing_uses_i
     async with house.work() as work:
         unused = (await load_workflows(work.tx, work.merchant_id))[1]
     done = await clerk.submit(f"/workflows/{unused.workflow_id}/manage", do="delete")
-    assert "The process is deleted." in done.text
+    assert "Workflow deleted." in done.text

@@ -51,8 +51,8 @@ async def version_of(house: House, at: str) -> str:
 def read_publication(page: str) -> dict[str, Any]:
     """The form's fields, with all the changes that it showed."""
     form = (
-        page.partition("Changes, by author")[0].rpartition("<form")[2]
-        + page.partition("Changes, by author")[2].partition("</form>")[0]
+        page.partition("Changes by author")[0].rpartition("<form")[2]
+        + page.partition("Changes by author")[2].partition("</form>")[0]
     )
     fields = read_fields(f'<form method="post"{form}</form>')
     seen = [part.partition('"')[0] for part in form.split('name="seen" value="')[1:]]
@@ -65,11 +65,11 @@ async def test_ones_own_changes_are_published_with_a_comment(
     assert claim_id
     await save_step(clerk, at, 3, value="3.10")
     page = await clerk.get(f"{at}/publish")
-    assert "1 claim takes it over." in page.text
-    assert "Claims that move" in page.text
+    assert "1 active claim moves to it." in page.text
+    assert "Affected claims" in page.text
     fields = {**read_publication(page.text), "comment": "Postage is dearer"}
     done = await clerk.follow(await clerk.post(f"{at}/publish", fields))
-    assert "v1.1 is published and runs." in done.text
+    assert "v1.1 is published and active." in done.text
     assert "Postage is dearer" in done.text
     assert await version_of(house, at) == "v1.1"
     shown = await clerk.get(f"{at}/versions/v1.1")
@@ -100,11 +100,11 @@ async def test_a_colleagues_changes_need_a_tick(
     fields = read_publication(shown.text)
     page = await clerk.post(f"{at}/publish", fields)
     assert page.status_code == 409
-    assert "Tick the changes of each colleague that are to go out." in page.text
+    assert "Select the changes of each colleague that you want to publish." in page.text
     assert await version_of(house, at) == "v1.0"
     key = shown.text.partition('name="agreed" value="')[2].partition('"')[0]
     done = await clerk.follow(await clerk.post(f"{at}/publish", {**fields, "agreed": key}))
-    assert "v2.0 is published and runs." in done.text
+    assert "v2.0 is published and active." in done.text
 
 
 async def test_what_came_since_the_page_was_shown_is_not_published_unseen(
@@ -116,7 +116,7 @@ async def test_what_came_since_the_page_was_shown_is_not_published_unseen(
     page = await clerk.post(f"{at}/publish", fields)
     assert page.status_code == 409
     assert "Someone else changed this while you were editing" in page.text
-    assert "Came since" in page.text
+    assert "New since review" in page.text
     assert await version_of(house, at) == "v1.0"
 
 
@@ -125,7 +125,7 @@ async def test_a_draft_with_faults_is_not_published_and_says_why(
 ) -> None:
     await save_step(clerk, at, 1, template="unwritten")
     page = await clerk.get(f"{at}/publish")
-    assert "There is no text of this name yet." in page.text
+    assert "There is no template with this name yet." in page.text
     refused = await clerk.post(f"{at}/publish", read_publication(page.text))
     assert refused.status_code == 422
     assert await version_of(house, at) == "v1.0"
@@ -144,11 +144,11 @@ async def test_very_many_claims_are_counted_by_the_worker(
     shown = await clerk.follow(
         await clerk.post(f"{at}/preview", {"token": token, "known_draft": draft})
     )
-    assert "claims looked at." in shown.text
+    assert "claims processed." in shown.text
     assert "data-live" in shown.text
     assert await run_previews(resources) >= 1
     found = await clerk.get(path)
-    assert "stays as it is" in found.text
+    assert "unchanged" in found.text
     [job] = await house.rows("SELECT state, total, done FROM jobs WHERE merchant_id = $1")
     assert (job["state"], job["total"], job["done"]) == ("DONE", 1, 1)
 
@@ -175,14 +175,14 @@ async def test_a_draft_is_discarded_once_it_is_shown_what_is_lost(
 ) -> None:
     await save_step(clerk, at, 2, days="10")
     shown = await clerk.get(f"{at}/discard")
-    assert "What runs does not change: v1.0 stays." in shown.text
+    assert "The published version v1.0 stays active." in shown.text
     await save_step(colleague, at, 5, days="20")
     refused = await clerk.post(f"{at}/discard", read_fields(shown.text))
     assert refused.status_code == 409
     assert "Ada" in refused.text
     assert await draft_of(house, at) is not None
     done = await clerk.follow(await clerk.post(f"{at}/discard", read_fields(refused.text)))
-    assert "The draft is discarded." in done.text
+    assert "Draft discarded." in done.text
     assert await draft_of(house, at) is None
 
 
@@ -192,14 +192,14 @@ async def test_an_old_version_is_put_back_as_a_draft(clerk: Clerk, house: House,
     await clerk.post(f"{at}/publish", fields)
     assert await version_of(house, at) == "v2.0"
     shown = await clerk.get(f"{at}/versions/v1.0")
-    assert "It never changes again." in shown.text
+    assert "A published version cannot be changed." in shown.text
     page = await clerk.follow(await clerk.post(f"{at}/versions/v1.0", read_fields(shown.text)))
-    assert "The old version is the draft." in page.text
+    assert "The version was restored as the draft." in page.text
     assert list_parts(await draft_of(house, at))["step 2"]["days"] == 7
     again = await clerk.post(f"{at}/versions/v2.0", read_fields(shown.text))
     assert again.status_code == 409
     compared = await clerk.get(f"{at}/compare?before=v1.0&after=v2.0")
-    assert "The course of a claim is another one." in compared.text
+    assert "The sequence of steps changes." in compared.text
 
 
 async def test_a_file_is_taken_once_it_is_shown_what_it_would_change(
@@ -209,14 +209,14 @@ async def test_a_file_is_taken_once_it_is_shown_what_it_would_change(
     fields = read_fields((await clerk.get(path)).text)
     changed = fields["text"].replace("days: 7", "days: 8")
     looked = await clerk.post(path, {**fields, "text": changed, "do": "look"})
-    assert "What the file would change" in looked.text
+    assert "Changes" in looked.text
     assert await draft_of(house, at) is None
     await save_step(colleague, at, 5, days="20")
     refused = await clerk.post(path, {**fields, "text": changed, "do": "import"})
     assert refused.status_code == 409
     assert "days: 8" in refused.text
     done = await clerk.follow(await clerk.post(path, {**read_fields(refused.text), "do": "import"}))
-    assert "The file is the draft." in done.text
+    assert "The file was imported into the draft." in done.text
     parts = list_parts(await draft_of(house, at))
     assert (parts["step 2"]["days"], parts["step 5"]["days"]) == (8, 14)
     for text, said in (("a: [", "cannot be read"), ("steps: 3", "Line 1:")):
@@ -232,7 +232,7 @@ async def test_a_file_written_out_is_taken_in_without_a_difference(
     fields = read_fields((await clerk.get(f"{at}/file")).text)
     looked = await clerk.post(f"{at}/file", {**fields, "text": text, "do": "look"})
     assert looked.status_code == 200
-    assert "Nothing differs." in looked.text
+    assert "No changes." in looked.text
 
 
 async def test_the_switch_is_shown_first_and_done_once(
@@ -241,7 +241,7 @@ async def test_the_switch_is_shown_first_and_done_once(
     house = await a_house(resources, clock, key="hansen", switched_to_workflows=False)
     await house.publish(a_definition())
     clerk = await sign_in(resources, an_application(resources).app, house)
-    assert "This merchant works with scenarios" in (await clerk.get("/workflows")).text
+    assert "This merchant uses scenarios" in (await clerk.get("/workflows")).text
     shown = await clerk.get("/switch")
     assert "v1.0" in shown.text
     fields = read_fields(shown.text)
@@ -250,5 +250,5 @@ async def test_the_switch_is_shown_first_and_done_once(
     moved = await clerk.post("/switch", {**fields, "sure": "yes", "revision": "other"})
     assert moved.status_code == 409
     done = await clerk.follow(await clerk.post("/switch", {**fields, "sure": "yes"}))
-    assert "The merchant works with workflows now." in done.text
+    assert "This merchant now uses workflows." in done.text
     assert (await clerk.post("/switch", {**fields, "sure": "yes"})).status_code == 409

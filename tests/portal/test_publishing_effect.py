@@ -107,7 +107,7 @@ async def test_the_page_shows_the_figures_of_the_command(
     clerk: Clerk, house: House, path: str, resources: Resources
 ) -> None:
     asked_before = await clerk.get(f"{path}/publish")
-    assert "Compute the effect on running claims" in asked_before.text
+    assert "Calculate impact" in asked_before.text
     await start(clerk, path)
     assert await run_previews(resources)
 

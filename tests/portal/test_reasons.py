@@ -64,8 +64,8 @@ def test_a_translated_text_has_its_facts_in_the_readers_language_and_escaped() -
     named = LazyText('The wait "%(name)s" ends then.', name="<b>")
     assert "&lt;b&gt;" in template.render(text=named)
     size = LazyText(
-        "Its markup takes %(characters)s characters; the most is %(most)s. Use fewer paragraphs, "
-        "lists and marks.",
+        "The formatted text has %(characters)s characters; the maximum is %(most)s. Use fewer "
+        "paragraphs, lists and other formatting.",
         characters=CountText(12_345), most=CountText(10_000),
     )  # fmt: skip
     assert "12,345" in size

@@ -49,12 +49,12 @@ async def test_ones_own_changes_go_out_with_a_comment(clerk: Clerk, house: House
     answer = await clerk.follow(
         await clerk.post("/rules/publish", {**read_fields(page.text), "comment": "For spring"})
     )
-    assert "The rules are published." in plain(answer.text)
+    assert "Rules published." in plain(answer.text)
     view = await read(house)
     assert view.published_rules is not None
     assert (view.version, view.published_rules.comment, view.draft_rules) == (6, "For spring", None)
     listed = plain((await clerk.get("/rules/versions")).text)
-    assert "Version 6 Decides now" in listed
+    assert "Version 6 Active" in listed
     assert "For spring" in listed
 
 
@@ -68,7 +68,7 @@ async def test_a_colleagues_changes_need_a_tick(clerk: Clerk, house: House) -> N
     form = {**read_fields(page.text), "comment": "Together"}
     refused = await clerk.post("/rules/publish", form)
     assert refused.status_code == 422
-    assert "Changes of your colleagues would go out with yours." in plain(refused.text)
+    assert "The draft contains changes by colleagues." in plain(refused.text)
     assert "Together</textarea>" in refused.text
     assert (await read(house)).version == 5
     tick = refused.text.partition('name="agreed" value="')[2].partition('"')[0]
@@ -86,7 +86,7 @@ async def test_what_was_changed_since_it_was_looked_at_does_not_go_out(
     await draft(house, LARGE, by=COLLEAGUE)
     late = await clerk.post(path, {**form, "comment": "Mine"})
     assert late.status_code == 409
-    assert "This is how it stands now; look at it once more." in plain(late.text)
+    assert "The current draft is shown below; review it again." in plain(late.text)
     view = await read(house)
     assert (view.version, [rule.name for rule in view.edited.rules]) == (5, ["Large"])
 
@@ -95,11 +95,11 @@ async def test_a_draft_is_discarded_once(clerk: Clerk, house: House) -> None:
     await copy_rule(clerk, "Large")
     form = read_fields((await clerk.get("/rules/publish")).text)
     first = await clerk.follow(await clerk.post("/rules/discard", form))
-    assert "The draft is discarded." in plain(first.text)
+    assert "Draft discarded." in plain(first.text)
     assert (await read(house)).draft_rules is None
     assert (await clerk.post("/rules/discard", form)).status_code == 303
     gone = await clerk.follow(await clerk.get("/rules/publish"))
-    assert "There is no draft, or it changes nothing." in plain(gone.text)
+    assert "There are no changes to publish." in plain(gone.text)
 
 
 async def test_a_workflow_that_cannot_be_given_keeps_the_draft_from_going_out(
@@ -128,7 +128,7 @@ async def test_an_old_version_comes_back_as_a_draft_that_decides_nothing(
     page = await clerk.get("/rules/versions/5")
     assert "Large" in plain(page.text)
     answer = await clerk.follow(await clerk.post("/rules/versions/5", read_fields(page.text)))
-    assert "The old version is the draft." in plain(answer.text)
+    assert "The version was restored as the draft." in plain(answer.text)
     view = await read(house)
     assert (view.version, [rule.name for rule in view.edited.rules]) == (
         6, [str(rule["name"]) for rule in RULES],
@@ -163,7 +163,7 @@ async def test_a_file_is_looked_at_before_it_is_taken(clerk: Clerk, house: House
     assert seen.status_code == 200
     words = plain(seen.text)
     assert "Removed Large" in words
-    assert "What no rule takes stays unassigned." in words
+    assert "There is no default workflow: claims that match no rule stay unassigned." in words
     late = await clerk.post("/rules/file", {**read_fields(seen.text), "do": "save"})
     assert late.status_code == 409
     assert "name: New" in late.text
@@ -174,7 +174,7 @@ async def test_a_file_is_looked_at_before_it_is_taken(clerk: Clerk, house: House
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("rules: [", "Nothing was saved"),
+        ("rules: [", "The file was not imported"),
         ("rules:\n- name: New\n  target: Gone\ndefault: null\n", "Line 3: There is no workflow"),
         ("rules:\n- name: New\n  target: Friendly\n  when: {}\ndefault: null", "Line 4: Name at"),
     ],

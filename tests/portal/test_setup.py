@@ -104,8 +104,8 @@ async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
     """Live, in Germany: as much as the law asks for."""
     await open_merchant(clerk, resources, kind="live")
     page = await clerk.get("/settings")
-    assert headline(page.text) == "6 things are missing before claims can be created"
-    assert "0 of 6 are done." in page.text
+    assert headline(page.text) == "6 settings are required before claims can be created"
+    assert "0 of 6 completed." in page.text
 
     await save(
         clerk,
@@ -115,8 +115,8 @@ async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
     )
     # That it is a company is known from then on.
     page = await clerk.get("/settings")
-    assert headline(page.text) == "6 things are missing before claims can be created"
-    assert "Section 5 DDG wants a company’s register and number." in page.text  # noqa: RUF001
+    assert headline(page.text) == "6 settings are required before claims can be created"
+    assert "Required by section 5 DDG for companies." in page.text
     await save(clerk, "creditor", legal__register="Amtsgericht Hamburg, HRB 1",
                legal__representatives="Ina Brandt\n\nOle Krüger ")  # fmt: skip
     await save(clerk, "contact", contact__email="hilfe@nordwind.example")
@@ -125,14 +125,14 @@ async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
     await save(clerk, "channels", channels__EMAIL__by="adapter:outbox",
                channels__EMAIL__from="claims@nordwind.example")  # fmt: skip
     assert headline((await clerk.get("/settings")).text) == (
-        "1 thing is missing before claims can be created"
+        "1 setting is required before claims can be created"
     )
     await save(clerk, "payment", payment__bankAccount__iban="DE02 1203 0000 0000 2020 51",
                payment__bankAccount__holder="Nordwind")  # fmt: skip
 
     page = await clerk.get("/settings")
-    assert headline(page.text) == "Configured: claims can be created"
-    assert "7 of 7 are done." in page.text
+    assert headline(page.text) == "Setup complete: claims can be created"
+    assert "7 of 7 completed." in page.text
     configuration = (await load(clerk, resources)).configuration
     assert configuration.legal is not None
     assert configuration.legal.representatives == ("Ina Brandt", "Ole Krüger")
@@ -146,13 +146,13 @@ async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
         ("creditor", {"legal__name": ""}, "legal.name", "Please fill this in."),
         ("creditor", {"legal__country": "XX"}, "legal.country", "country code"),
         ("contact", {"contact__email": "nobody"}, "contact.email", "Enter a valid e-mail address."),
-        ("payment", {"payment__bankAccount__iban": "DE00"}, "payment.bankAccount.iban", "no IBAN"),
+        ("payment", {"payment__bankAccount__iban": "DE00"}, "payment.bankAccount.iban", "IBAN"),
         ("payment", {"payment__partial__min": "12,3x"}, "payment.partial.min", "Enter an amount"),
-        ("letters", {"letters__postalDays": "0"}, "letters.postalDays", "too little"),
-        ("letters", {"letters__postalDays": "11"}, "letters.postalDays", "too much"),
-        ("guards", {"guards__maxContactsPerDay": "0"}, "guards.maxContactsPerDay", "too little"),
+        ("letters", {"letters__postalDays": "0"}, "letters.postalDays", "too small"),
+        ("letters", {"letters__postalDays": "11"}, "letters.postalDays", "too large"),
+        ("guards", {"guards__maxContactsPerDay": "0"}, "guards.maxContactsPerDay", "too small"),
         ("guards", {"guards__maxContactsPerWeek": "many"}, "guards.maxContactsPerWeek", "whole"),
-        ("guards", {"guards__quietHours__to": "21:00"}, "guards.quietHours.to", "some hours"),
+        ("guards", {"guards__quietHours__to": "21:00"}, "guards.quietHours.to", "the whole day"),
         ("channels", {"channels__EMAIL__from": ""}, "channels.EMAIL.from", "fill this in"),
         ("channels", {"channels__SMS__by": ""}, "channels.SMS.by", "fill this in"),
         # What a file cannot take away is not told as taken away.
@@ -162,14 +162,17 @@ async def test_a_merchant_comes_from_nothing_to_configured_by_its_forms(
             "payment.bankAccount.holder", "fill this in",
         ),
         ("page", {"landingPage__languages": None}, "landingPage.languages", "at least one"),
-        ("offers", {"modalities__plan__counts": "1"}, "modalities.plan.counts", "too little"),
+        ("offers", {"modalities__plan__counts": "1"}, "modalities.plan.counts", "too small"),
         ("offers", {"modalities__plan__counts": "3, 3"}, "modalities.plan.counts", "twice"),
-        ("account", {"timezone": "Europe/Atlantis"}, "timezone", "no time zone"),
+        ("account", {"timezone": "Europe/Atlantis"}, "timezone", "valid time zone"),
         ("brand", {"brand__color": "red"}, "brand.color", "format is not valid"),
         ("disputes", {"disputes__reasons__own1__type": "SMALL"},
         "disputes.reasons.own1.label.de",
          "fill this in"),
-        ("disputes", {"disputes__answerWithinDays": "99"}, "disputes.answerWithinDays", "too much"),
+        (
+            "disputes", {"disputes__answerWithinDays": "99"}, "disputes.answerWithinDays",
+            "too large",
+        ),
     ],
 )  # fmt: skip
 async def test_a_fault_stands_beside_its_field_and_nothing_is_saved(
@@ -212,7 +215,7 @@ async def test_what_matters_is_shown_before_it_is_saved(whole: Clerk, resources:
     assert asked.status_code == 200
     rows = re.findall(r"<tr><th scope=\"row\">(.*?)</th><td>(.*?)</td><td>(.*?)</td>", asked.text)
     assert [re.sub(r"<[^>]*>", "", row[0]) for row in rows] == [
-        "Contacts in seven days", "There are quiet hours",
+        "Maximum contacts in seven days", "Enable quiet hours",
     ]  # fmt: skip
     assert await load(whole, resources) == before
     back = await send(
@@ -358,7 +361,7 @@ async def test_a_key_is_taken_once(clerk: Clerk, resources: Resources) -> None:
         clerk, "/portal/merchants/new", {**form, "name": "Other", "key": "nordlicht"}
     )
     assert answer.status_code == 422
-    assert "This is taken already" in answer.text
+    assert "This value is already in use" in answer.text
     wrong = await send(clerk, "/portal/merchants/new", {**form, "name": "", "key": "Nord Wind"})
     assert wrong.status_code == 422
     assert 'id="key-error"' in wrong.text
@@ -377,10 +380,10 @@ async def test_a_sandbox_stands_beside_its_live_merchant(
 
     assert answer.status_code == 303, answer.text[-3000:]
     page = await whole.get(answer.headers["Location"])
-    assert headline(page.text) == "Configured: claims can be created"
-    assert f'<a href="/portal/m/{live}/settings">Its live merchant: nordwind</a>' in page.text
+    assert headline(page.text) == "Setup complete: claims can be created"
+    assert f'<a href="/portal/m/{live}/settings">Live merchant: nordwind</a>' in page.text
     back = await whole.get("/settings")
-    assert ">Its sandbox: nordwind-sandbox</a>" in back.text
+    assert ">Sandbox: nordwind-sandbox</a>" in back.text
     whole.merchant_id = int(page.url.path.split("/")[3])
     sandbox = await load(whole, resources)
     assert sandbox.is_sandbox

@@ -44,12 +44,12 @@ async def write(clerk: Clerk, address: str, **fields: Any) -> Any:
 async def test_the_grid_marks_gaps_and_missing_parts_by_links(clerk: Clerk, path: str) -> None:
     page = await clerk.get(f"{path}/texts")
 
-    assert "1 text is missing." in page.text
-    assert "1 text cannot be published as it is." in page.text
-    assert "The text does not say who the creditor is; add" in page.text
+    assert "1 template is missing." in page.text
+    assert "1 template cannot be published." in page.text
+    assert "The creditor is missing; add" in page.text
     gap = clerk.at(f"{path}{_GAP}").replace("&", "&amp;")
     assert f'<a href="{gap}"><span class="tag bad">Missing</span>' in page.text
-    assert "sent by: First reminder" in page.text
+    assert "Used in: First reminder" in page.text
 
 
 async def test_a_gap_is_written_and_saved_in_the_draft(
@@ -61,7 +61,7 @@ async def test_a_gap_is_written_and_saved_in_the_draft(
     assert "Saved." in page.text
     letter = TextPlace("templates", "reminder", "en", "LETTER")
     assert await read(house, path, letter) == Written("{{ items }}", "Your invoice")
-    assert "1 text is missing." not in (await clerk.get(f"{path}/texts")).text
+    assert "1 template is missing." not in (await clerk.get(f"{path}/texts")).text
     [row] = await house.rows(
         "SELECT before, after FROM audit_log WHERE merchant_id = $1 AND action = $2",
         "workflow.edit_draft",
@@ -77,8 +77,8 @@ async def test_a_text_is_checked_without_being_saved(clerk: Clerk, house: House,
     page = await clerk.post(address, {**form, "do": "check", "body": body})
 
     assert page.status_code == 200
-    assert "The text does not say how much is to be paid; add" in said(page.text)
-    assert "No message to a debtor says &#34;Polizei&#34;" in said(page.text)
+    assert "The amount to pay is missing; add" in said(page.text)
+    assert "Messages to debtors must not contain &#34;Polizei&#34;" in said(page.text)
     assert "1 sentence has more than 20 words." in said(page.text)
     assert "Die Polizei kommt." in read_fields(page.text)["body"]
     assert await read(house, path) == before
@@ -167,7 +167,7 @@ async def test_a_text_is_taken_out(clerk: Clerk, house: House, path: str) -> Non
     await clerk.follow(await clerk.post(f"{path}{_MAIL}", {**form, "do": "remove"}))
 
     assert await read(house, path) is None
-    assert "2 texts are missing." in (await clerk.get(f"{path}/texts")).text
+    assert "2 templates are missing." in (await clerk.get(f"{path}/texts")).text
 
 
 async def test_texts_of_an_older_version_are_looked_at_and_not_changed(
@@ -182,7 +182,7 @@ async def test_texts_of_an_older_version_are_looked_at_and_not_changed(
 
     assert "Neu {{ outstanding }}" in draft.text
     assert "Neu {{ outstanding }}" not in old.text
-    assert "no more be changed" in old.text
+    assert "Its templates cannot be changed." in old.text
     assert "data-text" not in old.text
     assert (await clerk.get(f"{address}&version=v9.9")).status_code == 404
 

@@ -73,7 +73,7 @@ async def test_an_sms_tells_its_parts_its_price_and_what_real_names_cost(
 
     assert "1 part, " in page.text
     assert "<dd>€0.075</dd>" in page.text
-    assert "Written for the newest 2 claims" in page.text
+    assert "amounts of the newest 2 claims" in page.text
     assert '<th scope="row">AT</th><td class="number">1</td>' in page.text
     assert "€0.155" in page.text
 
@@ -92,9 +92,9 @@ async def test_worst_cases_and_claims_are_shown(clerk: Clerk, house: House, path
     assert "Guten Tag Ng," in bare.text
     assert "Guten Tag Zoë Müller," in own.text
     assert "Guten Tag Zoë Müller," in by_number.text
-    assert "No claim, or more than one, fits" in unknown.text
+    assert "matches no claim or several" in unknown.text
     assert "Erika Mustermann" in unknown.text
-    assert "This claim has no address for the channel." in letter.text
+    assert "This claim has no address for this channel." in letter.text
 
 
 async def test_a_merchants_own_staff_leaves_a_note_of_its_look(
@@ -136,7 +136,7 @@ async def test_a_test_goes_to_oneself_and_counts_as_nothing(
 
     [message] = line.sent
     assert message.recipient.startswith("clerk-")
-    assert f"The test is on its way to {message.recipient}." in text
+    assert f"The test message was sent to {message.recipient}." in text
     assert message.subject == "[Test] Erinnerung INV-2026-0815"
     assert await house.rows("SELECT FROM communications WHERE merchant_id = $1") == []
     assert await house.rows("SELECT FROM contact_ledger WHERE merchant_id = $1") == []
@@ -145,10 +145,10 @@ async def test_a_test_goes_to_oneself_and_counts_as_nothing(
 @pytest.mark.parametrize(
     ("outcome", "words"),
     [
-        (Accepted(), "on its way"),
-        (Temporary(60), "was not taken for now"),
-        (Permanent("no"), "refused the test for good"),
-        (OSError("lost"), "Nobody knows whether the test has left"),
+        (Accepted(), "The test message was sent to"),
+        (Temporary(60), "did not accept the test message"),
+        (Permanent("no"), "rejected the test permanently"),
+        (OSError("lost"), "It is unknown whether the test message was sent"),
     ],
 )
 async def test_what_became_of_a_test_is_told(
@@ -162,12 +162,12 @@ async def test_what_became_of_a_test_is_told(
 async def test_too_many_tests_and_other_channels_are_not_sent(
     clerk: Clerk, path: str, line: ScriptedLine
 ) -> None:
-    assert "Nothing was sent" in await send(clerk, path, "SMS")
+    assert "No test message was sent" in await send(clerk, path, "SMS")
     assert line.sent == []
     for _ in range(20):
         await send(clerk, path)
 
-    assert "you have had 20 tests within an hour" in await send(clerk, path)
+    assert "limit of 20 test messages per hour" in await send(clerk, path)
     assert len(line.sent) == 20
 
 
@@ -180,12 +180,12 @@ async def test_a_simulation_tells_days_texts_reasons_and_costs(
     page = await clerk.get(f"{path}/simulate?start=2026-12-23")
 
     assert "after 27 days" in page.text
-    assert "on Wed 23\u00a0Dec\u00a02026 the contact hours were over" in page.text
+    assert "the contact hours had ended on Wed 23\u00a0Dec\u00a02026" in page.text
     assert "Fri 25\u00a0Dec\u00a02026 is a holiday (Christmas Day)" in page.text
     # The last wait starts two postal days after the letter.
-    assert "on which the letter can have arrived" in page.text
+    assert "postal delivery of the letter" in page.text
     assert "€0.8505" in page.text
-    assert "then <bdi" in page.text
+    assert "outstanding after this: <bdi" in page.text
     preview_of = (
         f"{clerk.at(path)}/texts/preview?template=reminder&amp;channel=LETTER&amp;language=de"
     )
@@ -198,5 +198,5 @@ async def test_a_day_that_is_none_and_a_claim_that_is_none_are_told(
     page = await clerk.get(f"{path}/simulate?start=then&claim=nobody")
 
     assert page.status_code == 200
-    assert "This is no day. It begins today instead." in page.text
-    assert "No claim, or more than one, fits" in page.text
+    assert "Enter a valid date (2026-03-31). The simulation starts today instead." in page.text
+    assert "matches no claim or several" in page.text

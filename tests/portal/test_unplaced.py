@@ -45,7 +45,9 @@ async def save_a_report(resources: Resources, clock: MovableClock) -> None:
     await process_reports(resources)
 
 
-@pytest.mark.parametrize(("language", "word"), [("en", "Looked at"), ("de", "Angesehen")])
+@pytest.mark.parametrize(
+    ("language", "word"), [("en", "Mark as read"), ("de", "Als gelesen markieren")]
+)
 async def test_what_was_written_is_looked_at_once_and_told(
     resources: Resources, clock: MovableClock, language: str, word: str
 ) -> None:
@@ -63,7 +65,7 @@ async def test_what_was_written_is_looked_at_once_and_told(
     assert "Hallo" not in left
     assert "Wer ist da?" in left
     second = await other.follow(await other.send(_PATH))
-    assert "somebody has looked at it already" in second.text
+    assert "Someone else has already marked it as read" in second.text
     [row] = [tuple(row) for row in await house.rows(_AUDIT)]
     looked = {"lookedAt": clock.now().isoformat()}
     assert row == ("incoming.look", "USER", {"lookedAt": None}, looked)
@@ -76,11 +78,11 @@ async def test_reports_of_nothing_of_ours_are_looked_at_too(
     await save_a_report(resources, clock)
     clerk = await a_clerk(resources, house)
     assert _PATH in (await clerk.get("/portal/lines")).text
-    assert "Nothing waits" in (await clerk.get(_PATH)).text
+    assert "No unmatched replies" in (await clerk.get(_PATH)).text
     shown = await clerk.get(f"{_PATH}?of=reports")
     assert "x&lt;i&gt;" in shown.text
     left = await clerk.follow(await clerk.send(_PATH))
-    assert "Nothing waits" in left.text
+    assert "No unmatched replies" in left.text
     assert [row["action"] for row in await house.rows(_AUDIT)] == ["report.look"]
 
 

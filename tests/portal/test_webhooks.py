@@ -37,11 +37,11 @@ async def test_the_proof_names_each_gap_by_a_link(clerk: Clerk, hooked: Hooked) 
     page = await clerk.get(hooked.path)
 
     assert "Sent 1 to 3, acknowledged all but 2." in page.text
-    assert "1 more waits for its first try." in page.text
+    assert "1 more is waiting for its first attempt." in page.text
     for place in (1, 2):
         address = clerk.at(f"{hooked.path}/deliveries/{hooked.ids[place]}")
         assert f'<li><a href="{address}">' in page.text
-    assert "given up</li>" in page.text
+    assert "failed</li>" in page.text
     from_third = await clerk.get(f"{hooked.path}?from=3")
     assert "Sent 3 to 3, acknowledged all but 1." in from_third.text
 
@@ -79,7 +79,7 @@ async def test_a_test_event_tells_what_the_endpoint_said_as_text(
 
     assert len(receiver.received) == 1
     assert page.status_code == 200
-    assert "It was not acknowledged" in page.text
+    assert "Not acknowledged" in page.text
     assert "<dd>418</dd>" in page.text
     assert "<script>alert" not in page.text
     assert await house.rows("SELECT FROM delivery_tries WHERE merchant_id = $1") == []
@@ -98,7 +98,7 @@ async def test_a_new_secret_is_shown_once(clerk: Clerk, house: House, hooked: Ho
     assert "24 hours from now" in shown.text
     assert again.status_code == 409
     assert _SECRET.findall(again.text) == _SECRET.findall(later.text) == []
-    assert "It was rotated lately" in later.text
+    assert "The secret was rotated recently" in later.text
     [row] = await audited(house, "endpoint.rotate_secret")
     until = (house.clock.now() + timedelta(hours=24)).isoformat()
     assert (row["before"]["previousUntil"], row["after"]["previousUntil"]) == (None, until)
@@ -111,8 +111,8 @@ async def test_one_delivery_is_sent_again_once(clerk: Clerk, house: House, hooke
     first = await clerk.follow(await clerk.post(hooked.given_up, form))
     second = await clerk.follow(await clerk.post(hooked.given_up, form))
 
-    assert "It is due again" in first.text
-    assert "Nothing was done" in second.text
+    assert "The delivery is sent again" in first.text
+    assert "The delivery was not sent again" in second.text
     assert await state_of(house, hooked, 1) == ("PENDING", True)
     assert len(await audited(house, "delivery.replay")) == 1
 
@@ -127,7 +127,7 @@ async def test_all_given_up_since_a_day_are_sent_again(
         await clerk.post(f"{hooked.path}/replay", {"token": token, "since": tomorrow})
     )
     bad = await clerk.post(f"{hooked.path}/replay", {"token": token, "since": "then"})
-    assert "0 deliveries are due again" in none.text
+    assert "0 deliveries are sent again" in none.text
     assert (bad.status_code, "Enter a valid date" in bad.text) == (422, True)
     assert await state_of(house, hooked, 1) == ("GIVEN_UP", False)
 
@@ -135,7 +135,7 @@ async def test_all_given_up_since_a_day_are_sent_again(
     page = await clerk.follow(
         await clerk.post(f"{hooked.path}/replay", {"token": token, "since": today})
     )
-    assert "1 delivery is due again" in page.text
+    assert "1 delivery is sent again" in page.text
     assert await state_of(house, hooked, 1) == ("PENDING", True)
 
 
@@ -163,13 +163,13 @@ async def test_a_switched_off_endpoint_says_so_in_numbers_and_is_switched_on(
     )  # fmt: skip
 
     page = await clerk.get(hooked.path)
-    assert "tries in a row without success" in page.text
-    assert "2 deliveries wait." in page.text
+    assert "consecutive failed attempts" in page.text
+    assert "2 pending deliveries." in page.text
     done = await clerk.follow(await clerk.post(f"{hooked.path}/on", {"token": token}))
     twice = await clerk.follow(await clerk.post(f"{hooked.path}/on", {"token": token}))
 
-    assert "It is switched on." in done.text
-    assert "It was switched on already." in twice.text
+    assert "Endpoint enabled." in done.text
+    assert "The endpoint is already enabled." in twice.text
     assert len(await audited(house, "endpoint.switch_on")) == 1
 
 

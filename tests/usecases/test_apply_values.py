@@ -37,7 +37,10 @@ async def test_a_phone_that_is_not_there_is_asked_for(applying: Applying) -> Non
         (
             f"/workflows/0/definition{PLACE}",
             "MISSING_VALUE",
-            "{{ merchant.phone }} stays empty: set contact.phone, or take it out.",
+            (
+                "{{ merchant.phone }} is empty: set contact.phone in the merchant's settings, or "
+                "remove the placeholder."
+            ),
         )
     ]
     applying.document["contact"]["phone"] = "+49 40 1"
@@ -54,7 +57,7 @@ async def test_a_bank_account_that_is_not_there_is_asked_for_in_a_file_too(
     applying.document["payment"] = {"methods": [{"provider": "sandbox"}]}
     [(path, code, message)] = await refuse(applying)
     assert (path, code) == ("/workflows/0/file", "MISSING_VALUE")
-    assert message.startswith("/snippets/signature/de: {{ bank.iban }} stays empty: set payment.")
+    assert message.startswith("/snippets/signature/de: {{ bank.iban }} is empty: set payment.")
 
 
 async def test_a_merchant_half_set_up_is_not_asked_yet(applying: Applying) -> None:

@@ -66,4 +66,4 @@ def test_the_command_line_tells_it_with_its_line(dunwell: CommandLine, tmp_path:
     )
     done = dunwell.run("workflow", "check", str(path))
     assert done.returncode == 1, done.stderr
-    assert "With its snippets put in, the text has 19,901," in done.stdout
+    assert "Including its snippets, the template has 19,901," in done.stdout

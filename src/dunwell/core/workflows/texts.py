@@ -178,7 +178,11 @@ def channels_of(template: Template) -> list[str]:
 def _find_template_faults(name: str, template: Template, languages: list[str]) -> Iterator[Fault]:
     path = render_pointer(["templates", name])
     if not channels_of(template):
-        yield Fault(path, LazyText("Give the texts of EMAIL, SMS or LETTER."), "EMPTY_TEMPLATE")
+        yield Fault(
+            path,
+            LazyText("The template is empty; write it for EMAIL, SMS or LETTER."),
+            "EMPTY_TEMPLATE",
+        )
     for channel, part in (("EMAIL", template.email), ("LETTER", template.letter)):
         if part is not None:
             yield from _find_missing(part.subject, f"{path}/{channel}/subject", languages)
@@ -191,12 +195,14 @@ def _find_template_faults(name: str, template: Template, languages: list[str]) -
 def _find_missing(texts: Texts, path: str, languages: list[str]) -> Iterator[Fault]:
     for language in dict.fromkeys(languages):
         if language not in texts:
-            message = LazyText('The text is missing in "%(language)s"; add it.', language=language)
+            message = LazyText(
+                'The template is missing in "%(language)s"; add it.', language=language
+            )
             yield Fault(path + render_pointer([language]), message, "MISSING_TEXT")
     for language in texts:
         if language not in languages:
             message = LazyText(
-                '"%(language)s" is not among settings.languages; add it there or remove this.',
+                '"%(language)s" is not in settings.languages; add it, or delete the template.',
                 language=language,
             )
             yield Fault(path + render_pointer([language]), message, "UNKNOWN_LANGUAGE")
@@ -205,5 +211,7 @@ def _find_missing(texts: Texts, path: str, languages: list[str]) -> Iterator[Fau
 def _find_breaks(subjects: Texts, path: str) -> Iterator[Fault]:
     for language, text in subjects.items():
         if len(text.splitlines()) > 1 or text != text.strip():
-            message = LazyText("A subject is one line; remove line breaks and space at its ends.")
+            message = LazyText(
+                "A subject is one line; remove line breaks and spaces at the start and end."
+            )
             yield Fault(path + render_pointer([language]), message, "NOT_ONE_LINE")

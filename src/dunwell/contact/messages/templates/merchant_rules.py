@@ -52,7 +52,7 @@ def list_forbidden_word_faults(
             if found:
                 named = ", ".join(f'"{word}"' for word in found)
                 message = LazyText(
-                    "No message to a debtor says %(words)s; say it without.", words=named
+                    "Messages to debtors must not contain %(words)s. Remove the words.", words=named
                 )
                 yield Fault(path + render_pointer([language]), message, "FORBIDDEN_WORD")
 
@@ -110,7 +110,8 @@ def list_missing_value_faults(
             for name in list_used(text):
                 if name in keys:
                     message = LazyText(
-                        "{{ %(name)s }} stays empty: set %(key)s, or take it out.",
+                        "{{ %(name)s }} is empty: set %(key)s in the merchant's settings, or "
+                        "remove the placeholder.",
                         name=name, key=keys[name],
                     )  # fmt: skip
                     yield Fault(path + render_pointer([language]), message, "MISSING_VALUE")

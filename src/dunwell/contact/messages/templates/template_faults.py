@@ -76,23 +76,17 @@ def describe_missing_part(channel: Channel, part: Part) -> LazyText:
     choice = " or ".join(f"{{{{ {name} }}}}" for name in names)
     match part:
         case "creditor":
-            return LazyText(
-                "The text does not say who the creditor is; add %(choice)s.", choice=choice
-            )
+            return LazyText("The creditor is missing; add %(choice)s.", choice=choice)
         case "amount":
-            return LazyText(
-                "The text does not say how much is to be paid; add %(choice)s.", choice=choice
-            )
+            return LazyText("The amount to pay is missing; add %(choice)s.", choice=choice)
         case "reference":
-            return LazyText(
-                "The text does not say which claim it is about; add %(choice)s.", choice=choice
-            )
+            return LazyText("The reference of the claim is missing; add %(choice)s.", choice=choice)
         case "link":
             return LazyText(
-                "The text does not say where the debtor's page is; add %(choice)s.", choice=choice
+                "The link to the debtor page is missing; add %(choice)s.", choice=choice
             )
         case "contact":
-            return LazyText("The text does not say whom to ask; add %(choice)s.", choice=choice)
+            return LazyText("The support contact is missing; add %(choice)s.", choice=choice)
 
 
 # Arguments: the text with its snippets expanded, its language and its pointer.
@@ -121,8 +115,8 @@ def list_template_faults(definition: Definition) -> list[Fault]:
     size_faults, total = _find_size_faults(definition)
     if total > MAX_DEFINITION_CHARACTERS:
         message = LazyText(
-            "With their snippets put in, all texts together have %(characters)s characters; the "
-            "most is %(most)s. Shorten them, or divide the workflow.",
+            "Including their snippets, all templates of the workflow have %(characters)s "
+            "characters; the maximum is %(most)s. Shorten them, or split the workflow.",
             characters=CountText(total), most=CountText(MAX_DEFINITION_CHARACTERS),
         )  # fmt: skip
         return [*size_faults.values(), Fault("/templates", message, "TEXTS_TOO_LONG")]
@@ -152,8 +146,8 @@ def _find_size_faults(definition: Definition) -> tuple[dict[str, Fault], int]:
 
 def _describe_size(size: int, most: int) -> LazyText:
     return LazyText(
-        "With its snippets put in, the text has %(characters)s characters; the most is %(most)s. "
-        "Each table of items counts as %(table)s. Shorten it, or use fewer snippets.",
+        "Including its snippets, the template has %(characters)s characters; the maximum is "
+        "%(most)s. Each table of items counts as %(table)s. Shorten it, or use fewer snippets.",
         characters=CountText(size), most=CountText(most), table=CountText(ITEMS_CHARACTERS),
     )  # fmt: skip
 
@@ -200,8 +194,8 @@ def _check_texts(definition: Definition, texts: Texts, path: str, check: Check) 
         yield from unknown or check(whole, language, pointer)
         if whole.strip() and not remove_sentences(whole, {PAY_BY}).strip():
             message = LazyText(
-                "Without a pay-by date nothing of it is left: sentences with {{ payBy }} are left "
-                "out then. Add a sentence without it."
+                "Without a pay-by date the text would be empty because sentences with {{ payBy }} "
+                "are left out. Add a sentence without it."
             )
             yield Fault(pointer, message, "ONLY_PAY_BY")
 
@@ -237,12 +231,12 @@ def _check_placeholders(text: str, pointer: str) -> Iterator[Fault]:
     """Check the placeholders of a single text."""
     for name in list_unknown_placeholders(text):
         message = LazyText(
-            "{{ %(name)s }} is no placeholder. %(nearest)s",
+            "{{ %(name)s }} is not a placeholder. %(nearest)s",
             name=name, nearest=render_nearest(name, PLACEHOLDER_NAMES),
         )  # fmt: skip
         yield Fault(pointer, message, "UNKNOWN_PLACEHOLDER")
     if has_stray_braces(text):
-        message = LazyText("Double braces stand around placeholders only, like {{ debtor.name }}.")
+        message = LazyText("Use double braces only for placeholders, such as {{ debtor.name }}.")
         yield Fault(pointer, message, "BROKEN_PLACEHOLDER")
 
 
@@ -257,7 +251,7 @@ def _check_snippets_known(text: str, definition: Definition, pointer: str) -> It
     for name in list_snippets(text):
         if name not in known:
             message = LazyText(
-                "{{ %(prefix)s%(name)s }} names no snippet. %(nearest)s",
+                "{{ %(prefix)s%(name)s }} is not a snippet of this workflow. %(nearest)s",
                 prefix=SNIPPET_PREFIX, name=name, nearest=render_nearest(name, known),
             )  # fmt: skip
             yield Fault(pointer, message, "UNKNOWN_SNIPPET")
@@ -280,8 +274,8 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
         yield Fault(pointer, message, "HTML_IN_TEXT")
     if has_markup(text):
         message = LazyText(
-            "An SMS is plain text; remove what Markdown takes for bold, italics, links, lists or "
-            "headings, also from the snippets it uses."
+            "An SMS is plain text; remove all Markdown (bold, italics, links, lists, headings), "
+            "also from the snippets it uses."
         )
         yield Fault(pointer, message, "MARKDOWN_IN_SMS")
     # The length without values: a text that is already too long is refused.
@@ -290,14 +284,15 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
     if outside:
         named = ", ".join(f'"{letter}" (U+{ord(letter):04X})' for letter in outside)
         message = LazyText(
-            "An SMS with %(named)s costs more than twice as much; write it without.",
+            "These characters switch the SMS to UCS-2 and more than double its cost: %(named)s. "
+            "Leave them out.",
             named=named, letters=", ".join(outside),
         )  # fmt: skip
         yield Fault(pointer, message, "OUTSIDE_GSM")
     parts = count_parts(written)
     if parts.count > MAX_SMS_PARTS:
         message = LazyText(
-            "The text needs %(parts)s parts of an SMS; shorten it to %(most)s.",
+            "The SMS has %(parts)s parts; shorten it to %(most)s.",
             parts=parts.count, most=MAX_SMS_PARTS,
         )  # fmt: skip
         yield Fault(pointer, message, "TOO_LONG")
@@ -306,7 +301,7 @@ def _check_sms(text: str, language: str, pointer: str) -> Iterator[Fault]:
 def _check_no_code(text: str, pointer: str) -> Iterator[Fault]:
     """The code proves a known fact, which opening a link does not, so only letters may have it."""
     if LANDING_CODE in list_used(text):
-        message = LazyText("{{ landing.code }} stands on letters alone; use {{ landing.url }}.")
+        message = LazyText("{{ landing.code }} can be used in letters only; use {{ landing.url }}.")
         yield Fault(pointer, message, "CODE_OUTSIDE_LETTER")
 
 
@@ -320,20 +315,20 @@ def _check_body(text: str, _language: str, pointer: str) -> Iterator[Fault]:
         yield Fault(pointer, LazyText("The text is empty."), "EMPTY_TEXT")
         return
     if _HTML.search(text):
-        message = LazyText("HTML is not taken here; use Markdown.")
+        message = LazyText("HTML is not supported; use Markdown.")
         yield Fault(pointer, message, "HTML_IN_TEXT")
     if _has_image(text):
-        yield Fault(pointer, LazyText("Images are not taken here."), "IMAGE_IN_TEXT")
+        yield Fault(pointer, LazyText("Images are not supported."), "IMAGE_IN_TEXT")
     parsed = parse_markdown(text)
     yield from _check_markup_size(parsed, pointer)
     for target in parsed.bad_links:
         message = LazyText(
-            "A link leads to https://… or to {{ landing.url }}, not to %(quoted)s.",
+            "A link must start with https:// or be {{ landing.url }}, not %(quoted)s.",
             quoted=repr(target[:60]), target=target[:60],
         )  # fmt: skip
         yield Fault(pointer, message, "BAD_LINK")
     if parsed.has_items_in_line:
-        message = LazyText("{{ items }} is a table; let it stand alone in its paragraph.")
+        message = LazyText("{{ items }} is a table; put it in a paragraph of its own.")
         yield Fault(pointer, message, "MISPLACED_ITEMS")
 
 
@@ -353,8 +348,8 @@ def _check_markup_size(parsed: ParsedText, pointer: str) -> Iterator[Fault]:
     most = MAX_MESSAGE_CHARACTERS["EMAIL"] // 2
     if size > most:
         message = LazyText(
-            "Its markup takes %(characters)s characters; the most is %(most)s. Use fewer "
-            "paragraphs, lists and marks.",
+            "The formatted text has %(characters)s characters; the maximum is %(most)s. Use fewer "
+            "paragraphs, lists and other formatting.",
             characters=CountText(size), most=CountText(most),
         )  # fmt: skip
         yield Fault(pointer, message, "MARKUP_TOO_LONG")

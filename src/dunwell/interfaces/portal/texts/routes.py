@@ -212,7 +212,7 @@ def _describe_fault(fault: Fault) -> str:
     text = describe_text_fault(fault)
     if isinstance(text, LazyText):
         return text
-    return LazyText("This cannot be kept like this. Please check it.")
+    return LazyText("This template cannot be saved. Check your entries.")
 
 
 def _find_faults(visit: PortalRequest, typed: Written) -> list[tuple[str, str]]:
