@@ -1,1 +1,1 @@
-"""Publishing, preview, the switch, deleting: what a change of process does to running claims."""
+"""Rollout: publishing, previewing and deleting workflows, and the switch from scenarios."""

@@ -1,8 +1,8 @@
-"""Which contacts of a workflow leave their debtor too little time before it continues.
+"""Warnings about contacts after which the workflow continues too soon for the debtor.
 
-These are warnings: they keep nothing from being published. A contact without a wait after it ends
-the workflow at once: the claim is archived while the debtor still reads the message. A short wait
-leaves no time for a bank transfer, so that the message names no pay-by date. Pure.
+Warnings do not prevent publication. Without a wait after the last contact, the workflow ends at
+once: the claim is archived while the debtor still reads the message. A short wait leaves no time
+for a bank transfer, so the message has no pay-by date. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,9 +27,9 @@ from dunwell.platform.text.lazy_text import LazyText
 
 LAST_CONTACT_WITHOUT_WAIT = "LAST_CONTACT_WITHOUT_WAIT"
 WAIT_TOO_SHORT = "WAIT_TOO_SHORT"
-# A Monday after which no bank holiday comes for half a year.
+# A Monday that is followed by half a year without a bank holiday.
 _REFERENCE_MONDAY = date(2026, 6, 1)
-# A wait of so many days is always long enough, so that longer ones need not be tried.
+# A wait of this length is always long enough, so longer ones are not tried.
 _LONG_ENOUGH_DAYS = 60
 _WEEK = frozenset(range(7))
 
@@ -40,14 +40,14 @@ def find_contact_warnings(definition: Definition) -> list[Fault]:
 
 
 def describe_contact_warnings(kind: str, name: str, definition: Definition) -> list[str]:
-    """Return the warnings as lines for people. kind: what it is called: workflow or scenario."""
+    """Return the warnings as lines for people. `kind` is "workflow" or "scenario"."""
     return [f'{kind} "{name}": {each.message}' for each in find_contact_warnings(definition)]
 
 
 @lru_cache(maxsize=1)
 def compute_least_wait_days() -> int:
-    """Return how many days a wait must have at least to leave time for a pay-by date, whatever the
-    weekday of the message, if no bank holiday falls into it."""
+    """Return the shortest wait in days that leaves time for a pay-by date on each weekday, if no
+    bank holiday falls into it."""
     calendar = _make_calendar(ProcessSettings(languages=["en"]))
     days = 1
     while not _is_long_enough(calendar, _WEEK, [WaitStep(id=1, name="Wait", days=days)]):
@@ -68,8 +68,8 @@ def _find_warnings(definition: Definition) -> Iterator[Fault]:
 
 
 def _find_waits(contact: ContactStep, later: Sequence[Step]) -> tuple[list[WaitStep], Step | None]:
-    """Return the waits between a contact and the next fee or contact, and that step; None: none
-    comes. A wait with a condition of its own may be skipped, and does not count."""
+    """Return the waits between a contact and the next fee or contact, and that step, or None if
+    none follows. A wait with its own condition may be skipped and does not count."""
     waits: list[WaitStep] = []
     for step in later:
         if isinstance(step, WaitStep):
@@ -80,8 +80,8 @@ def _find_waits(contact: ContactStep, later: Sequence[Step]) -> tuple[list[WaitS
 
 
 def _find_weekdays(contact: ContactStep, definition: Definition) -> frozenset[int]:
-    """Return the weekdays on which the wait after a contact can start. A letter arrives on others
-    than it is sent on."""
+    """Return the weekdays on which the wait after a contact can start. A letter may arrive on any
+    weekday."""
     hours = definition.settings.contact_hours
     may_be_letter = "LETTER" in list_channels(contact)
     if hours is None or contact.send == "IMMEDIATE" or may_be_letter:
@@ -92,7 +92,8 @@ def _find_weekdays(contact: ContactStep, definition: Definition) -> frozenset[in
 def _is_long_enough(
     calendar: Calendar, weekdays: frozenset[int], waits: Sequence[WaitStep]
 ) -> bool:
-    """Return whether the waits leave time for a pay-by date on each weekday that they start on."""
+    """Return whether the waits leave time for a pay-by date on each weekday on which they can
+    start."""
     if sum(each.days or each.business_days or 0 for each in waits) >= _LONG_ENOUGH_DAYS:
         return True
     for weekday in weekdays:
@@ -106,7 +107,8 @@ def _is_long_enough(
 
 
 def _make_calendar(settings: ProcessSettings) -> Calendar:
-    """Public holidays only lengthen a wait of business days: the shortest is without them."""
+    """Build a calendar without public holidays. They only lengthen a wait of business days, so the
+    shortest wait is without them."""
     return Calendar(
         zone=ZoneInfo("UTC"),
         weekdays=parse_weekdays(settings.contact_hours),

@@ -1,4 +1,4 @@
-"""Deletes a workflow that nothing uses any more, or discards its draft (CONTRACT 6)."""
+"""Delete a workflow that nothing uses, or discard its draft (CONTRACT 6)."""
 
 from uuid import UUID
 
@@ -28,9 +28,12 @@ from dunwell.platform.errors import InvalidState, NotFound
 async def discard_draft_or_workflow(
     work: Work, workflow_id: UUID, *, expected_id: UUID | None = None
 ) -> bool:
-    """Whether the workflow is gone with it. expected_id: the draft that was looked at, and no
-    other. Raises NotFound and InvalidState (no draft or another one, or rules point at a workflow
-    that would be gone)."""
+    """Discard the draft, and delete a workflow that was never published with it. Return whether the
+    workflow was deleted.
+
+    `expected_id` is the draft that the user saw. Raises NotFound, and InvalidState: there is no
+    draft or another one, or rules refer to the workflow that would be deleted.
+    """
     work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     await _check_expected(work, workflow_id, expected_id)
@@ -63,11 +66,11 @@ async def _check_expected(work: Work, workflow_id: UUID, expected_id: UUID | Non
 
 
 async def delete_workflow(work: Work, workflow_id: UUID) -> None:
-    """Raises NotFound, and InvalidState, which lists everything that is in the way.
+    """Delete a workflow. Raises NotFound, and InvalidState with everything that uses it.
 
-    1. Lock the setup and the workflow: whoever puts a claim on it now is waited for.
-    2. Look what uses it: whoever comes later finds it deleted.
-    3. Mark it; an unpublished draft goes.
+    1. Lock the merchant's row and the workflow. Assignments in progress are waited for.
+    2. List its uses. A later assignment finds it deleted.
+    3. Mark it as deleted, and delete its draft.
     """
     work.require(Right.CONFIGURE)
     check_switched(work.merchant)
@@ -92,7 +95,7 @@ async def delete_workflow(work: Work, workflow_id: UUID) -> None:
 
 
 async def list_uses(work: Work, workflow_id: UUID) -> list[str]:
-    """Everything that keeps a workflow from being deleted, one line for each."""
+    """Return a line for each use that prevents the workflow from being deleted."""
     active = await count_active_claims(work.tx, work.merchant_id, workflow_id)
     scenario_id = await find_scenario_id(work.tx, work.merchant_id, workflow_id)
     return [

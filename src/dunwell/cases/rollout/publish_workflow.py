@@ -1,6 +1,4 @@
-"""Publishes a workflow's draft after everything about it was checked, and says beforehand what that
-would do.
-"""
+"""Check and publish a workflow's draft, and describe beforehand what that would do."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -44,8 +42,8 @@ async def publish_workflow(
     work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None,
     ticks: Ticks | None = None,
 ) -> Version:  # fmt: skip
-    """Publish the draft; `expected_id`: the one that was looked at, and no other; `ticks`: the
-    changes in it that were looked at.
+    """Publish the draft. `expected_id` is the draft that the user saw, and `ticks` are the changes
+    that the user saw in it.
 
     Raises ValidationError with every fault, and what `publish_draft` raises.
     """
@@ -62,7 +60,7 @@ async def publish_workflow(
 async def find_publishing_faults(
     work: Work, workflow_id: UUID, definition: Definition
 ) -> list[Fault]:
-    """Faults with pointers from the definition's root; none: it can be published."""
+    """Return the faults that prevent publication, with pointers from the definition's root."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
     faults = await run_apart(find_content_faults, definition, work.merchant.configuration)
     faults += find_reused_ids(known, definition)
@@ -70,7 +68,7 @@ async def find_publishing_faults(
 
 
 def find_content_faults(definition: Definition, configuration: Configuration) -> list[Fault]:
-    """Those that need no look at earlier versions."""
+    """Return the faults that do not depend on earlier versions."""
     faults = find_definition_faults(msgspec.to_builtins(definition))
     faults += list_template_faults(definition)
     faults += list_missing_value_faults(configuration, definition)
@@ -81,27 +79,27 @@ def find_content_faults(definition: Definition, configuration: Configuration) ->
 
 @dataclass(frozen=True, slots=True)
 class PublicationPlan:
-    """No `before`: the workflow was never published, and everything is new."""
+    """What publishing would do. `before` is None for a workflow that was never published."""
 
     draft_id: UUID
     before: str | None
-    # What the draft would be called; the same as before when nothing differs.
+    # The name that the draft would get, which is the same as before if nothing differs.
     after: str
     verdict: VersionVerdict
     differences: list[str]
-    # Place -> lines that begin with -, + or a space.
+    # Place -> lines that start with -, + or a space.
     text_changes: Mapping[str, list[str]]
-    # Claims in process that take the draft over, and those that stay with what they have.
+    # Active claims that would get the new version, and active claims that keep theirs.
     reached: int
     staying: int
-    # What keeps it from being published.
+    # What prevents publication.
     faults: list[Fault]
-    # What should be changed before, and keeps it from nothing.
+    # What should be changed, but does not prevent publication.
     warnings: list[Fault]
 
 
 async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
-    """Raises InvalidState: there is no draft."""
+    """Describe what publishing the draft would do. Raises InvalidState if there is no draft."""
     work.require(Right.CONFIGURE)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None:
@@ -133,9 +131,10 @@ async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
 def count_reached_claims(
     current: Version | None, verdict: VersionVerdict, active: Mapping[int, int]
 ) -> int:
-    """A minor version reaches the claims of its major, a major none (spec, Workflow version 4, 5).
+    """Return how many claims the draft reaches: a minor version reaches the claims of its major
+    version, a major version none (spec, Workflow version 4, 5).
 
-    `active`: major version -> claims in process on it.
+    `active` maps major versions to their active claims.
     """
     if current is None or verdict is not VersionVerdict.MINOR:
         return 0

@@ -1,4 +1,5 @@
-"""The SQL of rollout: what points at workflows, and how many claims run on them."""
+"""The SQL of rollout: what refers to workflows, which claims run on them, and recent claims as
+samples."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
@@ -15,7 +16,7 @@ from dunwell.core.claims.fields import DebtorName
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Row
 
-# Reads the merchant's claims once: seldom, and by an operator.
+# Reads all claims of the merchant, but runs rarely and only for an operator.
 _COUNT_ACTIVE = """
 SELECT workflow_id, workflow_major, COUNT(*) AS claims
 FROM claims
@@ -27,7 +28,7 @@ GROUP BY workflow_id, workflow_major
 ORDER BY workflow_id, workflow_major
 """
 
-# One look into claims_running for each; ends where enough are counted.
+# Reads the index claims_running once per version, and stops at the limit.
 _COUNT_RUNNING = """
 SELECT wanted.workflow_id, wanted.major, counted.claims
 FROM UNNEST($2::uuid[], $3::integer[]) AS wanted (workflow_id, major)
@@ -45,14 +46,14 @@ CROSS JOIN LATERAL (
 ) AS counted
 """
 
-# (workflow, major) -> claims in process.
+# (workflow, major) -> active claims.
 RunningCounts = Mapping[tuple[UUID, int], int]
 
 
 async def count_running(
     tx: Connection, merchant_id: int, majors: Sequence[tuple[UUID, int]], *, limit: int
 ) -> RunningCounts:
-    """Of each of these, up to the limit."""
+    """Count the active claims of each version, up to `limit`."""
     rows = await tx.fetch(
         _COUNT_RUNNING, merchant_id, [workflow_id for workflow_id, _ in majors],
         [major for _, major in majors], limit,
@@ -63,7 +64,7 @@ async def count_running(
 async def count_active_claims(
     tx: Connection, merchant_id: int, workflow_id: UUID | None = None
 ) -> dict[UUID, dict[int, int]]:
-    """Claims in process by workflow and major; of one workflow when it is named."""
+    """Return the active claims by workflow and major version, or those of one workflow."""
     found: dict[UUID, dict[int, int]] = {}
     for row in await tx.fetch(_COUNT_ACTIVE, merchant_id, workflow_id):
         found.setdefault(row["workflow_id"], {})[row["workflow_major"]] = row["claims"]
@@ -71,7 +72,7 @@ async def count_active_claims(
 
 
 async def load_rule_sets(tx: Connection, merchant_id: int) -> Mapping[str, RuleSet]:
-    """The published assignment rules and their draft, by state, as far as there are any."""
+    """Return the published rules and the draft, by state, as far as they exist."""
     published = await find_published_rules(tx, merchant_id)
     draft = await find_rules_draft(tx, merchant_id)
     found = {"published": published, "draft": draft}
@@ -80,7 +81,7 @@ async def load_rule_sets(tx: Connection, merchant_id: int) -> Mapping[str, RuleS
 
 PAGE_SIZE = 1_000
 
-# Read once for a preview, through the merchant's part of the primary keys, and sorted there.
+# Read once per preview through the merchant's part of the primary keys, and sorted in memory.
 _SELECT = """
 SELECT c.claim_id,
     coalesce(
@@ -98,7 +99,8 @@ WHERE c.merchant_id = $1
 ORDER BY person, c.claim_id
 """
 
-# One look for each claim into holds (merchant_id, claim_id, hold_id). No end: held without one.
+# Reads the key (merchant_id, claim_id, hold_id) of holds once per claim. `until` is null for a hold
+# without an end.
 _LOAD_HOLDS = """
 SELECT claim_id, CASE WHEN bool_and(until IS NOT NULL) THEN max(until) END AS until
 FROM holds
@@ -106,7 +108,7 @@ WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND lifted_at IS NULL
 GROUP BY claim_id
 """
 
-# One look for each claim that is not due into communications (merchant_id, claim_id, run, ...).
+# Reads the key (merchant_id, claim_id, run, ...) of communications once per claim that is not due.
 _LOAD_OPEN = """
 SELECT DISTINCT ON (m.claim_id) m.claim_id, m.step_id, m.place, m.channel, m.state, m.not_before
 FROM communications m
@@ -122,9 +124,12 @@ async def iterate_persons(
     tx: Connection, keys: KeyRing, merchant: Merchant, process_key: tuple[UUID, int],
     *, page_size: int = PAGE_SIZE,
 ) -> AsyncIterator[list[RunningClaim]]:  # fmt: skip
-    """All claims on a workflow's major, in lists of about a page that part no person's claims.
+    """Yield the claims of a workflow's major version, in lists of about one page that never
+    separate the claims of a person.
 
-    Must run in an open transaction, whose snapshot all pages share when it is repeatable read.
+    Persons are told apart by customer number, or else e-mail address, or else phone number. A
+    cursor keeps memory constant. The caller must be in a transaction; at isolation level repeatable
+    read, all pages share its snapshot.
     """
     cursor = await tx.cursor(_SELECT, merchant.merchant_id, *process_key)
     kept: list[RunningClaim] = []
@@ -172,7 +177,7 @@ async def _load_page(
     ]
 
 
-# Backwards over the primary key of claims, then by that of debtors and of items.
+# Uses the primary key of claims backwards, then those of debtors and items.
 _LOAD = """
 SELECT newest.claim_id, newest.reference_number, newest.currency,
     d.salutation, d.first_name, d.last_name, d.company_name, d.mobile_number, d.language,
@@ -205,7 +210,7 @@ class RecentClaim(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 
 
 async def list_recent_claims(tx: Connection, merchant_id: int, limit: int) -> Sequence[RecentClaim]:
-    """The newest first."""
+    """Return the merchant's most recent claims, newest first."""
     return [_read(dict(row)) for row in await tx.fetch(_LOAD, merchant_id, limit)]
 
 

@@ -1,4 +1,4 @@
-"""What holds a workflow in use, in words: claims in process, assignment rules, a scenario. Pure."""
+"""Descriptions of what uses a workflow: active claims, assignment rules, a scenario. Pure."""
 
 from collections.abc import Iterator, Mapping
 from uuid import UUID
@@ -12,14 +12,15 @@ def render_claim_count(claims: int) -> str:
 
 
 def describe_claims(active: Mapping[int, int]) -> Iterator[str]:
-    """`active`: major version -> claims in process on it."""
+    """Describe the active claims. `active` maps major versions to their number."""
     for major, claims in active.items():
         verb = "is" if claims == 1 else "are"
         yield f"{render_claim_count(claims)} {verb} in process on v{major}"
 
 
 def describe_rules(rule_sets: Mapping[str, RuleSet], workflow_id: UUID) -> Iterator[str]:
-    """`rule_sets`: the published rules and their draft."""
+    """Describe the rules that refer to the workflow. `rule_sets` has the published rules and the
+    draft."""
     for state, rules in rule_sets.items():
         for rule in rules.rules:
             if any(share.workflow == workflow_id for share in list_shares(rule)):

@@ -1,6 +1,5 @@
-"""A merchant's workflows for the person who maintains them: what runs for how many claims, and what
-each draft holds.
-"""
+"""Overviews of a merchant's workflows for the portal: the claims on each version, and the content
+of each draft."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -40,7 +39,8 @@ from dunwell.platform.errors import Fault, NotFound, ValidationError
 
 @dataclass(frozen=True, slots=True)
 class DraftOverview:
-    """current: the published version; None: there is none. draft_id: None: nothing is changed."""
+    """A draft as it is edited. `current` is the published version, if there is one. `draft_id` is
+    None if nothing was changed."""
 
     workflow_id: UUID
     name: str
@@ -48,27 +48,29 @@ class DraftOverview:
     current: Version | None
     draft_id: UUID | None
     definition: Definition
-    # The definition's parts (`audited.list_parts`).
+    # The definition's parts (`list_parts`).
     parts: Mapping[str, Any]
     # Oldest first.
     changes: list[DraftChange]
     verdict: VersionVerdict
-    # What it would be called when it is published.
+    # The name of the version that publishing would create.
     next_version: str
-    # Against the published version.
+    # Compared with the published version.
     differences: list[PartDifference]
-    # What keeps it from being published, with pointers from the definition's root.
+    # What prevents publication, with pointers from the definition's root.
     faults: list[Fault]
-    # What should be changed before it is published, and keeps it from nothing.
+    # What should be changed, but does not prevent publication.
     warnings: list[Fault]
 
 
 async def get_draft_overview(
     work: Work, workflow_id: UUID, typed: Mapping[str, Any] | None = None
 ) -> DraftOverview:
-    """typed: parts as they are typed and not saved, in the place of the draft's; those that have
-    no shape are told among the faults. Raises NotFound, InvalidState (the merchant has
-    scenarios)."""
+    """Return the draft with parts that were typed but not saved. Typed parts with a wrong shape are
+    reported as faults.
+
+    Raises NotFound, and InvalidState if the merchant has scenarios.
+    """
     work.require(Right.CONFIGURE)
     check_switched(work.merchant)
     known = await load_assignability(work.tx, work.merchant_id, workflow_id)
@@ -106,7 +108,8 @@ async def get_draft_overview(
 def _apply_typed_parts(
     definition: Definition, typed: Mapping[str, Any]
 ) -> tuple[Definition, list[Fault]]:
-    """With what is typed, as far as it has a shape, and else what is wrong with it."""
+    """Return the definition with the typed parts, or the unchanged definition and the faults of the
+    typed parts."""
     if not typed:
         return definition, []
     document = join_parts({**list_parts(definition), **typed})
@@ -116,13 +119,13 @@ def _apply_typed_parts(
         return definition, find_definition_faults(document)
 
 
-# Beyond it: more than that.
+# Counting stops above this number.
 MAX_COUNTED_CLAIMS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class RunningVersion:
-    """claims: `MAX_COUNTED_CLAIMS` + 1: more than can be counted in no time."""
+    """The claims on a version. `MAX_COUNTED_CLAIMS` + 1 stands for more claims than are counted."""
 
     version: str
     claims: int
@@ -130,9 +133,9 @@ class RunningVersion:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowOverview:
-    """version: the current one; None: never published. changes: in the draft. running: of the
-    majors that claims run on, the newest first. warnings: what should be changed about the current
-    version."""
+    """A workflow. `version` is the current version, or None if it was never published. `changes`
+    counts the changes in the draft. `running` has the major versions with claims, newest first.
+    `warnings` are about the current version."""
 
     workflow_id: UUID
     name: str
@@ -154,7 +157,7 @@ class WorkflowOverview:
 
 
 async def list_workflow_overviews(work: Work) -> list[WorkflowOverview]:
-    """In order of creation. Raises InvalidState: the merchant has scenarios."""
+    """List the workflows by time of creation. Raises InvalidState if the merchant has scenarios."""
     work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     return await _build_overviews(work, await load_workflows(work.tx, work.merchant_id))
@@ -167,7 +170,7 @@ async def has_published_workflow(work: Work) -> bool:
 
 
 async def get_workflow_overview(work: Work, workflow_id: UUID) -> WorkflowOverview:
-    """Raises NotFound, and InvalidState: the merchant has scenarios."""
+    """Raises NotFound, and InvalidState if the merchant has scenarios."""
     work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     workflows = await load_workflows(work.tx, work.merchant_id)

@@ -1,6 +1,5 @@
-"""A merchant's workflows and their versions for people and programs: lists, one version, two
-compared.
-"""
+"""A merchant's workflows and their versions for people and programs: lists, one version, and the
+comparison of two."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -36,7 +35,7 @@ from dunwell.platform.errors import NotFound
 
 
 class WorkflowView(msgspec.Struct, frozen=True, rename="camel"):
-    """A workflow in the list; no version: it was never published."""
+    """A workflow in the list. The version is None if it was never published."""
 
     id: UUID
     name: str
@@ -45,12 +44,14 @@ class WorkflowView(msgspec.Struct, frozen=True, rename="camel"):
     version: str | None
     version_id: UUID | None
     draft_id: UUID | None
-    # Claims in process on any version.
+    # Active claims on any version.
     active_claims: int
 
 
 class WorkflowVersionView(msgspec.Struct, frozen=True, rename="camel"):
-    """A version, or the draft. Claims in process run on the newest minor of their major."""
+    """A version or the draft. Active claims run on the newest minor version of their major
+    version.
+    """
 
     version: str
     version_id: UUID
@@ -74,13 +75,13 @@ class DefinitionView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class VersionComparisonView(msgspec.Struct, frozen=True, rename="camel"):
-    """What `after` changes about `before`."""
+    """What `after` changes in `before`."""
 
     before: str
     after: str
     verdict: VersionVerdict
     differences: list[str]
-    # Place -> lines that begin with -, + or a space.
+    # Place -> lines that start with -, + or a space.
     text_changes: dict[str, list[str]]
 
 
@@ -88,7 +89,7 @@ DRAFT, LATEST = "draft", "latest"
 
 
 async def list_workflows(work: Work) -> list[WorkflowView]:
-    """In order of creation. Raises InvalidState: the merchant has scenarios."""
+    """List the workflows by time of creation. Raises InvalidState if the merchant has scenarios."""
     work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     active = await count_active_claims(work.tx, work.merchant_id)
@@ -108,7 +109,8 @@ async def list_workflows(work: Work) -> list[WorkflowView]:
 
 
 async def list_workflow_names(work: Work) -> list[tuple[UUID, str]]:
-    """Each with its name, in order of creation; the workflows of scenarios too. Reads no claims."""
+    """Return ids and names by time of creation, including the workflows of scenarios. No claims are
+    read."""
     work.require(Right.READ_CLAIMS)
     return [
         (each.workflow_id, each.name) for each in await load_workflows(work.tx, work.merchant_id)
@@ -116,9 +118,10 @@ async def list_workflow_names(work: Work) -> list[tuple[UUID, str]]:
 
 
 async def get_definition_view(work: Work, name: str, version: str | None = None) -> DefinitionView:
-    """`version`: v1.2, draft or latest; none: the latest, or the draft where nothing is published.
+    """Return a version. `version` is v1.2, draft or latest; None means the latest, or the draft if
+    nothing was published.
 
-    Raises NotFound, and InvalidState: the merchant has scenarios.
+    Raises NotFound, and InvalidState if the merchant has scenarios.
     """
     work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
@@ -138,7 +141,7 @@ async def get_definition_view(work: Work, name: str, version: str | None = None)
 
 
 async def compare_versions(work: Work, name: str, before: str, after: str) -> VersionComparisonView:
-    """Any two versions of a workflow. Raises what `get_definition_view` raises."""
+    """Compare two versions of a workflow. Raises what `get_definition_view` raises."""
     work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     workflow = await find_workflow(work.tx, work.merchant_id, name)
@@ -158,7 +161,7 @@ async def compare_versions(work: Work, name: str, before: str, after: str) -> Ve
 
 
 def choose_version(versions: Sequence[VersionRow], name: str | None) -> VersionRow:
-    """Raises NotFound, which names those there are."""
+    """Return the version of this name. Raises NotFound, which lists the existing ones."""
     by_name = {each.name: each for each in versions}
     published = [each for each in versions if each.state == "PUBLISHED"]
     if published:
@@ -209,7 +212,7 @@ def _describe_versions(
 
 @dataclass(frozen=True, slots=True)
 class VersionDetails:
-    """changes: what was published with it, oldest first; of the draft, what is in it."""
+    """A version. `changes` are those published with it, oldest first, or those in the draft."""
 
     row: VersionRow
     definition: Definition
@@ -224,14 +227,16 @@ class VersionDifferences:
 
 
 async def list_workflow_versions(work: Work, workflow_id: UUID) -> list[VersionRow]:
-    """Oldest first, the draft last. Raises InvalidState: the merchant has scenarios."""
+    """List the versions, oldest first and the draft last. Raises InvalidState if the merchant has
+    scenarios."""
     work.require(Right.READ_CLAIMS)
     check_switched(work.merchant)
     return await load_versions(work.tx, work.merchant_id, workflow_id)
 
 
 async def get_version_details(work: Work, workflow_id: UUID, name: str) -> VersionDetails:
-    """name: v1.2, draft or latest. Raises NotFound, and what `list_workflow_versions` raises."""
+    """Return a version. `name` is v1.2, draft or latest. Raises NotFound, and what
+    `list_workflow_versions` raises."""
     work.require(Right.READ_CLAIMS)
     row = choose_version(await list_workflow_versions(work, workflow_id), name)
     tx, merchant_id = work.tx, work.merchant_id

@@ -1,1 +1,1 @@
-"""What a draft would do to running claims, what its messages look like and cost."""
+"""Previews: what a draft would do to running claims, and what its messages look like and cost."""

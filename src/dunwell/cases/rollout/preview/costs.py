@@ -1,6 +1,6 @@
-"""What the contacts foreseen by a preview cost by their lines' prices: by channel, line and
-country, under the process as it stands and under its change. In cents, and parts of cents. Pure.
-"""
+"""The costs of the contacts in a preview by the prices of the delivery providers: by channel,
+provider and country, for the present version and for the draft. Costs are in cents, with fractions.
+Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -13,7 +13,8 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.cases.rollout.preview.effects import SentKey
 from dunwell.contact.sending.report import UNKNOWN_COUNTRY, HasPrices, PricedMessage, compute_price
 
-# A step and its channel -> an SMS's parts, a letter's sheets; none: it could not be measured.
+# Step and channel -> the parts of an SMS or the sheets of a letter, or None if they could not be
+# counted.
 Units = Mapping[tuple[int, Channel], int | None]
 
 
@@ -24,21 +25,21 @@ class PricedProvider:
 
 
 class MessageCost(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """cents: of those that have a price."""
+    """The cost of messages. `cents` covers those that have a price."""
 
     messages: int = 0
-    # Of these, those without a price for their country, or whose size is not known.
+    # How many of them have no price for their country, or an unknown size.
     unpriced: int = 0
     cents: Decimal = Decimal(0)
 
     @property
     def has_no_price(self) -> bool:
-        """There are messages, and the price of none of them is known."""
+        """Whether there are messages and none of them has a known price."""
         return self.messages > 0 and self.messages == self.unpriced
 
     @property
     def whole_cents(self) -> int:
-        """The cost as it is shown for a sum of many messages."""
+        """The cost rounded to whole cents, as it is shown for many messages."""
         return int(self.cents.to_integral_value(ROUND_HALF_UP))
 
     def plus(self, other: "MessageCost") -> "MessageCost":
@@ -50,16 +51,16 @@ class MessageCost(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 class CostRow(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     channel: Channel
-    # None: the channel has no line, as the outbox.
+    # None if the channel has no delivery provider, such as the outbox.
     line: str | None
-    # None: its price does not go by the country, or that is not known.
+    # None if the price does not depend on the country or the country is unknown.
     country: str | None
     before: MessageCost
     after: MessageCost
 
 
 class PreviewCosts(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """Of the days played forward, if each message is accepted at once and nobody pays."""
+    """The costs within the previewed days, if each message is accepted at once and nobody pays."""
 
     rows: list[CostRow]
     before: MessageCost
@@ -69,7 +70,7 @@ class PreviewCosts(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 def compute_costs(
     before: list["PriceableMessages"], after: list["PriceableMessages"]
 ) -> PreviewCosts:
-    """By channel, line and country."""
+    """Sum up the costs by channel, provider and country."""
     sides = [_group(before), _group(after)]
     keys = sorted({key for side in sides for key in side}, key=str)
     nothing = MessageCost()
@@ -79,7 +80,7 @@ def compute_costs(
 
 @dataclass(frozen=True, slots=True)
 class PriceableMessages:
-    """So many messages of a step by a channel to a country."""
+    """The messages of one step through one channel to one country."""
 
     messages: int
     channel: Channel

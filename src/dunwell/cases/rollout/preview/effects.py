@@ -1,6 +1,5 @@
-"""What a preview adds up: how next contacts change, and what a workflow would do over a window of
-days. Pure.
-"""
+"""The sums of a preview: how next contacts change, and what a workflow would do within a number of
+days. Pure."""
 
 import heapq
 from collections import Counter
@@ -33,31 +32,31 @@ from dunwell.contact.sending.report import UNKNOWN_COUNTRY
 from dunwell.core.workflows.definition import ContactStep, Definition, Texts
 from dunwell.platform.errors import Fault, ValidationError
 
-# A contact that is farther away is none.
+# Later contacts are ignored.
 _FARTHEST = timedelta(days=3_650)
 _MAX_CACHED = 1_000
 
 
 class ContactChangeKind(StrEnum):
-    """What becomes of a claim's next contact; each claim that a draft reaches is of one kind."""
+    """How a claim's next contact changes. Each claim that a draft reaches has one kind."""
 
     UNCHANGED = "UNCHANGED"
     CHANGED = "CHANGED"
     GONE = "GONE"
     NEW = "NEW"
-    # Held without end: not contacted until somebody lifts the hold.
+    # On hold without an end: not contacted until the hold is lifted.
     HELD = "HELD"
-    # Whether its last contact was made has to be settled by a person first.
+    # A person has to resolve first whether the last contact was sent.
     UNSETTLED = "UNSETTLED"
 
 
 class ContactAspect(StrEnum):
-    """What of a contact differs."""
+    """What differs between two contacts."""
 
     TIME = "TIME"
     CHANNEL = "CHANNEL"
     STEP = "STEP"
-    # Its template, snippets or attachments.
+    # The template, snippets or attachments.
     CONTENT = "CONTENT"
 
 
@@ -69,27 +68,27 @@ class NextContact(msgspec.Struct, frozen=True, gc=False, rename="camel"):
 
 
 class ClaimContactChange(msgspec.Struct, frozen=True, gc=False, rename="camel"):
-    """One claim's next contact before and after; both are None for those that are not played."""
+    """A claim's next contact before and after. Both are None for a claim that is not forecast."""
 
     claim_id: int
     reference_number: str
     kind: ContactChangeKind
     before: NextContact | None = None
     after: NextContact | None = None
-    # Of a changed one.
+    # Set only for CHANGED.
     aspects: tuple[ContactAspect, ...] = ()
 
 
-# Step and channel of contacts that would say or carry something else.
+# The steps and channels of contacts whose content changes.
 ChangedContents = frozenset[tuple[int, Channel]]
 
 
 class NextContacts:
-    """The next contacts of many claims under one process. Where no step asks for the claim's own
-    facts, claims that stand alike (those of one request, as a rule) are asked for once."""
+    """Finds the next contacts of many claims under one version. If no step has a condition, claims
+    in the same position (such as those created by one request) share a result."""
 
     def __init__(self, process: Process, now: datetime, quiet: Guard) -> None:
-        """`quiet`: holds back what falls into quiet hours."""
+        """Create the finder. `quiet` delays contacts that fall into quiet hours."""
         self._process = process
         self._now = now
         self._quiet = quiet
@@ -138,7 +137,7 @@ def compare_contacts(
 
 
 def find_changed_contents(before: Definition, after: Definition) -> ChangedContents:
-    """Where a step that both have would say or carry something else by a channel."""
+    """Return the steps and channels whose content differs between the two definitions."""
     steps_before = {step.id: step for step in before.steps}
     return frozenset(
         (step.id, channel)
@@ -151,7 +150,8 @@ def find_changed_contents(before: Definition, after: Definition) -> ChangedConte
 
 
 def has_same_course(before: Definition, after: Definition) -> bool:
-    """Whether every claim has the same contacts and fees at the same instants under both."""
+    """Return whether every claim has the same contacts and fees at the same times under both
+    definitions."""
     return before.settings == after.settings and [*map(_course_of, before.steps)] == [
         *map(_course_of, after.steps)
     ]
@@ -177,7 +177,8 @@ def _find_aspects(
 
 
 def _content_of(definition: Definition, step: ContactStep, channel: Channel) -> object:
-    """All that a message is made of, but for the claim; no template: the step's name of one."""
+    """Return everything that a message is made of except the claim. If the template is missing,
+    return its name."""
     template = definition.templates.get(step.template)
     if template is None:
         return step.template
@@ -188,16 +189,16 @@ def _content_of(definition: Definition, step: ContactStep, channel: Channel) -> 
     return part, snippets, step.attachments
 
 
-# The examples kept: the highest fees, the first claims nobody can reach.
+# How many examples are kept of the highest fees and of unreachable claims.
 MAX_EXAMPLES = 10
 
 
-# A step, the channel it contacts by, and the country that goes to.
+# A step, the channel of a contact, and its destination country.
 SentKey = tuple[int, Channel, str]
 
 
 class DebtorFees(msgspec.Struct, frozen=True, gc=False, order=True, rename="camel"):
-    """The fees of one debtor, and one of the claims they are added to."""
+    """The fees of one debtor, and one of the claims to which they are added."""
 
     cents: int
     fees: int
@@ -207,26 +208,26 @@ class DebtorFees(msgspec.Struct, frozen=True, gc=False, order=True, rename="came
 
 @dataclass(slots=True)
 class PreviewOutlook:
-    """Days are the merchant's."""
+    """What a workflow would do within the previewed days, which are in the workflow's time zone."""
 
     since: datetime
     until: datetime
     claims: int = 0
     persons: int = 0
     contacts: Counter[tuple[date, Channel]] = field(default_factory=Counter)
-    # Contacts kept back, on the day that happens; one may be kept back more than once.
+    # Delayed contacts by the day of the delay. One contact may be delayed several times.
     held_back: Counter[tuple[date, HoldReason]] = field(default_factory=Counter)
-    # Sum in cents -> debtors who get fees of that sum.
+    # Total fees in cents -> number of debtors who get that total.
     fee_sums: Counter[int] = field(default_factory=Counter)
     fees: int = 0
     highest_fees: list[DebtorFees] = field(default_factory=list)
-    # Claims with contacts to come, and no usable address for any of them.
+    # Claims with contacts to come and no usable address for any of them.
     unreachable: int = 0
     unreachable_examples: list[str] = field(default_factory=list)
-    # Steps that would find no usable channel in the window.
+    # Steps that would find no usable channel within the previewed days.
     missed_contacts: int = 0
     archived: int = 0
-    # Contacts by what their price goes by.
+    # Contacts by the properties that determine their price.
     sent: Counter[SentKey] = field(default_factory=Counter)
 
     def add_claim(self, reference_number: str, *, is_reachable: bool) -> None:
@@ -240,8 +241,8 @@ class PreviewOutlook:
     def add_foreseen(
         self, foreseen: Iterable[ForecastStep], day: date, countries: Mapping[Channel, str]
     ) -> list[int]:
-        """What one claim does on a day; answers the fees in cents. countries: where a contact by a
-        channel goes, of those whose price goes by it."""
+        """Add what one claim does on a day, and return its fees in cents. `countries` has the
+        destination of channels whose price depends on it."""
         fees = []
         for each in foreseen:
             if each.channel is not None:
@@ -275,23 +276,22 @@ class PreviewOutlook:
 MAX_PREVIEW_DAYS = 365
 DEFAULT_PREVIEW_DAYS = 30
 
-# Claims done, and all.
+# Called with the number of claims that are done, and of all claims.
 ProgressCallback = Callable[[int, int], None]
 ContactChangeCallback = Callable[[ClaimContactChange], None]
 
 
 @dataclass(frozen=True, slots=True)
 class PreviewScope:
-    """What is wanted of a preview. 0 days: next contacts alone, nothing is played forward."""
+    """What a preview computes. With 0 days, it computes only the next contacts."""
 
     days: int = DEFAULT_PREVIEW_DAYS
-    # Claims kept in `listed`; those whose next contact does not differ are not among them.
+    # How many claims are kept in `listed`. Claims with an unchanged next contact are not listed.
     listed: int = 20
     progress: ProgressCallback | None = None
-    # Is given every claim that is reached, in the order of persons.
+    # Called with each claim that the draft reaches, ordered by person.
     sink: ContactChangeCallback | None = None
-    # Whether what messages cost is foreseen too: the process as it stands is played beside the
-    # change.
+    # Whether to compute the messages' costs, for which the present version is forecast as well.
     costs: bool = False
 
     def check(self) -> None:
@@ -303,15 +303,15 @@ class PreviewScope:
 
 @dataclass(slots=True)
 class PreviewEffects:
-    """What a change does to the claims it reaches."""
+    """The effect of a draft on the claims that it reaches."""
 
     claims: int = 0
     counts: Counter[ContactChangeKind] = field(default_factory=Counter)
-    # Of the changed ones; one may differ in several.
+    # Counts of the changed contacts. One contact may differ in several aspects.
     aspects: Counter[ContactAspect] = field(default_factory=Counter)
     listed: list[ClaimContactChange] = field(default_factory=list)
     outlook: PreviewOutlook | None = None
-    # Of the process as it stands; none unless costs were asked for.
+    # The outlook of the present version; None unless costs were requested.
     outlook_before: PreviewOutlook | None = None
 
     def add(self, claim: ClaimContactChange, asked: PreviewScope) -> None:

@@ -1,6 +1,5 @@
-"""A preview's figures for programs and as tables, so that command line and portal show the same
-rows. Pure.
-"""
+"""The figures of a preview for programs and as tables, so that command line and portal show the
+same rows. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +30,7 @@ _KIND_WORDS = {
 
 
 class NextContactsView(msgspec.Struct, frozen=True, rename="camel"):
-    """How many claims of each kind, and of the changed ones what differs."""
+    """The number of claims of each kind, and what differs in the changed contacts."""
 
     claims: int
     kinds: dict[str, int]
@@ -40,17 +39,18 @@ class NextContactsView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class DraftEffectsView(NextContactsView, frozen=True, rename="camel"):
-    """The next contacts, and what the draft does in the days after them. Stored with its job."""
+    """The next contacts, and what the draft does within the previewed days. It is stored with its
+    job."""
 
     days: int = 0
     outlook: "OutlookView | None" = None
-    # None: nothing was played forward, or no line of the merchant has prices.
+    # None if no days were previewed or no delivery provider of the merchant has prices.
     costs: PreviewCosts | None = None
 
 
 class ContactsView(msgspec.Struct, frozen=True, rename="camel"):
     day: date
-    # By channel, and what was held back by what.
+    # Contacts by channel, and delayed contacts by reason.
     contacts: dict[str, int]
     held_back: dict[str, int]
 
@@ -61,7 +61,7 @@ class FeeSumView(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class OutlookView(msgspec.Struct, frozen=True, rename="camel"):
-    """What the draft does in the window to the claims that are not held."""
+    """What the draft does within the previewed days to the claims that are not on hold."""
 
     since: datetime
     until: datetime
@@ -89,7 +89,7 @@ def build_next_contacts_view(effects: PreviewEffects) -> NextContactsView:
 def build_draft_effects_view(
     effects: PreviewEffects, days: int, costs: PreviewCosts | None
 ) -> DraftEffectsView:
-    """days: of the window that was played forward."""
+    """Build the view. `days` is the number of previewed days."""
     contacts = build_next_contacts_view(effects)
     return DraftEffectsView(
         claims=contacts.claims,
@@ -123,7 +123,8 @@ def build_outlook_view(outlook: PreviewOutlook) -> OutlookView:
 
 
 def describe_next_contacts(effects: PreviewEffects) -> str:
-    """`next contacts of 12 claims: 3 changed (time 2, content 1), 9 unchanged`."""
+    """Return a line such as `next contacts of 12 claims: 3 changed (time 2, content 1), 9
+    unchanged`."""
     told = []
     for kind, words in _KIND_WORDS.items():
         count = effects.counts[kind]
@@ -148,15 +149,15 @@ def _build_day(outlook: PreviewOutlook, day: date) -> ContactsView:
 
 
 PREVIEW_CHANNELS: tuple[Channel, ...] = ("EMAIL", "SMS", "LETTER")
-# Six weeks of single days are read at a glance; a longer window is shown by weeks.
+# Longer periods are shown by week, because six weeks of single days can still be read at a glance.
 MAX_DAYS_SHOWN = 42
-# Fees are few different sums as a rule; more than this would hide the total.
+# Usually there are few different totals. More rows than this would hide the sum.
 MAX_SUMS_SHOWN = 8
 
 
 @dataclass(frozen=True, slots=True)
 class DayRow:
-    """The contacts of a day, or of the week that begins with it, in the order of
+    """The contacts of a day, or of the week that starts on it, in the order of
     `PREVIEW_CHANNELS`.
     """
 
@@ -178,14 +179,14 @@ class FeeFigures:
     fees: int
     debtors: int
     cents: int
-    # The lowest sums; `more_debtors` get fees of a higher one.
+    # The lowest totals. `more_debtors` get higher ones.
     sums: Sequence[FeeSumView]
     more_debtors: int
     highest: DebtorFees | None
 
 
 def build_day_table(outlook: OutlookView, days: int) -> DayTable:
-    """days: of the window, which decides whether the rows are days or weeks."""
+    """Build the table. The number of previewed days decides whether rows are days or weeks."""
     is_by_week = days > MAX_DAYS_SHOWN
     found: dict[date, list[int]] = {}
     for each in outlook.days:
@@ -200,7 +201,7 @@ def build_day_table(outlook: OutlookView, days: int) -> DayTable:
 
 
 def count_held_back(outlook: OutlookView) -> dict[str, int]:
-    """How many contacts were held back by what; each is sent later."""
+    """Return how many contacts were delayed, by reason. Each is sent later."""
     counts: dict[str, int] = {}
     for day in outlook.days:
         for by, count in day.held_back.items():

@@ -1,10 +1,9 @@
-"""What the messages of a previewed draft cost, before and after: for the command line, and for
-whoever shows a preview. The facts are loaded in the preview's transaction; messages are rendered
-and printed after it.
+"""Compute what the messages of a previewed draft cost, before and after.
 
-How large a step's message is, is measured once for each step and channel, on a made-up claim in the
-merchant's language: an SMS's parts are counted, a letter is printed. What a claim encloses is not
-known beforehand and not priced.
+The facts are loaded in the preview's transaction; messages are rendered and printed after it. The
+size of a step's message is measured once per channel on a sample claim in the merchant's language:
+the parts of an SMS are counted, and a letter is printed. Enclosures differ by claim, so they are
+not priced.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -39,8 +38,8 @@ from dunwell.platform.resources import Resources
 
 @dataclass(frozen=True, slots=True)
 class _PreparedSide:
-    """What a definition sends, and its message of each step and channel; None: it cannot be
-    written, which the draft's own checks tell."""
+    """What a definition sends, and its message for each step and channel. None stands for a message
+    that cannot be rendered, which the draft's own checks report."""
 
     sent: Mapping[SentKey, int]
     messages: Mapping[tuple[int, Channel], PreparedMessage | None]
@@ -56,8 +55,8 @@ class PreparedCosts:
 async def prepare_costs(
     work: Work, resources: Resources, preview: DraftPreview
 ) -> PreparedCosts | None:
-    """preview: made with `Asked(costs=True)`. None: nothing was played forward, or no line of the
-    merchant's has prices."""
+    """Load the facts for a preview with `PreviewScope(costs=True)`. Return None if no days were
+    previewed or no delivery provider of the merchant has prices."""
     work.require(Right.CONFIGURE)
     before, after = preview.effects.outlook_before, preview.effects.outlook
     workflow_id = preview.workflow_id
@@ -76,7 +75,7 @@ async def prepare_costs(
 
 
 async def compute_preview_costs(prepared: PreparedCosts, *, printer: LetterPrinter) -> PreviewCosts:
-    """Outside any transaction."""
+    """Compute the costs, outside any transaction."""
     sides = [
         list_priceable(each.sent, await _measure(each, printer), prepared.lines)
         for each in (prepared.before, prepared.after)
@@ -87,7 +86,7 @@ async def compute_preview_costs(prepared: PreparedCosts, *, printer: LetterPrint
 async def compute_preview_costs_with_own_printer(
     prepared: PreparedCosts, fonts: Sequence[Path]
 ) -> PreviewCosts:
-    """With a printer that is opened for this one preview. Outside any transaction."""
+    """Compute the costs with a printer that is opened for this preview, outside any transaction."""
     printer = LetterPrinter(1, fonts=fonts)
     try:
         return await compute_preview_costs(prepared, printer=printer)
@@ -108,7 +107,7 @@ async def _load_providers(work: Work) -> dict[Channel, PricedProvider]:
 async def _prepare_side(
     work: Work, resources: Resources, definition: Definition, outlook: PreviewOutlook
 ) -> _PreparedSide:
-    """Of the steps that contact anybody."""
+    """Prepare the messages of the steps that contact debtors."""
     used = {(step_id, channel) for step_id, channel, _ in outlook.sent}
     messages: dict[tuple[int, Channel], PreparedMessage | None] = {}
     for step in _list_contacts(definition):
@@ -136,7 +135,7 @@ def _list_contacts(definition: Definition) -> Iterable[ContactStep]:
 
 
 async def _count_units(prepared: PreparedMessage | None, printer: LetterPrinter) -> int | None:
-    """None: it cannot be rendered."""
+    """Return the number of parts or pages, or None if the message cannot be rendered."""
     if prepared is None:
         return None
     try:

@@ -1,6 +1,5 @@
-"""What publishing a workflow's draft would do, seen beforehand: differences and verdict, whom it
-reaches, how their next contacts change, and what the draft would do over a window of days.
-"""
+"""Preview the publication of a workflow's draft: the differences, the claims it reaches, how their
+next contacts change, and what the draft would do within a number of days."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,17 +28,17 @@ from dunwell.platform.crypto import KeyRing
 class DraftPreview:
     workflow_id: UUID
     plan: PublicationPlan
-    # The merchant's time and zone at which it was made.
+    # The merchant's time at which the preview was made.
     at: datetime
     timezone: str
     currency: str
     days: int
-    # Empty when the draft reaches no claim: a major version, or a first one.
+    # Empty if the draft reaches no claim: a major or a first version.
     effects: PreviewEffects
 
 
 class PreviewView(msgspec.Struct, frozen=True, rename="camel"):
-    """What programs are answered."""
+    """The preview as programs get it."""
 
     workflow: str
     draft_id: UUID
@@ -52,18 +51,19 @@ class PreviewView(msgspec.Struct, frozen=True, rename="camel"):
     timezone: str
     currency: str
     next_contacts: NextContactsView
-    # None: no claim is reached, or nothing was to be played forward.
+    # None if no claim is reached or no days were previewed.
     outlook: OutlookView | None
-    # None: as above, or no line has prices.
+    # None in the same cases, and if no delivery provider has prices.
     costs: PreviewCosts | None = None
 
 
 async def preview_draft(
     work: Work, keys: KeyRing, workflow_id: UUID, asked: PreviewScope | None = None
 ) -> DraftPreview:
-    """Reads alone. Open it in `database.snapshot`, so that all claims are seen at one instant.
+    """Preview the draft without writing. Call it in `database.snapshot`, so that all claims are
+    read as of one instant.
 
-    Raises InvalidState (there is no draft) and ValidationError (days out of range).
+    Raises InvalidState: there is no draft; ValidationError: days out of range.
     """
     work.require(Right.CONFIGURE)
     asked = asked or PreviewScope()

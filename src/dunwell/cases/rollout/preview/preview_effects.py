@@ -1,6 +1,5 @@
-"""What a changed definition would do to running claims: the claims of a person are played forward
-side by side, so that guards see their contacts in the order of time.
-"""
+"""Compute what a changed definition would do to running claims. The claims of a person are forecast
+together, so that guards see their contacts in order of time."""
 
 import heapq
 from collections.abc import Iterator, Mapping, Sequence
@@ -53,18 +52,18 @@ from dunwell.platform.crypto import KeyRing
 
 @dataclass(frozen=True, slots=True)
 class ForecastClaim:
-    """One claim to be played: where it stands under the process, and whom it reaches."""
+    """A claim to forecast: its position in the workflow, and the person whom it reaches."""
 
     reference_number: str
     position: WorkflowPosition | PendingContact
     facts: StepFacts
     identities: tuple[bytes, ...]
-    # Where its contacts go; empty where nothing is priced.
+    # The destination per channel; empty if nothing is priced.
     countries: Mapping[Channel, str] = field(default_factory=dict)
 
 
 def build_quiet_guard(configuration: Configuration) -> Guard:
-    """Holds back what falls into quiet hours, and nothing else."""
+    """Build a guard that delays contacts in quiet hours and does nothing else."""
     by_channel = build_quiet_hours(configuration)
 
     def allow(at: datetime, channel: Channel) -> datetime:
@@ -75,7 +74,7 @@ def build_quiet_guard(configuration: Configuration) -> Guard:
 
 @dataclass(slots=True)
 class PersonForecast:
-    """What all persons of a preview are played with."""
+    """Forecasts the claims of each person of a preview under one version."""
 
     process: Process
     configuration: Configuration
@@ -90,7 +89,8 @@ class PersonForecast:
     def forecast_person(
         self, claims_of_person: Sequence[ForecastClaim], contacted_on: Mapping[bytes, Days]
     ) -> None:
-        """`contacted_on`: the days on which the persons' identities were contacted before."""
+        """Forecast the claims of one person. `contacted_on` has the days on which the person's
+        identities were contacted before."""
         days = {
             identity: list(contacted_on.get(identity, ()))
             for each in claims_of_person
@@ -98,7 +98,7 @@ class PersonForecast:
         }
         courses = [self._start_course(each, days) for each in claims_of_person]
         zone = self._hours["LETTER"].calendar
-        # The place keeps the order of claims at one instant.
+        # The place keeps claims in order that act at the same instant.
         waiting = [
             (at, place) for place, each in enumerate(courses) if (at := each.next_at) is not None
         ]
@@ -141,7 +141,9 @@ class PersonForecast:
 
 @dataclass(frozen=True, slots=True)
 class MinorVersionChange:
-    """A definition that would be the next minor of a version, and the claims that reaches."""
+    """A definition that would be the next minor version, and the number of claims that it
+    reaches.
+    """
 
     current: Version
     draft: Definition
@@ -151,7 +153,8 @@ class MinorVersionChange:
 async def preview_effects(
     work: Work, keys: KeyRing, change: MinorVersionChange, scope: PreviewScope
 ) -> PreviewEffects:
-    """Open it in `database.snapshot`, so that all claims are seen at one instant.
+    """Compute the effects. Call it in `database.snapshot`, so that all claims are read as of one
+    instant.
 
     Raises ValidationError (days out of range).
     """
@@ -176,22 +179,23 @@ async def preview_effects(
 
 @dataclass(frozen=True, slots=True)
 class _VersionsCompared:
-    """The two processes side by side."""
+    """The present version and the draft, side by side."""
 
     before: Process
     after: Process
     is_same_course: bool
     changed: ChangedContents
-    # For each place of the steps: the channels that contacts from there on may take.
+    # For each place in the steps: the channels that contacts from there on may use.
     channels_from: Sequence[frozenset[Channel]]
     contacts_before: NextContacts
     contacts_after: NextContacts
     forecast: PersonForecast
-    # The version they run on, played too; none: the courses are alike, or nobody asked.
+    # The forecast of the present version. None if the courses are the same or costs were not
+    # requested.
     forecast_before: PersonForecast | None
-    # In the process's zone.
+    # The day in the workflow's time zone.
     today: date
-    # Where letters without a country go; none: it is not asked.
+    # The destination of letters without a country. None if costs were not requested.
     home_country: str | None
 
     def find_outlook_before(self) -> PreviewOutlook:
@@ -252,7 +256,7 @@ def _prepare_comparison(
 
 
 def _list_channels_from(process: Process) -> Iterator[frozenset[Channel]]:
-    """One more than there are steps: none stands behind the last."""
+    """Yield the channels for each place, including the one after the last step."""
     for place in range(len(process.steps) + 1):
         contacts = [s for s in process.steps[place:] if isinstance(s, ContactStep)]
         yield frozenset(channel for step in contacts for channel in list_channels(step))
@@ -261,7 +265,7 @@ def _list_channels_from(process: Process) -> Iterator[frozenset[Channel]]:
 async def _forecast_persons(
     work: Work, keys: KeyRing, versions: _VersionsCompared, claims: Sequence[RunningClaim]
 ) -> None:
-    """The claims of whole persons, after those who were contacted lately are known."""
+    """Forecast the claims of whole persons, after loading when they were contacted last."""
     persons = [
         [each for each in of_person if not (each.is_held_without_end or each.is_unsettled)]
         for _, of_person in groupby(claims, attrgetter("person"))
@@ -304,7 +308,7 @@ def _build_forecast_claim(
 
 
 def _find_countries(claim: RunningClaim, home_country: str) -> dict[Channel, str]:
-    """Where an SMS and a letter to the debtor go."""
+    """Return the destinations of an SMS and a letter to the debtor."""
     facts = claim.facts
     return {
         "SMS": find_country(facts.mobile_number or ""),

@@ -1,7 +1,7 @@
-"""Show a message as a debtor would get it, of any version, in any channel and language.
+"""Preview a message as a debtor would get it, in any version, channel and language.
 
-Nothing is sent and nothing is stored. The link and the code in it are masked, or lead nowhere. The
-facts are loaded in a transaction, which is over before the message is rendered and printed.
+Nothing is sent or stored. Links and codes are masked or lead nowhere. The facts are loaded in a
+transaction, which ends before the message is rendered and printed.
 """
 
 from dataclasses import dataclass
@@ -46,21 +46,21 @@ from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.shape import render_nearest
 
-# From today to the day to pay by, where no step tells.
+# The delay until the pay-by date if no step uses the template.
 _SAMPLE_PAY_BY_DELAY = timedelta(days=13)
 
 
 @dataclass(frozen=True, slots=True)
 class WantedMessage:
-    """Which message is to be shown."""
+    """The message to show."""
 
     template: str
     channel: Channel
-    # None: the claim's, the merchant's, or the definition's first.
+    # None means the claim's language, or else the merchant's, or else the definition's first.
     language: str | None = None
-    # None: a made-up one.
+    # None means a sample claim.
     claim_id: int | None = None
-    # Which made-up one.
+    # The kind of sample claim.
     case: SampleCase = "USUAL"
 
 
@@ -71,25 +71,25 @@ class MessagePreview:
     subject: str | None
     text: str
     html: str | None
-    # How long an SMS is.
+    # The parts of an SMS.
     parts: SmsParts | None
-    # A letter's, and how many pages it has.
+    # The letter, and its number of pages.
     pdf: bytes | None
     pages: int | None = None
-    # In cents, where the line it would leave by has prices.
+    # In cents, if the delivery provider has prices.
     cost: Decimal | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PreparedMessage:
-    """All that a message for a claim is written from: no transaction is needed any more."""
+    """Everything that a message is rendered from, so that no transaction is needed."""
 
     writer: TrialWriter
     recipient: SampleRecipient
     message: TrialMessage
 
     async def write(self) -> RenderedContact:
-        """Raises ValidationError: the channel could not carry it."""
+        """Render the message. Raises ValidationError if the channel cannot carry it."""
         rendered = await run_apart(self.writer.write, self.recipient, self.message)
         if isinstance(rendered, Permanent):
             raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
@@ -99,8 +99,10 @@ class PreparedMessage:
 async def render_preview(
     prepared: PreparedMessage, *, printer: LetterPrinter | None
 ) -> MessagePreview:
-    """Outside any transaction. printer: None: a letter is not printed. Raises ValidationError where
-    the channel could not carry it, or a letter cannot be printed."""
+    """Render the preview, outside any transaction. Without a printer, a letter is not printed.
+
+    Raises ValidationError if the channel cannot carry the message or a letter cannot be printed.
+    """
     rendered = await prepared.write()
     content, sheet = rendered.content, rendered.sheet
     html = content.body_html
@@ -124,9 +126,11 @@ async def prepare_message(
     work: Work, resources: Resources, definition: Definition, wanted: WantedMessage,
     *, contact_id: UUID = SAMPLE_ID,
 ) -> PreparedMessage:  # fmt: skip
-    """contact_id: what its link and codes are made from. Raises NotFound (template, channel,
-    claim), ValidationError (language, or the claim has no address for the channel) and
-    MerchantNotConfigured."""
+    """Load what the message is rendered from. `contact_id` determines its link and codes.
+
+    Raises NotFound (template, channel, claim); ValidationError (language, or the claim has no
+    address for the channel); MerchantNotConfigured.
+    """
     work.require(Right.CONFIGURE)
     _check_wanted(definition, wanted)
     writer = await prepare_trial_writer(work, resources, definition)
@@ -148,7 +152,7 @@ async def prepare_message(
 async def get_recipient(
     work: Work, definition: Definition, claim_id: int | None, case: SampleCase, *, today: date
 ) -> SampleRecipient:
-    """A claim of the merchant's, or one that is made up. Raises NotFound."""
+    """Return a claim of the merchant, or a sample claim, as the recipient. Raises NotFound."""
     work.require(Right.CONFIGURE)
     if claim_id is not None:
         return build_recipient(await read_claim(work, claim_id))
@@ -157,7 +161,7 @@ async def get_recipient(
 
 
 async def print_letter(printer: LetterPrinter, sheet: bytes) -> bytes:
-    """Raises ValidationError where the letter would not be printed."""
+    """Return the letter as PDF. Raises ValidationError if it cannot be printed."""
     try:
         return await printer.print_sheet(sheet)
     except ScriptMissing as missing:
@@ -174,7 +178,8 @@ async def _find_pay_by(
     wanted: WantedMessage,
     recipient: SampleRecipient,
 ) -> date | None:
-    """As if the first step with this template ran now; of one that no step uses, made up."""
+    """Return the pay-by date as if the first step with this template ran now. Without such a step,
+    return a sample date."""
     today = writer.process.calendar.local_date(work.now)
     steps = (each for each in writer.process.steps if isinstance(each, ContactStep))
     step = next((each for each in steps if each.template == wanted.template), None)

@@ -1,7 +1,7 @@
-"""The claim a message is shown for before it is sent: made up, or one of the merchant's.
+"""The claim for which a message is previewed: a sample claim, or one of the merchant's.
 
-What is made up is a claim as most are: one invoice, one fee, a person with every kind of address;
-or one of the worst cases, by which texts and layouts are tried.
+The usual sample has one invoice, one fee, and a person with each kind of address. The other samples
+are extreme cases for testing texts and layouts.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,10 +21,10 @@ from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.fields import DebtorName
 from dunwell.core.claims.read_claim import ClaimView
 
-# Its link and its code lead nowhere: no contact has this id.
+# No contact has this id, so its link and code lead nowhere.
 SAMPLE_ID = UUID(int=0)
-# Made up: as most are; names as long as they come; as little known as a claim can do with; twelve
-# items and an amount with many digits.
+# The samples: a usual claim; the longest names; as little data as possible; twelve items and an
+# amount with many digits.
 SampleCase = Literal["USUAL", "LONGEST", "BARE", "MANY_ITEMS"]
 SAMPLE_CASES: tuple[SampleCase, ...] = get_args(SampleCase)
 _NO_STEP, _NO_RUN = 0, 0
@@ -32,7 +32,7 @@ _NO_STEP, _NO_RUN = 0, 0
 
 @dataclass(frozen=True, slots=True)
 class SampleRecipient:
-    """Whom the message is for: a claim, its debtor, and how the debtor is reached."""
+    """The recipient of a message: a claim, its debtor, and the debtor's addresses."""
 
     claim: MessageClaim
     debtor: DebtorName
@@ -42,7 +42,7 @@ class SampleRecipient:
     language: str | None = None
 
     def step_facts(self, today: date) -> StepFacts:
-        """What steps ask of it, where every channel reaches it."""
+        """Return the facts for step conditions, as if each channel reached the debtor."""
         claim, address = self.claim, self.address or {}
         dated = (i.due_date or i.item_date for i in claim.items if i.type == PRIMARY)
         condition = ConditionFacts(
@@ -62,7 +62,7 @@ class SampleRecipient:
         return StepFacts(condition, has_reached=True, usable_channels=get_args(Channel))
 
     def plan(self, channel: Channel, contact_id: UUID = SAMPLE_ID) -> PlannedContact:
-        """contact_id: what its link and its codes are made from."""
+        """Build a planned contact. `contact_id` determines its link and codes."""
         contact = LeasedContact(
             communication_id=contact_id,
             claim_id=self.claim.claim_id,
@@ -132,7 +132,7 @@ def _build_usual(currency: str, today: date) -> SampleRecipient:
 
 
 def _build_longest(usual: SampleRecipient) -> SampleRecipient:
-    """A person at a company, both with names that fill lines, and a reference that does."""
+    """A person at a company. Both names fill whole lines, and so does the reference."""
     debtor = DebtorName(
         first_name="Maximiliane Friederike Wilhelmine",
         last_name="Freifrau von Schwarzenberg-Oberhohenstein zu Westerburg",
@@ -157,7 +157,7 @@ def _build_longest(usual: SampleRecipient) -> SampleRecipient:
 
 
 def _build_bare(usual: SampleRecipient) -> SampleRecipient:
-    """A last name and an invoice: no company, no first name, no number, no due date, no fee."""
+    """A last name and an invoice: no company, first name, number, due date or fee."""
     item = MessageItem("PRIMARY", 10240)
     claim = replace(
         usual.claim,
@@ -198,7 +198,7 @@ _CASES: Mapping[SampleCase, Callable[[SampleRecipient], SampleRecipient]] = {
 
 
 def build_recipient(view: ClaimView) -> SampleRecipient:
-    """A claim as it stands."""
+    """Build the recipient from a stored claim."""
     debtor = view.debtor
     items = tuple(
         MessageItem(

@@ -1,1 +1,1 @@
-"""Scenarios: edited in place until the merchant switches to workflows."""
+"""Scenarios, which are edited in place until the merchant switches to workflows."""

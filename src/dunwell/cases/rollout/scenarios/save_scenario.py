@@ -1,6 +1,5 @@
-"""Lists, creates and edits scenarios (CONTRACT 7); claims under way follow an edited scenario with
-their next step.
-"""
+"""List, create and edit scenarios (CONTRACT 7). Running claims follow an edited scenario from their
+next step on."""
 
 from dataclasses import replace
 from typing import Any
@@ -44,18 +43,18 @@ class ScenarioView(msgspec.Struct, frozen=True, rename="camel"):
     id: int
     name: str
     description: str
-    # Whether new claims get it when no rule matches, and whether they can be assigned to it.
+    # Whether new claims get it if no rule matches, and whether claims can be assigned to it.
     is_default: bool
     is_active: bool
-    # What it becomes, or became, by the switch.
+    # The workflow that it becomes, or became, by the switch.
     workflow_id: UUID
-    # Claims in process on it, or on what it became.
+    # Active claims on the scenario or on the workflow that it became.
     active_claims: int
     definition: dict[str, Any]
 
 
 async def list_scenarios(work: Work) -> list[ScenarioView]:
-    """In the order of their ids."""
+    """List the scenarios by id."""
     work.require(Right.READ_CLAIMS)
     default = (await load_rules(work.tx, work.merchant_id)).default
     active = await count_active_claims(work.tx, work.merchant_id)
@@ -75,7 +74,7 @@ async def list_scenarios(work: Work) -> list[ScenarioView]:
 
 
 async def get_scenario(work: Work, name: str) -> ScenarioView:
-    """Raises NotFound, which names the nearest."""
+    """Return the scenario of this name. Raises NotFound, which names the most similar one."""
     work.require(Right.READ_CLAIMS)
     scenarios = {each.name: each for each in await list_scenarios(work)}
     if name not in scenarios:
@@ -86,12 +85,12 @@ async def get_scenario(work: Work, name: str) -> ScenarioView:
 
 class SavedScenario(msgspec.Struct, frozen=True, rename="camel"):
     scenario_id: int
-    # The workflow that the switch will make of it.
+    # The workflow that it becomes by the switch.
     workflow_id: UUID
     is_new: bool
-    # Whether it says anything else than before.
+    # Whether anything differs from before.
     is_changed: bool
-    # What it means for claims under way.
+    # What the edit means for running claims.
     words: list[str] = []
     # What should be changed about it.
     warnings: list[str] = []
@@ -100,10 +99,11 @@ class SavedScenario(msgspec.Struct, frozen=True, rename="camel"):
 async def save_scenario(
     work: Work, name: str, definition: Definition, description: str | None = None
 ) -> SavedScenario:
-    """The scenario of this name says `definition` from now on; no description: the one it has.
+    """Create the scenario of this name, or replace its definition. Without a description, the
+    present one is kept.
 
-    Raises ValidationError (all faults, pointers from the definition's root, or /name) and
-    InvalidState: the merchant works with workflows.
+    Raises ValidationError with all faults (pointers from the definition's root, or /name), and
+    InvalidState if the merchant uses workflows.
     """
     work.require(Right.PUBLISH)
     check_workflow_name(name)
@@ -140,8 +140,11 @@ async def _create(work: Work, name: str, definition: Definition, description: st
 async def _edit(
     work: Work, scenario: ScenarioVersion, definition: Definition, description: str | None
 ) -> SavedScenario:
-    """1. Keep new claims away, and where steps come or go hold its claims still.
-    2. Decide where they go on. 3. Store the definition under a new version id; move them.
+    """Edit a scenario.
+
+    1. Prevent new assignments and, if steps are added or removed, lock the scenario's claims.
+    2. Decide where the claims continue.
+    3. Store the definition under a new version id, and move the claims.
     """
     saved = SavedScenario(
         scenario.scenario_id, scenario.workflow_id, is_new=False, is_changed=False

@@ -1,16 +1,16 @@
-"""What editing a scenario in place means for the claims that are under way on it.
+"""What editing a scenario in place means for claims that run on it.
 
-A claim stands before a step: what comes before it in the definition is done, what comes after is
-not. An edit keeps that true for every claim, or is refused:
+A claim has a position: the steps before it are done, and the steps from it on are not. An edit
+keeps this true for every claim, or is refused:
 
-    the step it stands at     the claim
-    is still there            stays; a new step in front of it is not run by the claim
-    was taken out             goes on behind the last step it has done: at the step that took the
-                              place, if one did, else at the next that is left
-    (behind the last)         goes on at what was appended, if anything was
+    the step at the position   the claim
+    is still there             stays; it does not run a new step before its position
+    was removed                continues after the last step that it has done: at the step that
+                               replaced the removed one, or else at the next remaining step
+    (after the last step)      continues at the steps that were appended, if there are any
 
-An order in which a step would be run again, or never, is refused. A claim that has not begun is not
-asked about: it begins at the step that is first then. Pure.
+An order in which a claim would repeat or miss a step is refused. A claim that has not started is
+not affected: it starts at the step that is then first. Pure.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -21,36 +21,38 @@ from dunwell.core.workflows.definition import Definition, Step
 from dunwell.core.workflows.versions.versions import KnownStep, find_reused_ids, kind_of
 from dunwell.platform.errors import Fault
 
-# Where a claim stands: a step's id, or behind the last.
+# A claim's position: the id of its next step, or None after the last step.
 StepPosition = int | None
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioEdit:
-    # Where claims stand -> where they go on, for those that move.
+    # Old position -> new position, for claims that move.
     moves: Mapping[StepPosition, StepPosition] = field(default_factory=dict)
-    # Steps that are there no more.
+    # The removed steps.
     removed: Mapping[int, KnownStep] = field(default_factory=dict)
-    # What it means for claims under way, for whoever edits.
+    # What the edit means for running claims, as text for its author.
     words: Sequence[str] = ()
     faults: Sequence[Fault] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _StepChange:
-    """Both orders, as step id -> place."""
+    """The old and the new order, as step id -> index."""
 
     old: Mapping[int, int]
     new: Mapping[int, int]
     names: Mapping[StepPosition, str]
 
     def kept_before(self, place: StepPosition) -> list[int]:
-        """The steps a claim at `place` has done that are still there."""
+        """Return the remaining steps that a claim at `place` has done."""
         limit = len(self.old) if place is None else self.old[place]
         return [each for each, index in self.old.items() if index < limit and each in self.new]
 
     def find_index(self, place: StepPosition) -> int:
-        """Where in the new order a claim goes on that stood at `place` in the old one."""
+        """Return the index in the new order at which a claim at the old position `place`
+        continues.
+        """
         if place is not None and place in self.new:
             return self.new[place]
         return 1 + max((self.new[each] for each in self.kept_before(place)), default=-1)
@@ -60,8 +62,8 @@ def decide_edit(
     old: Definition, new: Definition, retired: Mapping[int, KnownStep],
     standing: Mapping[StepPosition, int],
 ) -> ScenarioEdit:  # fmt: skip
-    """`retired`: steps taken out before; `standing`: how many claims stand where, of those that
-    have begun and may go on."""
+    """Decide what the edit means for claims. `retired` has steps that were removed earlier.
+    `standing` counts the started, unfinished claims by position."""
     change = _StepChange(_number(old.steps), _number(new.steps), _name_all(old, new))
     removed = {
         step.id: KnownStep(kind_of(step), step.name, "taken out")
@@ -81,7 +83,7 @@ def decide_edit(
 def find_id_faults(
     old: Definition, new: Definition, retired: Mapping[int, KnownStep]
 ) -> list[Fault]:
-    """Ids that stood for another kind of step, or for one that was taken out."""
+    """Return faults for ids that belonged to another kind of step or to a removed step."""
     present = {
         step.id: KnownStep(kind_of(step), step.name, "the scenario so far") for step in old.steps
     }
@@ -100,7 +102,7 @@ def find_id_faults(
 
 
 def has_same_steps(old: Definition, new: Definition) -> bool:
-    """Whether the steps stand as they stood: no claim has to be looked at."""
+    """Return whether both have the same steps in the same order, so that no claim moves."""
     return [step.id for step in old.steps] == [step.id for step in new.steps]
 
 
@@ -156,7 +158,7 @@ def _describe_moves(
 
 
 def _describe_passed(change: _StepChange, standing: Mapping[StepPosition, int]) -> Iterator[str]:
-    """New steps, and how many claims are past them: nothing is left out in silence."""
+    """Yield a line for each new step that claims have already passed."""
     for step_id, at in change.new.items():
         if step_id in change.old:
             continue

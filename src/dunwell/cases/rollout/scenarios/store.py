@@ -1,6 +1,7 @@
-"""The SQL that holds a scenario's claims still while it is edited, and puts them where they go on.
+"""The SQL that locks a scenario's claims during an edit and moves them.
 
-Claims that ended for good are left alone; a collected one may come back by a reversal.
+Claims that ended permanently are left out. A collected claim is included, because a reversed
+payment may make it active again.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,9 +14,9 @@ from dunwell.platform.database.sql import load_statement
 
 _MOVE = load_statement(__file__, "move_claims.sql")
 
-# In the order of ids, as everything that locks several. A statement of its own: the next one must
-# see what engines committed while this one waited for them. Reads the merchant's claims once:
-# seldom, and by an operator.
+# Locks in the order of ids, like each statement that locks several claims. It is a separate
+# statement, because the next one must see what workers committed while this one waited. It reads
+# all claims of the merchant, but runs rarely and only for an operator.
 _LOCK = """
 SELECT count(*)
 FROM (
@@ -29,7 +30,7 @@ FROM (
 ) AS locked
 """
 
-# Where the claims stand that have begun. No step: behind the last.
+# Counts started claims by position. A null step means after the last one.
 _COUNT = """
 SELECT next_step_id, count(*) AS claims
 FROM claims
@@ -40,23 +41,23 @@ GROUP BY next_step_id
 ORDER BY next_step_id
 """
 
-# Stands for the place behind the last step; no step has this id.
+# Stands for the position after the last step. No step has this id.
 _END = 0
 
 
 @dataclass(frozen=True, slots=True)
 class ScenarioMoves:
     workflow_id: UUID
-    # The version that takes the steps out.
+    # The version that removes the steps.
     version_id: UUID
     first_step_id: int
-    # Where claims stand -> where they go on; none: behind the last step.
+    # Old position -> new position. None means after the last step.
     moves: Mapping[int | None, int | None]
     removed_step_ids: Sequence[int]
 
 
 async def lock_scenario_claims(tx: Connection, merchant_id: int, workflow_id: UUID) -> int:
-    """Hold still all claims that may go on under the workflow; how many they are."""
+    """Lock all claims that may continue under the workflow, and return their number."""
     locked: int = await tx.fetchval(_LOCK, merchant_id, workflow_id)
     return locked
 
@@ -64,7 +65,7 @@ async def lock_scenario_claims(tx: Connection, merchant_id: int, workflow_id: UU
 async def count_claims_by_step(
     tx: Connection, merchant_id: int, workflow_id: UUID
 ) -> dict[int | None, int]:
-    """How many claims stand at which step, of those that have begun."""
+    """Return the number of started claims by position."""
     rows = await tx.fetch(_COUNT, merchant_id, workflow_id)
     return {row["next_step_id"]: row["claims"] for row in rows}
 
@@ -72,7 +73,7 @@ async def count_claims_by_step(
 async def move_claims(
     tx: Connection, merchant_id: int, moving: ScenarioMoves, now: datetime
 ) -> None:
-    """The claims must be locked."""
+    """Move the claims, which must be locked."""
     await tx.execute(
         _MOVE, merchant_id, moving.workflow_id, moving.version_id, now, moving.first_step_id,
         [_END if place is None else place for place in moving.moves],

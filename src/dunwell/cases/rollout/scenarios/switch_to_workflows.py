@@ -1,8 +1,8 @@
 """Switch a merchant from scenarios to workflows (spec, Versioning 5 to 7; CONTRACT 7).
 
-Each scenario becomes a workflow of its name with v1.0 as its one version, under the ids drawn when
-it was created. Assignment rules point to those ids already, and claims run under them: they go on
-at the same step, and what is planned for them stays planned. There is no way back.
+Each scenario becomes a workflow with the same name and v1.0 as its only version, under the ids that
+were reserved when it was created. Assignment rules and claims already use these ids, so claims
+continue at their step and keep their planned contacts. The switch cannot be undone.
 """
 
 from uuid import UUID
@@ -21,16 +21,16 @@ from dunwell.platform.errors import InvalidState
 
 
 class SwitchedScenario(msgspec.Struct, frozen=True, rename="camel"):
-    """What became of one scenario."""
+    """The workflow that a scenario became."""
 
     scenario_id: int
     name: str
     workflow_id: UUID
     version: str
     version_id: UUID
-    # New claims get it when no rule matches.
+    # Whether new claims get it if no rule matches.
     is_default: bool
-    # Claims in process, which go on at the step they stand at.
+    # Active claims, which continue at their present step.
     active_claims: int
 
 
@@ -41,21 +41,21 @@ class SwitchReport(msgspec.Struct, frozen=True, rename="camel"):
 
 
 async def preview_switch(work: Work) -> SwitchReport:
-    """What the switch would make of the scenarios as they are now. Raises InvalidState: it is done
-    already."""
+    """Return what the switch would do to the present scenarios. Raises InvalidState if the merchant
+    has already switched."""
     work.require(Right.PUBLISH)
     await _check_open(work)
     return await _report(work, await load_scenarios(work.tx, work.merchant_id))
 
 
 async def switch_to_workflows(work: Work) -> SwitchReport:
-    """Raises InvalidState: it is done already.
+    """Switch the merchant. Raises InvalidState if it has already switched.
 
-    1. Hold the merchant's setup: whoever edits a scenario or publishes rules is waited for, and
-       comes too late afterwards. Claims are not locked; engines and dispatchers go on, as whatever
-       they have loaded says what the copies say.
-    2. Publish all scenarios in one statement, each under its copy's version id.
-    3. Mark the merchant, as a new revision.
+    1. Lock the merchant's row. Concurrent edits of scenarios and rules are waited for, and later
+       ones are refused. Claims are not locked: workers continue, because the copies contain the
+       definitions that they have loaded.
+    2. Publish all scenarios in one statement, each under its reserved version id.
+    3. Mark the merchant as switched, with a new revision.
     """
     work.require(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)

@@ -1,1 +1,1 @@
-"""The texts of a process: laid out, looked over, and changed one at a time."""
+"""The texts of a workflow: shown as a grid, reviewed, and changed one at a time."""

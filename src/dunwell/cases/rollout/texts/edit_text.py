@@ -1,6 +1,5 @@
-"""The texts of a workflow: opened, reviewed and changed one by one, so that two people who edit
-different texts both succeed.
-"""
+"""Get, review and change the texts of a workflow one at a time, so that two users can edit
+different texts at once."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -36,12 +35,12 @@ from dunwell.core.workflows.versions.store import VersionRow, load_definition, l
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound
 from dunwell.platform.text.differences import compute_revision
 
-# A sentence of more words is told; plain language keeps below it.
+# Longer sentences are reported. Plain language uses shorter ones.
 MAX_SENTENCE_WORDS = 20
 
 
 def list_sentences(text: str) -> Iterator[str]:
-    """Of each line; a placeholder is one word, and a mark of a list or heading none."""
+    """Yield the sentences of each line, without the mark of a list or heading."""
     for line in text.splitlines():
         mark = LINE_MARK.match(line)
         for each in split_sentences(line[mark.end() if mark else 0 :]):
@@ -50,23 +49,23 @@ def list_sentences(text: str) -> Iterator[str]:
 
 
 def count_words(sentence: str) -> int:
-    """`{{ debtor.name }}` is one, whatever blanks stand within the braces."""
+    """Return the number of words. A placeholder such as `{{ debtor.name }}` counts as one."""
     return len(sentence.replace("{{ ", "{{").replace(" }}", "}}").split())
 
 
 @dataclass(frozen=True, slots=True)
 class TextReview:
     faults: Sequence[Fault]
-    # With how many words each has.
+    # Long sentences with their number of words.
     long_sentences: Sequence[tuple[str, int]]
-    # Of the longest sentence.
+    # The number of words in the longest sentence.
     most_words: int
 
 
 def review_text(
     definition: Definition, place: TextPlace, configuration: Configuration
 ) -> TextReview:
-    """Of what stands at the place, its snippets put in. configuration: the merchant's."""
+    """Review the text at the place, with its snippets. `configuration` is the merchant's."""
     alone = _isolate_text(definition, place)
     found = [
         *find_text_faults(alone.templates, alone.snippets, alone.settings.languages),
@@ -84,7 +83,7 @@ def review_text(
 
 
 def _isolate_text(definition: Definition, place: TextPlace) -> Definition:
-    """The place's text with the snippets of its language."""
+    """Return a definition with only the text at the place and the snippets of its language."""
     written = read_text(definition, place)
     snippets = {
         name: {place.language: texts[place.language]}
@@ -98,7 +97,7 @@ def _isolate_text(definition: Definition, place: TextPlace) -> Definition:
 
 @dataclass(frozen=True, slots=True)
 class WorkflowTexts:
-    """A definition by its workflow and version, and which others there are, oldest first."""
+    """A workflow's definition in one version, and the list of its versions, oldest first."""
 
     workflow_id: UUID
     workflow: str
@@ -108,15 +107,20 @@ class WorkflowTexts:
 
     @property
     def is_newest(self) -> bool:
-        """The draft, or the latest version where there is none: what is edited."""
+        """Whether it is the draft, or the latest version if there is no draft. This one is
+        edited.
+        """
         return self.version == self.versions[-1]
 
 
 async def get_workflow_texts(
     work: Work, workflow_id: UUID, version: str | None = None
 ) -> WorkflowTexts:
-    """version: v1.2, draft or latest; None: the draft, or the latest version where there is none.
-    Raises NotFound, and InvalidState: the merchant has scenarios."""
+    """Return the texts. `version` is v1.2, draft or latest; None means the draft, or the latest
+    version if there is no draft.
+
+    Raises NotFound, and InvalidState if the merchant has scenarios.
+    """
     work.require(Right.CONFIGURE)
     check_switched(work.merchant)
     known = await load_assignability(work.tx, work.merchant_id, workflow_id)
@@ -136,8 +140,11 @@ async def get_workflow_texts(
 async def edit_text(
     work: Work, workflow_id: UUID, place: TextPlace, written: Written | None, *, seen: str
 ) -> EditedDraft:
-    """written: None takes the text out. seen: what `compute_revision` says of it as its writer
-    had seen it. Raises EditConflict, and what `edit_draft` raises."""
+    """Save a text, or remove it if `written` is None. `seen` is the revision (`compute_revision`)
+    of the text that the author saw.
+
+    Raises EditConflict, and what `edit_draft` raises.
+    """
     work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
@@ -146,7 +153,7 @@ async def edit_text(
         raise InvalidState("The workflow has neither a draft nor a version.", state="EMPTY")
     definition = newest.definition
     theirs = read_text(definition, place)
-    # Who wants what stands there already has lost nothing.
+    # There is no conflict if the present text is already the wanted one.
     if seen != compute_revision(theirs) and theirs != written:
         changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
         raise EditConflict(

@@ -1,6 +1,5 @@
-"""All texts of a definition as a grid of channels by languages: where one is missing, and what is
-wrong with those that are there. Pure.
-"""
+"""All texts of a definition as a grid of channels and languages, with missing texts and faults.
+Pure."""
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -27,7 +26,7 @@ from dunwell.platform.errors import Fault
 
 @dataclass(frozen=True, slots=True)
 class TextCell:
-    """`written`: None: a gap."""
+    """A text of the grid. `written` is None if it is missing."""
 
     place: TextPlace
     written: Written | None
@@ -35,7 +34,7 @@ class TextCell:
 
     @property
     def is_half(self) -> bool:
-        """One of subject and body is missing."""
+        """Whether the subject or the body is missing."""
         written = self.written
         return written is not None and not (
             written.body and (written.subject or not self.place.has_subject)
@@ -44,8 +43,8 @@ class TextCell:
 
 @dataclass(frozen=True, slots=True)
 class TextGridRow:
-    """A template's texts for a channel, or a snippet's, by language. `steps`: the names of those
-    that send it."""
+    """A template's texts for one channel, or a snippet's, by language. `steps` has the names of the
+    steps that send it."""
 
     channel: Channel | None
     cells: Sequence[TextCell]
@@ -54,7 +53,7 @@ class TextGridRow:
 
 @dataclass(frozen=True, slots=True)
 class TextGridBlock:
-    """A template or a snippet. `others`: channels that have no text, and need none."""
+    """A template or a snippet. `others` has the channels without a text that need none."""
 
     name: str
     lines: Sequence[TextGridRow]
@@ -73,7 +72,7 @@ class TextGrid:
 
     @property
     def faulty(self) -> int:
-        """Texts that are there, and could not be published as they are."""
+        """The number of complete texts with faults that prevent publication."""
         cells = self._list_cells()
         return sum(bool(each.written and not each.is_half and each.faults) for each in cells)
 
@@ -84,8 +83,8 @@ class TextGrid:
 
 
 def build_text_grid(definition: Definition, configuration: Configuration) -> TextGrid:
-    """configuration: the merchant's. A template that a step names and that is not there has gaps
-    alone."""
+    """Build the grid. `configuration` is the merchant's. A template that a step names but that does
+    not exist has only missing texts."""
     by_pointer = _find_faults(definition, configuration)
     sending = _find_sending(definition)
     names = dict.fromkeys([*definition.templates, *(name for name, _ in sending)])
@@ -137,7 +136,8 @@ def _list_faults(by_pointer: Mapping[str, Sequence[Fault]], place: TextPlace) ->
 
 
 def _find_sending(definition: Definition) -> Mapping[tuple[str, Channel], Sequence[str]]:
-    """By template and channel: the names of the steps that send it, fallbacks included."""
+    """Return the names of the steps by the template and channel that they send, including
+    fallbacks."""
     found: dict[tuple[str, Channel], list[str]] = defaultdict(list)
     for step in definition.steps:
         if isinstance(step, ContactStep):

@@ -1,1 +1,2 @@
-"""A process tried before debtors get it: simulated, priced, sent to oneself."""
+"""Trials of a workflow before it reaches debtors: simulations, SMS costs, and test messages to
+oneself."""

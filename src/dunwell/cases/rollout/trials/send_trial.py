@@ -1,6 +1,7 @@
-"""Send a text to oneself before debtors get it: to the e-mail address of whoever has signed in, and
-to no other. It counts as nothing: no contact, no row of the ledger, no guard; its link and its
-codes lead nowhere, and its subject says that it is a test.
+"""Send a message as a test to the e-mail address of the signed-in user, and to no other address.
+
+It is not a contact: it is not in the ledger, and guards do not count it. Its links and codes lead
+nowhere, and its subject is marked as a test.
 """
 
 from dataclasses import dataclass, replace
@@ -25,12 +26,12 @@ from dunwell.platform.database.attempts import count_attempt, load_attempts
 from dunwell.platform.errors import Fault, InvalidState, RateLimited, ValidationError
 from dunwell.platform.resources import Resources
 
-# In an hour, to one person.
+# Per user within the period below.
 MAX_TRIALS = 20
 _WINDOW = timedelta(hours=1)
 _ATTEMPT_KIND = "trial-messages"
 _MARK = "[Test] "
-# What comes back of it belongs to no claim.
+# Bounces of the message belong to no claim.
 _NO_CLAIM = 0
 
 
@@ -46,8 +47,11 @@ class PreparedTrial:
 async def prepare_trial(
     work: Work, resources: Resources, definition: Definition, wanted: WantedMessage
 ) -> PreparedTrial:
-    """The first transaction. Raises what `prepare_message` raises; ValidationError where oneself
-    has no address for the channel; InvalidState where the merchant sends no e-mail."""
+    """Prepare the message, in a first transaction.
+
+    Raises what `prepare_message` raises; ValidationError: users have no address for the channel;
+    InvalidState: the merchant sends no e-mail.
+    """
     work.require(Right.CONFIGURE)
     if wanted.channel != "EMAIL":
         only = "A user has an e-mail address alone; look at the preview instead."
@@ -62,8 +66,8 @@ async def prepare_trial(
 
 
 async def record_trial(work: Work, resources: Resources, trial: PreparedTrial, about: str) -> None:
-    """The transaction before it is sent (`Adapters.call`). about: what the audit log names. Raises
-    RateLimited."""
+    """Record the test in a second transaction, before it is sent (`Adapters.call`). `about` is the
+    subject of the audit entry. Raises RateLimited."""
     work.require(Right.CONFIGURE)
     await _count_trial(work, resources.keys)
     await save_audit(
@@ -74,7 +78,8 @@ async def record_trial(work: Work, resources: Resources, trial: PreparedTrial, a
 
 
 async def write_trial(trial: PreparedTrial) -> Message:
-    """Outside any transaction. Raises ValidationError: the channel could not carry it."""
+    """Render the message, outside any transaction. Raises ValidationError if the channel cannot
+    carry it."""
     rendered, head = await trial.message.write(), trial.message.writer.head
     message = build_message(head, rendered.planned.contact, rendered.content, trial.created_at)
     return replace(
@@ -87,7 +92,7 @@ async def write_trial(trial: PreparedTrial) -> Message:
 
 
 async def _get_own_address(work: Work) -> str:
-    """Of the user who acts. Raises InvalidState for whoever is none."""
+    """Return the acting user's address. Raises InvalidState if the actor is not a user."""
     actor = work.actor
     user = None
     if actor.kind is ActorKind.USER and actor.actor_id:
@@ -99,7 +104,8 @@ async def _get_own_address(work: Work) -> str:
 
 
 async def _count_trial(work: Work, keys: KeyRing) -> None:
-    """Raises RateLimited. Those at once take turns, so that they are no more either."""
+    """Count the test. Concurrent calls wait for each other, so that they cannot exceed the limit.
+    Raises RateLimited."""
     assert work.actor.actor_id is not None
     subject = keys.digest(_ATTEMPT_KIND, UUID(work.actor.actor_id).bytes, min(keys.versions))
     known = await load_attempts(work.tx, subject)

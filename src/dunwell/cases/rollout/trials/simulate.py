@@ -1,8 +1,8 @@
-"""Simulate a process on one claim, as if it began on a day: dates, channels, fees, the texts as
-they would be written then, why on those days, and what sending costs.
+"""Simulate a workflow on one claim, as if it started on a given day: the dates with their reasons,
+channels, fees, rendered texts and costs.
 
-Nothing is sent and nothing is stored. The facts are loaded in a transaction, which is over before
-anything is written.
+Nothing is sent or stored. The facts are loaded in a transaction, which ends before anything is
+rendered.
 """
 
 from collections import Counter
@@ -44,19 +44,20 @@ from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 
-# Of a template without a text for the channel.
+# The template has no text for the channel.
 NO_TEXT = "NO_TEXT"
-# Letters are printed to know their pages; of more the price is not told.
+# Letters are printed to count their pages. Further letters get no price.
 _MAX_PRINTED = 20
-# Messages that are written, and their characters in all, which is what the page can show at once; a
-# workflow with more is shown without the texts of the rest.
+# The most messages, and their most characters in total, that a page can show. Further messages of a
+# workflow are shown without their texts.
 _MAX_WRITTEN = 200
 _MAX_CHARACTERS = 400_000
 
 
 @dataclass(frozen=True, slots=True)
 class SimulationScope:
-    """Which claim, and when it begins. `claim_id`: None: a made-up one. `start_on`: None: today."""
+    """The claim and the day on which it starts. Without `claim_id`, a sample claim is used; without
+    `start_on`, today."""
 
     claim_id: int | None = None
     case: SampleCase = "USUAL"
@@ -65,8 +66,8 @@ class SimulationScope:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedText:
-    """A message as it would be written. `cost`: in cents of the merchant's currency; None: nobody
-    knows. `refused`: why the channel could not carry it, instead of a text."""
+    """A rendered message. `cost` is in cents of the merchant's currency, or None if it is unknown.
+    `refused` is the reason why the channel cannot carry the text."""
 
     template: str
     language: str = ""
@@ -84,7 +85,7 @@ class SimulatedStep:
 
     @property
     def kind(self) -> str:
-        """What happens, by the name of its outcome."""
+        """The name of the event's outcome."""
         return type(self.event.foreseen.outcome).__name__
 
     @property
@@ -102,8 +103,8 @@ class SimulatedStep:
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
-    """`cost`: of the messages whose price is known; `unpriced`: of the others, by channel. Money in
-    cents; fees in `currency`, costs in the merchant's."""
+    """The result. `cost` covers the messages with a known price, and `unpriced` counts the others
+    by channel. Amounts are in cents: fees in `currency`, costs in the merchant's currency."""
 
     recipient: SampleRecipient
     start: datetime
@@ -122,7 +123,7 @@ class Simulation:
 
 @dataclass(frozen=True, slots=True)
 class PreparedSimulation:
-    """All that is known of what is played: no transaction is needed any more."""
+    """Everything that the simulation needs, so that no transaction is needed."""
 
     writer: TrialWriter
     recipient: SampleRecipient
@@ -146,7 +147,7 @@ class _SimulationRun:
 async def prepare_simulation(
     work: Work, resources: Resources, definition: Definition, played: SimulationScope
 ) -> PreparedSimulation:
-    """Raises NotFound (claim) and MerchantNotConfigured."""
+    """Load the facts. Raises NotFound (claim) and MerchantNotConfigured."""
     work.require(Right.CONFIGURE)
     writer = await prepare_trial_writer(work, resources, definition)
     start = _find_start(work, writer, played)
@@ -159,7 +160,7 @@ async def prepare_simulation(
 
 
 async def simulate(prepared: PreparedSimulation, *, printer: LetterPrinter | None) -> Simulation:
-    """Outside any transaction. printer: None: letters have no price."""
+    """Simulate, outside any transaction. Without a printer, letters have no price."""
     recipient = prepared.recipient
     events = await run_apart(_list_events, prepared)
     run = _SimulationRun(prepared, printer)
@@ -189,7 +190,7 @@ def _is_priced(step: SimulatedStep) -> bool:
 
 
 def _find_start(work: Work, writer: TrialWriter, played: SimulationScope) -> datetime:
-    """At this time of day."""
+    """Return the start, at the present time of day."""
     if played.start_on is None:
         return work.now
     calendar = writer.process.calendar
@@ -204,7 +205,8 @@ async def _load_simulated_claim(
     played: SimulationScope,
     today: date,
 ) -> SimulatedClaim:
-    """Of a claim of the merchant's, who was contacted lately and is not written to counts."""
+    """Load the claim to simulate. For a claim of the merchant, earlier contacts of its person
+    count."""
     if played.claim_id is None:
         usable = list_usable_channels(
             work.merchant.configuration.channels,
@@ -223,7 +225,8 @@ async def _load_simulated_claim(
 
 
 async def _write(run: _SimulationRun, event: SimulatedEvent) -> SimulatedText | None:
-    """None: nothing is written then, or enough is written already."""
+    """Render the message of the event. Return None if the event has no message or the limit is
+    reached."""
     planned = event.foreseen.outcome
     if event.foreseen.channel is None or not isinstance(planned, ContactPlanned):
         return None
@@ -255,7 +258,7 @@ async def _write(run: _SimulationRun, event: SimulatedEvent) -> SimulatedText | 
 
 
 def _find_facts(run: _SimulationRun, event: SimulatedEvent, today: date) -> StepFacts:
-    """The claim's as they are then, somebody being reached by this contact."""
+    """Return the claim's facts at the time of the event, as if this contact reaches the debtor."""
     claim, facts = event.claim, run.prepared.simulated.facts
     condition = replace(
         facts.condition,
@@ -270,7 +273,9 @@ def _find_facts(run: _SimulationRun, event: SimulatedEvent, today: date) -> Step
 
 
 async def _count_pages(run: _SimulationRun, rendered: RenderedContact) -> int | None:
-    """None: it cannot be printed, or enough were."""
+    """Return the number of pages, or None if the letter cannot be printed or the limit is
+    reached.
+    """
     printer, sheet = run.printer, rendered.sheet
     if printer is None or sheet is None or run.printed >= _MAX_PRINTED:
         return None

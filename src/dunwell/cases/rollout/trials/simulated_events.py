@@ -1,6 +1,5 @@
-"""Plays one claim through a workflow from beginning to end by the engine's own rule, with the
-reason for each day. Pure.
-"""
+"""Simulate one claim through a workflow with the engine's own rules, with the reasons for each
+date. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,31 +22,31 @@ from dunwell.contact.messages.guards.guards import Days, HoldReason
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
 from dunwell.core.workflows.definition import ContactStep, WaitStep
 
-# HOLIDAY, NO_WEEKDAY: a day is passed over. BEFORE_HOURS, AFTER_HOURS: the hours of contact of a
-# day have not begun, or are over. LETTER_ON_ITS_WAY: a wait begins on the day on which a letter can
-# have arrived. The others: what guards of the person or of the merchant do.
+# HOLIDAY, NO_WEEKDAY: the day is skipped. BEFORE_HOURS, AFTER_HOURS: the day's contact hours have
+# not started or are over. LETTER_ON_ITS_WAY: a wait starts on the day when a letter can have
+# arrived. The others are delays by guards.
 DayReasonCode = Literal[
     "HOLIDAY", "NO_WEEKDAY", "BEFORE_HOURS", "AFTER_HOURS",
     "QUIET_HOURS", "GUARD_DAY", "GUARD_WEEK", "CONTACT_HOURS", "LETTER_ON_ITS_WAY",
-    # No forecast has it: it is known only when a contact is about to be sent.
+    # Never forecast: it is known only just before a contact is sent.
     "PERSON_DIED",
 ]  # fmt: skip
 _ONE_DAY = timedelta(days=1)
-# A guard of a week passes over no more days; of more, what is told would be no reason any more.
+# A weekly guard skips fewer days. A longer list would explain nothing.
 _MAX_DAYS = 31
 
 
 @dataclass(frozen=True, slots=True)
 class DayReason:
-    """`day`: the one it is about."""
+    """Why an event was moved. `day` is the day that the reason is about."""
 
     code: DayReasonCode
     day: date
 
 
 def explain_put_off(calendar: Calendar, due_at: datetime, at: datetime) -> Iterator[DayReason]:
-    """What the calendar says of a contact that was due at one instant and is made at another. What
-    guards say is told by themselves."""
+    """Yield the calendar's reasons why a contact that was due at `due_at` is made at `at`. The
+    reasons of guards are added separately."""
     if calendar.next_opening(due_at) == due_at:
         return
     day, last = calendar.local_date(due_at), calendar.local_date(at)
@@ -58,7 +57,8 @@ def explain_put_off(calendar: Calendar, due_at: datetime, at: datetime) -> Itera
 
 
 def explain_wait(calendar: Calendar, step: WaitStep, since: datetime) -> Iterator[DayReason]:
-    """The holidays that a wait of business days does not count. (Every week has its days off.)"""
+    """Yield the holidays that a wait of business days does not count. Regular days off are not
+    listed."""
     if step.business_days is None:
         return
     end = calendar.local_date(calendar.end_of_wait(step, since))
@@ -73,7 +73,7 @@ def explain_guard(held_by: HoldReason, day: date) -> DayReason:
 
 
 def _list_passed(calendar: Calendar, day: date, last: date) -> Iterator[DayReason]:
-    """Days before the last one on which nobody is contacted, each with why."""
+    """Yield the days before `last` on which nobody is contacted, each with its reason."""
     for _ in range(_MAX_DAYS):
         if day >= last:
             return
@@ -84,16 +84,16 @@ def _list_passed(calendar: Calendar, day: date, last: date) -> Iterator[DayReaso
         day += _ONE_DAY
 
 
-# A process that has not ended by then is shown as far.
+# A workflow that has not ended by then is shown up to this point.
 _MAX_DURATION = timedelta(days=3_650)
-# Whom a made-up claim is about: known by nothing else.
+# The identity of a sample claim's person, which matches nobody.
 _SAMPLE_IDENTITIES = (b"nobody",)
 
 
 @dataclass(frozen=True, slots=True)
 class SimulatedClaim:
-    """What is played: the claim as it begins, and whom it is about. `contacted_on`: on which days
-    these identities were contacted before."""
+    """The claim as it starts, and its person. `contacted_on` has the days on which the identities
+    were contacted before."""
 
     claim: MessageClaim
     facts: StepFacts
@@ -103,8 +103,8 @@ class SimulatedClaim:
 
 @dataclass(frozen=True, slots=True)
 class SimulatedEvent:
-    """`claim`: as it stands then, a fee that is added now included. `letter_sent_at`: when the last
-    letter before it was handed over."""
+    """An event. `claim` is the claim after it, including a fee that it adds. `letter_sent_at` is
+    when the last letter before it was handed over."""
 
     foreseen: ForecastStep
     reasons: Sequence[DayReason]
@@ -119,7 +119,8 @@ class SimulatedEvent:
 def simulate_events(
     process: Process, configuration: Configuration, simulated: SimulatedClaim, start: datetime
 ) -> Iterator[SimulatedEvent]:
-    """From `start` to the archiving: nobody pays, and each contact is accepted at once."""
+    """Yield the events from `start` until the claim is archived, if nobody pays and each contact is
+    accepted at once."""
     held: list[DayReason] = []
 
     def note(day: date, held_by: HoldReason) -> None:

@@ -1,6 +1,7 @@
-"""What an SMS costs over the names, references and amounts of a merchant's last claims: in how many
-parts it goes, and what those cost by country. Reads one statement; nothing is sent. The texts are
-written after the transaction.
+"""Compute the costs of an SMS for the names, references and amounts of a merchant's recent claims:
+the number of parts, and the costs by country.
+
+One statement reads the claims; nothing is sent. The texts are rendered after the transaction.
 """
 
 from collections import Counter, defaultdict
@@ -27,13 +28,14 @@ from dunwell.platform.children.process import run_apart
 from dunwell.platform.resources import Resources
 
 MAX_CLAIMS = 1_000
-# Claims whose texts are written without a pause, in which the page can be cancelled.
+# How many texts are rendered before the request can be cancelled again.
 _CLAIMS_PER_BATCH = 50
 
 
 @dataclass(frozen=True, slots=True)
 class CountryCosts:
-    """`cost`: in cents of the merchant's currency; None: the line has no price for it."""
+    """The costs for one country. `cost` is in cents of the merchant's currency, or None if the
+    delivery provider has no price for the country."""
 
     country: str
     messages: int
@@ -43,9 +45,9 @@ class CountryCosts:
 
 @dataclass(frozen=True, slots=True)
 class SmsCosts:
-    """`by_parts`: how many of the messages take so many parts. `too_long`: of how many claims the
-    text would be refused. `longest`: the claim with the most parts, where one has more than
-    others."""
+    """The result. `by_parts` maps a number of parts to a number of messages. `too_long` counts
+    claims whose text would be refused. `longest` is the claim with the most parts, or None if all
+    have the same number."""
 
     claims: int
     without_number: int
@@ -60,7 +62,7 @@ class SmsCosts:
 
     @property
     def cost(self) -> Decimal | None:
-        """Of all; None: some have no price."""
+        """The total cost, or None if some messages have no price."""
         costs = [each.cost for each in self.countries]
         known = [each for each in costs if each is not None]
         return sum(known, Decimal(0)) if len(known) == len(costs) else None
@@ -77,8 +79,11 @@ class PreparedSmsCosts:
 async def prepare_sms_costs(
     work: Work, resources: Resources, definition: Definition, wanted: WantedMessage
 ) -> PreparedSmsCosts:
-    """Of the template's SMS in the language wanted, or in each claim's own where none is. Raises
-    MerchantNotConfigured."""
+    """Load recent claims for the template's SMS in the wanted language, or in each claim's own if
+    none is given.
+
+    Raises MerchantNotConfigured.
+    """
     work.require(Right.CONFIGURE)
     writer = await prepare_trial_writer(work, resources, definition)
     today = writer.process.calendar.local_date(work.now)
@@ -91,7 +96,7 @@ async def prepare_sms_costs(
 
 
 async def compute_sms_costs(prepared: PreparedSmsCosts) -> SmsCosts:
-    """Outside any transaction."""
+    """Compute the costs, outside any transaction."""
     claims, counts = prepared.claims, _SmsCounts()
     for start in range(0, len(claims), _CLAIMS_PER_BATCH):
         await run_apart(
@@ -141,7 +146,7 @@ def _count_messages(
 def _list_countries(
     by_country: Mapping[str, Sequence[tuple[int, Decimal | None]]],
 ) -> list[CountryCosts]:
-    """Those with the most messages first."""
+    """Return the costs by country, those with the most messages first."""
     found = []
     for country, messages in by_country.items():
         prices = [cost for _, cost in messages if cost is not None]

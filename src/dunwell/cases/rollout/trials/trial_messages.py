@@ -1,6 +1,5 @@
-"""Messages of a definition written before any is sent, and the placeholders that its texts may
-use.
-"""
+"""Render messages of a definition before any is sent, and list the placeholders that its texts may
+use."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -46,8 +45,9 @@ from dunwell.platform.text.codes import find_home
 
 @dataclass(frozen=True, slots=True)
 class TrialMessage:
-    """One message: its text, and on which day in the process's zone it would be sent. `pay_by`:
-    None: there is no such day. `contact_id`: what its link and codes are made from."""
+    """A message to render: its template, and the day in the workflow's time zone on which it would
+    be sent. `pay_by` is None if the message has no pay-by date. `contact_id` determines its link
+    and codes."""
 
     template: str
     channel: Channel
@@ -59,7 +59,7 @@ class TrialMessage:
 
 @dataclass(frozen=True, slots=True)
 class TrialWriter:
-    """What a definition's messages are written with."""
+    """Everything that is needed to render a definition's messages."""
 
     head: MessageSource
     definition: Definition
@@ -73,8 +73,10 @@ class TrialWriter:
     def write(
         self, recipient: SampleRecipient, message: TrialMessage
     ) -> RenderedContact | Permanent:
-        """Permanent: the channel could not carry it. Raises LookupError (there is no such text, or
-        no address for it) and MerchantNotConfigured."""
+        """Render the message. Return Permanent if the channel cannot carry it.
+
+        Raises LookupError (the text or the address does not exist) and MerchantNotConfigured.
+        """
         version = Version(
             workflow_id=SAMPLE_ID, version_id=SAMPLE_ID, major=1, minor=0,
             definition=self.definition,
@@ -87,8 +89,9 @@ class TrialWriter:
         )
 
     def price(self, rendered: RenderedContact, pages: int | None = None) -> Decimal | None:
-        """In cents of the merchant's currency; None: its line names no price, or it is a letter of
-        which nobody knows the pages. A page is a sheet."""
+        """Return the price in cents of the merchant's currency. Return None if the delivery
+        provider has no price, or for a letter with an unknown number of pages. Each page counts as
+        a sheet."""
         contact = rendered.planned.contact
         setup = self.merchant.configuration.channels.get(contact.channel)
         line = self.lines.get(setup.provider or "") if setup else None
@@ -131,7 +134,8 @@ _HIDDEN = "…"
 
 @dataclass(frozen=True, slots=True)
 class PlaceholderExample:
-    """`name`: as it stands between the braces. `becomes`: of a snippet, its own text."""
+    """A placeholder with an example. `name` is the text between the braces. `becomes` is the sample
+    value, or the text of a snippet."""
 
     name: str
     becomes: str
@@ -144,7 +148,8 @@ class PlaceholderExample:
 def list_placeholders(
     work: Work, writer: TrialWriter, place: TextPlace
 ) -> list[PlaceholderExample]:
-    """Those that may stand there, snippets last. Raises MerchantNotConfigured."""
+    """Return the placeholders that may be used at the place, snippets last. Raises
+    MerchantNotConfigured."""
     work.require(Right.CONFIGURE)
     today = writer.process.calendar.local_date(work.now)
     sample = build_sample(work.merchant.configuration.currency, today)
@@ -168,7 +173,7 @@ def list_placeholders(
 
 
 def _list_names(place: TextPlace) -> Iterator[str]:
-    """A table stands in no SMS, and a code on letters alone."""
+    """Yield the names. An SMS has no table of items, and only a letter has a code."""
     kept_out: dict[str, tuple[Channel | None, ...]] = {
         ITEMS: ("EMAIL", "LETTER", None), LANDING_CODE: ("LETTER",),
     }  # fmt: skip
@@ -178,5 +183,5 @@ def _list_names(place: TextPlace) -> Iterator[str]:
 
 
 def _mask_secrets(text: str) -> str:
-    """Without what leads nowhere."""
+    """Hide masked links and codes."""
     return text.replace(TOKEN_MASK, _HIDDEN).replace(CODE_MASK, _HIDDEN)
