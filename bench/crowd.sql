@@ -80,7 +80,7 @@ WHERE v.merchant_id = m AND v.workflow_id = (
 
 -- letter_batches
 SELECT {id} AS batch_id, 'printer' AS line, 'RELEASED' AS state, 100 AS letters, 100 AS pages,
-       ''::bytea AS manifest, at AS made_at, at AS released_at
+       ''::bytea AS manifest, at AS created_at, at AS released_at
 FROM crowd WHERE n % 500 = 0
 
 -- letter_batch_items
@@ -88,7 +88,7 @@ SELECT c.merchant_id, communication_id, 'printer' AS line, 'DW-' || communicatio
        CASE WHEN is_asked THEN 'WAITING' ELSE 'BATCHED' END AS state,
        CASE WHEN NOT is_asked THEN b.batch_id END AS batch_id,
        CASE WHEN is_asked THEN 'UNTOLD' END AS doubt, 'DE' AS country, 1 AS pages,
-       '[]'::jsonb AS files, planned_at AS begun_at, planned_at AS handed_at,
+       '[]'::jsonb AS files, planned_at AS started_at, planned_at AS handed_at,
        CASE WHEN claim_id % 50 = 7 THEN 'RETURNED' ELSE 'POSTED' END AS status,
        planned_at AS status_at
 FROM communications c, LATERAL (SELECT claim_id % 97 = 0 AS is_asked) drawn,
@@ -96,18 +96,18 @@ FROM communications c, LATERAL (SELECT claim_id % 97 = 0 AS is_asked) drawn,
 WHERE channel = 'LETTER' AND c.state = 'ACCEPTED' AND b.number = (claim_id - {base}) / 500
 
 -- inbound_sms
-SELECT {id} AS inbound_id, 'texts' AS line, 'S' || n AS provider_id,
+SELECT {id} AS inbound_id, 'texts' AS line, 'S' || n AS provider_message_id,
        '+49151' || lpad(n::text, 8, '0') AS sender, '+4930123456' AS recipient,
        'Please call me.' AS text, at AS received_at,
        CASE WHEN n % 100 = 0 THEN 'UNMATCHED' ELSE 'STOP' END AS kind,
-       CASE WHEN n % 1000 > 0 AND n % 100 = 0 THEN at END AS looked_at
+       CASE WHEN n % 1000 > 0 AND n % 100 = 0 THEN at END AS read_at
 FROM crowd WHERE n % 10 = 0
 
--- channel_reports
-SELECT {id} AS report_id, 'texts' AS line, 'R' || n AS provider_id, 'DELIVERED' AS state,
+-- delivery_reports
+SELECT {id} AS report_id, 'texts' AS line, 'R' || n AS provider_message_id, 'DELIVERED' AS state,
        at AS happened_at, '' AS reason, 'OTHER' AS cause, ''::bytea AS raw, at AS received_at,
        CASE WHEN n % 100 = 1 THEN 'UNMATCHED' ELSE 'DELIVERED' END AS outcome, at AS handled_at,
-       CASE WHEN n % 1000 > 1 AND n % 100 = 1 THEN at END AS looked_at
+       CASE WHEN n % 1000 > 1 AND n % 100 = 1 THEN at END AS read_at
 FROM crowd WHERE n % 10 = 1
 
 -- communication_contents
@@ -176,11 +176,11 @@ FROM crowd, generate_series(0, 1) k
 -- deliveries
 SELECT e.merchant_id, w.endpoint_id, e.event_id,
        CASE e.claim_id % 499 WHEN 0 THEN 'GIVEN_UP' WHEN 1 THEN 'PENDING' ELSE 'DELIVERED' END
-       AS state, 1 AS tries,
+       AS state, 1 AS attempts,
        CASE WHEN e.claim_id % 499 = 1 THEN timestamptz '{now}' + interval '1 day' END AS due_at
 FROM events e JOIN webhook_endpoints w ON w.merchant_id = e.merchant_id
 
--- delivery_tries
+-- delivery_attempts
 SELECT d.merchant_id, d.endpoint_id, d.event_id, 1 AS try, e.occurred_at AS at, 40 AS duration_ms,
        CASE d.state WHEN 'DELIVERED' THEN 204 ELSE 503 END AS status
 FROM deliveries d JOIN events e ON e.merchant_id = d.merchant_id AND e.event_id = d.event_id
@@ -219,9 +219,9 @@ FROM crowd WHERE n % 10 = 0
 -- jobs
 SELECT m AS merchant_id, {id} AS job_id, 'PAUSE' AS kind, '{{"type": "PAUSE"}}' AS parameters,
        'DONE' AS state, 'USER' AS actor_kind, '{user}' AS actor_id, '{{}}'::text[] AS actor_rights,
-       100 AS total, 90 AS done, 10 AS skipped, at AS created_at, at AS begun_at, at AS ended_at,
+       100 AS total, 90 AS done, 10 AS skipped, at AS created_at, at AS started_at, at AS ended_at,
        at + interval '2 years' AS kept_until, tx AS written_by,
-       1 AS live_place
+       1 AS live_slot
 FROM crowd WHERE n % 2000 = 0
 
 -- job_rows

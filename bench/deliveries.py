@@ -25,7 +25,7 @@ _EVENTS = 20_000
 _EVENTS_BESIDE = 5_000
 _SET = 500
 _FIRST_SILENT = 50_000_000
-_DELIVERED = "SELECT count(*) FROM delivery_tries WHERE status = 204 AND merchant_id = $1"
+_DELIVERED = "SELECT count(*) FROM delivery_attempts WHERE status = 204 AND merchant_id = $1"
 
 
 async def measure(ground: Ground, scale: Scale) -> list[Line]:
@@ -122,11 +122,13 @@ async def _deliver(ground: Ground, bench: BenchMerchant, count: int, bodies: lis
     async with open_webhook_sender(allow_loopback=True) as sender:
         dispatcher = WebhookDispatcher(bench.resources, sender)
         started = time.perf_counter()
-        tries = await dispatcher.run_once()
+        attempts = await dispatcher.run_once()
         seconds = time.perf_counter() - started
     async with ground.database.connection() as connection:
-        logged = await connection.fetchval("SELECT count(*) FROM delivery_tries WHERE status = 204")
-    assert tries == logged == count
+        logged = await connection.fetchval(
+            "SELECT count(*) FROM delivery_attempts WHERE status = 204"
+        )
+    assert attempts == logged == count
     return count / seconds
 
 

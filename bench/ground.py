@@ -56,7 +56,7 @@ class Ground:
         async with self.database.connection() as connection:
             await connection.execute(
                 "TRUNCATE claims, contact_guards, contact_ledger, audit_log, request_quotas,"
-                " letter_batches, inbound_sms, channel_reports CASCADE"
+                " letter_batches, inbound_sms, delivery_reports CASCADE"
             )
 
     async def settle(self, url: str | None = None) -> None:

@@ -39,7 +39,7 @@ _PRINTED = 1_000
 _AT_ONCE, _FILES_AT_ONCE = 50, 16
 _AT_LEAST_OF_TYPST, _AT_LEAST_OF_ASYNCSSH = 0.85, 0.8
 _SOURCE = Path(letters.__file__).parent / "letter.typ"
-_CLEAR = "TRUNCATE letter_batch_items, letter_batches, letters_found"
+_CLEAR = "TRUNCATE letter_batch_items, letter_batches, recovered_letters"
 
 
 async def measure(ground: Ground, scale: Scale) -> list[Line]:

@@ -74,7 +74,7 @@ class Crowded:
 
 async def measure(ground: Ground, scale: Scale) -> list[Line]:
     crowded = await _fill(ground, scale.rows(_ROWS))
-    tries = max(20, int(_TRIES * scale.share))
+    attempts = max(20, int(_TRIES * scale.share))
     lines = []
     for name, reads, beside in [
         ("claims", _list_claim_pages(crowded), _by_key(crowded, "claims", "claim_id", 0)),
@@ -82,7 +82,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
     ]:
         ours, reference = await alternate(
             scale,
-            [partial(_time, ground, tries, reads), partial(_time, ground, tries, [beside])],
+            [partial(_time, ground, attempts, reads), partial(_time, ground, attempts, [beside])],
         )
         head = f"{_PAGE} of {crowded.rows:,} {name}, by every filter"
         lines += [
@@ -188,11 +188,11 @@ def _by_key(crowded: Crowded, table: str, key: str, behind: object) -> Read:
     return read
 
 
-async def _time(ground: Ground, tries: int, reads: Sequence[Read]) -> tuple[float, float]:
+async def _time(ground: Ground, attempts: int, reads: Sequence[Read]) -> tuple[float, float]:
     """Milliseconds: the median of all pages, and the p99 of the page whose p99 is highest."""
     taken: list[list[float]] = [[] for _ in reads]
     async with ground.database.connection() as connection:
-        for _ in range(tries):
+        for _ in range(attempts):
             for read, durations in zip(reads, taken, strict=True):
                 started = time.perf_counter()
                 await read(connection)

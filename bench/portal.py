@@ -90,10 +90,10 @@ async def open_portal(ground: Ground, crowd: Crowd) -> AsyncIterator[Portal]:
         await database.close()
 
 
-async def _time(portal: Portal, page: Page, tries: int) -> Line:
+async def _time(portal: Portal, page: Page, attempts: int) -> Line:
     """As often as it takes for the server to keep a plan, and then in earnest."""
     taken = []
-    for turn in range(-_WARM_UP, tries):
+    for turn in range(-_WARM_UP, attempts):
         started = time.perf_counter()
         await _ask(portal, page.address(turn))
         if turn >= 0:

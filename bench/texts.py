@@ -42,8 +42,8 @@ _TEXT = (
 _DELIVERED = (
     "SELECT count(*) FROM communications WHERE merchant_id = $1 AND delivered_at IS NOT NULL"
 )
-_REPORTED = "SELECT count(*) FROM channel_reports"
-_CLEAR = "TRUNCATE channel_reports"
+_REPORTED = "SELECT count(*) FROM delivery_reports"
+_CLEAR = "TRUNCATE delivery_reports"
 _PUT_OFF = timedelta(seconds=6)
 _PATIENCE_SECONDS = 120
 

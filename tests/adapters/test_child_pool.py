@@ -71,7 +71,7 @@ def test_closing_with_requests_running_and_waiting_ends_and_leaves_no_child(run:
         asked = [asyncio.create_task(pool.ask(b"x", key=each % 5)) for each in range(40)]
         while len(find_children(_NAME)) < 2:  # noqa: ASYNC110 - a process tells no event
             await asyncio.sleep(0.01)
-        begun_at = monotonic()
+        started_at = monotonic()
 
         closing = asyncio.create_task(pool.close())
         await asyncio.sleep(0.05)
@@ -79,7 +79,7 @@ def test_closing_with_requests_running_and_waiting_ends_and_leaves_no_child(run:
         assert sum(each.done() for each in asked) == 38
         await closing
 
-        assert monotonic() - begun_at < 5 * _PATIENCE_SECONDS
+        assert monotonic() - started_at < 5 * _PATIENCE_SECONDS
         outcomes = await asyncio.gather(*asked, return_exceptions=True)
         assert len([each for each in outcomes if isinstance(each, ChildLost)]) <= 2
         assert all(isinstance(each, ChildLost | Unavailable) for each in outcomes), outcomes

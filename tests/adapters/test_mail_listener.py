@@ -20,14 +20,15 @@ from tests.support.lines import a_house_with_a_line
 from tests.support.smtp_lines import a_line
 
 _REPORT = a_report(a_block("failed", "5.1.1"))
-_SAVED = "SELECT state, reason, communication_id, line FROM channel_reports"
+_SAVED = "SELECT state, reason, communication_id, provider FROM delivery_reports"
 _STRANGERS = """
-INSERT INTO channel_reports (report_id, line, provider_id, state, reason, cause, raw, received_at,
+INSERT INTO delivery_reports (report_id, provider, provider_message_id, state, reason, cause,
+    raw, received_at,
                              outcome)
 SELECT gen_random_uuid(), 'post', n::text, 'DELAYED', '', 'OTHER', '', $1, 'UNMATCHED'
 FROM generate_series(1, $2) n
 """
-_LONGEST = "SELECT max(length(raw)) FROM channel_reports WHERE communication_id IS NULL"
+_LONGEST = "SELECT max(length(raw)) FROM delivery_reports WHERE communication_id IS NULL"
 _MESSAGE = UUID("01900000-0000-7000-8000-000000000001")
 
 

@@ -54,5 +54,5 @@ async def test_it_takes_a_report_from_its_first_line_on(resources: Resources) ->
             process.kill()
             await process.wait()
     async with resources.database.connection() as connection:
-        [row] = await connection.fetch("SELECT state, communication_id FROM channel_reports")
+        [row] = await connection.fetch("SELECT state, communication_id FROM delivery_reports")
     assert tuple(row) == ("FAILED", _MESSAGE)

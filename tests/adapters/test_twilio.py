@@ -194,7 +194,7 @@ async def test_a_signed_report_of_nothing_we_sent_is_kept_unmatched(sent: Sent) 
     form = {"MessageSid": "SM9", "MessageStatus": "failed"}
     assert (await sent.fake.call(address, form)).status_code == 200
     assert await sent.contacts() == [("SMS", "ACCEPTED", False)]
-    rows = await sent.house.rows("SELECT communication_id FROM channel_reports WHERE $1 > 0")
+    rows = await sent.house.rows("SELECT communication_id FROM delivery_reports WHERE $1 > 0")
     assert [row[0] for row in rows] == [None]
 
 

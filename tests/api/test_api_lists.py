@@ -18,12 +18,12 @@ WITH event AS (
     VALUES ($1, gen_random_uuid(), $2, 900, 'ESCALATED', now(), '{}')
     RETURNING event_id
 ), delivery AS (
-    INSERT INTO deliveries (merchant_id, endpoint_id, event_id, due_at, tries)
+    INSERT INTO deliveries (merchant_id, endpoint_id, event_id, due_at, attempts)
     SELECT $1, endpoint_id, event_id, now(), 4 FROM webhook_endpoints, event
     WHERE merchant_id = $1
     RETURNING endpoint_id, event_id
 )
-INSERT INTO delivery_tries (merchant_id, endpoint_id, event_id, try, at, duration_ms, status)
+INSERT INTO delivery_attempts (merchant_id, endpoint_id, event_id, attempt, at, duration_ms, status)
 SELECT $1, endpoint_id, event_id, n, timestamptz '2026-03-02T09:00:00Z' + n * interval '1 minute',
        1, CASE WHEN n = 2 THEN 200 WHEN n > 2 THEN 500 END
 FROM delivery, generate_series(1, 4) n

@@ -78,7 +78,7 @@ async def test_housekeeping_sweeps_attempts_that_count_no_more(
         clock.advance(hours)
         async with api.resources.database.transaction() as tx:
             await sweep_merchant_rows(tx, clock.now())
-            left.append(await tx.fetchval("SELECT count(*) FROM attempts"))
+            left.append(await tx.fetchval("SELECT count(*) FROM rate_limits"))
     assert left == [1, 0]
 
 

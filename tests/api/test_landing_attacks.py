@@ -120,7 +120,7 @@ async def test_no_visitors_address_is_stored(doorstep: Doorstep) -> None:
     await doorstep.visitor("203.0.113.9").type_code("0000-0000-0000")
 
     async with doorstep.till.resources.database.connection() as connection:
-        [row] = await connection.fetch("SELECT * FROM attempts")
+        [row] = await connection.fetch("SELECT * FROM rate_limits")
 
     assert b"203.0.113.9" not in row["subject_digest"]
     assert len(row["subject_digest"]) == 32

@@ -150,7 +150,7 @@ async def test_clicking_again_gives_no_more_tries_for_the_same_code(doorstep: Do
 
     assert await read_sent_code(doorstep) != code
     [row] = await doorstep.till.house.rows(
-        "SELECT failures FROM debtor_sent_codes WHERE merchant_id = $1"
+        "SELECT failures FROM verification_codes WHERE merchant_id = $1"
     )
     assert row["failures"] == 0
     old = await doorstep.browser.submit(f"{_CODE}/code", code=code)

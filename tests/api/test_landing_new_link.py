@@ -98,7 +98,7 @@ async def test_until_it_is_answered_nobody_looks_whether_it_fits(
         tables = " ".join(sent[0])
 
         assert sent[0] == sent[1]
-        assert "asked_links" in tables
+        assert "link_requests" in tables
         assert not any(name in tables for name in ("claims", "debtors", "merchants"))
         assert await list_notices(doorstep) == []
 
@@ -221,7 +221,8 @@ async def test_links_asked_for_raise_no_alarm(
     doorstep: Doorstep, capsys: pytest.CaptureFixture[str]
 ) -> None:
     await doorstep.till.house.rows(
-        "INSERT INTO wrong_codes (minute, count) SELECT $2, 98 WHERE $1 > 0", doorstep.till.now
+        "INSERT INTO letter_code_failures (minute, count) SELECT $2, 98 WHERE $1 > 0",
+        doorstep.till.now,
     )
     await _ask(doorstep.browser)
     await doorstep.browser.type_code("0000-0000-0000")
@@ -275,6 +276,6 @@ async def _post(doorstep: Doorstep, contact: str) -> None:
 
 
 async def _count_waiting(doorstep: Doorstep) -> int:
-    [row] = await doorstep.till.house.rows("SELECT count(*) FROM asked_links WHERE $1 > 0")
+    [row] = await doorstep.till.house.rows("SELECT count(*) FROM link_requests WHERE $1 > 0")
     count: int = row["count"]
     return count

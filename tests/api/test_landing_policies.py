@@ -21,7 +21,7 @@ from tests.support.ways import (
 )
 
 _BORN = {"born_day": "27", "born_month": "3", "born_year": "1984"}
-_TRIES = "SELECT FROM code_attempts WHERE $1::integer IS NOT NULL"
+_TRIES = "SELECT FROM link_request_counts WHERE $1::integer IS NOT NULL"
 
 
 @pytest.mark.parametrize(

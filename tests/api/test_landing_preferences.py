@@ -253,7 +253,7 @@ async def test_a_wrong_code_changes_nothing_and_five_are_the_last(doorstep: Door
     assert [page.status_code for page in pages] == [422] * 5
     form = read_hidden(pages[0].text, f"{_EMAIL}/code")
     locked = await doorstep.browser.post(f"{_EMAIL}/code", **form, code=code)
-    await doorstep.till.house.rows("DELETE FROM debtor_fact_tries WHERE merchant_id = $1")
+    await doorstep.till.house.rows("DELETE FROM verification_failures WHERE merchant_id = $1")
     page = await doorstep.browser.post(f"{_EMAIL}/code", **form, code=code)
 
     assert (locked.status_code, page.status_code) == (429, 422)
@@ -312,7 +312,7 @@ async def test_below_its_level_nothing_is_changed(doorstep: Doorstep) -> None:
         answer = await doorstep.browser.post(path, token=token, address=_NEW, code="000000")
         assert answer.headers["Location"] == "/claim/verify?for=preferences"
     assert await list_notices(doorstep) == []
-    assert await doorstep.till.count("debtor_contact_changes") == 0
+    assert await doorstep.till.count("pending_contact_changes") == 0
 
 
 @pytest.mark.parametrize(

@@ -65,7 +65,7 @@ async def test_an_address_typed_into_a_session_that_was_replaced_is_offered_agai
 
     assert answer.status_code == 409
     assert f'value="{_NEW}"' in answer.text
-    assert await doorstep.till.count("debtor_contact_changes") == 0
+    assert await doorstep.till.count("pending_contact_changes") == 0
     assert f'value="{_NEW}"' in (await doorstep.browser.get(_EMAIL)).text
     other = doorstep.visitor()
     doorstep.browser = other

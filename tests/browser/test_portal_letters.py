@@ -25,7 +25,7 @@ _NEWEST = "SELECT batch_id FROM letter_batches WHERE $1 > 0 ORDER BY batch_id DE
 _DOUBT = """
 UPDATE letter_batch_items SET doubt = CASE communication_id WHEN
     (SELECT communication_id FROM letter_batch_items WHERE merchant_id = $1 AND state = 'WAITING'
-     ORDER BY communication_id DESC LIMIT 1) THEN 'GONE' ELSE 'UNTOLD' END
+     ORDER BY communication_id DESC LIMIT 1) THEN 'MISSING' ELSE 'UNCONFIRMED' END
 WHERE merchant_id = $1 AND state = 'WAITING'
 """
 _LEFT = "SELECT state, doubt FROM letter_batch_items WHERE merchant_id = $1 AND batch_id IS NULL"

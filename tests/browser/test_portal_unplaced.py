@@ -32,7 +32,8 @@ _WRITTEN = (
     ("+4369912345678", "Wer sind Sie?\nIch kenne Sie nicht. " + "Bitte erklären Sie das. " * 6),
 )
 _REPORT = Report(
-    line="post", provider_id="6f1e9a0c" * 8, state="FAILED", happened_at=None, reference=None,
+    line="post", provider_message_id="6f1e9a0c" * 8, state="FAILED", happened_at=None,
+    reference=None,
     reason="550 address unknown", cause="ADDRESS", raw=b"as it came",
 )  # fmt: skip
 
@@ -45,7 +46,10 @@ async def fill(resources: Resources) -> None:
         await receive_sms(resources, incoming)
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        for report in (_REPORT, replace(_REPORT, provider_id="2", state="DELAYED", reason="")):
+        for report in (
+            _REPORT,
+            replace(_REPORT, provider_message_id="2", state="DELAYED", reason=""),
+        ):
             await save_report(tx, report, real_now=now, ids=resources.ids)
     await process_reports(resources)
 

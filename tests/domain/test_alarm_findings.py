@@ -51,9 +51,9 @@ def test_whom_they_are_told_is_said(document: dict[str, Any], mark: str, words: 
 
 def test_those_that_stand_are_notes() -> None:
     alarm = Alert(
-        alarm_id=UUID(int=1), kind=AlertKind.STEPS_LATE, subject="",
+        alert_id=UUID(int=1), kind=AlertKind.STEPS_LATE, subject="",
         figures=AlertFigures(since=NOW),
-        began_at=NOW, seen_at=NOW, over_at=None,
+        began_at=NOW, seen_at=NOW, ended_at=None,
     )  # fmt: skip
     [found] = judge_standing(AlarmsView([alarm], NOW, is_stale=False, is_told_nobody=False))
     assert (found.mark, found.words[:45]) == (

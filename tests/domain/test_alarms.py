@@ -58,8 +58,8 @@ NO_FIGURES = LineFigures({}, [])
 
 def an_alarm(kind: AlertKind = AlertKind.LINE_BACKLOG, **given: Any) -> Alert:
     usual: dict[str, Any] = {
-        "alarm_id": UUID(int=7), "kind": kind, "subject": "post", "began_at": NOW,
-        "figures": AlertFigures(count=3, since=NOW - HOUR), "seen_at": NOW, "over_at": None,
+        "alert_id": UUID(int=7), "kind": kind, "subject": "post", "began_at": NOW,
+        "figures": AlertFigures(count=3, since=NOW - HOUR), "seen_at": NOW, "ended_at": None,
     }  # fmt: skip
     return Alert(**usual | given)
 
@@ -68,17 +68,17 @@ def an_alarm(kind: AlertKind = AlertKind.LINE_BACKLOG, **given: Any) -> Alert:
     ("alarm", "later", "phase"),
     [
         (an_alarm(), HOUR, AlertPhase.BEGAN),
-        (an_alarm(over_at=NOW), HOUR, None),
+        (an_alarm(ended_at=NOW), HOUR, None),
         (an_alarm(told_as=AlertPhase.BEGAN, told_at=NOW), DAY - JUST, None),
         (an_alarm(told_as=AlertPhase.BEGAN, told_at=NOW), DAY, AlertPhase.LASTS),
         (an_alarm(told_as=AlertPhase.LASTS, told_at=NOW), DAY - JUST, None),
         (an_alarm(told_as=AlertPhase.LASTS, told_at=NOW), DAY, AlertPhase.LASTS),
-        (an_alarm(told_as=AlertPhase.BEGAN, told_at=NOW, over_at=NOW), JUST, AlertPhase.OVER),
-        (an_alarm(told_as=AlertPhase.LASTS, told_at=NOW, over_at=NOW), JUST, AlertPhase.OVER),
-        (an_alarm(told_as=AlertPhase.OVER, told_at=NOW, over_at=NOW), 9 * DAY, None),
-        (an_alarm(AlertKind.BREAK_GLASS, over_at=NOW), JUST, AlertPhase.BEGAN),
+        (an_alarm(told_as=AlertPhase.BEGAN, told_at=NOW, ended_at=NOW), JUST, AlertPhase.OVER),
+        (an_alarm(told_as=AlertPhase.LASTS, told_at=NOW, ended_at=NOW), JUST, AlertPhase.OVER),
+        (an_alarm(told_as=AlertPhase.OVER, told_at=NOW, ended_at=NOW), 9 * DAY, None),
+        (an_alarm(AlertKind.BREAK_GLASS, ended_at=NOW), JUST, AlertPhase.BEGAN),
         (
-            an_alarm(AlertKind.BREAK_GLASS, over_at=NOW, told_as=AlertPhase.BEGAN, told_at=NOW),
+            an_alarm(AlertKind.BREAK_GLASS, ended_at=NOW, told_as=AlertPhase.BEGAN, told_at=NOW),
             DAY,
             None,
         ),
@@ -97,10 +97,10 @@ def test_what_comes_and_goes_is_one_alarm() -> None:
     assert compare_alerts([], [sign, sign], NOW).began == [sign]
     changes = compare_alerts([alarm], [sign, other], NOW)
     assert (changes.began, changes.over) == ([other], [])
-    assert changes.lasting == {alarm.alarm_id: sign}
+    assert changes.lasting == {alarm.alert_id: sign}
     a_quarter = timedelta(minutes=15)
     assert compare_alerts([alarm], [], NOW + a_quarter - JUST).over == []
-    assert compare_alerts([alarm], [], NOW + a_quarter).over == [alarm.alarm_id]
+    assert compare_alerts([alarm], [], NOW + a_quarter).over == [alarm.alert_id]
 
 
 @pytest.mark.parametrize(

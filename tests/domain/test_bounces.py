@@ -113,7 +113,7 @@ def test_a_report_without_a_reference_of_ours_is_nobodys(recipient: str) -> None
 
 def test_the_same_report_twice_has_one_id_whatever_stands_above_it() -> None:
     first, second = _read(FAILED), _read(b"Received: from x by y\r\n" + FAILED)
-    assert first.provider_id == second.provider_id
+    assert first.provider_message_id == second.provider_message_id
 
 
 def test_a_report_nobody_can_read_changes_nothing() -> None:

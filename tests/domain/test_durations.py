@@ -169,10 +169,10 @@ def _count_together(apart: timedelta) -> int:
 
 
 def _lock(wrong: int) -> Tries:
-    tries = Tries(0, NOW)
+    attempts = Tries(0, NOW)
     for _ in range(wrong):
-        tries = count_wrong(tries, NOW)
-    return tries
+        attempts = count_wrong(attempts, NOW)
+    return attempts
 
 
 def _judge(first: int, second: int) -> Callable[[timedelta], object]:

@@ -17,7 +17,7 @@ from dunwell.interfaces.landing.entering.proofs import (
     decide_entry,
     find_code_channel,
     find_policy,
-    is_proven,
+    is_authenticated,
     read_typed,
 )
 
@@ -82,7 +82,7 @@ def test_a_code_goes_by_another_channel_than_the_link_where_there_is_one(
 def test_case_blanks_and_forms_of_letters_do_not_count(fact: Fact, typed: str) -> None:
     read = read_typed(fact, {"fact": typed})
     assert read is not None
-    assert is_proven(fact, read, Known(_FACTS, {}))
+    assert is_authenticated(fact, read, Known(_FACTS, {}))
 
 
 @pytest.mark.parametrize(
@@ -92,12 +92,12 @@ def test_case_blanks_and_forms_of_letters_do_not_count(fact: Fact, typed: str) -
 def test_anything_else_is_wrong(fact: Fact, typed: str) -> None:
     read = read_typed(fact, {"fact": typed})
     assert read is not None
-    assert not is_proven(fact, read, Known(_FACTS, {}))
+    assert not is_authenticated(fact, read, Known(_FACTS, {}))
 
 
 def test_what_is_not_on_file_is_proven_by_nothing() -> None:
-    assert not is_proven("POSTAL_CODE", "", Known({}, {}))
-    assert not is_proven("POSTAL_CODE", "20459", Known({}, {}))
+    assert not is_authenticated("POSTAL_CODE", "", Known({}, {}))
+    assert not is_authenticated("POSTAL_CODE", "20459", Known({}, {}))
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,9 @@ def test_a_birth_date_may_be_typed_with_two_digits_of_the_year(
     day, month, year = typed
     read = read_typed("DATE_OF_BIRTH", {"born_day": day, "born_month": month, "born_year": year})
     assert read is not None
-    assert is_proven("DATE_OF_BIRTH", read, Known({"DATE_OF_BIRTH": on_file}, {})) == is_right
+    assert (
+        is_authenticated("DATE_OF_BIRTH", read, Known({"DATE_OF_BIRTH": on_file}, {})) == is_right
+    )
 
 
 @pytest.mark.parametrize(

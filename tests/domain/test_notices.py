@@ -85,7 +85,7 @@ def test_a_suppressed_address_gets_what_is_waited_for_and_is_told_of_its_change(
 
 
 @pytest.mark.parametrize(
-    ("answer", "tries", "expected"),
+    ("answer", "attempts", "expected"),
     [
         (Accepted(), 1, NoticeSettlement("ACCEPTED")),
         (Permanent("no such mailbox"), 1, NoticeSettlement("FAILED", failure="no such mailbox")),
@@ -100,14 +100,14 @@ def test_a_suppressed_address_gets_what_is_waited_for_and_is_told_of_its_change(
     ],
 )
 def test_what_an_answer_means(
-    answer: Outcome | Unanswered, tries: int, expected: NoticeSettlement
+    answer: Outcome | Unanswered, attempts: int, expected: NoticeSettlement
 ) -> None:
     expires_at = NOW + 10 * MINUTE
-    assert decide_settlement(answer, tries=tries, expires_at=expires_at, now=NOW) == expected
+    assert decide_settlement(answer, attempts=attempts, expires_at=expires_at, now=NOW) == expected
 
 
 def test_pauses_end_at_ten_minutes() -> None:
-    settlement = decide_settlement(Temporary(0), tries=99, expires_at=NOW + 99 * MINUTE, now=NOW)
+    settlement = decide_settlement(Temporary(0), attempts=99, expires_at=NOW + 99 * MINUTE, now=NOW)
     assert settlement.due_at == NOW + 10 * MINUTE
 
 

@@ -23,10 +23,10 @@ FRACTIONS = st.floats(min_value=0, max_value=1, exclude_max=True)
 
 
 def test_a_delivery_is_tried_ten_times_over_about_three_days() -> None:
-    now, tries, instants = NOW, 0, [NOW]
+    now, attempts, instants = NOW, 0, [NOW]
     while True:
-        tries += 1
-        decision = decide_next_try(500, tries=tries, now=now, wish=None, fraction=0.5)
+        attempts += 1
+        decision = decide_next_try(500, attempts=attempts, now=now, wish=None, fraction=0.5)
         if not isinstance(decision, RetryAt):
             break
         now = decision.at
@@ -38,18 +38,18 @@ def test_a_delivery_is_tried_ten_times_over_about_three_days() -> None:
 
 
 @given(st.integers(200, 299), st.integers(1, MOST_TRIES), FRACTIONS)
-def test_any_2xx_is_success(status: int, tries: int, fraction: float) -> None:
-    decision = decide_next_try(status, tries=tries, now=NOW, wish=None, fraction=fraction)
+def test_any_2xx_is_success(status: int, attempts: int, fraction: float) -> None:
+    decision = decide_next_try(status, attempts=attempts, now=NOW, wish=None, fraction=fraction)
     assert decision == Delivered()
 
 
 @given(FAILURES, st.integers(1, MOST_TRIES - 1), FRACTIONS)
 def test_every_gap_is_spread_by_at_most_a_fifth(
-    status: int | None, tries: int, fraction: float
+    status: int | None, attempts: int, fraction: float
 ) -> None:
-    decision = decide_next_try(status, tries=tries, now=NOW, wish=None, fraction=fraction)
+    decision = decide_next_try(status, attempts=attempts, now=NOW, wish=None, fraction=fraction)
     assert isinstance(decision, RetryAt)
-    spread = (decision.at - NOW) / GAPS[tries - 1]
+    spread = (decision.at - NOW) / GAPS[attempts - 1]
     assert 0.8 - 1e-6 <= spread <= 1.2 + 1e-6
 
 
@@ -57,7 +57,8 @@ def test_every_gap_is_spread_by_at_most_a_fifth(
 def test_the_tenth_failure_is_the_last(status: int | None, fraction: float) -> None:
     wish = timedelta(seconds=9)
     assert (
-        decide_next_try(status, tries=10, now=NOW, wish=wish, fraction=fraction) == GiveUpDelivery()
+        decide_next_try(status, attempts=10, now=NOW, wish=wish, fraction=fraction)
+        == GiveUpDelivery()
     )
 
 
@@ -69,7 +70,7 @@ def test_a_wish_to_wait_is_kept_on_429_and_503(
     status: int, wish_seconds: int, expected_seconds: int
 ) -> None:
     wish = timedelta(seconds=wish_seconds)
-    decision = decide_next_try(status, tries=1, now=NOW, wish=wish, fraction=0.5)
+    decision = decide_next_try(status, attempts=1, now=NOW, wish=wish, fraction=0.5)
     assert decision == RetryAt(NOW + timedelta(seconds=expected_seconds))
 
 

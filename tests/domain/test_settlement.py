@@ -39,12 +39,12 @@ _TRIED = TriedChannels(frozenset({"EMAIL"}), 1)
 
 def settle(
     answer: ChannelAnswer,
-    tries: int = 1,
+    attempts: int = 1,
     tried: tuple[Channel, ...] = ("EMAIL",),
     usable: tuple[Channel, ...] = (),
 ) -> ContactSettlement:
     return decide_settlement(
-        ContactAttempt(STEP, tries, usable, TriedChannels(frozenset(tried), len(tried))),
+        ContactAttempt(STEP, attempts, usable, TriedChannels(frozenset(tried), len(tried))),
         answer,
         NOW,
     )
@@ -55,22 +55,22 @@ def test_accepted_is_settled() -> None:
 
 
 @pytest.mark.parametrize(
-    ("tries", "asked", "seconds"),
+    ("attempts", "asked", "seconds"),
     [(1, 0, 5), (2, 0, 10), (3, 0, 20), (14, 0, 6 * 3600), (1, 90, 90)],
 )
-def test_pauses_double_up_to_six_hours(tries: int, asked: int, seconds: int) -> None:
-    assert settle(Temporary(asked), tries) == RetryContact(NOW + timedelta(seconds=seconds))
+def test_pauses_double_up_to_six_hours(attempts: int, asked: int, seconds: int) -> None:
+    assert settle(Temporary(asked), attempts) == RetryContact(NOW + timedelta(seconds=seconds))
 
 
 def test_the_last_try_gives_up() -> None:
-    assert settle(Temporary(0), MAX_ATTEMPTS) == FailContact("not taken in 15 tries")
+    assert settle(Temporary(0), MAX_ATTEMPTS) == FailContact("not taken in 15 attempts")
     answer = Temporary(reason="The mail server put it off: 451.")
-    words = "not taken in 15 tries: The mail server put it off: 451."
+    words = "not taken in 15 attempts: The mail server put it off: 451."
     assert settle(answer, MAX_ATTEMPTS) == FailContact(words)
 
 
 def test_a_channel_that_is_away_for_a_night_is_waited_for() -> None:
-    pauses = [settle(Temporary(), tries) for tries in range(1, MAX_ATTEMPTS)]
+    pauses = [settle(Temporary(), attempts) for attempts in range(1, MAX_ATTEMPTS)]
     waits = [each.at - NOW for each in pauses if isinstance(each, RetryContact)]
     assert sum(waits, timedelta()) >= timedelta(hours=17)
 
@@ -95,7 +95,7 @@ def test_the_reason_of_a_refusal_is_kept() -> None:
 
 
 def test_a_message_whose_channel_was_not_called_is_taken_back_however_often() -> None:
-    assert settle(Uncalled()) == settle(Uncalled(), tries=MAX_ATTEMPTS) == UndoHandOver()
+    assert settle(Uncalled()) == settle(Uncalled(), attempts=MAX_ATTEMPTS) == UndoHandOver()
 
 
 def test_a_refusal_falls_back_to_the_next_channel_that_can_be_used() -> None:
@@ -116,5 +116,5 @@ def test_a_list_a_minor_changed_is_gone_through_without_a_channel_twice() -> Non
 
 def test_no_answer_is_never_taken_for_one() -> None:
     assert settle(Unanswered(is_repeatable=True)) == RepeatCall(timedelta(seconds=5))
-    assert settle(Unanswered(is_repeatable=True), tries=MAX_ATTEMPTS) == OutcomeUnknown()
+    assert settle(Unanswered(is_repeatable=True), attempts=MAX_ATTEMPTS) == OutcomeUnknown()
     assert settle(Unanswered(is_repeatable=False)) == OutcomeUnknown()

@@ -12,8 +12,8 @@ from dunwell.core.events.deliveries.proof import (
 )
 
 
-def a_gap(number: int, state: str = "GIVEN_UP", tries: int = 10) -> DeliveryGap:
-    return DeliveryGap(number, UUID(int=number), "ESCALATED", 41, 3, state, tries)
+def a_gap(number: int, state: str = "GIVEN_UP", attempts: int = 10) -> DeliveryGap:
+    return DeliveryGap(number, UUID(int=number), "ESCALATED", 41, 3, state, attempts)
 
 
 def test_all_but_some_are_acknowledged() -> None:

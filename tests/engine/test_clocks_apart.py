@@ -88,9 +88,9 @@ async def test_the_alarm_names_host_and_clocks_and_is_over_when_they_agree(
         [alarm] = (await read_alarms(tx, COMMAND_LINE, datetime.now(UTC))).standing
     assert (alarm.kind, alarm.subject) == ("CLOCKS_APART", "web-2")
     async with resources.database.transaction() as tx:
-        await tx.execute("UPDATE alarms SET began_at = began_at - interval '1 hour',"
+        await tx.execute("UPDATE alerts SET began_at = began_at - interval '1 hour',"
                          " seen_at = seen_at - interval '16 minutes'")  # fmt: skip
-        await tx.execute("DELETE FROM alarm_watch")
+        await tx.execute("DELETE FROM alert_checks")
     right = await _watched(resources, timedelta(0))
     assert not await raise_clock_alert(right, "web-2")
     await check_for_alerts(right, _find_no_line, "")
@@ -102,8 +102,10 @@ async def test_a_look_in_the_future_keeps_nobody_from_looking(resources: Resourc
     """It was noted by the database's clock while that was wrong."""
     right = await _watched(resources, timedelta(0))
     async with resources.database.transaction() as tx:
-        await tx.execute("INSERT INTO alarm_watch (watch, looked_at) VALUES (1, now() + '8 days')")
+        await tx.execute(
+            "INSERT INTO alert_checks (watch, checked_at) VALUES (1, now() + '8 days')"
+        )
     await check_for_alerts(right, _find_no_line, "")
     async with resources.database.transaction() as tx:
-        looked_at = await tx.fetchval("SELECT looked_at FROM alarm_watch")
+        looked_at = await tx.fetchval("SELECT checked_at FROM alert_checks")
     assert abs(looked_at - datetime.now(UTC)) < timedelta(minutes=5)

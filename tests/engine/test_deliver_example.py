@@ -47,7 +47,7 @@ async def test_each_event_is_heard_once(
     await outbox.rows(
         "UPDATE deliveries SET state = 'PENDING', due_at = now() WHERE merchant_id = $1"
     )
-    await outbox.rows("DELETE FROM delivery_tries WHERE merchant_id = $1")
+    await outbox.rows("DELETE FROM delivery_attempts WHERE merchant_id = $1")
     assert await deliver(outbox) == 3
     assert sorted(each["eventId"] for each in heard) == sorted(
         str(event.event_id) for event in events

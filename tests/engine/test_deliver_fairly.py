@@ -78,7 +78,7 @@ async def test_two_dispatchers_deliver_nothing_twice(
         shares = [0, 0]
         while sum(shares) < 1000:
             done = await asyncio.gather(*(each.run_once() for each in pair))
-            shares = [share + tries for share, tries in zip(shares, done, strict=True)]
+            shares = [share + attempts for share, attempts in zip(shares, done, strict=True)]
     assert sum(shares) == 1000
     for receiver in (first, second):
         assert set(Counter(receiver.event_ids).values()) == {1}
@@ -140,5 +140,7 @@ async def test_a_lease_that_ran_out_records_nothing(
         await first
     assert receiver.event_ids == [str(event.event_id)] * 2
     assert await outbox.deliveries() == [(event.event_id, "DELIVERED", 1)]
-    tries = await outbox.rows("SELECT try, status FROM delivery_tries WHERE merchant_id = $1")
-    assert [tuple(row) for row in tries] == [(1, 204)]
+    attempts = await outbox.rows(
+        "SELECT attempt, status FROM delivery_attempts WHERE merchant_id = $1"
+    )
+    assert [tuple(row) for row in attempts] == [(1, 204)]

@@ -44,12 +44,14 @@ async def test_a_failing_delivery_is_tried_at_the_published_instants_then_given_
         assert await dispatcher.run_once() == 0
     assert await outbox.deliveries() == [(event.event_id, "GIVEN_UP", 10)]
     assert receiver.event_ids == [str(event.event_id)] * 10
-    tries = await outbox.rows("SELECT * FROM delivery_tries WHERE merchant_id = $1 ORDER BY try")
-    assert [row["try"] for row in tries] == list(range(1, 11))
-    assert {(row["status"], row["error"], row["answer"]) for row in tries} == {
+    attempts = await outbox.rows(
+        "SELECT * FROM delivery_attempts WHERE merchant_id = $1 ORDER BY attempt"
+    )
+    assert [row["attempt"] for row in attempts] == list(range(1, 11))
+    assert {(row["status"], row["error"], row["response"]) for row in attempts} == {
         (500, None, "out of order")
     }
-    gaps = [tries[place + 1]["at"] - tries[place]["at"] for place in range(9)]
+    gaps = [attempts[place + 1]["at"] - attempts[place]["at"] for place in range(9)]
     assert gaps == list(GAPS)
 
 
@@ -127,8 +129,8 @@ async def test_the_answers_log_is_short_and_printable(
         await outbox.add_endpoint(receiver.url)
         await outbox.raise_events()
         await dispatcher.run_once()
-    [row] = await outbox.rows("SELECT answer FROM delivery_tries WHERE merchant_id = $1")
-    assert row["answer"] == "no  " + "ä" * 496
+    [row] = await outbox.rows("SELECT response FROM delivery_attempts WHERE merchant_id = $1")
+    assert row["response"] == "no  " + "ä" * 496
 
 
 async def test_an_endpoint_whose_secret_cannot_be_opened_harms_no_other(

@@ -29,7 +29,7 @@ _CONTACTS = """
 SELECT channel, state, failure FROM communications WHERE merchant_id = $1 ORDER BY place
 """
 _LINKS = "SELECT token_hash FROM debtor_links WHERE merchant_id = $1"
-_CODES = "SELECT code_digest FROM debtor_codes WHERE merchant_id = $1"
+_CODES = "SELECT code_digest FROM letter_codes WHERE merchant_id = $1"
 
 
 async def _contacts(house: House) -> list[tuple[str, str, str | None]]:

@@ -107,14 +107,14 @@ async def test_what_anybody_can_write_is_believed_of_an_address_the_second_time(
     merchant_id, first = house.merchant.merchant_id, line.sent[0].communication_id
     second = {"merchant_id": merchant_id, "communication_id": UUID(int=7)}
     async with resources.database.transaction() as tx:
-        accepted = {"state": "ACCEPTED", "line": "post", "claim_id": claim_id}
+        accepted = {"state": "ACCEPTED", "provider": "post", "claim_id": claim_id}
         await insert_row(tx, "communications", 7, **second, **accepted)
         to = {"recipient": "erika@customer.example"}
         await insert_row(tx, "communication_contents", 7, **second, **to)
     suppressed = []
     for number, contact_id in enumerate((first, first, UUID(int=7))):
         reference = Reference(merchant_id, contact_id)
-        told = {"provider_id": str(number), "cause": "ADDRESS", "is_proven": False}
+        told = {"provider_message_id": str(number), "cause": "ADDRESS", "is_authenticated": False}
         await report(house, line, reference=reference, **told)
         await process_reports(house.resources)
         suppressed.append([row["reason"] for row in await house.rows(_SUPPRESSED)])

@@ -13,7 +13,7 @@ from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition, a_document
 from tests.support.house import ScriptedChannel, a_house
 
-_STATES = "SELECT state, tries, failure FROM communications WHERE merchant_id = $1"
+_STATES = "SELECT state, attempts, failure FROM communications WHERE merchant_id = $1"
 _HISTORY = """
 SELECT step_id, outcome, reason FROM step_history WHERE merchant_id = $1 ORDER BY at, step_id
 """

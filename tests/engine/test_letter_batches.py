@@ -20,7 +20,7 @@ from tests.support.letter_house import LetterHouse, a_house_with_a_folder
 from tests.support.print_files import digest, list_letters, that_is_away
 
 _BATCHES = "SELECT state, letters, pages FROM letter_batches WHERE $1 > 0 ORDER BY batch_id"
-_CUT = "UPDATE letter_batches SET state = '{}', released_at = NULL, lease_until = made_at"
+_CUT = "UPDATE letter_batches SET state = '{}', released_at = NULL, lease_until = created_at"
 _CUT_BEFORE, _CUT_BEHIND = _CUT.format("DECIDED"), _CUT.format("WRITTEN")
 _HOUR = timedelta(hours=1)
 
@@ -246,11 +246,11 @@ async def test_a_line_stays_until_its_letters_are_released(post: LetterHouse) ->
     both = Installation(delivery_providers={"post": line, "old": line})
     await apply_installation(resources, both)
     await post.create("A-1")
-    await run(post, "UPDATE letter_batch_items SET line = 'old'")
+    await run(post, "UPDATE letter_batch_items SET provider = 'old'")
     with pytest.raises(ValidationError) as refused:
         await apply_installation(resources, Installation(delivery_providers={"post": line}))
     assert [(each.path, each.code) for each in refused.value.faults] == [
         ("/deliveryProviders/old", "IN_USE"),
     ]  # fmt: skip
-    await run(post, "UPDATE letter_batch_items SET line = 'post'")
+    await run(post, "UPDATE letter_batch_items SET provider = 'post'")
     await apply_installation(resources, Installation(delivery_providers={"post": line}))

@@ -25,7 +25,7 @@ from tests.support.letter_house import LetterHouse, a_house_with_a_folder
 from tests.support.waiting import until_held_back
 
 _CUT_BEHIND = (
-    "UPDATE letter_batches SET state = 'WRITTEN', released_at = NULL, lease_until = made_at"
+    "UPDATE letter_batches SET state = 'WRITTEN', released_at = NULL, lease_until = created_at"
 )
 
 

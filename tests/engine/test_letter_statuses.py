@@ -21,10 +21,11 @@ from tests.support.letter_house import LetterHouse, a_house_with_a_folder, write
 from tests.support.statements import a_counted_database
 
 _REPORTS = """
-SELECT state, cause, outcome FROM channel_reports WHERE $1 > 0 ORDER BY received_at, provider_id
+SELECT state, cause, outcome FROM delivery_reports WHERE $1 > 0 ORDER BY received_at,
+    provider_message_id
 """
 _FILES = "SELECT name, outcome, reports, reason FROM letter_status_files WHERE $1 > 0 ORDER BY name"
-_READERS = "SELECT line FROM letter_status_readers WHERE $1 > 0"
+_READERS = "SELECT provider FROM letter_status_readers WHERE $1 > 0"
 _SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
 _NINE, _TEN, _NOON = (f"2026-03-04T{hour}:00:00Z" for hour in ("09", "10", "12"))
 
@@ -188,9 +189,9 @@ async def test_a_large_file_is_saved_in_sets(post: LetterHouse) -> None:
     async with a_counted_database(house.resources, house.clock, 2) as (counted, statements):
         assert await StatusFileReader(counted, lambda: post.lines).run_once() == 1
         sent = await statements.take()
-    assert sum("INSERT INTO channel_reports" in each for each in sent) == MAX_STATUS_LINES // 1_000
+    assert sum("INSERT INTO delivery_reports" in each for each in sent) == MAX_STATUS_LINES // 1_000
     assert sum("UPDATE letter_batch_items" in each for each in sent) == 1
-    [count] = await house.rows("SELECT count(*) FROM channel_reports WHERE $1 > 0")
+    [count] = await house.rows("SELECT count(*) FROM delivery_reports WHERE $1 > 0")
     assert count["count"] == MAX_STATUS_LINES
     assert (await post.items())[0][3] == "POSTED"
 

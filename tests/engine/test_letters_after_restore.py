@@ -147,7 +147,7 @@ async def test_without_all_copies_a_person_is_asked(post: LetterHouse) -> None:
     take_away(post, "released/*")
     await lose(post, backup)
     assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED, ("WAITING", "UNTOLD", False)]
+    assert await rows(post) == [_BATCHED, ("WAITING", "UNCONFIRMED", False)]
 
 
 async def test_a_broken_copy_tells_nothing(post: LetterHouse) -> None:
@@ -159,7 +159,7 @@ async def test_a_broken_copy_tells_nothing(post: LetterHouse) -> None:
     take_away(post, "batch-*")
     await lose(post, backup)
     assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED, *[("WAITING", "UNTOLD", False)] * 3]
+    assert await rows(post) == [_BATCHED, *[("WAITING", "UNCONFIRMED", False)] * 3]
 
 
 async def test_what_is_not_there_any_more_is_asked_about(post: LetterHouse) -> None:
@@ -169,7 +169,7 @@ async def test_what_is_not_there_any_more_is_asked_about(post: LetterHouse) -> N
     take_away(post)
     await lose(post, backup)
     assert await release_all(post) == []
-    assert await rows(post) == [_BATCHED, ("WAITING", "GONE", False)]
+    assert await rows(post) == [_BATCHED, ("WAITING", "MISSING", False)]
 
 
 async def test_a_batch_that_was_only_decided_then_was_released_since(post: LetterHouse) -> None:
@@ -243,7 +243,7 @@ async def test_what_the_service_has_spoken_of_was_released(post: LetterHouse) ->
     await post.read_statuses()
     assert await release_all(post) == []
     assert sorted(await rows(post), key=str) == sorted(
-        [_BATCHED, ("RELEASED", None, False), ("WAITING", "UNTOLD", False)], key=str
+        [_BATCHED, ("RELEASED", None, False), ("WAITING", "UNCONFIRMED", False)], key=str
     )
 
 
@@ -285,11 +285,11 @@ async def test_old_copies_are_removed_but_the_newest(post: LetterHouse) -> None:
     """Of those that are old enough, by which a restored database sees that nobody else does."""
     await post.create("A-1")
     later(post)
-    made_at = post.house.clock.now()
+    created_at = post.house.clock.now()
     assert await post.release() == 1
     copies = post.files("released")
     releaser = BatchReleaser(post.house.resources, lambda: post.lines)
-    post.house.clock.move_to(made_at + timedelta(days=30))
+    post.house.clock.move_to(created_at + timedelta(days=30))
     assert await releaser.sweep() == 0
     later(post, milliseconds=1)
     assert await releaser.sweep() == 1
@@ -309,6 +309,6 @@ async def back_to(post: LetterHouse, state: str | None) -> None:
             await tx.execute("DELETE FROM letter_batches WHERE batch_id = $1", newest)
         else:
             await tx.execute(
-                "UPDATE letter_batches SET state = $2, released_at = NULL, lease_until = made_at"
+                "UPDATE letter_batches SET state = $2, released_at = NULL, lease_until = created_at"
                 " WHERE batch_id = $1", newest, state,
             )  # fmt: skip

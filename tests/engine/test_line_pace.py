@@ -76,7 +76,7 @@ async def test_a_line_that_is_gone_is_waited_for(resources: Resources, clock: Mo
     house.lines.clear()
     await house.create()
     await house.run()
-    [row] = await house.rows("SELECT state, tries FROM communications WHERE merchant_id = $1")
+    [row] = await house.rows("SELECT state, attempts FROM communications WHERE merchant_id = $1")
     assert tuple(row) == ("PLANNED", 1)
     house.lines["post"] = line
     clock.advance(timedelta(minutes=4.99))

@@ -30,10 +30,10 @@ from tests.support.notices import an_asker
 _OF_HAND_OVER = b"SET state = 'HANDED_OVER', handed_over_at"
 _OF_NOTICES = b"SET state = 'HANDED_OVER', due_at"
 _CONTACTS = """
-SELECT state, tries, handed_over_at IS NOT NULL AS is_marked, lease_id, guarded_by
+SELECT state, attempts, handed_over_at IS NOT NULL AS is_marked, lease_id, guarded_by
 FROM communications WHERE merchant_id = $1
 """
-_NOTICES = "SELECT state, tries, lease_id FROM debtor_notices WHERE merchant_id = $1"
+_NOTICES = "SELECT state, attempts, lease_id FROM debtor_notices WHERE merchant_id = $1"
 _LEDGER = "SELECT outcome FROM contact_ledger WHERE merchant_id = $1"
 _DAYS = "SELECT contacted_on FROM contact_guards WHERE merchant_id = $1"
 
@@ -140,7 +140,7 @@ async def test_a_worker_that_was_stopped_calls_nothing_under_an_old_lease(
     await dispatcher.run_merchant(house.merchant.merchant_id)
     assert line.sent == []
     rows = await house.rows(_CONTACTS)
-    assert [(row["state"], row["tries"]) for row in rows] == [("PLANNED", 0)] * 2
+    assert [(row["state"], row["attempts"]) for row in rows] == [("PLANNED", 0)] * 2
     monkeypatch.undo()
     await house.run()
     assert len(line.sent) == 2

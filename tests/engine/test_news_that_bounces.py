@@ -87,13 +87,13 @@ async def test_the_claim_stands_still_until_the_answer_was_told_and_its_days_hav
     assert "beantwortet" in sms.body_text
     [standing] = await _holds(house, claim_id)
     assert standing[1] is not None
-    told_at = standing[1] - 7 * DAY
+    response_sent_at = standing[1] - 7 * DAY
     [stored] = await read_disputes(house, claim_id)
-    assert stored.told_at == told_at
+    assert stored.response_sent_at == response_sent_at
     assert stored.hold_id != opened.hold_id
-    await house.run_until(told_at + 7 * DAY - HOUR)
+    await house.run_until(response_sent_at + 7 * DAY - HOUR)
     assert await _fees(house) == fees
-    await house.run_until(told_at + 21 * DAY)
+    await house.run_until(response_sent_at + 21 * DAY)
     assert await _holds(house, claim_id) == []
 
 
@@ -108,7 +108,7 @@ async def test_where_no_way_is_left_the_process_goes_on(
     await tell(house)
     assert await _holds(house, claim_id) == []
     [stored] = await read_disputes(house, claim_id)
-    assert stored.told_at is None
+    assert stored.response_sent_at is None
 
 
 async def test_a_claim_that_has_ended_meanwhile_is_left_as_it_is(
@@ -164,6 +164,6 @@ async def test_the_end_of_a_plan_is_told_anew_before_anything_else(
     assert await _holds(house, claim_id) == kinds
     assert (before == kinds) is has_new_plan
     await tell(house)
-    told_at = clock.now()
-    ends = None if has_new_plan else told_at + DAY
+    response_sent_at = clock.now()
+    ends = None if has_new_plan else response_sent_at + DAY
     assert await _holds(house, claim_id) == [(HoldKind.MODALITY_ACTIVE, ends)]

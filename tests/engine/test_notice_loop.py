@@ -30,7 +30,7 @@ async def test_they_look_at_an_asked_link_and_send_it(
     over = asker.house.resources
     asked = AskedLink("INV-1001", "erika@example.org", over.clock.now())
     async with over.database.transaction() as tx:
-        await save_asked_link(tx, over.ids.new(asked.asked_at), asked)
+        await save_asked_link(tx, over.ids.new(asked.requested_at), asked)
 
     await _run_until_sent(asker)
 

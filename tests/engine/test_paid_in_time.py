@@ -20,7 +20,7 @@ from tests.support.house import ScriptedChannel
 from tests.support.payments import PAYING, Till, a_till
 
 _CONTACTS = """
-SELECT state, place, tries FROM communications WHERE merchant_id = $1 ORDER BY step_id, place
+SELECT state, place, attempts FROM communications WHERE merchant_id = $1 ORDER BY step_id, place
 """
 DAY = timedelta(days=1)
 

@@ -39,7 +39,7 @@ REMINDED = datetime(2026, 3, 13, 8, tzinfo=UTC)
 MISSED = datetime(2026, 3, 17, 8, tzinfo=UTC)
 BROKEN = datetime(2026, 3, 24, 8, tzinfo=UTC)
 _OCCASIONS = """
-SELECT occasion, subject, over_at FROM debtor_occasions
+SELECT occasion, subject, ended_at FROM debtor_occasions
 WHERE merchant_id = $1 AND occasion LIKE ANY (ARRAY['rate%', 'plan_%']) ORDER BY due_at, occasion
 """
 _NOTICES = """
@@ -221,7 +221,7 @@ async def test_nothing_is_told_that_is_not_true_any_more(
     names = {"Ihre nächste Rate an Nordwind", "Ihre Rate an Nordwind ist noch nicht eingegangen"}
     assert not names.intersection(await subjects(arrangement))
     [row] = [r for r in await house.rows(_OCCASIONS) if r["occasion"].startswith("rate")]
-    assert row["over_at"] is not None
+    assert row["ended_at"] is not None
 
 
 async def test_a_rate_paid_at_the_same_moment_is_not_asked_for(arrangement: Arrangement) -> None:

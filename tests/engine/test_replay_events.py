@@ -70,8 +70,10 @@ async def test_what_was_given_up_is_tried_by_the_whole_schedule_again(
             clock.advance(gap)
 
     assert await outbox.deliveries() == [(event.event_id, "GIVEN_UP", 20)]
-    tries = await outbox.rows("SELECT try FROM delivery_tries WHERE merchant_id = $1 ORDER BY try")
-    assert [row["try"] for row in tries] == list(range(1, 21))
+    attempts = await outbox.rows(
+        "SELECT attempt FROM delivery_attempts WHERE merchant_id = $1 ORDER BY attempt"
+    )
+    assert [row["attempt"] for row in attempts] == list(range(1, 21))
 
 
 async def test_live_deliveries_go_first(

@@ -23,10 +23,11 @@ from tests.support.house import AskableLine, House, ScriptedLine
 from tests.support.lines import a_house_with_a_line, report
 
 _CONTACTS = """
-SELECT channel, state, failure, line, answer, delivered_at IS NOT NULL FROM communications
+SELECT channel, state, failure, provider, provider_response, delivered_at IS NOT NULL
+FROM communications
 WHERE merchant_id = $1 ORDER BY planned_at, place
 """
-_OUTCOMES = "SELECT outcome, due_at FROM channel_reports WHERE $1 > 0 ORDER BY received_at"
+_OUTCOMES = "SELECT outcome, due_at FROM delivery_reports WHERE $1 > 0 ORDER BY received_at"
 _SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
 _SPOIL = """
 UPDATE communication_contents SET recipient = 'nobody'
@@ -80,7 +81,7 @@ async def test_a_bounce_starts_the_next_channel_once(
 ) -> None:
     house, line = await a_sent_contact(resources, clock)
     for number in ("1", "1", "2"):
-        await report(house, line, provider_id=number)
+        await report(house, line, provider_message_id=number)
         await join(house)
     assert [row[:2] for row in await contacts(house)] == [
         ("EMAIL", "FAILED"), ("SMS", "ACCEPTED"),
@@ -109,7 +110,7 @@ async def test_what_arrived_has_arrived_in_any_order_of_one_look(
     """Between two looks a failure that is heard of first stands: a fallback has begun."""
     house, line = await a_sent_contact(resources, clock)
     for number, state in enumerate(order):
-        await report(house, line, provider_id=str(number), state=state)
+        await report(house, line, provider_message_id=str(number), state=state)
     await join(house)
     assert [row[1] for row in await contacts(house)] == ["ACCEPTED"]
 
@@ -136,7 +137,7 @@ async def test_a_report_of_nothing_of_ours_is_kept_and_changes_nothing(
     foreign = Reference(house.merchant.merchant_id + 1, line.sent[0].communication_id)
     unknown = Reference(house.merchant.merchant_id, UUID(int=5))
     for number, reference in enumerate((None, foreign, unknown)):
-        await report(house, line, provider_id=str(number), reference=reference)
+        await report(house, line, provider_message_id=str(number), reference=reference)
     await join(house)
     assert await outcomes(house) == ["UNMATCHED"] * 3
     assert await contacts(house) == before
@@ -259,7 +260,7 @@ async def test_a_report_that_cannot_be_joined_holds_up_no_other(
     await house.rows(_SPOIL, line.sent[0].communication_id)
     for number, sent in enumerate(line.sent):
         named = Reference(house.merchant.merchant_id, sent.communication_id)
-        await report(house, line, provider_id=str(number), reference=named, cause="ADDRESS")
+        await report(house, line, provider_message_id=str(number), reference=named, cause="ADDRESS")
         clock.advance(timedelta(microseconds=1))
     await join(house)
     assert await outcomes(house) == ["WAITING", "FAILED"]

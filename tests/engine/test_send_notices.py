@@ -241,7 +241,7 @@ async def test_a_worker_that_died_before_its_call_leaves_nothing_behind_but_a_wa
     await asker.planned()
     await asker.house.rows(
         "UPDATE debtor_notices SET state = 'HANDED_OVER', due_at = $2, lease_id = notice_id,"
-        " tries = 1 WHERE merchant_id = $1",
+        " attempts = 1 WHERE merchant_id = $1",
         clock.now() + LEASE,
     )
     channel = ScriptedChannel()

@@ -21,7 +21,7 @@ from tests.support.ledgers import outcomes, seal_and_verify
 
 DAY = timedelta(days=1)
 _CONTACTS = """
-SELECT state, tries, handed_over_at IS NOT NULL AS was_handed_over FROM communications
+SELECT state, attempts, handed_over_at IS NOT NULL AS was_handed_over FROM communications
 WHERE merchant_id = $1 ORDER BY run, step_id, place
 """
 _PLACE = "SELECT status, next_step_id, due_at FROM claims WHERE merchant_id = $1"

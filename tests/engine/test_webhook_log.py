@@ -40,15 +40,16 @@ async def outbox(resources: Resources) -> Outbox:
 async def settle(outbox: Outbox, event_id: UUID, state: str, *statuses: int) -> None:
     """As if it had been tried with these answers."""
     await outbox.rows(
-        "UPDATE deliveries SET state = $3, tries = $4,"
+        "UPDATE deliveries SET state = $3, attempts = $4,"
         " due_at = CASE WHEN $3 = 'PENDING' THEN now() + interval '1 day' END"
         " WHERE merchant_id = $1 AND event_id = $2",
         event_id, state, len(statuses),
     )  # fmt: skip
     for number, status in enumerate(statuses, 1):
         await outbox.rows(
-            "INSERT INTO delivery_tries (merchant_id, endpoint_id, event_id, try, at, duration_ms,"
-            " status, answer) SELECT $1, endpoint_id, $2, $3, $4, 12, $5, 'said'"
+            "INSERT INTO delivery_attempts (merchant_id, endpoint_id, event_id, attempt, at, "
+            "duration_ms,"
+            " status, response) SELECT $1, endpoint_id, $2, $3, $4, 12, $5, 'said'"
             " FROM webhook_endpoints WHERE merchant_id = $1",
             event_id, number, outbox.now + timedelta(seconds=number), status,
         )  # fmt: skip
@@ -180,7 +181,7 @@ async def test_a_delivery_is_read_with_all_its_tries_and_its_bytes(outbox: Outbo
         view = await read_delivery(outbox.work(tx), endpoint_id, event.event_id)
 
     assert view.body == event.body
-    assert [(each.number, each.status, each.answer) for each in view.tries] == [
+    assert [(each.number, each.status, each.answer) for each in view.attempts] == [
         (1, 500, "said"), (2, 204, "said"),
     ]  # fmt: skip
 
@@ -202,9 +203,9 @@ async def test_one_is_sent_again_and_of_two_who_ask_one_is_told(outbox: Outbox) 
             await again(seen)
 
     [row] = await outbox.rows("SELECT * FROM deliveries WHERE merchant_id = $1")
-    assert (row["state"], row["is_replay"], row["tries_before"]) == ("PENDING", True, 1)
+    assert (row["state"], row["is_replay"], row["attempts_before"]) == ("PENDING", True, 1)
     [audited] = await outbox.rows(_FIELDS, "delivery.replay")
-    assert audited["before"] == {"state": "GIVEN_UP", "tries": 1}
+    assert audited["before"] == {"state": "GIVEN_UP", "attempts": 1}
 
 
 async def test_what_is_under_lease_is_not_sent_beside_itself(outbox: Outbox) -> None:

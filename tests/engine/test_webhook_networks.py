@@ -24,8 +24,8 @@ from tests.support.webhooks import Outbox, an_outbox
 # On the loopback interface, so that the tests reach it; opened as an operator opens its own.
 INSIDE, NETWORK = "127.7.7.7", "127.7.7.0/24"
 _TRIES = (
-    "SELECT t.status, t.error FROM delivery_tries t"
-    " WHERE t.merchant_id = $1 ORDER BY t.event_id, t.try"
+    "SELECT t.status, t.error FROM delivery_attempts t"
+    " WHERE t.merchant_id = $1 ORDER BY t.event_id, t.attempt"
 )
 
 

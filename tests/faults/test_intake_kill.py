@@ -87,22 +87,22 @@ class Crowd:
     webs: list[Web]
     # What is started outlives the callers.
     closing: AsyncExitStack
-    tries: dict[str, Tries] = field(default_factory=dict)
+    attempts: dict[str, Tries] = field(default_factory=dict)
     is_over: bool = False
     numbers: Iterator[int] = field(default_factory=itertools.count)
     progress: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
     def acknowledged(self) -> int:
-        return sum(bool(each.acknowledged) for each in self.tries.values())
+        return sum(bool(each.acknowledged) for each in self.attempts.values())
 
     async def call(self, http: httpx.AsyncClient) -> None:
         while not self.is_over:
             number = next(self.numbers)
             reference = f"R-{number - 1 if number % 8 == 1 else number}"
-            tries = self.tries.setdefault(reference, Tries())
+            attempts = self.attempts.setdefault(reference, Tries())
             while True:
-                if await self._try(http, reference, tries):
+                if await self._try(http, reference, attempts):
                     break
                 await asyncio.sleep(0.02)
 
@@ -114,32 +114,32 @@ class Crowd:
                 self.progress.clear()
                 await self.progress.wait()
 
-    async def _try(self, http: httpx.AsyncClient, reference: str, tries: Tries) -> bool:
+    async def _try(self, http: httpx.AsyncClient, reference: str, attempts: Tries) -> bool:
         path = f"/api/merchants/{self.house.merchant.merchant_id}/claims"
-        tries.under_way += 1
-        tries.is_in_doubt |= tries.under_way > 1
+        attempts.under_way += 1
+        attempts.is_in_doubt |= attempts.under_way > 1
         try:
             origin = random.choice(self.webs).origin
             headers = {"Authorization": f"Bearer {self.token}"}
             answer = await http.post(f"{origin}{path}", json=[a_claim(reference)], headers=headers)
         except httpx.TransportError:
-            tries.is_in_doubt = True
+            attempts.is_in_doubt = True
             return False
         finally:
-            tries.under_way -= 1
+            attempts.under_way -= 1
         if answer.status_code != 200:
             assert answer.status_code == 503, answer.text
-            tries.is_in_doubt = True
+            attempts.is_in_doubt = True
             return False
         [result] = answer.json()["result"]
         assert result["referenceNumber"] == reference
         if result["error"] is None:
-            tries.acknowledged.append(result["id"])
+            attempts.acknowledged.append(result["id"])
             self.progress.set()
         else:
             assert result["error"]["type"] == "DuplicateReferenceNumber"
-            was_there = tries.is_in_doubt or bool(tries.acknowledged)
-            tries.duplicates.append((result["error"]["details"]["claimId"], was_there))
+            was_there = attempts.is_in_doubt or bool(attempts.acknowledged)
+            attempts.duplicates.append((result["error"]["details"]["claimId"], was_there))
         return True
 
 
@@ -187,13 +187,13 @@ def check(crowd: Crowd, stored: Sequence[Any], audited: Sequence[int]) -> None:
     assert len(by_reference) == len(stored)
     assert {(row["debtors"], row["items"]) for row in stored} == {(1, 1)}
     assert Counter(audited) == Counter(by_reference.values())
-    for reference, tries in crowd.tries.items():
-        assert tries.acknowledged + tries.duplicates, reference
-        for claim_id in (*tries.acknowledged, *(each for each, _ in tries.duplicates)):
+    for reference, attempts in crowd.attempts.items():
+        assert attempts.acknowledged + attempts.duplicates, reference
+        for claim_id in (*attempts.acknowledged, *(each for each, _ in attempts.duplicates)):
             assert claim_id == by_reference[reference], reference
         # Created once, as far as anybody was told; taken only if somebody took it before.
-        assert len(tries.acknowledged) <= 1, reference
-        assert all(was_there for _, was_there in tries.duplicates), reference
+        assert len(attempts.acknowledged) <= 1, reference
+        assert all(was_there for _, was_there in attempts.duplicates), reference
 
 
 @pytest.mark.parametrize("_round", ROUNDS)

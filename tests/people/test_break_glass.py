@@ -75,7 +75,7 @@ async def test_where_it_is_required_a_right_password_says_no_more_than_a_wrong_o
     hasher.verified = 0
     assert await try_password(house, erika) == WrongSignIn()
     assert hasher.verified == 1
-    assert await house.count("portal_entries") == 0
+    assert await house.count("pending_sign_ins") == 0
     await house.change(required=False)
     assert isinstance(await try_password(house, erika), PendingSignIn)
 
@@ -101,7 +101,7 @@ async def test_a_break_glass_admin_comes_in_and_it_is_sealed_and_told(house: Hou
             "SELECT origin, seal FROM installation_audit"
             " WHERE action = 'break_glass.use' ORDER BY audit_id DESC LIMIT 1"
         )
-        alarms = await connection.fetch("SELECT kind, subject FROM alarms")
+        alarms = await connection.fetch("SELECT kind, subject FROM alerts")
     assert row is not None
     assert alarms[-1]["kind"] == "BREAK_GLASS"
     assert {each["subject"] for each in alarms} >= {str(opened.session_id)}

@@ -52,7 +52,7 @@ async def test_a_change_counts_from_the_next_request_on(
     roles = UserRoles(None, {merchant_id: Role.MERCHANT_USER})
     await change(services, paul.user_id, roles)
     person = await require(services, paul.session)
-    assert (person.everywhere, person.memberships) == (None, roles.memberships)
+    assert (person.global_role, person.memberships) == (None, roles.memberships)
     assert Right.ANSWER in person.rights_at(merchant_id)
     assert person.rights_at(merchant_id + 1) == frozenset()
     assert not person.reaches(merchant_id + 1)

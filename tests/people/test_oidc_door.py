@@ -233,7 +233,7 @@ async def test_who_has_come_by_a_provider_sets_up_no_password_here(site: Site) -
     assert answer.status_code == 400
     answer = await visitor.send("/portal/account/app", password="")
     assert answer.status_code == 400
-    assert await site.house.count("factors") == 0
+    assert await site.house.count("authentication_factors") == 0
 
 
 async def test_the_provider_tells_over_http_who_went_there(site: Site) -> None:

@@ -83,7 +83,7 @@ async def test_the_first_sign_in_makes_a_user_of_the_groups(house: House) -> Non
     assert user.joined_at == house.clock.now()
     acts = await house.list_acts()
     assert [act[0] for act in acts] == ["user.join_by_provider", "session.begin"]
-    assert acts[0][2] == {"provider": "kontor", "everywhere": "ADMIN", "memberships": {}}
+    assert acts[0][2] == {"provider": "kontor", "global_role": "ADMIN", "memberships": {}}
     assert acts[1][2] == {"by": "PROVIDER", "isNewPlace": False}
 
 
@@ -143,7 +143,7 @@ async def test_an_operator_says_who_is_whom_at_the_provider(house: House) -> Non
     assert opened.user_id == erika.user_id
     user = await load(house, opened)
     assert (user.roles, user.has_password) == (UserRoles(Role.AUDITOR), False)
-    assert await house.count("factors") == 0
+    assert await house.count("authentication_factors") == 0
 
 
 async def test_an_identity_is_one_persons(house: House) -> None:
@@ -167,7 +167,7 @@ async def test_groups_replace_what_somebody_was_at_each_sign_in(house: House) ->
     assert person is not None
     assert Right.PEOPLE not in person.rights_everywhere
     [change] = await house.list_acts("user.change_by_groups")
-    assert (change[1]["everywhere"], change[2]["everywhere"]) == ("ADMIN", "AUDITOR")
+    assert (change[1]["global_role"], change[2]["global_role"]) == ("ADMIN", "AUDITOR")
     await house.come_in(groups=["dunwell-auditors"])
     assert len(await house.list_acts("user.change_by_groups")) == 1
 

@@ -225,9 +225,9 @@ async def test_apps_are_sealed_anew_with_a_newer_key(
     keys = services.resources.keys
     both = KeyRing({2: SECOND_KEY, 1: dict(keys._secret_key)[1]})
     newer = replace(services.resources, keys=both)
-    await reseal_table(newer, "factors")
+    await reseal_table(newer, "authentication_factors")
     async with database.connection() as connection:
-        assert await count_sealed(connection, "factors") == {2: 1}
+        assert await count_sealed(connection, "authentication_factors") == {2: 1}
     await sign_in(SignInServices(newer, services.passwords), erika)
 
 

@@ -101,7 +101,7 @@ async def test_the_app_of_a_link_that_was_not_chosen_is_gone(services: SignInSer
     """Whoever saw the link knows its secret."""
     await join_by(services, a_passkey())
     async with services.resources.database.connection() as connection:
-        kinds = await connection.fetch("SELECT kind FROM factors")
+        kinds = await connection.fetch("SELECT kind FROM authentication_factors")
     assert [row[0] for row in kinds] == ["PASSKEY"]
 
 
@@ -227,7 +227,9 @@ async def test_of_two_who_join_by_one_link_one_does(services: SignInServices) ->
     outcomes = await asyncio.gather(*(accept_with_passkey(services, each) for each in joinings))
     assert sum(isinstance(each, OpenedSession) for each in outcomes) == 1
     async with services.resources.database.connection() as connection:
-        made = await connection.fetchval("SELECT count(*) FROM factors WHERE kind = 'PASSKEY'")
+        made = await connection.fetchval(
+            "SELECT count(*) FROM authentication_factors WHERE kind = 'PASSKEY'"
+        )
     assert made == 1
     assert await start_passkey_registration(services, link, randomness()) is None
     again = replace(joinings[0], randomness=randomness())

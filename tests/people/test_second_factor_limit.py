@@ -57,8 +57,8 @@ from tests.support.people import (
 )
 
 QUARTER, DAY = timedelta(minutes=15), timedelta(days=1)
-_MAILS = "SELECT recipient, subject, body, language FROM alarm_mails ORDER BY mail_id"
-_ALARMS = "SELECT kind FROM alarms ORDER BY alarm_id"
+_MAILS = "SELECT recipient, subject, body, language FROM staff_emails ORDER BY email_id"
+_ALARMS = "SELECT kind FROM alerts ORDER BY alert_id"
 _LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
 _ACTS = "SELECT action, after FROM installation_audit WHERE action = 'second_factor.lock'"
 
@@ -157,7 +157,7 @@ async def test_fifty_guesses_at_once_in_four_processes_are_no_more_than_ten(
     assert all(
         isinstance(each, WrongSignIn | SecondFactorLocked | TooManyAttempts) for each in outcomes
     )
-    assert await rows(services, "SELECT count(*) FROM wrong_second_factors") == [(10,)]
+    assert await rows(services, "SELECT count(*) FROM second_factor_failures") == [(10,)]
     assert len(await rows(services, _ACTS)) == 1
 
 
@@ -276,7 +276,7 @@ async def count_kept(services: SignInServices) -> tuple[Any, ...]:
     """Since when the user is locked, and the wrong codes that are still counted."""
     [row] = await rows(
         services,
-        "SELECT second_factor_locked_at, (SELECT count(*) FROM wrong_second_factors) FROM users",
+        "SELECT second_factor_locked_at, (SELECT count(*) FROM second_factor_failures) FROM users",
     )
     return row
 
@@ -384,7 +384,7 @@ async def test_wrong_codes_are_removed_after_24_hours(
     await guess(services, erika, 0)
     clock.advance(age)
     await sweep_user_rows(resources)
-    assert await rows(services, "SELECT count(*) FROM wrong_second_factors") == [(left,)]
+    assert await rows(services, "SELECT count(*) FROM second_factor_failures") == [(left,)]
 
 
 async def test_a_second_click_with_a_right_code_is_no_wrong_code(
@@ -395,4 +395,4 @@ async def test_a_second_click_with_a_right_code_is_no_wrong_code(
     right = [given(entry, erika.code(clock.now())) for _ in range(2)]
     outcomes = await asyncio.gather(*(check_totp_code(services, each) for each in right))
     assert sorted(type(each).__name__ for each in outcomes) == ["OpenedSession", "SignInExpired"]
-    assert await rows(services, "SELECT count(*) FROM wrong_second_factors") == [(0,)]
+    assert await rows(services, "SELECT count(*) FROM second_factor_failures") == [(0,)]

@@ -117,7 +117,7 @@ async def test_who_it_is_says_what_they_may(services: SignInServices) -> None:
     erika = await join(services, a_new_user(roles=place, language="de"))
     person = await require(services, erika.session)
     assert (person.email, person.name, person.language) == ("erika@example.org", "Erika", "de")
-    assert (person.everywhere, person.memberships) == (Role.AUDITOR, {})
+    assert (person.global_role, person.memberships) == (Role.AUDITOR, {})
     assert person.reaches(7)
     assert person.rights_at(7) == ROLE_RIGHTS[Role.AUDITOR]
     assert person.actor_at(7).rights == ROLE_RIGHTS[Role.AUDITOR]
@@ -141,11 +141,11 @@ async def test_they_are_listed_and_ended(services: SignInServices) -> None:
     person = await require(services, erika.session)
     async with services.work(person.actor) as work:
         shown = await list_sessions(work.tx, person, work.now)
-        assert [(each.row.browser, each.row.place, each.is_this) for each in shown] == [
+        assert [(each.row.browser, each.row.network, each.is_this) for each in shown] == [
             ("Chrome, Windows", "198.51.100.0/24", False),
             ("Firefox, Linux", "203.0.113.0/24", True),
         ]
-        assert shown[0].row.is_new_place
+        assert shown[0].row.is_new_network
         await end_own_session(work, person, away.session_id)
     assert await find(services, away.secret) is None
     assert await find(services, erika.session.secret) is not None

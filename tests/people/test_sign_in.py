@@ -41,7 +41,7 @@ _ACTS = "SELECT actor_kind, action, subject FROM installation_audit ORDER BY aud
 async def test_password_and_code_open_a_session(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
     opened = await sign_in(services, erika)
-    assert (opened.user_id, opened.by, opened.is_new_place) == (
+    assert (opened.user_id, opened.by, opened.is_new_network) == (
         erika.user_id, OpenedBy.TOTP, False,
     )  # fmt: skip
     assert opened.secret != erika.session.secret
@@ -49,8 +49,8 @@ async def test_password_and_code_open_a_session(services: SignInServices) -> Non
 
 async def test_a_new_network_is_told_once(services: SignInServices) -> None:
     erika = await join(services, a_new_user())
-    assert (await sign_in(services, erika, visitor=AWAY)).is_new_place
-    assert not (await sign_in(services, erika, visitor=AWAY)).is_new_place
+    assert (await sign_in(services, erika, visitor=AWAY)).is_new_network
+    assert not (await sign_in(services, erika, visitor=AWAY)).is_new_network
 
 
 async def test_e_mail_addresses_are_compared_without_case(services: SignInServices) -> None:
@@ -236,10 +236,10 @@ async def test_a_password_that_was_changed_while_it_was_compared_opens_nothing(
         await tx.execute("UPDATE users SET password_hash = concat(password_hash, 'x')")
         verified.set()
         await asyncio.sleep(0.3)
-        await tx.execute("DELETE FROM portal_entries")
+        await tx.execute("DELETE FROM pending_sign_ins")
     assert await before == WrongSignIn()
     async with database.connection() as connection:
-        assert await connection.fetchval("SELECT count(*) FROM portal_entries") == 0
+        assert await connection.fetchval("SELECT count(*) FROM pending_sign_ins") == 0
 
 
 @pytest.mark.parametrize("entry", ["", "x" * 43, "\u20ac" * 43, "a" * 5000])

@@ -82,7 +82,7 @@ async def test_a_new_factor_is_told_by_e_mail_in_the_users_language(
     erika = await join(services, a_new_user(language=language))
     await set_up_app(services, erika)
     [(recipient, subject, told)] = await fetch(
-        services, "SELECT recipient, subject, language FROM alarm_mails"
+        services, "SELECT recipient, subject, language FROM staff_emails"
     )
     words = {"en": "a new authenticator app", "de": "eine neue Authentifizierungs-App"}[language]
     assert (recipient, told, words in subject) == ("erika@example.org", language, True)
@@ -104,7 +104,7 @@ async def test_a_new_passkey_signs_out_all_other_sessions_and_is_told(
     assert done.headers["Location"].endswith("done=passkey_added")
     assert (await here.get("/portal/account")).status_code == 200
     assert (await there.get("/portal/account")).status_code == 303
-    [(subject,)] = await fetch(door.services, "SELECT subject FROM alarm_mails")
+    [(subject,)] = await fetch(door.services, "SELECT subject FROM staff_emails")
     assert subject == "Dunwell: a passkey was added to your account"
 
 

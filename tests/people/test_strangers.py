@@ -194,7 +194,7 @@ async def test_a_sign_in_from_a_new_place_stays_on_the_account_page(
         other = (await load_account(work, person)).new_places[0].session_id
         await end_own_session(work, person, other)
         [found] = (await load_account(work, person)).new_places
-    assert (found.session_id, found.place) == (other, "198.51.100.0/24")
+    assert (found.session_id, found.network) == (other, "198.51.100.0/24")
 
 
 @pytest.fixture
@@ -271,7 +271,7 @@ async def test_each_browser_that_opens_a_link_is_shown_an_app_of_its_own(
     joining = InvitationForm(link, OPENER, HOME, randomness(), password=PASSWORD, code=code)
     assert await accept_with_app(services, joining) == {"code": InvitationFault.CODE}
     async with database.connection() as connection:
-        assert await connection.fetchval("SELECT count(*) FROM factors") == 0
+        assert await connection.fetchval("SELECT count(*) FROM authentication_factors") == 0
 
 
 async def test_who_saw_the_link_does_not_know_the_app_of_who_joined(

@@ -35,7 +35,7 @@ SELECT $1, gen_random_uuid(), claim_id, 1, 1, 0, 'EMAIL',
        'd' || claim_id % 7 || '.example'
 FROM filled
 """
-_TABLES = "claims, communications, channel_reports, disputes, debtor_replies"
+_TABLES = "claims, communications, delivery_reports, disputes, debtor_replies"
 
 
 @pytest.fixture(scope="module")
@@ -60,7 +60,7 @@ async def test_figures_by_destination_ride_on_the_lines_index(house: House) -> N
     async with house.resources.database.connection() as connection:
         explaining = Explaining(connection)
         await read_figures(explaining, house)
-    assert "communications_of_line" in explaining.indexes, explaining.plans
+    assert "communications_of_provider" in explaining.indexes, explaining.plans
     assert "communications" not in explaining.tables_read_whole, explaining.plans
     assert explaining.rows_read < 20 * MOST, explaining.plans
 
@@ -84,7 +84,7 @@ async def test_what_was_taken_back_in_time_is_neither_sent_nor_failed(house: Hou
     now = house.clock.now()
     async with undone(house.resources.database) as tx:
         await tx.execute(
-            "UPDATE communications SET line = 'print', failure = $2"
+            "UPDATE communications SET provider = 'print', failure = $2"
             " WHERE merchant_id = $1 AND state = 'FAILED'",
             house.merchant.merchant_id, WITHDRAWN_REASON,
         )  # fmt: skip

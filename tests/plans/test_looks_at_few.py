@@ -32,7 +32,7 @@ WITH filled AS (
            $2::timestamptz + (n + 60) * interval '1 minute'
     FROM numbered
 ), told AS (
-    INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, over_at)
+    INSERT INTO debtor_occasions (merchant_id, claim_id, occasion, subject, facts, ended_at)
     SELECT $1, claim_id, 'receipt', 'x', CASE WHEN n <= {FEW} THEN '{{}}'::jsonb END,
            $2::timestamptz - interval '8 days'
     FROM numbered
@@ -97,7 +97,7 @@ async def test_what_was_told_and_is_emptied_is_found_by_its_index(
         week, month = now - timedelta(days=7), now - timedelta(days=30)
         emptied = await erase_occasions(explaining, week, answers_before=month, limit=5000)
     assert emptied == FEW
-    assert "debtor_occasions_over" in explaining.indexes, explaining.plans
+    assert "debtor_occasions_ended" in explaining.indexes, explaining.plans
     assert explaining.tables_read_whole == set(), explaining.plans
 
 

@@ -23,7 +23,7 @@ SELECT $1, lpad(to_hex(n), 32, '0')::uuid, claim_id, n, 'ESCALATED', $2, '{{}}'
 FROM claims, generate_series(1, {COUNT}) n WHERE merchant_id = $1
 """
 _FILL_DELIVERIES = f"""
-INSERT INTO deliveries (merchant_id, endpoint_id, event_id, state, tries, due_at)
+INSERT INTO deliveries (merchant_id, endpoint_id, event_id, state, attempts, due_at)
 SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid,
     CASE WHEN n > {COUNT - 1000} OR n % 1000 = 2 THEN 'PENDING'
          WHEN n % 1000 = 1 THEN 'GIVEN_UP' ELSE 'DELIVERED' END,
@@ -32,10 +32,10 @@ SELECT $1, $2, lpad(to_hex(n), 32, '0')::uuid,
 FROM generate_series(1, {COUNT}) n
 """
 _FILL_TRIES = """
-INSERT INTO delivery_tries (merchant_id, endpoint_id, event_id, try, at, duration_ms, status)
-SELECT merchant_id, endpoint_id, event_id, tries, now(), 12,
+INSERT INTO delivery_attempts (merchant_id, endpoint_id, event_id, attempt, at, duration_ms, status)
+SELECT merchant_id, endpoint_id, event_id, attempts, now(), 12,
     CASE state WHEN 'DELIVERED' THEN 204 ELSE 500 END
-FROM deliveries WHERE merchant_id = $1 AND endpoint_id = $2 AND tries > 0
+FROM deliveries WHERE merchant_id = $1 AND endpoint_id = $2 AND attempts > 0
 """
 
 
@@ -46,7 +46,7 @@ async def outbox(module_resources: Resources) -> Outbox:
     await fill(database, _FILL, merchant_id, made.now, tables="events")
     place = merchant_id, (await made.add_endpoint("http://127.0.0.1:1/a")).endpoint_id
     await fill(database, _FILL_DELIVERIES, *place, tables="deliveries")
-    await fill(database, _FILL_TRIES, *place, tables="delivery_tries")
+    await fill(database, _FILL_TRIES, *place, tables="delivery_attempts")
     return made
 
 

@@ -43,7 +43,7 @@ async def test_an_answer_is_previewed_before_it_is_sent(
     assert "Response sent." in sent.text
     [row] = await house.rows(_STATE)
     assert (row["state"], row["resolution"]) == ("REJECTED", "It <i>never</i> came.")
-    assert await house.rows("SELECT 1 FROM answer_drafts WHERE merchant_id = $1") == []
+    assert await house.rows("SELECT 1 FROM response_drafts WHERE merchant_id = $1") == []
 
 
 async def test_what_was_begun_goes_when_another_answers(
@@ -52,11 +52,11 @@ async def test_what_was_begun_goes_when_another_answers(
     opened = await dispute(house, claim_id)
     form = read_fields((await clerk.get(_path(opened))).text)
     await clerk.post(_path(opened), {**form, "message": "Begun.", "do": "save"})
-    assert len(await house.rows("SELECT 1 FROM answer_drafts WHERE merchant_id = $1")) == 1
+    assert len(await house.rows("SELECT 1 FROM response_drafts WHERE merchant_id = $1")) == 1
 
     await answer(house, opened, REJECTED)
 
-    assert await house.rows("SELECT 1 FROM answer_drafts WHERE merchant_id = $1") == []
+    assert await house.rows("SELECT 1 FROM response_drafts WHERE merchant_id = $1") == []
 
 
 async def test_what_is_not_decided_is_not_previewed(
@@ -87,11 +87,11 @@ async def test_of_two_drafts_neither_is_lost(
     assert (first.status_code, second.status_code) == (303, 409)
     assert "Theirs, long." in second.text
     assert "Mine, long." in second.text
-    [row] = await house.rows("SELECT message FROM answer_drafts WHERE merchant_id = $1")
+    [row] = await house.rows("SELECT message FROM response_drafts WHERE merchant_id = $1")
     assert row["message"] == "Theirs, long."
 
     assert (await clerk.send(_path(opened), do="save")).status_code == 303
-    [row] = await house.rows("SELECT message FROM answer_drafts WHERE merchant_id = $1")
+    [row] = await house.rows("SELECT message FROM response_drafts WHERE merchant_id = $1")
     assert row["message"] == "Mine, long."
 
 
@@ -137,7 +137,7 @@ async def test_a_text_of_the_merchants_is_put_behind_what_was_written(
     clerk: Clerk, house: House, claim_id: int
 ) -> None:
     await clerk.submit("/answer-texts", name="Returned", text="Your parcel has not reached us.")
-    [row] = await house.rows("SELECT template_id FROM answer_templates WHERE merchant_id = $1")
+    [row] = await house.rows("SELECT template_id FROM response_templates WHERE merchant_id = $1")
     opened = await dispute(house, claim_id)
     fields = read_fields((await clerk.get(_path(opened))).text)
 

@@ -94,7 +94,7 @@ async def test_the_live_merchant_has_the_sandboxs_workflows_rules_and_templates(
     assert await read_processes(resources, live_id) == await read_processes(resources, sandbox_id)
     async with resources.database.connection() as connection:
         texts = await connection.fetch(
-            "SELECT name, text FROM answer_templates WHERE merchant_id = $1", live_id
+            "SELECT name, text FROM response_templates WHERE merchant_id = $1", live_id
         )
         for table in ("claims", "debtors", "credentials", "webhook_endpoints"):
             statement = f"SELECT count(*) FROM {table} WHERE merchant_id = $1"

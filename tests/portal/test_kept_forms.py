@@ -68,7 +68,7 @@ async def typist(resources: Resources, house: House) -> Typist:
 
 async def count_kept(resources: Resources) -> int:
     async with resources.database.connection() as connection:
-        count: int = await connection.fetchval("SELECT count(*) FROM kept_forms")
+        count: int = await connection.fetchval("SELECT count(*) FROM interrupted_forms")
     return count
 
 
@@ -161,7 +161,7 @@ async def test_no_secret_is_shown_or_stored(typist: Typist, resources: Resources
     )
     assert "https://a.example" in shown
     async with resources.database.connection() as connection:
-        stored = await connection.fetchval("SELECT fields::text FROM kept_forms")
+        stored = await connection.fetchval("SELECT fields::text FROM interrupted_forms")
     for secret in secrets.values():
         assert f">{secret}<" not in shown
         assert secret not in stored
@@ -176,7 +176,9 @@ async def test_a_merchant_file_is_shown_and_not_stored(
     shown = (await typist.post("/settings/changes", fields)).text
     assert "authorization: Bearer abc" in shown
     async with resources.database.connection() as connection:
-        assert "Bearer" not in await connection.fetchval("SELECT fields::text FROM kept_forms")
+        assert "Bearer" not in await connection.fetchval(
+            "SELECT fields::text FROM interrupted_forms"
+        )
 
 
 async def test_the_values_are_kept_for_a_day_and_ten_minutes_after_they_were_put_back(

@@ -171,7 +171,7 @@ async def test_half_a_form_settles_nothing_and_keeps_what_was_given(
     refused = await clerk.post(_ASKED, {"token": _find_token(page), **fields})
     assert refused.status_code == 422
     assert ("checked" in refused.text) is True
-    assert [tuple(row) for row in await post.house.rows(_ITEMS)] == [("WAITING", "UNTOLD")]
+    assert [tuple(row) for row in await post.house.rows(_ITEMS)] == [("WAITING", "UNCONFIRMED")]
 
 
 @pytest.mark.parametrize("role", [Role.OPERATOR, Role.AUDITOR, Role.MERCHANT_USER])
@@ -188,7 +188,7 @@ async def test_whoever_operates_not_all_merchants_sees_nothing(
     own = (await clerk.get("/portal/account")).text
     fields = {"token": _find_token(own), "letter": "1.x", "outcome": "released"}
     assert (await clerk.post(_ASKED, fields)).status_code in (403, 404, 422)
-    assert [tuple(row) for row in await post.house.rows(_ITEMS)] == [("WAITING", "UNTOLD")]
+    assert [tuple(row) for row in await post.house.rows(_ITEMS)] == [("WAITING", "UNCONFIRMED")]
 
 
 def _find_next(page: str) -> str:

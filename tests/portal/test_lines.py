@@ -49,10 +49,10 @@ async def test_what_left_and_what_came_back_is_shown(
     for number in range(11):
         line.sent.insert(0, line.sent.pop())
         await report(
-            house, line, provider_id=str(number), reason="<b>5.7.1</b>", cause="ABOUT_US",
+            house, line, provider_message_id=str(number), reason="<b>5.7.1</b>", cause="ABOUT_US",
             destination="mail.example",
         )  # fmt: skip
-    await report(house, line, provider_id="x<i>", reference=None)
+    await report(house, line, provider_message_id="x<i>", reference=None)
     await process_reports(resources)
     shown = (await clerk.get("/portal/lines")).text
     assert {"en": "too many failures", "de": "zu viele Fehler"}[language] in shown

@@ -82,7 +82,7 @@ async def test_a_test_event_tells_what_the_endpoint_said_as_text(
     assert "Not acknowledged" in page.text
     assert "<dd>418</dd>" in page.text
     assert "<script>alert" not in page.text
-    assert await house.rows("SELECT FROM delivery_tries WHERE merchant_id = $1") == []
+    assert await house.rows("SELECT FROM delivery_attempts WHERE merchant_id = $1") == []
     assert len(await audited(house, "endpoint.test")) == 1
 
 

@@ -39,7 +39,10 @@ _CONTACTS = """
 SELECT channel, state, failure, delivered_at IS NOT NULL FROM communications
 WHERE merchant_id = $1 ORDER BY planned_at, place
 """
-_OUTCOMES = "SELECT outcome FROM channel_reports WHERE $1 > 0 ORDER BY received_at, provider_id"
+_OUTCOMES = """
+SELECT outcome FROM delivery_reports
+WHERE $1 > 0 ORDER BY received_at, provider_message_id
+"""
 _SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
 _STEP = {**DOCUMENT["steps"][0], "channel": "SMS", "fallbacks": ["EMAIL"], "send": "IMMEDIATE"}
 

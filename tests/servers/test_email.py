@@ -41,7 +41,7 @@ from tests.support.threaded_sink import a_threaded_sink
 _CONTACTS = """
 SELECT channel, state, failure FROM communications WHERE merchant_id = $1 ORDER BY planned_at, place
 """
-_REPORTS = "SELECT state, cause, reason, outcome FROM channel_reports WHERE $1 > 0"
+_REPORTS = "SELECT state, cause, reason, outcome FROM delivery_reports WHERE $1 > 0"
 _SUPPRESSED = "SELECT reason FROM suppressions WHERE merchant_id = $1"
 
 

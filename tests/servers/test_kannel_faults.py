@@ -21,7 +21,7 @@ from tests.support.portal import sign_in
 SENT = ("SMS", "ACCEPTED", None, False)
 _PENDING = 3
 ARRIVED = ("SMS", "ACCEPTED", None, True)
-_LEDGER = "SELECT channel, outcome, tries FROM contact_ledger WHERE merchant_id = $1"
+_LEDGER = "SELECT channel, outcome, attempts FROM contact_ledger WHERE merchant_id = $1"
 _STATES = """
 SELECT d.mobile_number, c.state
 FROM communications c JOIN debtors d USING (merchant_id, claim_id)

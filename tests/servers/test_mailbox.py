@@ -17,7 +17,7 @@ from tests.support.bounces import a_block, a_plain_mail, a_report
 from tests.support.children import MAIL_READER
 
 _users = (f"returns{number}" for number in itertools.count())
-_SAVED = "SELECT state, reason, communication_id FROM channel_reports ORDER BY received_at"
+_SAVED = "SELECT state, reason, communication_id FROM delivery_reports ORDER BY received_at"
 _MESSAGE = UUID("01900000-0000-7000-8000-000000000001")
 _REPORT = a_report(a_block("failed", "5.1.1"))
 
@@ -68,7 +68,7 @@ async def test_a_quiet_mailbox_is_known_to_be_read(
         clock.advance(timedelta(hours=1))
         assert await fetch_new_mail(resources, MAIL_READER, "post", mailbox, "right") == taken
         async with resources.database.connection() as connection:
-            [row] = await connection.fetch("SELECT read_at, last_uid FROM mailbox_places")
+            [row] = await connection.fetch("SELECT read_at, last_uid FROM mailbox_positions")
         assert tuple(row) == (clock.now(), 1)
 
 

@@ -28,7 +28,7 @@ _WITH_PASSWORD = {"key_file": None, "password_file": "letters.password"}
 _LEASE = timedelta(minutes=4)
 _NOON, _TEN = "2026-03-04T12:00:00Z", "2026-03-04T10:00:00Z"
 _REPORTS = """
-SELECT state, outcome, count(*) AS count FROM channel_reports WHERE $1 > 0
+SELECT state, outcome, count(*) AS count FROM delivery_reports WHERE $1 > 0
 GROUP BY state, outcome ORDER BY state, outcome
 """
 

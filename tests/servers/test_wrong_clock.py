@@ -39,7 +39,7 @@ _PROCESS = a_definition(
 )
 _FEES = "SELECT FROM items WHERE merchant_id = $1 AND type = 'DUNNING_FEE'"
 _TOKENS = "SELECT FROM access_tokens WHERE $1 > 0"
-_ALARMS = "SELECT kind, figures FROM alarms WHERE $1 > 0 AND over_at IS NULL"
+_ALARMS = "SELECT kind, figures FROM alerts WHERE $1 > 0 AND ended_at IS NULL"
 
 
 class Running:

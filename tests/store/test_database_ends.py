@@ -11,8 +11,8 @@ import pytest
 from dunwell.platform.database.database import Connection, DatabaseAway
 from tests.support.database import PID, PRESENT, Opener, Own
 
-_WRITE = "INSERT INTO code_attempts (visitor_digest, window_start) VALUES ('x', now())"
-_COUNT = "SELECT count(*) FROM code_attempts"
+_WRITE = "INSERT INTO link_request_counts (visitor_digest, window_start) VALUES ('x', now())"
+_COUNT = "SELECT count(*) FROM link_request_counts"
 
 
 async def _write(own: Own) -> None:

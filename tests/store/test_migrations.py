@@ -38,7 +38,7 @@ _LARGE = """
 SELECT DISTINCT table_name::text FROM information_schema.columns
 WHERE table_schema = 'public' AND column_name IN ('claim_id', 'event_id', 'merchant_id')
     AND table_name NOT IN (
-        'merchants', 'credentials', 'credential_secrets', 'credential_reach', 'webhook_endpoints'
+        'merchants', 'credentials', 'credential_secrets', 'credential_grants', 'webhook_endpoints'
     )
 """
 _WATCH = """

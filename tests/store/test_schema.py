@@ -30,14 +30,16 @@ async def test_every_primary_key_begins_with_the_merchant(database: Database) ->
     # nobody's, as its users are.
     assert {n for n, key in keys.items() if not key.startswith("merchant_id")} == {
         "schema_migrations",
-        "code_attempts", "wrong_codes", "asked_links", "attempts", "installation_revisions",
+        "link_request_counts", "letter_code_failures", "link_requests", "rate_limits",
+        "installation_revisions",
         "installation_audit", "installation_seals",
         "key_versions", "epochs", "restores",
-        "seen_forwarders", "channel_reports", "inbound_sms", "installation_secrets", "line_paces",
-        "letter_batches", "letter_status_files", "letter_status_readers", "mailbox_places",
-        "alarms", "alarm_tellings", "alarm_mails", "alarm_watch",
-        "users", "factors", "recovery_codes", "portal_sessions", "portal_entries",
-        "passkey_challenges", "invitations", "kept_forms", "wrong_second_factors",
+        "unconfigured_proxies", "delivery_reports", "inbound_sms", "installation_secrets",
+        "provider_rate_limits",
+        "letter_batches", "letter_status_files", "letter_status_readers", "mailbox_positions",
+        "alerts", "alert_notifications", "staff_emails", "alert_checks",
+        "users", "authentication_factors", "recovery_codes", "portal_sessions", "pending_sign_ins",
+        "passkey_challenges", "invitations", "interrupted_forms", "second_factor_failures",
         "user_identities", "single_sign_on_attempts",
         "provider_logouts",
     }  # fmt: skip

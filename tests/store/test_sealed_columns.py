@@ -18,8 +18,9 @@ JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = k.number
 WHERE c.contype = 'p' AND c.conrelid = $1::text::regclass
 """
 _NOT_SEALED = {
-    "channel_reports.raw", "communications.guarded_by", "disputes.stopped_identities",
-    "factors.credential_id", "factors.public_key", "idempotency_keys.body",
+    "delivery_reports.raw", "communications.guarded_by", "disputes.stopped_identities",
+    "authentication_factors.credential_id", "authentication_factors.public_key",
+    "idempotency_keys.body",
     "key_versions.fingerprint", "letter_batches.manifest", "letter_status_files.sha256",
     "passkey_challenges.challenge", "portal_sessions.provider_session", "uploads.sha256",
 }  # fmt: skip

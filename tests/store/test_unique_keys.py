@@ -32,56 +32,56 @@ WHERE attrelid = $1::regclass AND attnum > 0
 # out here; ! stands for a key over all merchants.
 UNIQUE = """
 access_tokens            token_hash; ! token_hash
-alarm_mails              ! mail_id
-alarm_tellings           ! alarm_id number; ! alarm_id
-alarm_watch              ! watch
-alarms                   ! alarm_id; ! kind subject
+staff_emails              ! email_id
+alert_notifications           ! alert_id number; ! alert_id
+alert_checks              ! watch
+alerts                   ! alert_id; ! kind subject
 allocations              claim_id payment_id item_id
-answer_drafts            dispute_id
-answer_templates         template_id; name
-asked_links              ! asked_link_id
+response_drafts            dispute_id
+response_templates         template_id; name
+link_requests              ! link_request_id
 assignment_rule_changes  revision
 assignment_rule_drafts   -
 assignment_rules         version
 attachments              claim_id attachment_id
-attempts                 ! subject_digest
+rate_limits                 ! subject_digest
 audit_log                audit_id
-channel_reports          ! report_id; ! line provider_id state happened_at
+delivery_reports          ! report_id; ! provider provider_message_id state happened_at
 check_codes              message_id
 claim_notes              note_id
 claim_search             claim_id term
 claims                   claim_id; reference_number
-code_attempts            ! visitor_digest window_start
+link_request_counts            ! visitor_digest window_start
 communication_contents   communication_id
 communications           communication_id; claim_id run step_id place
 contact_guards           identity_digest
 contact_ledger           entry_id; claim_id run step_id place
-credential_reach         owner_id credential_id
+credential_grants         owner_id credential_id
 credential_secrets       credential_id secret_hash
 credentials              credential_id; ! client_id; name
-debtor_codes             code_digest; ! code_digest
-debtor_contact_changes   claim_id
+letter_codes             code_digest; ! code_digest
+pending_contact_changes   claim_id
 debtor_draft_files       session_id subject ticket_id
 debtor_drafts            session_id subject
-debtor_fact_tries        claim_id
+verification_failures        claim_id
 debtor_links             token_hash; ! token_hash
 debtor_notices           notice_id
 debtor_occasions         claim_id occasion subject
-debtor_replies           reply_id; provider_id
-debtor_sent_codes        claim_id
+debtor_replies           reply_id; provider_message_id
+verification_codes        claim_id
 debtor_sessions          session_hash; ! session_hash
 debtors                  claim_id
 deliveries               endpoint_id event_id
-delivery_tries           endpoint_id event_id try
+delivery_attempts           endpoint_id event_id attempt
 dispute_files            dispute_id file_id; dispute_id ticket_id
 disputes                 dispute_id
 epochs                   ! epoch
 event_spans              upto_written_by upto_event_id
 events                   event_id; claim_id sequence
-factors                  ! factor_id; ! credential_id; ! user_id
+authentication_factors                  ! factor_id; ! credential_id; ! user_id
 holds                    claim_id hold_id
 idempotency_keys         key
-inbound_sms              ! inbound_id; ! line provider_id
+inbound_sms              ! inbound_id; ! provider provider_message_id
 installation_audit       ! audit_id
 installation_revisions   ! revision
 installation_seals       ! seal
@@ -91,24 +91,24 @@ invitations              ! invitation_hash
 items                    claim_id item_id; claim_id run step_id
 job_files                job_id part
 job_rows                 job_id position; job_id claim_id
-jobs                     job_id; live_place; preview_place
-kept_forms               ! user_id address
+jobs                     job_id; live_slot; preview_slot
+interrupted_forms               ! user_id address
 key_versions             ! version; ! fingerprint
 ledger_seals             seal
 letter_batch_items       communication_id
 letter_batches           ! batch_id
-letter_status_files      ! line name sha256
-letter_status_readers    ! line
-letters_found            communication_id
-line_paces               ! line
-mailbox_places           ! line
+letter_status_files      ! provider name sha256
+letter_status_readers    ! provider
+recovered_letters            communication_id
+provider_rate_limits               ! provider
+mailbox_positions           ! provider
 memberships              user_id
 merchants                -; ! key
 passkey_challenges       ! challenge
 payment_modalities       modality_id; claim_id
 payment_requests         request_id; claim_id provider; ! provider provider_reference
 payments                 payment_id; claim_id transaction_id; request_id
-portal_entries           ! entry_hash
+pending_sign_ins           ! sign_in_hash
 portal_sessions          ! session_hash; ! session_id
 provider_logouts         ! issuer token_hash
 recovery_codes           ! user_id code_hash
@@ -116,7 +116,7 @@ request_quotas           credential_id minute
 restores                 ! restored_at
 sandbox_checkouts        checkout_id; request_id
 scenarios                scenario_id; workflow_id
-seen_forwarders          ! address
+unconfigured_proxies          ! address
 single_sign_on_attempts  ! attempt_hash
 step_history             claim_id run step_id
 storage_use              -
@@ -124,32 +124,32 @@ suppressions             channel address_digest
 uploads                  ticket_id
 user_identities          ! issuer subject; ! user_id
 users                    ! user_id; ! email_key
-views                    view_id; user_id list name
+saved_views                    view_id; user_id list name
 webhook_endpoints        endpoint_id; url
 workflow_draft_changes   change_id
 workflow_previews        job_id
 workflow_versions        version_id; workflow_id major minor; workflow_id
 workflows                workflow_id; name
-wrong_codes              ! minute
-wrong_second_factors     ! failure_id
+letter_code_failures              ! minute
+second_factor_failures     ! failure_id
 """
 # Where a key is not about every row: what is true of those that it is about, and what is not.
 ABOUT: Mapping[tuple[str, str], tuple[Mapping[str, Any], Mapping[str, Any]]] = {
-    ("alarm_tellings", "! alarm_id"): ({"phase": "OVER"}, {"phase": "LASTS"}),
-    ("alarms", "! kind subject"): ({}, {"over_at": NOW}),
-    ("alarms", "! kind subject, of events"): (
-        {"is_event": True, "over_at": NOW}, {"is_event": False, "over_at": NOW},
+    ("alert_notifications", "! alert_id"): ({"phase": "OVER"}, {"phase": "LASTS"}),
+    ("alerts", "! kind subject"): ({}, {"ended_at": NOW}),
+    ("alerts", "! kind subject, of events"): (
+        {"is_event": True, "ended_at": NOW}, {"is_event": False, "ended_at": NOW},
     ),
     ("contact_ledger", "claim_id run step_id place"): (
         {"outcome": "SETTLED_SENT"}, {"outcome": "FAILED_LATER"},
     ),
     # Of an app that waits for its first code; a passkey has no such bound.
-    ("factors", "! user_id"): ({"kind": "TOTP"}, {"kind": "PASSKEY"}),
-    ("factors", "! user_id, confirmed"): (
+    ("authentication_factors", "! user_id"): ({"kind": "TOTP"}, {"kind": "PASSKEY"}),
+    ("authentication_factors", "! user_id, confirmed"): (
         {"kind": "TOTP", "confirmed_at": NOW}, {"kind": "TOTP", "confirmed_at": None},
     ),
-    ("jobs", "live_place"): ({"due_at": NOW}, {"due_at": None}),
-    ("jobs", "preview_place"): ({"due_at": NOW}, {"due_at": None}),
+    ("jobs", "live_slot"): ({"due_at": NOW}, {"due_at": None}),
+    ("jobs", "preview_slot"): ({"due_at": NOW}, {"due_at": None}),
     ("payment_modalities", "claim_id"): ({}, {"ended_at": NOW}),
     ("payment_requests", "claim_id provider"): ({"state": "PENDING"}, {"state": "COMPLETED"}),
     ("webhook_endpoints", "url"): ({}, {"removed_at": NOW}),
@@ -171,12 +171,12 @@ def list_keys() -> list[tuple[str, str]]:
         for table, _, keys in (line.partition(" ") for line in UNIQUE.strip().splitlines())
         for key in keys.split(";")
     ]
-    twice = [("alarms", "! kind subject, of events"), ("workflow_versions", _OF_SCENARIOS)]
+    twice = [("alerts", "! kind subject, of events"), ("workflow_versions", _OF_SCENARIOS)]
     return [*keys, *twice]
 
 
 # Keys whose index has an expression, once more for another value of it.
-FURTHER = [("factors", "! user_id, confirmed")]
+FURTHER = [("authentication_factors", "! user_id, confirmed")]
 
 
 def list_columns(key: str) -> list[str]:

@@ -212,7 +212,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "interfaces/landing/claim/news.py _NEWS": (
         "tests/api/test_landing_dispute_answers.py::test_it_is_news_for_thirty_days",
     ),
-    "interfaces/landing/entering/asked_links.py ONE_WITHIN": (
+    "interfaces/landing/entering/link_requests.py ONE_WITHIN": (
         (
             "tests/api/test_landing_new_link.py"
             "::test_whoever_asks_again_within_five_minutes_gets_the_same_page_and_no_other_link"

@@ -45,7 +45,7 @@ INSERT INTO debtor_links (merchant_id, token_hash, claim_id, communication_id, c
 VALUES ($1, $2, $3, $4, $5)
 """
 _SAVE_CODE = """
-INSERT INTO debtor_codes (merchant_id, code_digest, claim_id, communication_id, created_at)
+INSERT INTO letter_codes (merchant_id, code_digest, claim_id, communication_id, created_at)
 VALUES ($1, $2, $3, $4, $5)
 """
 _SAVE_CHECK = """

@@ -7,12 +7,12 @@ from dunwell.contact.messages.ledger.verify_ledger import LedgerVerdict, verify_
 from tests.support.house import House
 
 _TOLD = """
-SELECT outcome, step_id, place, channel, tries FROM contact_ledger WHERE merchant_id = $1
+SELECT outcome, step_id, place, channel, attempts FROM contact_ledger WHERE merchant_id = $1
 ORDER BY at, entry_id
 """
 # All but the keys and what sealing writes.
 COLUMNS = """
-communication_id, claim_id, run, step_id, place, channel, outcome, tries, at, recipient_digest,
+communication_id, claim_id, run, step_id, place, channel, outcome, attempts, at, recipient_digest,
 content_digest
 """
 

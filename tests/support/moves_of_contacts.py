@@ -35,7 +35,7 @@ PLANNED: Rows = {
 _HANDED_OVER: Rows = {
     **PLANNED,
     "communications": {
-        **PLANNED["communications"], "state": "HANDED_OVER", "lease_until": NOW, "tries": 1,
+        **PLANNED["communications"], "state": "HANDED_OVER", "lease_until": NOW, "attempts": 1,
         "handed_over_at": LONG_AGO,
     },
 }  # fmt: skip

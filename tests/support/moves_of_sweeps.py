@@ -88,7 +88,7 @@ _REMOVALS = [
     "expires_at"),
     _old(session_store._REMOVE_OLD, "debtor_drafts", "claim_id",
     "kept_until"),
-    _old(reaching_store._SWEEP, "debtor_contact_changes", "claim_id",
+    _old(reaching_store._SWEEP, "pending_contact_changes", "claim_id",
     "expires_at"),
 ]  # fmt: skip
 
@@ -136,8 +136,8 @@ _NOTICES = [
     ),
 ]  # fmt: skip
 
-_TOLD = {"occasion": "plan", "subject": "a", "facts": {}, "due_at": NOW, "over_at": None}
-_OVER = f"UPDATE debtor_occasions SET due_at = NULL, over_at = '{NOW.isoformat()}'"
+_TOLD = {"occasion": "plan", "subject": "a", "facts": {}, "due_at": NOW, "ended_at": None}
+_OVER = f"UPDATE debtor_occasions SET due_at = NULL, ended_at = '{NOW.isoformat()}'"
 _NOT_YET = {"not due": f"UPDATE debtor_occasions SET due_at = {JUST_LATER}", "over": _OVER}
 _OCCASIONS = [
     Moving(
@@ -151,18 +151,18 @@ _OCCASIONS = [
     ),
     Moving(
         occasions_store._EMPTY, (NOW, 10, NOW, ["dispute_answer"]),
-        {"debtor_occasions": _TOLD | {"due_at": None, "over_at": LONG_AGO}}, "debtor_occasions",
+        {"debtor_occasions": _TOLD | {"due_at": None, "ended_at": LONG_AGO}}, "debtor_occasions",
         "claim_id",
         {
-            "not old enough": f"UPDATE debtor_occasions SET over_at = '{NOW.isoformat()}'",
-            "told still": "UPDATE debtor_occasions SET over_at = NULL,"
+            "not old enough": f"UPDATE debtor_occasions SET ended_at = '{NOW.isoformat()}'",
+            "told still": "UPDATE debtor_occasions SET ended_at = NULL,"
             f" due_at = '{NOW.isoformat()}'",
         },
         whose="ALL", passes_by="debtor_occasions",
     ),
 ]  # fmt: skip
 
-_OPEN = {"state": "OPEN", "opened_at": LONG_AGO, "overdue_told_at": None}
+_OPEN = {"state": "OPEN", "opened_at": LONG_AGO, "overdue_reported_at": None}
 _OBJECTIONS = [
     Moving(
         disputes_store._LIST_OVERDUE, (FIRST, NOW, 10), {"disputes": _OPEN}, "disputes",
@@ -170,7 +170,7 @@ _OBJECTIONS = [
         {
             "not old enough": f"UPDATE disputes SET opened_at = '{NOW.isoformat()}'",
             "answered": "UPDATE disputes SET state = 'REJECTED', resolved_at = opened_at",
-            "told": "UPDATE disputes SET overdue_told_at = opened_at",
+            "told": "UPDATE disputes SET overdue_reported_at = opened_at",
         },
         answers="claim_id",
     ),

@@ -57,13 +57,13 @@ async def a_hooked_claim(
     ):
         for number, status in enumerate(statuses, 1):
             await house.rows(
-                "INSERT INTO delivery_tries (merchant_id, endpoint_id, event_id, try, at,"
-                " duration_ms, status, answer) VALUES ($1, $2, $3, $4, $5, 1240, $6, $7)",
+                "INSERT INTO delivery_attempts (merchant_id, endpoint_id, event_id, attempt, at,"
+                " duration_ms, status, response) VALUES ($1, $2, $3, $4, $5, 1240, $6, $7)",
                 new.endpoint_id, ids[place], number, now + timedelta(seconds=number), status,
                 said if status >= 300 else None,
             )  # fmt: skip
         await house.rows(
-            "UPDATE deliveries SET state = $3, tries = $4,"
+            "UPDATE deliveries SET state = $3, attempts = $4,"
             " due_at = CASE WHEN $3 = 'PENDING' THEN due_at END"
             " WHERE merchant_id = $1 AND event_id = $2",
             ids[place], state, len(statuses),

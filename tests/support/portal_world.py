@@ -83,7 +83,7 @@ async def _answer(house: House, claim_id: int) -> None:
     )
     reply = NewReply(
         line="post",
-        provider_id="1",
+        provider_message_id="1",
         reference=Reference(house.merchant.merchant_id, row["communication_id"]),
         subject="Re: Reminder",
         text=f"I have sent it back, as I wrote before.\nPlease look at the slip. {MARKUP}",

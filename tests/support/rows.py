@@ -35,7 +35,7 @@ _USUAL: dict[str, Values] = {
         "channel": "EMAIL", "kind": "LINK", "recipient": "a@example.org", "body_text": "x",
         "due_at": NOW,
     },
-    "debtor_contact_changes": {"channel": "EMAIL"},
+    "pending_contact_changes": {"channel": "EMAIL"},
     "debtor_sessions": {"level": "LINK"},
     "holds": {"kind": "PAUSE"},
     "audit_log": {"actor_kind": "SYSTEM"},

@@ -32,7 +32,7 @@ async def check_shown_receiver(
         await outbox.raise_events(2)
         async with open_webhook_sender(allow_loopback=True) as sender:
             assert await WebhookDispatcher(outbox.resources, sender).run_once() == 2
-            await outbox.rows("DELETE FROM delivery_tries WHERE merchant_id = $1")
+            await outbox.rows("DELETE FROM delivery_attempts WHERE merchant_id = $1")
             await outbox.rows(
                 "UPDATE deliveries SET state = 'PENDING', due_at = now() WHERE merchant_id = $1"
             )

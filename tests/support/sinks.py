@@ -34,7 +34,7 @@ class Sink:
     """An aiosmtpd handler."""
 
     taken: list[Taken] = field(default_factory=list)
-    tries: Counter[str] = field(default_factory=Counter)
+    attempts: Counter[str] = field(default_factory=Counter)
     connections: int = 0
     logins: list[str] = field(default_factory=list)
     port: int = 0
@@ -57,10 +57,10 @@ class Sink:
         self, _server: Any, _session: Session, envelope: Envelope, address: str, _options: list[str]
     ) -> str:
         word = address.partition("@")[0].rpartition("+")[2]
-        self.tries[address] += 1
+        self.attempts[address] += 1
         if word in REFUSALS:
             return REFUSALS[word]
-        if word == "grey" and self.tries[address] == 1:
+        if word == "grey" and self.attempts[address] == 1:
             return "450 4.7.1 Greylisted, come again"
         if word == "stall-before":
             await asyncio.Event().wait()

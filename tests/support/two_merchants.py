@@ -39,10 +39,10 @@ WHERE contype = 'c' AND connamespace = 'public'::regnamespace
 # What is unique over all merchants bears the merchant's number.
 _OVERALL = {
     "merchants": ("key",), "credentials": ("client_id",), "access_tokens": ("token_hash",),
-    "debtor_links": ("token_hash",), "debtor_codes": ("code_digest",),
+    "debtor_links": ("token_hash",), "letter_codes": ("code_digest",),
     "debtor_sessions": ("session_hash",), "payment_requests": ("provider_reference",),
-    "channel_reports": ("report_id", "provider_id"), "letter_batches": ("batch_id",),
-    "inbound_sms": ("inbound_id", "provider_id"), "letter_status_files": ("name",),
+    "delivery_reports": ("report_id", "provider_message_id"), "letter_batches": ("batch_id",),
+    "inbound_sms": ("inbound_id", "provider_message_id"), "letter_status_files": ("name",),
 }  # fmt: skip
 # What the database draws: ids of items and of whatever has none of its own.
 _DRAWN = re.compile(r"(?!0{8})[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[1-9]\d{2,}\b")

@@ -74,10 +74,10 @@ class Outbox:
     async def deliveries(self) -> list[tuple[UUID, str, int]]:
         """Event, state and tries, in the order of events."""
         rows = await self.rows(
-            "SELECT event_id, state, tries FROM deliveries WHERE merchant_id = $1"
+            "SELECT event_id, state, attempts FROM deliveries WHERE merchant_id = $1"
             " ORDER BY event_id, endpoint_id"
         )
-        return [(row["event_id"], row["state"], row["tries"]) for row in rows]
+        return [(row["event_id"], row["state"], row["attempts"]) for row in rows]
 
     async def endpoint(self, endpoint_id: UUID) -> Row:
         [row] = await self.rows(

@@ -43,26 +43,26 @@ AGES = {
     "credential_secrets": Age("expires_at", timedelta(0)),
     "request_quotas": Age("minute", timedelta(minutes=2)),
     "idempotency_keys": Age("created_at", timedelta(days=30)),
-    "attempts": Age("last_at", timedelta(hours=1)),
-    "code_attempts": Age("window_start", timedelta(minutes=16)),
-    "wrong_codes": Age("minute", timedelta(minutes=16)),
+    "rate_limits": Age("last_at", timedelta(hours=1)),
+    "link_request_counts": Age("window_start", timedelta(minutes=16)),
+    "letter_code_failures": Age("minute", timedelta(minutes=16)),
     "debtor_sessions": Age("expires_at", timedelta(days=1)),
     "debtor_drafts": Age("kept_until", timedelta(0)),
-    "debtor_contact_changes": Age("expires_at", timedelta(0)),
+    "pending_contact_changes": Age("expires_at", timedelta(0)),
     "uploads": Age("expires_at", timedelta(hours=1), {"storage_key": ["1/x", "1/y"]}),
     "debtor_notices": Age(
         "settled_at", timedelta(days=7), {"state": "ACCEPTED", "due_at": None},
         "recipient IS NOT NULL AND body_text IS NOT NULL",
     ),
     "portal_sessions": Age("expires_at", timedelta(days=90), {"opened_by": "TOTP"}),
-    "portal_entries": Age("expires_at", timedelta(0)),
-    "kept_forms": Age("expires_at", timedelta(0)),
-    "wrong_second_factors": Age("failed_at", timedelta(hours=24)),
+    "pending_sign_ins": Age("expires_at", timedelta(0)),
+    "interrupted_forms": Age("expires_at", timedelta(0)),
+    "second_factor_failures": Age("failed_at", timedelta(hours=24)),
     "single_sign_on_attempts": Age("expires_at", timedelta(0)),
     "provider_logouts": Age("expires_at", timedelta(0), {"session_hash": b"x"}),
     "passkey_challenges": Age("expires_at", timedelta(0), {"purpose": "SIGN_IN"}),
     "letter_status_files": Age("read_at", timedelta(days=90), {"outcome": "READ"}),
-    "channel_reports": Age(
+    "delivery_reports": Age(
         "received_at", timedelta(days=90),
         {"state": "FAILED", "cause": "OTHER", "merchant_id": None},
     ),
@@ -122,4 +122,4 @@ def test_each_table_with_an_age_is_tried_on_both_sides() -> None:
     # These are found by one statement and removed, or emptied, by another.
     aged |= {"uploads", "debtor_notices", "jobs"}
     # These are tried by tests.usecases.test_alarms: an alarm goes once it is over.
-    assert aged - {"alarms", "alarm_mails"} == AGES.keys()
+    assert aged - {"alerts", "staff_emails"} == AGES.keys()

@@ -24,7 +24,10 @@ from tests.support.rows import insert_row
 MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
 _LINE: dict[str, Any] = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
 _ALARMS: dict[str, Any] = {"email": ["ops@example.com", "night@example.com"]}
-_MAILS = "SELECT recipient, subject, body, state, tries FROM alarm_mails WHERE $1 > 0 ORDER BY 1, 2"
+_MAILS = """
+SELECT recipient, subject, body, state, attempts FROM staff_emails
+WHERE $1 > 0 ORDER BY 1, 2
+"""
 
 
 class World:
@@ -151,7 +154,7 @@ async def test_webhooks_switched_off_and_answers_nobody_saw_are_told(world: Worl
         for table, values in (
             ("webhook_endpoints", {"disabled_at": now}),
             ("debtor_replies", {"received_at": now, "is_automatic": False}),
-            ("disputes", {"state": "OPEN", "overdue_told_at": now}),
+            ("disputes", {"state": "OPEN", "overdue_reported_at": now}),
         ):
             await insert_row(tx, table, 1, merchant_id=merchant_id, **values)
     await world.look()
@@ -175,9 +178,9 @@ async def test_reports_of_nothing_of_ours_are_told_from_ten_on(world: World) -> 
     for number in range(10):
         await world.look()
         assert await world.standing() == []
-        await report(world.house, world.line, provider_id=str(number), reference=None)
+        await report(world.house, world.line, provider_message_id=str(number), reference=None)
         await world.house.rows(
-            "UPDATE channel_reports SET outcome = 'UNMATCHED', due_at = NULL"
+            "UPDATE delivery_reports SET outcome = 'UNMATCHED', due_at = NULL"
             " WHERE $1 > 0 RETURNING 1"
         )
     await world.look()
@@ -187,15 +190,16 @@ async def test_reports_of_nothing_of_ours_are_told_from_ten_on(world: World) -> 
 @pytest.mark.parametrize("is_looked_at", [False, True])
 async def test_what_somebody_has_looked_at_is_no_alarm(world: World, *, is_looked_at: bool) -> None:
     now = world.house.clock.now()
-    looked = {"looked_at": now, "looked_by": "user"} if is_looked_at else {}
+    looked = {"read_at": now, "read_by": "user"} if is_looked_at else {}
     async with world.house.resources.database.transaction() as tx:
         await insert_row(
-            tx, "inbound_sms", 1, line="sms", kind="UNMATCHED", merchant_id=None, received_at=now,
+            tx, "inbound_sms", 1, provider="sms", kind="UNMATCHED", merchant_id=None,
+            received_at=now,
             **looked,
         )  # fmt: skip
         for number in range(1, 11):
             await insert_row(
-                tx, "channel_reports", number, line="post", state="FAILED", cause="OTHER",
+                tx, "delivery_reports", number, provider="post", state="FAILED", cause="OTHER",
                 merchant_id=None, communication_id=None, outcome="UNMATCHED", received_at=now,
                 due_at=None, **looked,
             )  # fmt: skip
@@ -291,7 +295,7 @@ async def test_the_line_that_alarms_name_must_be_there(world: World) -> None:
 async def test_what_is_old_is_taken_out(world: World) -> None:
     async def count() -> tuple[int, int]:
         [row] = await world.house.rows(
-            "SELECT (SELECT count(*) FROM alarms), (SELECT count(*) FROM alarm_mails) WHERE $1 > 0"
+            "SELECT (SELECT count(*) FROM alerts), (SELECT count(*) FROM staff_emails) WHERE $1 > 0"
         )
         return row[0], row[1]
 

@@ -131,7 +131,7 @@ async def test_verify_ledger_prints_the_head_to_be_kept(house: House, dunwell: C
 async def test_verify_ledger_exits_1_and_names_what_it_finds(
     house: House, dunwell: CommandLine
 ) -> None:
-    await tamper(house, "UPDATE contact_ledger SET tries = 2 WHERE merchant_id = $1")
+    await tamper(house, "UPDATE contact_ledger SET attempts = 2 WHERE merchant_id = $1")
     done = dunwell.run("verify-ledger", "nordwind")
     assert done.returncode == 1
     lines = done.stdout.splitlines()

@@ -105,7 +105,8 @@ async def test_the_proof_says_what_is_missing_and_is_exit_1(
     assert dunwell.run("webhook", "proof", "nordwind", url).stdout == "Nothing was sent yet.\n"
     await outbox.raise_events(2)
     await outbox.rows(
-        "UPDATE deliveries SET state = 'GIVEN_UP', due_at = NULL, tries = 10 WHERE merchant_id = $1"
+        "UPDATE deliveries SET state = 'GIVEN_UP', due_at = NULL, attempts = 10 WHERE "
+        "merchant_id = $1"
     )
 
     done = dunwell.run("webhook", "proof", "nordwind", url, "--from", "2")

@@ -215,7 +215,7 @@ async def test_the_operator_has_an_alarm_until_it_works(world: World) -> None:
         world.clock.advance(later)
         await check_for_alerts(world.outbox.resources, {"post": world.line}.get, "")
         rows = await world.outbox.rows(
-            "SELECT kind, subject FROM alarms WHERE over_at IS NULL AND $1 > 0"
+            "SELECT kind, subject FROM alerts WHERE ended_at IS NULL AND $1 > 0"
         )
         return [(row["kind"], row["subject"]) for row in rows]
 

@@ -71,5 +71,5 @@ async def test_of_two_that_begin_the_last_job_at_once_one_does(house: House) -> 
 async def test_jobs_that_begin_at_once_take_a_place_each(house: House) -> None:
     [claim_id] = await house.create()
     await asyncio.gather(*(start(house, Resume(), [claim_id]) for _ in range(4)))
-    places = await house.rows("SELECT live_place FROM jobs WHERE merchant_id = $1 ORDER BY 1")
+    places = await house.rows("SELECT live_slot FROM jobs WHERE merchant_id = $1 ORDER BY 1")
     assert [row[0] for row in places] == [1, 2, 3, 4]

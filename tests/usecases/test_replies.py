@@ -25,7 +25,7 @@ from tests.support.keys import reseal_table, with_versions
 from tests.support.lines import a_house_with_a_line
 
 _REPLIES = """
-SELECT reply_id, text, is_automatic, seen_at, seen_by, raw_sealed, file_names
+SELECT reply_id, text, is_automatic, seen_at, read_by, raw_sealed, file_names
 FROM debtor_replies WHERE merchant_id = $1 ORDER BY received_at, reply_id
 """
 _HOLDS = """
@@ -132,7 +132,7 @@ async def test_once_seen_the_process_goes_on_and_other_holds_stay(house: House) 
     [hold] = await house.rows(_HOLDS)
     assert hold["lifted_at"] == house.clock.now()
     [reply] = await house.rows(_REPLIES)
-    assert (reply["seen_at"], reply["seen_by"]) == (house.clock.now(), "erp")
+    assert (reply["seen_at"], reply["read_by"]) == (house.clock.now(), "erp")
     audit = await house.rows(
         "SELECT action FROM audit_log WHERE merchant_id = $1 AND action LIKE 'reply.%' ORDER BY 1"
     )

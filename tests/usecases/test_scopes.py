@@ -84,7 +84,7 @@ async def test_the_database_takes_no_other_scope(house: House, scopes: list[str]
     await create(house, Scope.READ)
     with pytest.raises(asyncpg.CheckViolationError):
         await house.rows(
-            "UPDATE credential_reach SET scopes = $2 WHERE merchant_id = $1 RETURNING 1", scopes
+            "UPDATE credential_grants SET scopes = $2 WHERE merchant_id = $1 RETURNING 1", scopes
         )
 
 

@@ -21,7 +21,7 @@ SELECT seal, contacts, audits, sealed_at FROM ledger_seals WHERE merchant_id = $
 _INSERT_CONTACTS = """
 INSERT INTO contact_ledger
     (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
-     tries, at)
+     attempts, at)
 SELECT $1, gen_random_uuid(), gen_random_uuid(), 1, 1, n, 0, 'EMAIL', 'UNKNOWN', 1, now()
 FROM generate_series(1, $2) n
 """

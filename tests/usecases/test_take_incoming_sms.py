@@ -25,7 +25,10 @@ from tests.support.notices import Asker, an_asker
 from tests.support.rows import insert_row
 
 NUMBER = "+4915112345678"
-_KINDS = "SELECT kind, claim_id FROM inbound_sms WHERE $1 > 0 ORDER BY received_at, provider_id"
+_KINDS = """
+SELECT kind, claim_id FROM inbound_sms
+WHERE $1 > 0 ORDER BY received_at, provider_message_id
+"""
 _NOTES = "SELECT claim_id, text FROM claim_notes WHERE merchant_id = $1"
 _SUPPRESSED = "SELECT channel, reason FROM suppressions WHERE merchant_id = $1"
 
@@ -78,9 +81,9 @@ class BreakingClock(MovableClock):
 
 
 def an_sms(
-    text: str, provider_id: str = "1", sender: str = NUMBER, line: str = "sms-a"
+    text: str, provider_message_id: str = "1", sender: str = NUMBER, line: str = "sms-a"
 ) -> ReceivedSms:
-    return ReceivedSms(line, provider_id, sender, "+4930123", text)
+    return ReceivedSms(line, provider_message_id, sender, "+4930123", text)
 
 
 async def suppressed(house: House) -> list[tuple[str, str]]:
@@ -101,7 +104,7 @@ async def test_stop_ends_it_for_all_that_wrote_by_this_line(
     assert await receive_sms(real, an_sms("STOP", sender="004915112345678"))
     assert await suppressed(one) == await suppressed(two) == [("SMS", "DEBTOR")]
     assert await suppressed(other) == []
-    assert not await receive_sms(real, an_sms("STOP", provider_id="2"))
+    assert not await receive_sms(real, an_sms("STOP", provider_message_id="2"))
 
 
 async def test_stop_in_answer_to_a_notice_is_heeded_too(
@@ -150,7 +153,7 @@ async def test_stop_reaches_all_who_wrote_however_many_claims_there_are(
 ) -> None:
     houses = [(await a_house(resources, clock, key))[0] for key in ("one", "two", "three")]
     async with resources.database.transaction() as tx:
-        left = {"channel": "SMS", "line": "sms-a", "handed_over_at": clock.now()}
+        left = {"channel": "SMS", "provider": "sms-a", "handed_over_at": clock.now()}
         for number in range(10_000, 11_010):
             of = {"merchant_id": houses[0].merchant.merchant_id, "claim_id": number}
             await insert_row(tx, "debtors", number, mobile_number=NUMBER, **of)
@@ -194,8 +197,10 @@ async def test_a_stop_without_an_id_is_none_that_came_before(
     resources: Resources, clock: MovableClock
 ) -> None:
     house, _ = await a_house(resources, clock, "one")
-    await receive_sms(house.resources, an_sms("Hello", provider_id="", sender="+4915100000"))
-    assert await receive_sms(house.resources, an_sms("STOP", provider_id=""))
+    await receive_sms(
+        house.resources, an_sms("Hello", provider_message_id="", sender="+4915100000")
+    )
+    assert await receive_sms(house.resources, an_sms("STOP", provider_message_id=""))
     assert await suppressed(house) == [("SMS", "DEBTOR")]
 
 

@@ -156,6 +156,6 @@ async def test_one_merchants_fault_is_not_the_others(
     other = await a_house(resources, clock, a_definition(), key="hansen")
     await other.create()
     await other.run()
-    await tamper(house, "UPDATE contact_ledger SET tries = 9 WHERE merchant_id = $1")
+    await tamper(house, "UPDATE contact_ledger SET attempts = 9 WHERE merchant_id = $1")
     assert await faults(house) == ["ROW_ALTERED"]
     assert (await seal_and_verify(other)).findings == ()

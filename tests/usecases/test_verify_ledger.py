@@ -56,7 +56,7 @@ async def test_a_clean_ledger_is_sound_and_names_its_head(house: House) -> None:
         "outcome = 'REFUSED'",
         "at = at + interval '1 second'",
         "recipient_digest = content_digest",
-        "tries = tries + 1",
+        "attempts = attempts + 1",
         "digest = content_digest",
         "seal = 2",
     ],

@@ -40,7 +40,7 @@ class LeaseRenewals:
     of its leases."""
 
     def __init__(self, lease: Lease) -> None:
-        self._begun_at = lease.begun_at
+        self._begun_at = lease.started_at
         self._renewed_at: dict[UUID, float] = {}
 
     def is_surely_held(self, message_id: UUID) -> bool:

@@ -27,7 +27,7 @@ FIELDS = frozenset(
         "credential_id", "request_id", "lease_id", "payment_request_id", "notice_id",
         "report_id", "batch", "uid",
         # counts
-        "count", "claims", "steps", "events", "deliveries", "communications", "rows", "tries",
+        "count", "claims", "steps", "events", "deliveries", "communications", "rows", "attempts",
         "faults", "sequence", "size_bytes",
         # states and kinds
         "state", "status", "outcome", "type", "channel", "line", "adapter", "provider", "loop",

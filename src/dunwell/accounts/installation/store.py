@@ -23,29 +23,33 @@ RETURNING revision
 """
 # Once in a while, and few: only addresses that are no visitor's are noted.
 _SAVE_UNTRUSTED_PROXIES = """
-INSERT INTO seen_forwarders (address, seen_at)
+INSERT INTO unconfigured_proxies (address, seen_at)
 SELECT address, $2 FROM unnest($1::text[]) AS given (address)
-WHERE (SELECT count(*) FROM seen_forwarders) < 100
+WHERE (SELECT count(*) FROM unconfigured_proxies) < 100
 ON CONFLICT (address) DO UPDATE SET seen_at = EXCLUDED.seen_at
 """
-_LIST_UNTRUSTED_PROXIES = "SELECT address FROM seen_forwarders WHERE seen_at >= $1 ORDER BY address"
+_LIST_UNTRUSTED_PROXIES = """
+SELECT address FROM unconfigured_proxies
+WHERE seen_at >= $1 ORDER BY address
+"""
 # Over all merchants, as a file is applied: who names one of the lines.
 _LIST_MERCHANTS_BY_PROVIDER = """
-SELECT used.line, array_agg(DISTINCT m.key ORDER BY m.key) AS keys
+SELECT used.provider, array_agg(DISTINCT m.key ORDER BY m.key) AS keys
 FROM merchants m
-CROSS JOIN LATERAL jsonb_path_query(m.configuration::jsonb, '$.channels.*.provider') AS named (line)
-CROSS JOIN LATERAL (SELECT named.line #>> '{}' AS line) used
-WHERE used.line = ANY($1::text[])
-GROUP BY used.line
+CROSS JOIN LATERAL jsonb_path_query(m.configuration::jsonb, '$.channels.*.provider')
+    AS named (provider)
+CROSS JOIN LATERAL (SELECT named.provider #>> '{}' AS provider) used
+WHERE used.provider = ANY($1::text[])
+GROUP BY used.provider
 """
 # By letter_batch_items_waiting, letter_batch_items_open and letter_batches_open.
 _LIST_PROVIDERS_WITH_LETTERS = """
-SELECT line FROM letter_batch_items WHERE state = 'WAITING' AND line = ANY($1::text[])
+SELECT provider FROM letter_batch_items WHERE state = 'WAITING' AND provider = ANY($1::text[])
 UNION
-SELECT line FROM letter_batch_items
-WHERE state IN ('UPLOADING', 'TAKING_BACK') AND line = ANY($1::text[])
+SELECT provider FROM letter_batch_items
+WHERE state IN ('UPLOADING', 'TAKING_BACK') AND provider = ANY($1::text[])
 UNION
-SELECT line FROM letter_batches WHERE state <> 'RELEASED' AND line = ANY($1::text[])
+SELECT provider FROM letter_batches WHERE state <> 'RELEASED' AND provider = ANY($1::text[])
 """
 
 
@@ -95,7 +99,7 @@ async def list_merchants_by_provider(
 ) -> dict[str, list[str]]:
     """The keys of merchants that send by each of the lines, those without any left out."""
     rows = await connection.fetch(_LIST_MERCHANTS_BY_PROVIDER, list(lines))
-    return {row["line"]: row["keys"] for row in rows}
+    return {row["provider"]: row["keys"] for row in rows}
 
 
 async def list_providers_with_letters(
@@ -103,7 +107,7 @@ async def list_providers_with_letters(
 ) -> Sequence[str]:
     """Those of the lines where letters lie, or begin to, which nothing has released yet."""
     return [
-        row["line"] for row in await connection.fetch(_LIST_PROVIDERS_WITH_LETTERS, list(lines))
+        row["provider"] for row in await connection.fetch(_LIST_PROVIDERS_WITH_LETTERS, list(lines))
     ]
 
 

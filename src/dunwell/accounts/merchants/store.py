@@ -82,7 +82,7 @@ WITH created AS (
     SELECT merchant_id, credential_id, $7, $6
     FROM created
 ), reach AS (
-    INSERT INTO credential_reach (merchant_id, owner_id, credential_id, granted_at, scopes)
+    INSERT INTO credential_grants (merchant_id, owner_id, credential_id, granted_at, scopes)
     SELECT merchant_id, merchant_id, credential_id, $6, $8
     FROM created
 )
@@ -93,7 +93,7 @@ FROM created
 _LOAD_CREDENTIALS = """
 SELECT c.credential_id, c.name, c.client_id, c.requests_per_minute, c.revoked_at, r.scopes
 FROM credentials c
-JOIN credential_reach r
+JOIN credential_grants r
     ON r.merchant_id = c.merchant_id
     AND r.owner_id = c.merchant_id
     AND r.credential_id = c.credential_id
@@ -125,13 +125,13 @@ RETURNING credential_id
 
 _LOAD_REACH = """
 SELECT scopes
-FROM credential_reach
+FROM credential_grants
 WHERE merchant_id = $1 AND owner_id = $2 AND credential_id = $3
 FOR UPDATE
 """
 
 _SAVE_REACH = """
-INSERT INTO credential_reach (merchant_id, owner_id, credential_id, granted_at, scopes)
+INSERT INTO credential_grants (merchant_id, owner_id, credential_id, granted_at, scopes)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (merchant_id, owner_id, credential_id) DO UPDATE SET scopes = EXCLUDED.scopes
 """
@@ -143,12 +143,12 @@ VALUES ($1, $2, $3, $4, $5)
 
 # Overshoots the limit by less than one block in each process, and stops growing there.
 _DRAW_REQUESTS = """
-INSERT INTO request_quotas AS quota (merchant_id, credential_id, minute, drawn)
+INSERT INTO request_quotas AS quota (merchant_id, credential_id, minute, reserved)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (merchant_id, credential_id, minute) DO UPDATE
-SET drawn = quota.drawn + $4
-WHERE quota.drawn < $5
-RETURNING drawn
+SET reserved = quota.reserved + $4
+WHERE quota.reserved < $5
+RETURNING reserved
 """
 
 

@@ -145,7 +145,7 @@ async def check_merchants(work: UserWork, roles: UserRoles) -> None:
 def describe_roles(roles: UserRoles) -> dict[str, object]:
     """For the audit log."""
     memberships = {str(merchant): str(role) for merchant, role in roles.memberships.items()}
-    return {"everywhere": roles.everywhere, "memberships": memberships}
+    return {"global_role": roles.global_role, "memberships": memberships}
 
 
 async def _create_invitation(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
@@ -167,7 +167,7 @@ async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None
             "This user comes by single sign-on. Take an admin who does not, or create one.",
             state="LINKED",
         )
-    if is_on and user.roles.everywhere is not Role.ADMIN:
+    if is_on and user.roles.global_role is not Role.ADMIN:
         raise InvalidState("Only an admin can be a break-glass admin.", state="NO_ADMIN")
     await save_break_glass(work.tx, user_id, is_on=is_on)
     await save_user_audit(
@@ -183,7 +183,7 @@ async def change_roles(work: UserWork, user_id: UUID, roles: UserRoles, revision
     is the last admin.
     """
     work.require(Right.PEOPLE)
-    if roles.everywhere is not Role.ADMIN:
+    if roles.global_role is not Role.ADMIN:
         await _check_another_admin_remains(work, user_id)
     user = await lock_active_user(work, user_id)
     if user.provider is not None:
@@ -194,7 +194,7 @@ async def change_roles(work: UserWork, user_id: UUID, roles: UserRoles, revision
             ),
             state="LINKED",
         )
-    if user.is_break_glass and roles.everywhere is not Role.ADMIN:
+    if user.is_break_glass and roles.global_role is not Role.ADMIN:
         raise InvalidState(
             LazyText(
                 "This is a break-glass administrator. Remove that first on the server: dunwell "

@@ -17,7 +17,7 @@ from dunwell.platform.database.listed_table import ListScope, Test
 from dunwell.platform.database.sql import compose
 
 _READ = """
-SELECT u.user_id, u.email, u.name, u.language, u.everywhere,
+SELECT u.user_id, u.email, u.name, u.language, u.global_role,
     ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
         AS memberships,
     u.password_hash IS NOT NULL AS has_password, u.created_at, u.joined_at, u.ended_at, u.revision,
@@ -39,7 +39,7 @@ SELECT user_id, password_hash, ended_at IS NULL AS is_live FROM users WHERE emai
 _LOAD_HASH = "SELECT password_hash FROM users WHERE user_id = $1 AND ended_at IS NULL"
 _INSERT = """
 INSERT INTO users
-    (user_id, email, email_key, name, language, everywhere, created_at, is_break_glass)
+    (user_id, email, email_key, name, language, global_role, created_at, is_break_glass)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 ON CONFLICT (email_key) DO NOTHING
 RETURNING user_id
@@ -50,7 +50,7 @@ INSERT INTO memberships (merchant_id, user_id, role)
 SELECT merchant_id, $1, role FROM unnest($2::integer[], $3::text[]) AS given (merchant_id, role)
 """
 _SAVE_ROLES = """
-UPDATE users SET everywhere = $3, revision = revision + 1
+UPDATE users SET global_role = $3, revision = revision + 1
 WHERE user_id = $1 AND revision = $2 AND ended_at IS NULL
 RETURNING revision
 """
@@ -58,13 +58,13 @@ _SAVE_PROFILE = "UPDATE users SET name = $2, language = $3 WHERE user_id = $1 AN
 # Whoever guessed codes after the old password begins at nothing with the new one: the count and the
 # lock go with it.
 _SAVE_HASH = """
-WITH forgotten AS (DELETE FROM wrong_second_factors WHERE user_id = $1)
+WITH forgotten AS (DELETE FROM second_factor_failures WHERE user_id = $1)
 UPDATE users SET password_hash = $2, password_changed_at = $3, joined_at = coalesce(joined_at, $3),
     second_factor_locked_at = NULL
 WHERE user_id = $1 AND ended_at IS NULL
 """
 _REMOVE_HASH = """
-WITH forgotten AS (DELETE FROM wrong_second_factors WHERE user_id = $1)
+WITH forgotten AS (DELETE FROM second_factor_failures WHERE user_id = $1)
 UPDATE users SET password_hash = NULL, second_factor_locked_at = NULL WHERE user_id = $1
 """
 _SAVE_REHASHED = "UPDATE users SET password_hash = $3 WHERE user_id = $1 AND password_hash = $2"
@@ -80,14 +80,14 @@ RETURNING user_id
 # In one order, so that two who end one another take turns.
 _LOCK_ADMINS = """
 SELECT user_id, joined_at IS NOT NULL AS has_joined FROM users
-WHERE everywhere = 'ADMIN' AND ended_at IS NULL
+WHERE global_role = 'ADMIN' AND ended_at IS NULL
 ORDER BY user_id
 FOR UPDATE
 """
 _SAVE_BREAK_GLASS = "UPDATE users SET is_break_glass = $2 WHERE user_id = $1"
 _COUNT_BREAK_GLASS = """
 SELECT count(*) FROM users
-WHERE is_break_glass AND joined_at IS NOT NULL AND ended_at IS NULL AND everywhere = 'ADMIN'
+WHERE is_break_glass AND joined_at IS NOT NULL AND ended_at IS NULL AND global_role = 'ADMIN'
 """
 _HAS_JOINED = "SELECT EXISTS (SELECT FROM users WHERE joined_at IS NOT NULL)"
 _LIST_MERCHANTS = (
@@ -148,7 +148,7 @@ async def save_new_user(tx: Connection, user_id: UUID, new: NewUser, now: dateti
     """False: somebody has this e-mail address."""
     saved = await tx.fetchval(
         _INSERT, user_id, new.email.strip(), fold_email(new.email), new.name, new.language,
-        new.roles.everywhere, now, new.is_break_glass,
+        new.roles.global_role, now, new.is_break_glass,
     )  # fmt: skip
     if saved is not None:
         await _save_memberships(tx, user_id, new.roles.memberships)
@@ -157,7 +157,7 @@ async def save_new_user(tx: Connection, user_id: UUID, new: NewUser, now: dateti
 
 async def save_roles(tx: Connection, user_id: UUID, roles: UserRoles, revision: int) -> bool:
     """False: the user was changed since this revision, or ended."""
-    if await tx.fetchval(_SAVE_ROLES, user_id, revision, roles.everywhere) is None:
+    if await tx.fetchval(_SAVE_ROLES, user_id, revision, roles.global_role) is None:
         return False
     await tx.execute(_REMOVE_MEMBERSHIPS, user_id)
     await _save_memberships(tx, user_id, roles.memberships)
@@ -222,9 +222,9 @@ def _build_user(row: Row | None) -> User | None:
     if row is None:
         return None
     values: dict[str, Any] = {**row}
-    everywhere = values.pop("everywhere")
+    global_role = values.pop("global_role")
     memberships = {merchant_id: Role(role) for merchant_id, role in values.pop("memberships")}
-    roles = UserRoles(None if everywhere is None else Role(everywhere), memberships)
+    roles = UserRoles(None if global_role is None else Role(global_role), memberships)
     return User(**values, roles=roles)
 
 
@@ -236,7 +236,7 @@ EXISTS (SELECT FROM memberships m
         WHERE m.merchant_id = {merchant} AND m.user_id = u.user_id AND m.role = ANY({roles}))
 """
 MAY_ANSWER = compose(
-    "u.ended_at IS NULL AND (u.everywhere = ANY({roles}) OR {member})",
+    "u.ended_at IS NULL AND (u.global_role = ANY({roles}) OR {member})",
     member=_MEMBER, roles="{roles}",
 )  # fmt: skip
 # The work of a row `l` that is nobody's. By primary keys.

@@ -33,7 +33,7 @@ class SignedInUser:
     email: str
     name: str
     language: Language
-    everywhere: Role | None
+    global_role: Role | None
     memberships: Mapping[int, Role]
     csrf: str
     network: str | None = None
@@ -49,10 +49,10 @@ class SignedInUser:
     @property
     def rights_everywhere(self) -> frozenset[Right]:
         """Those at every merchant, and those that belong to no merchant."""
-        return _list_rights_of_role(self.everywhere)
+        return _list_rights_of_role(self.global_role)
 
     def reaches(self, merchant_id: int) -> bool:
-        return self.everywhere is not None or merchant_id in self.memberships
+        return self.global_role is not None or merchant_id in self.memberships
 
     def actor_at(self, merchant_id: int) -> Actor:
         """As whom they do something at this merchant."""
@@ -103,7 +103,7 @@ ROLES_AT_MERCHANT = (Role.MERCHANT_USER, Role.OPERATOR, Role.AUDITOR)
 class UserRoles:
     """What somebody is: over all merchants, and at single ones by their ids."""
 
-    everywhere: Role | None = None
+    global_role: Role | None = None
     memberships: Mapping[int, Role] = field(default_factory=dict)
 
 
@@ -161,14 +161,14 @@ def find_user_faults(given: NewUser) -> Iterator[Fault]:
     if given.language not in LANGUAGES:
         yield Fault("/language", f"Choose one of: {', '.join(LANGUAGES)}.", "LANGUAGE")
     yield from find_role_faults(given.roles)
-    if given.is_break_glass and given.roles.everywhere is not Role.ADMIN:
+    if given.is_break_glass and given.roles.global_role is not Role.ADMIN:
         yield Fault("/role", "Only an admin can be a break-glass admin.", "ROLE")
 
 
 def find_role_faults(roles: UserRoles) -> Iterator[Fault]:
-    if roles.everywhere is None and not roles.memberships:
+    if roles.global_role is None and not roles.memberships:
         yield Fault("/role", "Choose a role over all merchants, or at least one merchant.", "ROLE")
-    if roles.everywhere not in (None, *ROLES_EVERYWHERE):
+    if roles.global_role not in (None, *ROLES_EVERYWHERE):
         yield Fault("/role", "A merchant's user works for single merchants. Name them.", "ROLE")
     if any(role not in ROLES_AT_MERCHANT for role in roles.memberships.values()):
         yield Fault("/merchants", "An admin is one everywhere, not at one merchant.", "ROLE")
@@ -177,8 +177,8 @@ def find_role_faults(roles: UserRoles) -> Iterator[Fault]:
 def list_effective_rights(roles: UserRoles) -> Sequence[EffectiveRight]:
     """Each right with every reason for it, in the order of the rights, everywhere first."""
     reasons: list[tuple[int | None, Role]] = []
-    if roles.everywhere is not None:
-        reasons.append((None, roles.everywhere))
+    if roles.global_role is not None:
+        reasons.append((None, roles.global_role))
     reasons += sorted(roles.memberships.items())
     return [
         EffectiveRight(right, merchant_id, role)

@@ -101,22 +101,23 @@ def is_readable(content: bytes) -> bool:
 def wrap_unreadable_mail(envelope: Envelope, address: ReturnAddress | None) -> Report | NewReply:
     """Return the report or reply for a message that cannot be parsed. Its content is stored for a
     clerk to look at."""
-    provider_id = _find_id(envelope, "")
+    provider_message_id = _find_id(envelope, "")
     if address is not None and envelope.sender:
         return NewReply(
-            line=envelope.line, provider_id=provider_id, reference=address.reference, subject="",
+            line=envelope.line, provider_message_id=provider_message_id,
+            reference=address.reference, subject="",
             text="", file_names=(), is_automatic=False, raw=envelope.content,
         )  # fmt: skip
     return Report(
         line=envelope.line,
-        provider_id=provider_id,
+        provider_message_id=provider_message_id,
         state="DELAYED",
         happened_at=None,
         reference=None if address is None else address.reference,
         reason=UNREADABLE.reason,
         cause=UNREADABLE.cause,
         raw=_cut(envelope, address),
-        is_proven=False,
+        is_authenticated=False,
     )
 
 
@@ -148,7 +149,7 @@ def make_mail(
     )
     return Report(
         line=envelope.line,
-        provider_id=_find_id(envelope, read.message_id),
+        provider_message_id=_find_id(envelope, read.message_id),
         state=bounce.state,
         happened_at=read.happened_at,
         reference=None if address is None else address.reference,
@@ -156,7 +157,7 @@ def make_mail(
         cause=bounce.cause,
         raw=_cut(envelope, address),
         destination=read.destination,
-        is_proven=envelope.is_by_our_server and _was_made_here(envelope.content),
+        is_authenticated=envelope.is_by_our_server and _was_made_here(envelope.content),
     )
 
 
@@ -185,7 +186,7 @@ def _make_reply(
 ) -> NewReply:
     return NewReply(
         line=envelope.line,
-        provider_id=_find_id(envelope, read.message_id),
+        provider_message_id=_find_id(envelope, read.message_id),
         reference=address.reference,
         subject=read.subject,
         text=read.text,

@@ -162,9 +162,9 @@ async def fetch_new_mail(
     if place is None or place.folder != mailbox.folder:
         place = MailboxPlace(mailbox.folder, 0, 0)
     fetched: Fetched = await asyncio.to_thread(
-        fetch_mail, mailbox, password, validity=place.validity, behind_uid=place.last_uid
+        fetch_mail, mailbox, password, validity=place.uid_validity, behind_uid=place.last_uid
     )
-    is_same = fetched.validity == place.validity
+    is_same = fetched.validity == place.uid_validity
     passed = MailboxPlace(mailbox.folder, fetched.validity, place.last_uid if is_same else 0)
     for mail in fetched.mails:
         try:

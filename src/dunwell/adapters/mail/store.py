@@ -6,18 +6,18 @@ from datetime import datetime
 from dunwell.platform.database.database import Connection
 
 # By primary key.
-_LOAD = "SELECT folder, validity, last_uid FROM mailbox_places WHERE line = $1"
+_LOAD = "SELECT folder, uid_validity, last_uid FROM mailbox_positions WHERE provider = $1"
 # Within one UIDVALIDITY the number never decreases, so that two processes do not undo each other's
 # progress.
 _SAVE = """
-INSERT INTO mailbox_places (line, folder, validity, last_uid, read_at)
+INSERT INTO mailbox_positions (provider, folder, uid_validity, last_uid, read_at)
 VALUES ($1, $2, $3, $4, $5)
-ON CONFLICT (line) DO UPDATE
-SET folder = excluded.folder, validity = excluded.validity, read_at = excluded.read_at,
+ON CONFLICT (provider) DO UPDATE
+SET folder = excluded.folder, uid_validity = excluded.uid_validity, read_at = excluded.read_at,
     last_uid = CASE
-        WHEN (mailbox_places.folder, mailbox_places.validity)
-             = (excluded.folder, excluded.validity)
-        THEN greatest(mailbox_places.last_uid, excluded.last_uid)
+        WHEN (mailbox_positions.folder, mailbox_positions.uid_validity)
+             = (excluded.folder, excluded.uid_validity)
+        THEN greatest(mailbox_positions.last_uid, excluded.last_uid)
         ELSE excluded.last_uid
     END
 """
@@ -27,7 +27,7 @@ SET folder = excluded.folder, validity = excluded.validity, read_at = excluded.r
 class MailboxPlace:
     folder: str
     # IMAP's UIDVALIDITY. The numbers of messages are valid only within it.
-    validity: int
+    uid_validity: int
     last_uid: int
 
 
@@ -38,4 +38,4 @@ async def load_place(connection: Connection, line: str) -> MailboxPlace | None:
 
 
 async def save_place(tx: Connection, line: str, place: MailboxPlace, read_at: datetime) -> None:
-    await tx.execute(_SAVE, line, place.folder, place.validity, place.last_uid, read_at)
+    await tx.execute(_SAVE, line, place.folder, place.uid_validity, place.last_uid, read_at)

@@ -215,7 +215,7 @@ WHERE merchant_id = $1
 _SAVE_DRAFT = """
 WITH made AS (
     INSERT INTO assignment_rule_changes
-        (merchant_id, revision, actor_kind, actor_id, made_at, changes)
+        (merchant_id, revision, actor_kind, actor_id, created_at, changes)
     SELECT $1, coalesce(max(revision), 0) + 1, $4, $5, $3, $6
     FROM assignment_rule_changes
     WHERE merchant_id = $1
@@ -239,7 +239,7 @@ RETURNING merchant_id
 
 # Uses the primary key.
 _LIST_CHANGES = """
-SELECT revision, actor_kind, actor_id, made_at, changes
+SELECT revision, actor_kind, actor_id, created_at, changes
 FROM assignment_rule_changes
 WHERE merchant_id = $1 AND revision BETWEEN $2 AND $3
 ORDER BY revision
@@ -276,7 +276,7 @@ class RulesDraftChange:
     revision: int
     actor_kind: str
     actor_id: str | None
-    made_at: datetime
+    created_at: datetime
     changes: tuple[tuple[ChangeKind, str | None], ...]
 
     @property
@@ -346,7 +346,7 @@ def _build_change(row: Row) -> RulesDraftChange:
         row["revision"],
         row["actor_kind"],
         actor_id=row["actor_id"],
-        made_at=row["made_at"],
+        created_at=row["created_at"],
         changes=changes,
     )
 

@@ -91,7 +91,7 @@ class ClaimDispute(msgspec.Struct, frozen=True, gc=False):
     # The debtor's session or the client id that opened it.
     actor_id: str | None = None
     # When a channel accepted the message with the response.
-    told_at: datetime | None = None
+    response_sent_at: datetime | None = None
     # When a claim that the dispute withheld became visible again.
     released_at: datetime | None = None
 
@@ -218,13 +218,15 @@ def render_case_number(dispute_id: UUID) -> str:
     return f"{number[:4]}-{number[4:]}"
 
 
-def compute_hold_end(answered_at: datetime, told_at: datetime | None, quiet_days: int) -> datetime:
+def compute_hold_end(
+    answered_at: datetime, response_sent_at: datetime | None, quiet_days: int
+) -> datetime:
     """Return the end of the hold on a claim that stays open after the response.
 
     The quiet days count from the time when a channel accepted the response. If the debtor cannot be
     reached or the delivery is unknown, they count from the response itself.
     """
-    return (told_at or answered_at) + timedelta(days=quiet_days)
+    return (response_sent_at or answered_at) + timedelta(days=quiet_days)
 
 
 def _find_text_faults(new: NewDispute) -> Iterator[Fault]:

@@ -13,13 +13,13 @@ from dunwell.platform.text.texts import find_unprintable
 MAX_RESPONSE_TEMPLATES = 50
 _LIST = """
 SELECT template_id, name, text
-FROM answer_templates
+FROM response_templates
 WHERE merchant_id = $1
 ORDER BY lower(name), template_id
 LIMIT 100
 """
 _INSERT = """
-INSERT INTO answer_templates
+INSERT INTO response_templates
     (merchant_id, template_id, name, text, created_at, actor_kind, actor_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
 ON CONFLICT (merchant_id, name) DO NOTHING
@@ -27,7 +27,7 @@ RETURNING template_id
 """
 # Uses the primary key.
 _DELETE = """
-DELETE FROM answer_templates WHERE merchant_id = $1 AND template_id = $2 RETURNING name
+DELETE FROM response_templates WHERE merchant_id = $1 AND template_id = $2 RETURNING name
 """
 
 

@@ -17,7 +17,7 @@ from dunwell.platform.database.sql import compose
 
 COLUMNS = (
     "dispute_id, claim_id, type, reason, label, message, answers, hold_id, actor_kind, opened_at,"
-    " state, resolved_at, resolution, ended_claim, actor_id, told_at,"
+    " state, resolved_at, resolution, ended_claim, actor_id, response_sent_at,"
     " released_at"
 )
 # Nested, with the files, in the statement of the debtor's page. Uses the primary key.
@@ -53,12 +53,12 @@ WITH ended AS (
     WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN'
     RETURNING dispute_id
 )
-DELETE FROM answer_drafts
+DELETE FROM response_drafts
 WHERE merchant_id = $1 AND dispute_id IN (SELECT dispute_id FROM ended)
 """
 # Uses the primary key.
 _SAVE_RESPONSE_DELIVERY = """
-UPDATE disputes SET told_at = $3 WHERE merchant_id = $1 AND dispute_id = $2
+UPDATE disputes SET response_sent_at = $3 WHERE merchant_id = $1 AND dispute_id = $2
 """
 # Uses the primary key.
 _SAVE_HOLD = """
@@ -102,10 +102,10 @@ async def save_dispute_end(tx: Connection, merchant_id: int, dispute: ClaimDispu
 
 
 async def save_response_delivery(
-    tx: Connection, merchant_id: int, dispute_id: UUID, told_at: datetime | None
+    tx: Connection, merchant_id: int, dispute_id: UUID, response_sent_at: datetime | None
 ) -> None:
     """Save when a channel accepted the response, or None if no channel has."""
-    await tx.execute(_SAVE_RESPONSE_DELIVERY, merchant_id, dispute_id, told_at)
+    await tx.execute(_SAVE_RESPONSE_DELIVERY, merchant_id, dispute_id, response_sent_at)
 
 
 async def save_dispute_hold(
@@ -241,20 +241,20 @@ def _build_file(row: Row) -> EvidenceFile:
 # Over all merchants. Open disputes are few, and each is here only until it has been reported. This
 # statement and the next use the index disputes_overdue.
 _LIST_MERCHANTS = """
-SELECT DISTINCT merchant_id FROM disputes WHERE state = 'OPEN' AND overdue_told_at IS NULL
+SELECT DISTINCT merchant_id FROM disputes WHERE state = 'OPEN' AND overdue_reported_at IS NULL
 """
 _LIST_OVERDUE = """
 SELECT claim_id, dispute_id
 FROM disputes
-WHERE merchant_id = $1 AND state = 'OPEN' AND overdue_told_at IS NULL AND opened_at < $2
+WHERE merchant_id = $1 AND state = 'OPEN' AND overdue_reported_at IS NULL AND opened_at < $2
 ORDER BY opened_at
 LIMIT $3
 """
 # Uses the primary key.
 _MARK_OVERDUE_REPORTED = """
 UPDATE disputes
-SET overdue_told_at = $3
-WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN' AND overdue_told_at IS NULL
+SET overdue_reported_at = $3
+WHERE merchant_id = $1 AND dispute_id = $2 AND state = 'OPEN' AND overdue_reported_at IS NULL
 RETURNING true
 """
 

@@ -138,8 +138,8 @@ def _list_windows(modality: Modality, timezone: str) -> Iterator[_NoticeWindow]:
             due = InstalmentNotice(InstalmentNoticeKind.DUE, rate)
             yield _NoticeWindow(due, reminded_at, calendar.start_of(missed_on))
         missed = InstalmentNotice(InstalmentNoticeKind.MISSED, rate)
-        over_at = calendar.start_of(compute_last_pay_day(rate) + _MISSED_AFTER)
-        yield _NoticeWindow(missed, compute_morning(missed_on, timezone), over_at)
+        ended_at = calendar.start_of(compute_last_pay_day(rate) + _MISSED_AFTER)
+        yield _NoticeWindow(missed, compute_morning(missed_on, timezone), ended_at)
 
 
 def _build_calendar(timezone: str) -> Calendar:

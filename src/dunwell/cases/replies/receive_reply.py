@@ -89,7 +89,7 @@ async def mark_replies_read(work: Work, claim_id: int) -> None:
     work.require(Right.CHANGE_CLAIMS)
     await access_claim(work, claim_id)
     holds = await save_replies_read(
-        work.tx, work.merchant_id, claim_id, seen_at=work.now, seen_by=work.actor.actor_id
+        work.tx, work.merchant_id, claim_id, read_at=work.now, read_by=work.actor.actor_id
     )
     if not holds:
         return

@@ -26,7 +26,7 @@ HOLD_REASON: Final = "REPLY"
 class NewReply:
     line: str
     # Identifies the reply, so that a repeated delivery is recognised.
-    provider_id: str
+    provider_message_id: str
     reference: Reference
     subject: str
     # The written text without quotations. It is untrusted input.

@@ -23,25 +23,26 @@ WHERE merchant_id = $1 AND claim_id = $2 AND received_at > $3
 """
 _INSERT = """
 INSERT INTO debtor_replies
-    (merchant_id, reply_id, claim_id, communication_id, provider_id, line, received_at, subject,
+    (merchant_id, reply_id, claim_id, communication_id, provider_message_id, provider,
+        received_at, subject,
      text, file_names, is_automatic, raw_sealed)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
-ON CONFLICT (merchant_id, provider_id) DO NOTHING
+ON CONFLICT (merchant_id, provider_message_id) DO NOTHING
 RETURNING reply_id
 """
 # Uses the primary key.
 _SAVE_HOLD = "UPDATE debtor_replies SET hold_id = $3 WHERE merchant_id = $1 AND reply_id = $2"
 # Uses the index debtor_replies_claim.
 _SAVE_READ = """
-UPDATE debtor_replies SET seen_at = $3, seen_by = $4
-WHERE merchant_id = $1 AND claim_id = $2 AND seen_at IS NULL AND NOT is_automatic
+UPDATE debtor_replies SET read_at = $3, read_by = $4
+WHERE merchant_id = $1 AND claim_id = $2 AND read_at IS NULL AND NOT is_automatic
 RETURNING hold_id
 """
 # This statement and the next use the index debtor_replies_unseen.
 _COUNT_UNREAD = """
 SELECT count(*)::integer, min(received_at)
 FROM (SELECT received_at FROM debtor_replies
-      WHERE merchant_id = $1 AND seen_at IS NULL AND NOT is_automatic
+      WHERE merchant_id = $1 AND read_at IS NULL AND NOT is_automatic
       ORDER BY received_at
       LIMIT $2) counted
 """
@@ -49,7 +50,7 @@ _LIST_UNREAD = """
 SELECT r.claim_id, c.reference_number, r.received_at, r.subject, left(r.text, $3) AS excerpt
 FROM debtor_replies r
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = r.claim_id
-WHERE r.merchant_id = $1 AND r.seen_at IS NULL AND NOT r.is_automatic
+WHERE r.merchant_id = $1 AND r.read_at IS NULL AND NOT r.is_automatic
 ORDER BY r.received_at, r.reply_id
 LIMIT $2
 """
@@ -104,7 +105,8 @@ async def insert_reply(
     """Insert the reply. Return False if it was stored before."""
     named = reply.reference
     saved = await tx.fetchval(
-        _INSERT, named.merchant_id, reply_id, claim_id, named.communication_id, reply.provider_id,
+        _INSERT, named.merchant_id, reply_id, claim_id, named.communication_id,
+        reply.provider_message_id,
         reply.line, received_at, reply.subject, reply.text, list(reply.file_names),
         reply.is_automatic, sealed,
     )  # fmt: skip
@@ -116,9 +118,9 @@ async def save_reply_hold(tx: Connection, merchant_id: int, reply_id: UUID, hold
 
 
 async def save_replies_read(
-    tx: Connection, merchant_id: int, claim_id: int, *, seen_at: datetime, seen_by: str | None
+    tx: Connection, merchant_id: int, claim_id: int, *, read_at: datetime, read_by: str | None
 ) -> Sequence[UUID | None]:
     """Mark the claim's unread replies as read. Return the hold of each, or None for a reply without
     one."""
-    rows = await tx.fetch(_SAVE_READ, merchant_id, claim_id, seen_at, seen_by)
+    rows = await tx.fetch(_SAVE_READ, merchant_id, claim_id, read_at, read_by)
     return [row["hold_id"] for row in rows]

@@ -30,5 +30,5 @@ FROM unnest($14::uuid[], $15::bigint[], $16::integer[], $17::integer[], $18::sma
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
-    tries = 0, written_by = excluded.written_by
+    attempts = 0, written_by = excluded.written_by
 WHERE communications.state = 'CANCELLED'

@@ -22,7 +22,7 @@ class LeasedContact:
     place: int
     channel: Channel
     # Attempts before this one.
-    tries: int
+    attempts: int
     process_key: tuple[UUID, int]
     reference_number: str
     customer_number: str | None

@@ -225,7 +225,7 @@ def decide_no_call(standing: DueNotice, now: datetime) -> NoticeSettlement | Non
 
 
 def decide_settlement(
-    answer: Outcome | Unanswered, *, tries: int, expires_at: datetime, now: datetime
+    answer: Outcome | Unanswered, *, attempts: int, expires_at: datetime, now: datetime
 ) -> NoticeSettlement:
     """Decide what the answer of the channel means.
 
@@ -236,7 +236,7 @@ def decide_settlement(
     if isinstance(answer, Permanent):
         return NoticeSettlement("FAILED", failure=answer.reason)
     asked = answer.retry_after_seconds if isinstance(answer, Temporary) else 0
-    due_at = now + max(_compute_delay(tries), timedelta(seconds=asked))
+    due_at = now + max(_compute_delay(attempts), timedelta(seconds=asked))
     if isinstance(answer, Temporary):
         if due_at < expires_at:
             return NoticeSettlement("PLANNED", due_at)
@@ -254,7 +254,7 @@ def _find_obstacle(standing: DueNotice, now: datetime) -> str | None:
     return TOO_LATE if standing.expires_at <= now else None
 
 
-def _compute_delay(tries: int) -> timedelta:
+def _compute_delay(attempts: int) -> timedelta:
     """Return the delay, doubling from five seconds to ten minutes."""
-    doublings = min(tries - 1, 10)
+    doublings = min(attempts - 1, 10)
     return min(_FIRST_DELAY * (1 << doublings), _MAX_DELAY)

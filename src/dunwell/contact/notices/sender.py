@@ -168,7 +168,7 @@ class HandedOverNotice:
             await replan_uncalled_notices(tx, [leased], self.lease.lease_id, now)
             return 0
         settlement = decide_settlement(
-            answer, tries=leased.tries, expires_at=leased.expires_at, now=now
+            answer, attempts=leased.attempts, expires_at=leased.expires_at, now=now
         )
         line = find_provider_of(self.merchant, leased)
         settled = await record_notice(

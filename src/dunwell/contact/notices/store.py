@@ -87,11 +87,12 @@ WITH due AS (
     FOR NO KEY UPDATE OF n SKIP LOCKED
 )
 UPDATE debtor_notices n
-SET state = 'HANDED_OVER', {hold}, tries = tries + 1
+SET state = 'HANDED_OVER', {hold}, attempts = attempts + 1
 FROM chosen
 WHERE n.merchant_id = chosen.merchant_id AND n.notice_id = chosen.notice_id
 RETURNING n.merchant_id, n.notice_id, n.claim_id, n.kind, n.channel, n.recipient, n.language,
-    n.subject, n.body_text, n.body_html, n.tries, n.dated_at, n.expires_at, chosen.was_handed_over,
+    n.subject, n.body_text, n.body_html, n.attempts, n.dated_at, n.expires_at,
+        chosen.was_handed_over,
     n.key_version, n.sheet
 """,
     has_ended=NOTICES.has_ended("$1"),
@@ -153,7 +154,7 @@ class LeasedNotice:
     notice_id: UUID
     notice: DebtorNotice
     # The number of attempts, including the one that starts now.
-    tries: int
+    attempts: int
     dated_at: datetime
     expires_at: datetime
     was_handed_over: bool  # True if an earlier lease handed the notice over.
@@ -255,7 +256,7 @@ async def lease_notices(
                 body_html=row["body_html"],
                 sheet=None if row["sheet"] is None else msgspec.convert(row["sheet"], Sheet),
             ),
-            tries=row["tries"],
+            attempts=row["attempts"],
             dated_at=row["dated_at"],
             expires_at=row["expires_at"],
             was_handed_over=row["was_handed_over"],
@@ -292,7 +293,7 @@ _RENEW = NOTICES.renew()
 _SETTLE = compose(
     """
 UPDATE debtor_notices
-SET state = $4, {clear}, failure = $6, line = coalesce($8, line),
+SET state = $4, {clear}, failure = $6, provider = coalesce($8, provider),
     settled_at = CASE WHEN $5::timestamptz IS NULL THEN $7::timestamptz END
 WHERE merchant_id = $1 AND notice_id = $2 AND {is_held}
 RETURNING notice_id
@@ -312,7 +313,7 @@ FOR NO KEY UPDATE OF n
 _REPLAN = compose(
     """
 UPDATE debtor_notices n
-SET state = 'PLANNED', {clear}, tries = tries - 1
+SET state = 'PLANNED', {clear}, attempts = attempts - 1
 FROM unnest($1::integer[], $2::uuid[]) AS t (merchant_id, notice_id)
 WHERE n.merchant_id = t.merchant_id AND n.notice_id = t.notice_id AND {is_held}
 """,
@@ -364,7 +365,7 @@ INSERT INTO debtor_links (merchant_id, token_hash, claim_id, created_at, notice_
 VALUES ($1, $2, $3, $4, $5)
 """
 _SAVE_CODE = """
-INSERT INTO debtor_codes (merchant_id, code_digest, claim_id, created_at, key_version)
+INSERT INTO letter_codes (merchant_id, code_digest, claim_id, created_at, key_version)
 VALUES ($1, $2, $3, $4, $5)
 """
 _SAVE_CHECK = """

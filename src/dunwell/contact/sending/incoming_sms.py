@@ -42,7 +42,7 @@ _NUMBER = re.compile(r"^(?:00|\+)?([1-9][0-9]{6,14})$")
 class ReceivedSms:
     line: str
     # The gateway's id of the message; duplicates are ignored.
-    provider_id: str
+    provider_message_id: str
     # The sender and our number, unchanged.
     sender: str
     recipient: str

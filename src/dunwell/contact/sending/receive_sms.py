@@ -38,11 +38,11 @@ async def receive_sms(
     """Save the message and return whether it newly suppressed a number. It is saved when this
     returns."""
     number = parse_number(incoming.sender)
-    if not incoming.provider_id:
+    if not incoming.provider_message_id:
         # The gateway is not configured to send ids. A duplicate is better than losing all messages
         # after the first.
         unique = str(resources.ids.new(resources.clock.now()))
-        incoming = replace(incoming, provider_id=unique)
+        incoming = replace(incoming, provider_message_id=unique)
     if number is not None and is_stop(incoming.text):
         return await _suppress_number(resources, incoming, number, set_size)
     async with resources.database.transaction() as tx:

@@ -67,7 +67,7 @@ class Report:
     line: str
     # The provider's id of the message or report, unchanged. Together with state and time it
     # identifies the report; duplicates are ignored.
-    provider_id: str
+    provider_message_id: str
     state: ReportState
     # The provider's time; None if it gives none.
     happened_at: datetime | None
@@ -83,7 +83,7 @@ class Report:
     destination: str | None = None
     # Whether only the channel or our own mail server can have written the report. Anyone who has
     # received a message can forge other reports; one of these alone suppresses no address.
-    is_proven: bool = True
+    is_authenticated: bool = True
 
 
 class ReportOutcome(Enum):

@@ -272,8 +272,8 @@ class Sender(Generic[SetKey]):
         lease = LeaseRenewals(handed_over.lease)
 
         async def renew(connection: Connection, until: datetime) -> None:
-            begun_at = monotonic()
-            lease.record_renewal(await handed_over.keep(connection, until), begun_at)
+            started_at = monotonic()
+            lease.record_renewal(await handed_over.keep(connection, until), started_at)
 
         async with keep_lease(self._resources, renew, heartbeat_seconds=self._beat_seconds):
             calls: dict[asyncio.Task[ChannelAnswer], MessageCall[Any]] = {}

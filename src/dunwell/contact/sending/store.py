@@ -17,53 +17,56 @@ from dunwell.platform.ids import Ids
 
 # Real time. Ignores duplicates, in any order.
 _SAVE = """
-INSERT INTO channel_reports
-    (report_id, line, provider_id, state, happened_at, merchant_id, communication_id, reason, cause,
-     destination, raw, is_proven, received_at, due_at)
+INSERT INTO delivery_reports
+    (report_id, provider, provider_message_id, state, happened_at, merchant_id, communication_id,
+        reason, cause,
+     destination, raw, is_authenticated, received_at, due_at)
 SELECT report.*, $13::timestamptz, $13::timestamptz
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::timestamptz[], $6::integer[],
     $7::uuid[], $8::text[], $9::text[], $10::text[], $11::bytea[], $12::boolean[]
-) AS report (report_id, line, provider_id, state, happened_at, merchant_id, communication_id,
-    reason, cause, destination, raw, is_proven)
-ORDER BY line, provider_id, state, happened_at
-ON CONFLICT ON CONSTRAINT channel_reports_once DO NOTHING
+) AS report (report_id, provider, provider_message_id, state, happened_at, merchant_id,
+    communication_id,
+    reason, cause, destination, raw, is_authenticated)
+ORDER BY provider, provider_message_id, state, happened_at
+ON CONFLICT ON CONSTRAINT delivery_reports_once DO NOTHING
 RETURNING report_id
 """
 # Uses channel_reports_of_message.
 _COUNT = """
 SELECT merchant_id, communication_id, count(*) AS reports
-FROM channel_reports
+FROM delivery_reports
 WHERE (merchant_id, communication_id) IN (SELECT * FROM unnest($1::integer[], $2::uuid[]))
 GROUP BY merchant_id, communication_id
 """
 # Uses channel_reports_unmatched, and channel_reports_due for reports that were not processed yet.
 _COUNT_STRANGE = """
-SELECT (SELECT count(*) FROM (SELECT FROM channel_reports
+SELECT (SELECT count(*) FROM (SELECT FROM delivery_reports
                               WHERE outcome = 'UNMATCHED' AND received_at > $1 LIMIT $2) known)
-     + (SELECT count(*) FROM (SELECT FROM channel_reports
+     + (SELECT count(*) FROM (SELECT FROM delivery_reports
                               WHERE due_at IS NOT NULL AND communication_id IS NULL
                               LIMIT $2) waiting)
 """
 # Uses channel_reports_due.
 _LOCK_DUE = """
-SELECT report_id, line, merchant_id, communication_id, state, reason, cause, received_at, is_proven
-FROM channel_reports
+SELECT report_id, provider, merchant_id, communication_id, state, reason, cause, received_at,
+    is_authenticated
+FROM delivery_reports
 WHERE due_at <= $1
 ORDER BY due_at
 LIMIT $2
 FOR UPDATE SKIP LOCKED
 """
 _SETTLE = """
-UPDATE channel_reports SET due_at = $2, outcome = $3, handled_at = $4 WHERE report_id = $1
+UPDATE delivery_reports SET due_at = $2, outcome = $3, handled_at = $4 WHERE report_id = $1
 """
 _SETTLE_MANY = """
-UPDATE channel_reports r SET due_at = $3, outcome = n.outcome, handled_at = $4
+UPDATE delivery_reports r SET due_at = $3, outcome = n.outcome, handled_at = $4
 FROM unnest($1::uuid[], $2::text[]) AS n (report_id, outcome)
 WHERE r.report_id = n.report_id
 """
 _SWEEP = """
-DELETE FROM channel_reports
-WHERE report_id IN (SELECT report_id FROM channel_reports
+DELETE FROM delivery_reports
+WHERE report_id IN (SELECT report_id FROM delivery_reports
                     WHERE received_at < $1 AND due_at IS NULL
                     ORDER BY received_at LIMIT $2)
 """
@@ -77,7 +80,7 @@ class WaitingReport(msgspec.Struct, frozen=True, gc=False):
     reason: str
     cause: FailureCause
     received_at: datetime
-    is_proven: bool
+    is_authenticated: bool
 
 
 async def save_report(tx: Connection, report: Report, *, real_now: datetime, ids: Ids) -> bool:
@@ -98,7 +101,7 @@ async def _save_set(tx: Connection, reports: Sequence[Report], real_now: datetim
         _SAVE,
         [ids.new(real_now) for _ in reports],
         [each.line for each in reports],
-        [each.provider_id for each in reports],
+        [each.provider_message_id for each in reports],
         [each.state for each in reports],
         [each.happened_at for each in reports],
         [each and each.merchant_id for each in named],
@@ -107,7 +110,7 @@ async def _save_set(tx: Connection, reports: Sequence[Report], real_now: datetim
         [each.cause for each in reports],
         [each.destination for each in reports],
         [each.raw for each in reports],
-        [each.is_proven for each in reports],
+        [each.is_authenticated for each in reports],
         real_now,
     )
     return len(saved)
@@ -136,7 +139,7 @@ async def lock_due_reports(
     return [
         WaitingReport(
             report_id=row["report_id"],
-            line=row["line"],
+            line=row["provider"],
             reference=(
                 None
                 if row["merchant_id"] is None
@@ -146,7 +149,7 @@ async def lock_due_reports(
             reason=row["reason"],
             cause=row["cause"],
             received_at=row["received_at"],
-            is_proven=row["is_proven"],
+            is_authenticated=row["is_authenticated"],
         )
         for row in await tx.fetch(_LOCK_DUE, real_now, limit)
     ]
@@ -185,12 +188,12 @@ async def sweep_reports(tx: Connection, before: datetime, limit: int) -> int:
 _WRITTEN_TO = """d.mobile_number = $2 AND (
     EXISTS (SELECT FROM communications c
             WHERE c.merchant_id = d.merchant_id AND c.claim_id = d.claim_id
-              AND c.channel = 'SMS' AND c.line = $1 AND c.handed_over_at IS NOT NULL)
+              AND c.channel = 'SMS' AND c.provider = $1 AND c.handed_over_at IS NOT NULL)
     OR EXISTS (SELECT FROM debtor_notices n
                WHERE n.merchant_id = d.merchant_id AND n.claim_id = d.claim_id
-                 AND n.channel = 'SMS' AND n.line = $1 AND n.recipient IS NULL))"""
+                 AND n.channel = 'SMS' AND n.provider = $1 AND n.recipient IS NULL))"""
 # Matches notices to a number that the debtor typed and that is not on file.
-_TYPED = "n.recipient = $2 AND n.channel = 'SMS' AND n.line = $1"
+_TYPED = "n.recipient = $2 AND n.channel = 'SMS' AND n.provider = $1"
 # Uses debtors_mobile_number for each merchant, the keys of a claim's contacts and notices, and
 # debtor_notices_by_sms.
 _FIND_CLAIMS = compose(
@@ -220,10 +223,14 @@ LIMIT $4
     written_to=_WRITTEN_TO,
     typed=_TYPED,
 )
-_IS_KNOWN = "SELECT EXISTS (SELECT FROM inbound_sms WHERE line = $1 AND provider_id = $2)"
+_IS_KNOWN = """
+SELECT EXISTS (SELECT FROM inbound_sms
+WHERE provider = $1 AND provider_message_id = $2)
+"""
 _SAVE_INCOMING = """
 INSERT INTO inbound_sms
-    (inbound_id, line, provider_id, sender, recipient, text, received_at, kind, merchant_id,
+    (inbound_id, provider, provider_message_id, sender, recipient, text, received_at, kind,
+        merchant_id,
      claim_id)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)
 ON CONFLICT ON CONSTRAINT inbound_sms_once DO NOTHING
@@ -261,7 +268,7 @@ async def list_merchants_of_number(
 
 
 async def is_sms_known(tx: Connection, incoming: ReceivedSms) -> bool:
-    return bool(await tx.fetchval(_IS_KNOWN, incoming.line, incoming.provider_id))
+    return bool(await tx.fetchval(_IS_KNOWN, incoming.line, incoming.provider_message_id))
 
 
 async def save_sms(
@@ -271,7 +278,7 @@ async def save_sms(
 ) -> bool:  # fmt: skip
     """Save the message and return whether it is new."""
     saved = await tx.fetchval(
-        _SAVE_INCOMING, inbound_id, incoming.line, incoming.provider_id, incoming.sender,
+        _SAVE_INCOMING, inbound_id, incoming.line, incoming.provider_message_id, incoming.sender,
         incoming.recipient, incoming.text, real_now, kind,
         claim.merchant_id if claim else None, claim.claim_id if claim else None,
     )  # fmt: skip
@@ -289,26 +296,26 @@ UnmatchedKind = Literal["sms", "reports"]
 # Uses the primary key.
 _LISTS: Mapping[UnmatchedKind, str] = {
     "sms": """
-SELECT inbound_id, line, received_at, sender, recipient, text
+SELECT inbound_id, provider, received_at, sender, recipient, text
 FROM inbound_sms
 WHERE inbound_id = ANY($1::uuid[])
 """,
     "reports": """
-SELECT report_id, line, received_at, state, provider_id, reason
-FROM channel_reports
+SELECT report_id, provider, received_at, state, provider_message_id, reason
+FROM delivery_reports
 WHERE report_id = ANY($1::uuid[])
 """,
 }
 # Uses the primary key. If two operators mark an entry at the same time, one of them gets False.
 _LOOKS: Mapping[UnmatchedKind, str] = {
     "sms": """
-UPDATE inbound_sms SET looked_at = $2, looked_by = $3
-WHERE inbound_id = $1 AND kind = 'UNMATCHED' AND looked_at IS NULL
+UPDATE inbound_sms SET read_at = $2, read_by = $3
+WHERE inbound_id = $1 AND kind = 'UNMATCHED' AND read_at IS NULL
 RETURNING inbound_id
 """,
     "reports": """
-UPDATE channel_reports SET looked_at = $2, looked_by = $3
-WHERE report_id = $1 AND outcome = 'UNMATCHED' AND looked_at IS NULL
+UPDATE delivery_reports SET read_at = $2, read_by = $3
+WHERE report_id = $1 AND outcome = 'UNMATCHED' AND read_at IS NULL
 RETURNING report_id
 """,
 }
@@ -337,20 +344,24 @@ async def load_unmatched_entries(
 
 
 async def save_entry_seen(
-    tx: Connection, kind: UnmatchedKind, key: UUID, *, looked_by: str | None, real_now: datetime
+    tx: Connection, kind: UnmatchedKind, key: UUID, *, read_by: str | None, real_now: datetime
 ) -> bool:
     """Mark an entry as seen. Return False if it does not exist or was marked before."""
-    return await tx.fetchval(_LOOKS[kind], key, real_now, looked_by) is not None
+    return await tx.fetchval(_LOOKS[kind], key, real_now, read_by) is not None
 
 
 # Grants the messages of the next second; the rest has to wait. The row stays locked until the end
 # of the transaction, so that workers share the send rate.
 _LOCK = """
-INSERT INTO line_paces (line, free_at) VALUES ($1, $2)
-ON CONFLICT (line) DO UPDATE SET free_at = greatest(line_paces.free_at, $2)
-RETURNING greatest(0, floor(extract(epoch FROM $2 + interval '1 second' - free_at) * $3))::integer
+INSERT INTO provider_rate_limits (provider, available_at) VALUES ($1, $2)
+ON CONFLICT (provider) DO UPDATE SET available_at = greatest(provider_rate_limits.available_at, $2)
+RETURNING greatest(0, floor(extract(epoch
+FROM $2 + interval '1 second' - available_at) * $3))::integer
 """
-_TAKE = "UPDATE line_paces SET free_at = free_at + $2 * interval '1 second' WHERE line = $1"
+_TAKE = """
+UPDATE provider_rate_limits SET available_at = available_at + $2 * interval '1 second'
+WHERE provider = $1
+"""
 
 
 async def lock_send_rate(tx: Connection, line: str, per_second: float, real_now: datetime) -> int:

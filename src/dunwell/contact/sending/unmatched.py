@@ -42,7 +42,7 @@ def _declare(
         key_type="uuid",
         order=Order(key, "uuid", is_unique=True),
         index=index,
-        narrow_indexes=(NarrowIndex(index, f"{condition} AND l.looked_at IS NULL", lambda _: ()),),
+        narrow_indexes=(NarrowIndex(index, f"{condition} AND l.read_at IS NULL", lambda _: ()),),
         filter=NoFilter,
         load=partial(load_unmatched_entries, kind),
     )
@@ -50,11 +50,11 @@ def _declare(
 
 _LISTS: Mapping[UnmatchedKind, ListedTable[NoFilter, UUID, UnmatchedEntry]] = {
     "sms": _declare(
-        "sms", "inbound_sms", "inbound_id", index="inbound_sms_unplaced",
+        "sms", "inbound_sms", "inbound_id", index="inbound_sms_unread",
         condition="l.kind = 'UNMATCHED'",
     ),
     "reports": _declare(
-        "reports", "channel_reports", "report_id", index="channel_reports_unplaced",
+        "reports", "delivery_reports", "report_id", index="delivery_reports_unread",
         condition="l.outcome = 'UNMATCHED'",
     ),
 }  # fmt: skip
@@ -74,7 +74,7 @@ async def mark_unmatched_as_seen(
 ) -> bool:
     """Mark an entry as seen. Return False if it does not exist or was marked before."""
     check_right(actor, Right.OPERATE)
-    if not await save_entry_seen(tx, kind, key, looked_by=actor.actor_id, real_now=real_now):
+    if not await save_entry_seen(tx, kind, key, read_by=actor.actor_id, real_now=real_now):
         return False
     subject = _SUBJECTS[kind]
     act = InstallationAction(

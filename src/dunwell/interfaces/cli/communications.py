@@ -148,7 +148,7 @@ def _as_json(key: str, view: ContactView) -> dict[str, object]:
         "channel": view.channel,
         "recipient": view.masked_recipient,
         "state": view.state,
-        "tries": view.tries,
+        "attempts": view.attempts,
         "plannedAt": view.planned_at,
         "handedOverAt": view.handed_over_at,
         "settledAt": view.settled_at,

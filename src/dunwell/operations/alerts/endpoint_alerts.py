@@ -93,8 +93,8 @@ class EndpointWatch:
         if contact is None:
             return None
         words = write_merchant_mail(endpoints, language, self._resources.settings.public_url)
-        mail_id = self._resources.ids.new(self._resources.clock.now())
-        return NewAlertMail(mail_id, contact.email, *words, language=language)
+        email_id = self._resources.ids.new(self._resources.clock.now())
+        return NewAlertMail(email_id, contact.email, *words, language=language)
 
     async def _show_figures(self) -> None:
         async with self._resources.database.connection() as connection:

@@ -86,11 +86,11 @@ async def _send(
 ) -> Outcome | None:
     """None: nobody knows."""
     if adapter is None:
-        log.error("no line tells alarms", mail_id=str(mail.mail_id))
+        log.error("no line tells alarms", email_id=str(mail.email_id))
         return Temporary(int(_FIRST_PAUSE.total_seconds()))
     message = Message(
         # Of no merchant: what comes back of it is shown as unmatched.
-        communication_id=mail.mail_id,
+        communication_id=mail.email_id,
         merchant_id=0,
         claim_id=0,
         channel="EMAIL",
@@ -102,13 +102,13 @@ async def _send(
         subject=mail.subject,
         body_text=mail.body,
         body_html=None,
-        created_at=mail.made_at,
+        created_at=mail.created_at,
     )
     try:
         async with asyncio.timeout(_CALL_SECONDS):
             return await adapter.send(message)
     except Exception as error:  # it may have left, and that alone counts
-        log.exception("alarm unanswered", mail_id=str(mail.mail_id), error=type(error).__name__)
+        log.exception("alarm unanswered", email_id=str(mail.email_id), error=type(error).__name__)
         return None
 
 
@@ -116,7 +116,7 @@ async def _record(resources: Resources, mail: DueAlertMail, outcome: Outcome | N
     now = resources.clock.now()
     state, again_at = _decide(mail, outcome, now)
     if state == "FAILED":
-        log.error("alarm not sent", mail_id=str(mail.mail_id), tries=mail.tries)
+        log.error("alarm not sent", email_id=str(mail.email_id), attempts=mail.attempts)
     async with resources.database.transaction() as tx:
         await save_mail_outcome(tx, mail, state, again_at)
 
@@ -131,6 +131,6 @@ def _decide(
             return "FAILED", None
         case None:
             return "UNKNOWN", None
-    if mail.tries >= _MOST_TRIES:
+    if mail.attempts >= _MOST_TRIES:
         return "FAILED", None
-    return "PLANNED", now + min(_FIRST_PAUSE * (1 << min(mail.tries - 1, 10)), _LONGEST_PAUSE)
+    return "PLANNED", now + min(_FIRST_PAUSE * (1 << min(mail.attempts - 1, 10)), _LONGEST_PAUSE)

@@ -27,10 +27,11 @@ FROM (
 # and debtor_notices_due, each as far as $2. A message is given to the provider that its merchant's
 # channel names at the moment; only of one that was called is it recorded.
 _COUNT_MESSAGES = """
-SELECT coalesce(found.line, m.configuration -> 'channels' -> found.channel ->> 'provider') AS line,
+SELECT coalesce(found.provider, m.configuration -> 'channels' -> found.channel ->> 'provider')
+    AS provider,
        found.state, count(*) AS number
 FROM (
-    (SELECT c.merchant_id, c.channel, NULL::text AS line,
+    (SELECT c.merchant_id, c.channel, NULL::text AS provider,
             CASE WHEN c.lease_until > $1 THEN 'leased' ELSE 'planned' END AS state
      FROM communications c
      JOIN merchants live ON live.merchant_id = c.merchant_id AND NOT live.sandbox
@@ -45,7 +46,7 @@ FROM (
      ORDER BY c.lease_until
      LIMIT $2)
     UNION ALL
-    (SELECT c.merchant_id, c.channel, c.line, 'unknown'
+    (SELECT c.merchant_id, c.channel, c.provider, 'unknown'
      FROM communications c
      JOIN merchants live ON live.merchant_id = c.merchant_id AND NOT live.sandbox
      WHERE c.state = 'UNKNOWN'
@@ -97,13 +98,13 @@ _MOST = 10_001
 # Contacts tried thrice have waited for their line since they were planned: each try puts the next
 # one off. Rides on communications_planned_anywhere; a claim that is held waits for nobody.
 _WAITING = """
-SELECT named.line, count(*)::integer AS count, min(late.since) AS since
+SELECT named.provider, count(*)::integer AS count, min(late.since) AS since
 FROM (
     SELECT c.merchant_id, c.channel,
-           CASE WHEN c.tries >= 3 THEN c.planned_at ELSE c.not_before END AS since
+           CASE WHEN c.attempts >= 3 THEN c.planned_at ELSE c.not_before END AS since
     FROM communications c
     WHERE c.state = 'PLANNED' AND c.not_before <= $2
-      AND CASE WHEN c.tries >= 3 THEN c.planned_at ELSE c.not_before END <= $1
+      AND CASE WHEN c.attempts >= 3 THEN c.planned_at ELSE c.not_before END <= $1
       AND EXISTS (SELECT FROM claims k WHERE k.merchant_id = c.merchant_id
                     AND k.claim_id = c.claim_id AND NOT k.held
                     AND k.status IN ('CREATED', 'IN_PROCESS'))
@@ -111,16 +112,16 @@ FROM (
     LIMIT $3) late
 JOIN merchants m ON m.merchant_id = late.merchant_id AND NOT m.sandbox
 CROSS JOIN LATERAL (
-    SELECT m.configuration -> 'channels' -> late.channel ->> 'provider' AS line) named
-WHERE named.line IS NOT NULL
-GROUP BY named.line
+    SELECT m.configuration -> 'channels' -> late.channel ->> 'provider' AS provider) named
+WHERE named.provider IS NOT NULL
+GROUP BY named.provider
 """
 # By letter_batch_items_waiting.
 _BATCHES = """
-SELECT line, count(*)::integer AS count, min(handed_at) AS since
-FROM letter_batch_items WHERE state = 'WAITING' GROUP BY line
+SELECT provider, count(*)::integer AS count, min(handed_at) AS since
+FROM letter_batch_items WHERE state = 'WAITING' GROUP BY provider
 """
-_MAILBOXES = "SELECT line, read_at FROM mailbox_places"
+_MAILBOXES = "SELECT provider, read_at FROM mailbox_positions"
 # By communications_unknown, which holds nothing else.
 _UNKNOWN = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(c.handed_over_at) AS since
@@ -131,10 +132,10 @@ GROUP BY m.merchant_id, m.key
 """
 # By disputes_overdue_told.
 _OVERDUE = """
-SELECT m.merchant_id, m.key, count(*)::integer AS count, min(d.overdue_told_at) AS since
+SELECT m.merchant_id, m.key, count(*)::integer AS count, min(d.overdue_reported_at) AS since
 FROM disputes d
 JOIN merchants m ON m.merchant_id = d.merchant_id AND NOT m.sandbox
-WHERE d.state = 'OPEN' AND d.overdue_told_at <= $1
+WHERE d.state = 'OPEN' AND d.overdue_reported_at <= $1
 GROUP BY m.merchant_id, m.key
 """
 # By debtor_replies_unseen.
@@ -142,7 +143,7 @@ _UNSEEN = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(r.received_at) AS since
 FROM debtor_replies r
 JOIN merchants m ON m.merchant_id = r.merchant_id AND NOT m.sandbox
-WHERE r.seen_at IS NULL AND NOT r.is_automatic AND r.received_at <= $1
+WHERE r.read_at IS NULL AND NOT r.is_automatic AND r.received_at <= $1
 GROUP BY m.merchant_id, m.key
 """
 # By webhook_endpoints_off.
@@ -163,16 +164,16 @@ GROUP BY m.merchant_id, m.key
 """
 # By inbound_sms_unplaced and channel_reports_unplaced: since $1, that nobody has looked at.
 _STRANGE_SMS = """
-SELECT line, count(*)::integer AS count, min(received_at) AS since
+SELECT provider, count(*)::integer AS count, min(received_at) AS since
 FROM inbound_sms
-WHERE kind = 'UNMATCHED' AND looked_at IS NULL AND received_at > $1
-GROUP BY line
+WHERE kind = 'UNMATCHED' AND read_at IS NULL AND received_at > $1
+GROUP BY provider
 """
 _STRANGE_REPORTS = """
-SELECT line, count(*)::integer AS count, min(received_at) AS since
-FROM channel_reports
-WHERE outcome = 'UNMATCHED' AND looked_at IS NULL AND received_at > $1
-GROUP BY line
+SELECT provider, count(*)::integer AS count, min(received_at) AS since
+FROM delivery_reports
+WHERE outcome = 'UNMATCHED' AND read_at IS NULL AND received_at > $1
+GROUP BY provider
 """
 # By claims_due_anywhere: the first that nobody has worked on.
 _STEPS = """
@@ -185,18 +186,18 @@ LIMIT 1
 """
 # Whoever looks at this moment holds the row; the others wait for it, and then it is no turn.
 _TAKE_TURN = """
-INSERT INTO alarm_watch AS w (watch, looked_at) VALUES (1, $1)
-ON CONFLICT (watch) DO UPDATE SET looked_at = excluded.looked_at
+INSERT INTO alert_checks AS w (watch, checked_at) VALUES (1, $1)
+ON CONFLICT (watch) DO UPDATE SET checked_at = excluded.checked_at
 -- A look in the future was noted by a clock that was wrong, and would keep everybody from looking.
-WHERE w.looked_at <= $2 OR w.looked_at > $1 + interval '1 minute'
+WHERE w.checked_at <= $2 OR w.checked_at > $1 + interval '1 minute'
 RETURNING true
 """
-_LOAD_LOOKED_AT = "SELECT looked_at FROM alarm_watch WHERE watch = 1"
+_LOAD_LOOKED_AT = "SELECT checked_at FROM alert_checks WHERE watch = 1"
 # Each once: by the primary key, and of an end by alarm_tellings_over.
 _SAVE_TELLINGS = """
-INSERT INTO alarm_tellings (alarm_id, number, phase, told_at)
-SELECT n.alarm_id, n.number, n.phase, $4
-FROM unnest($1::uuid[], $2::integer[], $3::text[]) AS n (alarm_id, number, phase)
+INSERT INTO alert_notifications (alert_id, number, phase, sent_at)
+SELECT n.alert_id, n.number, n.phase, $4
+FROM unnest($1::uuid[], $2::integer[], $3::text[]) AS n (alert_id, number, phase)
 """
 
 
@@ -210,7 +211,7 @@ async def load_seen(
     return Seen(
         waiting=[OfLine(*row) for row in waiting],
         batches=[OfLine(*row) for row in await tx.fetch(_BATCHES)],
-        mailboxes=[(row["line"], row["read_at"]) for row in await tx.fetch(_MAILBOXES)],
+        mailboxes=[(row["provider"], row["read_at"]) for row in await tx.fetch(_MAILBOXES)],
         unknown=[OfMerchant(*row) for row in await tx.fetch(_UNKNOWN, unseen_before)],
         overdue=[OfMerchant(*row) for row in await tx.fetch(_OVERDUE, unseen_before)],
         unseen=[OfMerchant(*row) for row in await tx.fetch(_UNSEEN, unseen_before)],
@@ -235,6 +236,6 @@ async def load_looked_at(tx: Connection) -> datetime | None:
 
 async def save_tellings(tx: Connection, tellings: Sequence[Telling], now: datetime) -> None:
     await tx.execute(
-        _SAVE_TELLINGS, [each.alarm.alarm_id for each in tellings],
+        _SAVE_TELLINGS, [each.alarm.alert_id for each in tellings],
         [each.alarm.tellings + 1 for each in tellings], [each.phase for each in tellings], now,
     )  # fmt: skip

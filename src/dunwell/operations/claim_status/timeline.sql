@@ -101,7 +101,7 @@ FROM (
     WHERE merchant_id = $1 AND claim_id = $2
     UNION ALL
     SELECT 'REPLY', received_at, reply_id,
-           CASE WHEN is_automatic THEN 'AUTOMATIC' WHEN seen_at IS NULL THEN 'UNSEEN' ELSE 'SEEN' END,
+           CASE WHEN is_automatic THEN 'AUTOMATIC' WHEN read_at IS NULL THEN 'UNSEEN' ELSE 'SEEN' END,
            array_to_string(file_names, ', '), coalesce(nullif(text, ''), subject), NULL, NULL,
            'DEBTOR', NULL, NULL
     FROM debtor_replies

@@ -48,7 +48,7 @@ class Failures(msgspec.Struct, frozen=True, gc=False):
 
 class Unmatched(msgspec.Struct, frozen=True, gc=False):
     line: str
-    provider_id: str
+    provider_message_id: str
     state: str
     reason: str
     received_at: datetime

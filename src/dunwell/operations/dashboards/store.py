@@ -22,7 +22,7 @@ from dunwell.platform.database.sql import compose
 # By the primary key; of one line by letter_batches_of_line; what did not arrive by
 # letter_batch_items_failed.
 _BATCHES = """
-SELECT b.batch_id, b.line, b.state, b.letters, b.pages, b.made_at, b.released_at,
+SELECT b.batch_id, b.provider, b.state, b.letters, b.pages, b.created_at, b.released_at,
        b.found_at IS NOT NULL AS is_found,
        (SELECT count(*) FROM letter_batch_items i
         WHERE i.batch_id = b.batch_id AND i.status IN ('RETURNED', 'FAILED'))::integer AS failed
@@ -32,7 +32,7 @@ ORDER BY b.batch_id DESC
 LIMIT $2
 """
 _FIND = compose(_BATCHES, wanted="b.batch_id < $1")
-_FIND_OF_LINE = compose(_BATCHES, wanted="b.line = $3 AND b.batch_id < $1")
+_FIND_OF_LINE = compose(_BATCHES, wanted="b.provider = $3 AND b.batch_id < $1")
 _LOAD = compose(_BATCHES, wanted="b.batch_id = $1")
 # By letter_batch_items_of_batch; a batch has 10,000 at most.
 _COUNT = """
@@ -43,7 +43,7 @@ GROUP BY status
 """
 # A letter's contact or notice, with its claim.
 _LETTERS = """
-SELECT i.merchant_id, i.communication_id, i.line, i.reference, i.country, i.pages, i.status,
+SELECT i.merchant_id, i.communication_id, i.provider, i.reference, i.country, i.pages, i.status,
        i.status_at, i.handed_at, i.doubt, coalesce(m.claim_id, n.claim_id) AS claim_id,
        m.claim_id IS NOT NULL AS is_contact, x.name AS merchant, c.reference_number
 FROM letter_batch_items i
@@ -72,25 +72,28 @@ _FIND_FAILED = compose(
 # By letter_batch_items_doubted.
 _FIND_ASKED = compose(
     _LETTERS,
-    wanted="i.line = $4 AND i.doubt IS NOT NULL AND (i.merchant_id, i.communication_id) > ($2, $1)",
+    wanted=(
+        "i.provider = $4 AND i.doubt IS NOT NULL AND (i.merchant_id, i.communication_id) > ($2, $1)"
+    ),
     order="i.merchant_id, i.communication_id",
 )
 # By letter_batch_items_waiting and letter_batch_items_doubted; counted no further than $2.
 _WAITING = """
-SELECT given.line, waiting.letters, waiting.since, asked.letters AS asked
-FROM unnest($1::text[]) AS given (line)
+SELECT given.provider, waiting.letters, waiting.since, asked.letters AS asked
+FROM unnest($1::text[]) AS given (provider)
 CROSS JOIN LATERAL (
     SELECT count(*)::integer AS letters, min(handed_at) AS since
     FROM (SELECT handed_at FROM letter_batch_items
-          WHERE line = given.line AND state = 'WAITING' ORDER BY handed_at LIMIT $2) first) waiting
+          WHERE provider = given.provider AND state = 'WAITING' ORDER BY handed_at
+          LIMIT $2) first) waiting
 CROSS JOIN LATERAL (
     SELECT count(*)::integer AS letters
     FROM (SELECT FROM letter_batch_items
-          WHERE line = given.line AND doubt IS NOT NULL LIMIT $2) first) asked
+          WHERE provider = given.provider AND doubt IS NOT NULL LIMIT $2) first) asked
 """
 # By letter_status_files_read.
 _STATUS_FILES = """
-SELECT line, name, read_at, outcome, reports, reason
+SELECT provider, name, read_at, outcome, reports, reason
 FROM letter_status_files
 ORDER BY read_at DESC
 LIMIT $1
@@ -106,7 +109,7 @@ class BatchRow(msgspec.Struct, frozen=True, gc=False):
     state: str
     letters: int
     pages: int
-    made_at: datetime
+    created_at: datetime
     released_at: datetime | None
     is_found: bool
     failed: int
@@ -199,8 +202,9 @@ async def find_status_files(tx: Connection, limit: int) -> Sequence[StatusFileRo
 
 # By communications_planned for each merchant that sends by the line; counted no further than $3.
 _BACKLOG = """
-SELECT used.line, count(waiting.not_before)::integer AS waiting, min(waiting.not_before) AS since
-FROM (SELECT m.merchant_id, named.key AS channel, named.value ->> 'provider' AS line
+SELECT used.provider, count(waiting.not_before)::integer AS waiting, min(waiting.not_before)
+    AS since
+FROM (SELECT m.merchant_id, named.key AS channel, named.value ->> 'provider' AS provider
       FROM merchants m
       CROSS JOIN LATERAL jsonb_each(m.configuration -> 'channels') AS named
       WHERE named.value ->> 'provider' = ANY($1::text[])) used
@@ -209,22 +213,22 @@ LEFT JOIN LATERAL (
     FROM communications c
     WHERE c.merchant_id = used.merchant_id AND c.state = 'PLANNED' AND c.not_before <= $2
       AND c.channel = used.channel
-      -- What a hold keeps does not wait for the line.
+      -- What a hold keeps does not wait for the provider.
       AND EXISTS (SELECT FROM claims k WHERE k.merchant_id = c.merchant_id
                     AND k.claim_id = c.claim_id AND NOT k.held)
     ORDER BY c.not_before
     LIMIT $3) waiting ON true
-GROUP BY used.line
+GROUP BY used.provider
 """
 # By communications_of_line; no further back than $3 contacts of a line. What was taken back before
 # it was printed ($4) was never sent.
 _LATEST = """
-unnest($1::text[]) AS given (line)
+unnest($1::text[]) AS given (provider)
 CROSS JOIN LATERAL (
     SELECT c.merchant_id, c.communication_id, c.state, c.delivered_at, c.settled_at, c.failure,
            c.destination, c.recipient_digest
     FROM communications c
-    WHERE c.line = given.line AND c.settled_at >= $2
+    WHERE c.provider = given.provider AND c.settled_at >= $2
     ORDER BY c.settled_at DESC
     LIMIT $3) found
 """
@@ -236,23 +240,23 @@ count(*) FILTER (WHERE found.state = 'FAILED')::integer AS failed
 """
 _SENT = compose(
     """
-SELECT given.line, {counts}
+SELECT given.provider, {counts}
 FROM {latest}
 WHERE found.state IN ('ACCEPTED', 'FAILED') AND found.failure IS DISTINCT FROM $4
-GROUP BY given.line
+GROUP BY given.provider
 """,
     counts=_COUNTS,
     latest=_LATEST,
 )
 _DELIVERIES = compose(
     """
-SELECT given.line, found.destination, {counts},
+SELECT given.provider, found.destination, {counts},
        count(DISTINCT found.recipient_digest) FILTER (WHERE found.state = 'FAILED')::integer
            AS people
 FROM {latest}
 WHERE found.state IN ('ACCEPTED', 'FAILED') AND found.failure IS DISTINCT FROM $4
-GROUP BY given.line, found.destination
-ORDER BY failed DESC, sent DESC, given.line, found.destination
+GROUP BY given.provider, found.destination
+ORDER BY failed DESC, sent DESC, given.provider, found.destination
 LIMIT $5
 """,
     counts=_COUNTS,
@@ -262,38 +266,38 @@ LIMIT $5
 # what was reported of messages that are no contacts (by channel_reports_of_line).
 _FAILURES = compose(
     """
-SELECT line, destination, cause, reason, count(*)::integer AS messages, max(at) AS last_at
+SELECT provider, destination, cause, reason, count(*)::integer AS messages, max(at) AS last_at
 FROM (
-    SELECT given.line, found.destination, coalesce(told.cause, 'OTHER') AS cause,
+    SELECT given.provider, found.destination, coalesce(told.cause, 'OTHER') AS cause,
            coalesce(found.failure, '') AS reason, found.settled_at AS at
     FROM {latest}
     LEFT JOIN LATERAL (
         SELECT r.cause
-        FROM channel_reports r
+        FROM delivery_reports r
         WHERE r.merchant_id = found.merchant_id AND r.communication_id = found.communication_id
-          AND r.line = given.line AND r.state IN ('FAILED', 'RETURNED')
+          AND r.provider = given.provider AND r.state IN ('FAILED', 'RETURNED')
         ORDER BY r.received_at DESC
         LIMIT 1) told ON true
     WHERE found.state = 'FAILED' AND found.failure IS DISTINCT FROM $4
     UNION ALL
-    SELECT r.line, r.destination, r.cause, r.reason, r.received_at
-    FROM unnest($1::text[]) AS given (line)
-    JOIN channel_reports r ON r.line = given.line AND r.received_at >= $2
+    SELECT r.provider, r.destination, r.cause, r.reason, r.received_at
+    FROM unnest($1::text[]) AS given (provider)
+    JOIN delivery_reports r ON r.provider = given.provider AND r.received_at >= $2
     WHERE r.state IN ('FAILED', 'RETURNED') AND r.outcome IS DISTINCT FROM 'UNMATCHED'
       AND r.communication_id IS NOT NULL
       AND NOT EXISTS (SELECT FROM communications c
                       WHERE c.merchant_id = r.merchant_id
                         AND c.communication_id = r.communication_id)) told
-GROUP BY line, destination, cause, reason
-ORDER BY messages DESC, line, destination, reason
+GROUP BY provider, destination, cause, reason
+ORDER BY messages DESC, provider, destination, reason
 LIMIT $5
 """,
     latest=_LATEST,
 )
 # By channel_reports_unmatched.
 _UNMATCHED = """
-SELECT line, provider_id, state, reason, received_at
-FROM channel_reports
+SELECT provider, provider_message_id, state, reason, received_at
+FROM delivery_reports
 WHERE outcome = 'UNMATCHED' AND received_at >= $1
 ORDER BY received_at DESC
 LIMIT $2
@@ -305,7 +309,7 @@ async def load_backlogs(
 ) -> Mapping[str, Backlog]:
     """Of lines that merchants send by."""
     rows = await tx.fetch(_BACKLOG, lines, now, most)
-    return {row["line"]: Backlog(row["waiting"], row["since"]) for row in rows}
+    return {row["provider"]: Backlog(row["waiting"], row["since"]) for row in rows}
 
 
 class LookedAtContacts(msgspec.Struct, frozen=True, gc=False):
@@ -324,7 +328,8 @@ async def load_sent(tx: Connection, looked: LookedAtContacts) -> Mapping[str, Ar
     """Of lines that something left by."""
     rows = await tx.fetch(_SENT, *looked.values)
     return {
-        row["line"]: ArrivalFigures(row["sent"], row["delivered"], row["failed"]) for row in rows
+        row["provider"]: ArrivalFigures(row["sent"], row["delivered"], row["failed"])
+        for row in rows
     }
 
 
@@ -335,7 +340,7 @@ async def load_deliveries(
     rows = await tx.fetch(_DELIVERIES, *looked.values, limit)
     return [
         DestinationFigures(
-            row["line"], row["destination"], ArrivalFigures(row["sent"], row["delivered"],
+            row["provider"], row["destination"], ArrivalFigures(row["sent"], row["delivered"],
             row["failed"]),
             row["people"],
         )

@@ -142,10 +142,10 @@ async def run_jobs(resources: Resources, *, batch: int = BATCH) -> int:
 
 
 async def _run_slice(running: RunningJob, batch: int) -> None:
-    tries = running.leased.tries
+    attempts = running.leased.attempts
     ends_at = time.monotonic() + _SLICE_SECONDS
-    limit = 1 if tries >= _CAREFUL_FROM else batch
-    leaves_out = tries >= _GIVES_UP_ROW_FROM
+    limit = 1 if attempts >= _CAREFUL_FROM else batch
+    leaves_out = attempts >= _GIVES_UP_ROW_FROM
     while time.monotonic() < ends_at:
         if await _run_batch(running, limit, leaves_out=leaves_out) == 0:
             return

@@ -158,7 +158,7 @@ class BackgroundJob:
     starter: Actor
     progress: Progress
     created_at: datetime
-    begun_at: datetime | None
+    started_at: datetime | None
     ended_at: datetime | None
     failure: str | None
     # When it is swept, with its file.

@@ -44,7 +44,7 @@ from dunwell.platform.resources import Resources
 _FIND_SCOPES = """
 SELECT r.scopes
 FROM credentials c
-JOIN credential_reach r ON r.owner_id = c.merchant_id AND r.credential_id = c.credential_id
+JOIN credential_grants r ON r.owner_id = c.merchant_id AND r.credential_id = c.credential_id
 WHERE r.merchant_id = $1 AND c.client_id = $2 AND c.revoked_at IS NULL
 """
 
@@ -67,7 +67,7 @@ async def find_rights(tx: Connection, user_id: UUID, merchant_id: int) -> frozen
     user = await load_user(tx, user_id)
     if user is None or user.ended_at is not None:
         return frozenset()
-    roles = (user.roles.everywhere, user.roles.memberships.get(merchant_id))
+    roles = (user.roles.global_role, user.roles.memberships.get(merchant_id))
     return frozenset(right for role in roles if role is not None for right in ROLE_RIGHTS[role])
 
 
@@ -168,7 +168,7 @@ async def run_due_job(resources: Resources, kind: RunnableKind) -> int:
         return 0
     running = RunningJob(resources, leased)
     with suppress(LeaseLostError):
-        if kind.given_up is not None and leased.tries > _MOST_TRIES:
+        if kind.given_up is not None and leased.attempts > _MOST_TRIES:
             await running.fail(kind.given_up)
         else:
             await _run(running, kind)

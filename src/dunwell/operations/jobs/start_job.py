@@ -168,7 +168,7 @@ def _compose(
         starter=work.actor,
         progress=Progress(total),
         created_at=work.real_now,
-        begun_at=None,
+        started_at=None,
         ended_at=None,
         failure=None,
         kept_until=None,

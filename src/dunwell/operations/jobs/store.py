@@ -28,14 +28,14 @@ from dunwell.platform.database.sql import compose
 JOBS = LeasedTable("jobs", ("merchant_id", "job_id"), ends_at="due_at", held_state="RUNNING")
 _COLUMNS = """
 j.job_id, j.parameters, j.state, j.actor_kind, j.actor_id, j.actor_rights, j.actor_origin,
-j.retry_of, j.total, j.done, j.skipped, j.failed, j.created_at, j.begun_at, j.ended_at, j.failure,
+j.retry_of, j.total, j.done, j.skipped, j.failed, j.created_at, j.started_at, j.ended_at, j.failure,
 j.kept_until
 """
 # Takes the first place that is free, by jobs_live; of two that take it at once the second waits for
 # the first, and is not written. Of previews only one is written, by jobs_one_preview.
 _INSERT = """
 INSERT INTO jobs (merchant_id, job_id, kind, parameters, actor_kind, actor_id, actor_rights,
-                  actor_origin, retry_of, total, created_at, due_at, live_place, preview_place)
+                  actor_origin, retry_of, total, created_at, due_at, live_slot, preview_slot)
 SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $11, free.place,
     CASE WHEN $13 THEN 1 END
 FROM (
@@ -43,7 +43,7 @@ FROM (
     FROM generate_series(1, $12::smallint) AS places (place)
     WHERE NOT EXISTS (
         SELECT FROM jobs j
-        WHERE j.merchant_id = $1 AND j.due_at IS NOT NULL AND j.live_place = place)) free
+        WHERE j.merchant_id = $1 AND j.due_at IS NOT NULL AND j.live_slot = place)) free
 WHERE free.place IS NOT NULL
 ON CONFLICT DO NOTHING
 RETURNING job_id
@@ -68,8 +68,8 @@ RETURNING job_id
 _LEASE = JOBS.lease(
     "kind = ANY($4::text[])",
     limit="$5",
-    changes="state = 'RUNNING', begun_at = coalesce(begun_at, $1), tries = tries + 1",
-    returning="leased.merchant_id, leased.job_id, leased.tries",
+    changes="state = 'RUNNING', started_at = coalesce(started_at, $1), attempts = attempts + 1",
+    returning="leased.merchant_id, leased.job_id, leased.attempts",
 )
 # The job's lock comes before its claims': nobody locks a job behind a claim.
 _LOCK_LEASED = compose(
@@ -85,7 +85,7 @@ FOR NO KEY UPDATE
 # It got on: what it had to be taken for counts anew.
 _SAVE_PROGRESS = """
 UPDATE jobs
-SET done = done + $3, skipped = skipped + $4, failed = failed + $5, due_at = $6, tries = 0
+SET done = done + $3, skipped = skipped + $4, failed = failed + $5, due_at = $6, attempts = 0
 WHERE merchant_id = $1 AND job_id = $2
 """
 _SAVE_END = """
@@ -130,7 +130,7 @@ class LeasedJob:
     merchant_id: int
     job_id: UUID
     lease_id: UUID
-    tries: int
+    attempts: int
 
 
 async def insert_job(tx: Connection, merchant_id: int, job: BackgroundJob, *, most: int) -> bool:
@@ -175,7 +175,7 @@ async def lease_job(
     row = await tx.fetchrow(_LEASE, now, lease.until, lease.lease_id, list(kinds), 1)
     if row is None:
         return None
-    return LeasedJob(row["merchant_id"], row["job_id"], lease.lease_id, row["tries"])
+    return LeasedJob(row["merchant_id"], row["job_id"], lease.lease_id, row["attempts"])
 
 
 async def lock_leased(tx: Connection, leased: LeasedJob) -> BackgroundJob | None:
@@ -246,7 +246,7 @@ def _read(row: Row) -> BackgroundJob:
         ),
         progress=Progress(row["total"], row["done"], row["skipped"], row["failed"]),
         created_at=row["created_at"],
-        begun_at=row["begun_at"],
+        started_at=row["started_at"],
         ended_at=row["ended_at"],
         failure=row["failure"],
         kept_until=row["kept_until"],

@@ -176,7 +176,7 @@ SEALED_COLUMNS = (
     _webhook_column("authorization_sealed", endpoint_secrets.AUTHORIZATION),
     SealedColumn(
         name="authenticator apps",
-        table="factors",
+        table="authentication_factors",
         keys=(_uuid("factor_id"),),
         column="secret_sealed",
         purpose=totp.PURPOSE,

@@ -24,7 +24,7 @@ _COUNT_DIGESTS = {
         FROM disputes
         WHERE key_version IS NOT NULL AND released_at IS NULL
         GROUP BY 1""",
-    "letter codes": "SELECT key_version, count(*) FROM debtor_codes GROUP BY 1",
+    "letter codes": "SELECT key_version, count(*) FROM letter_codes GROUP BY 1",
     "check codes": "SELECT key_version, count(*) FROM check_codes GROUP BY 1",
     "messages": "SELECT key_version, count(*) FROM communication_contents GROUP BY 1",
     "notices": """

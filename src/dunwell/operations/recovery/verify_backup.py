@@ -47,10 +47,10 @@ _SETTINGS = {
 _GUARD = """
 trap '' INT TERM HUP
 cat > /dev/null
-tries=0
-while [ -e "$1" ] && [ "$tries" -lt 200 ]; do
+attempts=0
+while [ -e "$1" ] && [ "$attempts" -lt 200 ]; do
   rm -rf -- "$1"
-  tries=$((tries + 1))
+  attempts=$((attempts + 1))
   sleep 0.1
 done
 """

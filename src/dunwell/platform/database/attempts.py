@@ -16,19 +16,19 @@ _ROWS_AT_ONCE = 5000
 # Serialises the attempts of one subject. The first attempt has no row that could be locked.
 _LOCK_SUBJECT = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 12))"
 # By primary key, like the next statement.
-_LOAD = "SELECT count, first_at, last_at FROM attempts WHERE subject_digest = $1"
+_LOAD = "SELECT count, first_at, last_at FROM rate_limits WHERE subject_digest = $1"
 _SAVE = """
-INSERT INTO attempts (subject_digest, count, first_at, last_at)
+INSERT INTO rate_limits (subject_digest, count, first_at, last_at)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (subject_digest) DO UPDATE
 SET count = excluded.count, first_at = excluded.first_at, last_at = excluded.last_at
 """
 # By primary key.
-_SUBTRACT = "UPDATE attempts SET count = count - 1 WHERE subject_digest = $1 AND count > 0"
+_SUBTRACT = "UPDATE rate_limits SET count = count - 1 WHERE subject_digest = $1 AND count > 0"
 # Uses the index attempts_last.
 _REMOVE = """
-DELETE FROM attempts
-WHERE subject_digest IN (SELECT subject_digest FROM attempts WHERE last_at < $1 LIMIT $2)
+DELETE FROM rate_limits
+WHERE subject_digest IN (SELECT subject_digest FROM rate_limits WHERE last_at < $1 LIMIT $2)
 """
 
 

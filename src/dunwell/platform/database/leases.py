@@ -25,7 +25,7 @@ class Lease:
     lease_id: UUID
     until: datetime
     # From a clock that also runs while the process is suspended.
-    begun_at: float = field(default_factory=time.monotonic)
+    started_at: float = field(default_factory=time.monotonic)
 
 
 @dataclass(frozen=True, slots=True)

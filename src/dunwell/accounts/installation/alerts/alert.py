@@ -143,14 +143,14 @@ class AlertCondition(msgspec.Struct, frozen=True, gc=False):
 
 
 class Alert(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    alarm_id: UUID
+    alert_id: UUID
     kind: AlertKind
     subject: str
     figures: AlertFigures
     began_at: datetime
     # When its sign was found last.
     seen_at: datetime
-    over_at: datetime | None
+    ended_at: datetime | None
     # How often it was told of, when last, and as what.
     tellings: int = 0
     told_at: datetime | None = None
@@ -173,9 +173,9 @@ def compare_alerts(
     signs = {(each.kind, each.subject): each for each in found}
     return AlertChanges(
         began=[sign for key, sign in signs.items() if key not in known],
-        lasting={known[key].alarm_id: sign for key, sign in signs.items() if key in known},
+        lasting={known[key].alert_id: sign for key, sign in signs.items() if key in known},
         over=[
-            alarm.alarm_id
+            alarm.alert_id
             for key, alarm in known.items()
             if key not in signs and now - alarm.seen_at >= QUIET_PERIOD
         ],
@@ -185,10 +185,10 @@ def compare_alerts(
 def decide_phase(alarm: Alert, now: datetime, again_after: timedelta) -> AlertPhase | None:
     """As what it is to be told of at this moment; none: it is not."""
     if alarm.told_as is None or alarm.told_at is None:
-        is_news = alarm.over_at is None or alarm.kind in EVENTS
+        is_news = alarm.ended_at is None or alarm.kind in EVENTS
         return AlertPhase.BEGAN if is_news else None
     if alarm.told_as is AlertPhase.OVER or alarm.kind in EVENTS:
         return None
-    if alarm.over_at is not None:
+    if alarm.ended_at is not None:
         return AlertPhase.OVER
     return AlertPhase.LASTS if now - alarm.told_at >= again_after else None

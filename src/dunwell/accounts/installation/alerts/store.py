@@ -24,23 +24,23 @@ from dunwell.platform.ids import Ids
 
 _REPORTS = """
 LEFT JOIN LATERAL (
-    SELECT count(*)::integer AS tellings, max(told_at) AS told_at,
+    SELECT count(*)::integer AS tellings, max(sent_at) AS told_at,
            (array_agg(phase ORDER BY number DESC))[1] AS told_as
-    FROM alarm_tellings t
-    WHERE t.alarm_id = a.alarm_id) told ON true
+    FROM alert_notifications t
+    WHERE t.alert_id = a.alert_id) told ON true
 """
 _COLUMNS = """
-SELECT a.alarm_id, a.kind, a.subject, a.figures, a.began_at, a.seen_at, a.over_at, told.tellings,
+SELECT a.alert_id, a.kind, a.subject, a.figures, a.began_at, a.seen_at, a.ended_at, told.tellings,
        told.told_at, told.told_as
-FROM alarms a
+FROM alerts a
 {told}
 """
 # By alarms_standing; they are few.
 _LIST_ACTIVE = compose(
     """
 {columns}
-WHERE a.over_at IS NULL
-ORDER BY a.began_at, a.alarm_id
+WHERE a.ended_at IS NULL
+ORDER BY a.began_at, a.alert_id
 """,
     columns=compose(_COLUMNS, told=_REPORTS),
 )
@@ -48,36 +48,39 @@ ORDER BY a.began_at, a.alarm_id
 _LIST_UNREPORTED = compose(
     """
 {columns}
-WHERE a.over_at IS NULL OR (a.over_at >= $1 AND told.told_as IS DISTINCT FROM 'OVER')
-ORDER BY a.began_at, a.alarm_id
+WHERE a.ended_at IS NULL OR (a.ended_at >= $1 AND told.told_as IS DISTINCT FROM 'OVER')
+ORDER BY a.began_at, a.alert_id
 LIMIT $2
 """,
     columns=compose(_COLUMNS, told=_REPORTS),
 )
 # One standing alarm of a kind and subject: alarms_standing.
 _INSERT_ALERTS = """
-INSERT INTO alarms (alarm_id, kind, subject, figures, began_at, seen_at)
-SELECT n.alarm_id, n.kind, n.subject, n.figures, $5, $5
+INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at)
+SELECT n.alert_id, n.kind, n.subject, n.figures, $5, $5
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::jsonb[])
-    AS n (alarm_id, kind, subject, figures)
-ON CONFLICT (kind, subject) WHERE over_at IS NULL DO NOTHING
+    AS n (alert_id, kind, subject, figures)
+ON CONFLICT (kind, subject) WHERE ended_at IS NULL DO NOTHING
 """
 _UPDATE_ALERTS = """
-UPDATE alarms a SET seen_at = $3, figures = n.figures
-FROM unnest($1::uuid[], $2::jsonb[]) AS n (alarm_id, figures)
-WHERE a.alarm_id = n.alarm_id AND a.over_at IS NULL
+UPDATE alerts a SET seen_at = $3, figures = n.figures
+FROM unnest($1::uuid[], $2::jsonb[]) AS n (alert_id, figures)
+WHERE a.alert_id = n.alert_id AND a.ended_at IS NULL
 """
 # By alarms_standing, as above.
 _UPSERT_ALERT = """
-INSERT INTO alarms (alarm_id, kind, subject, figures, began_at, seen_at)
+INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at)
 VALUES ($1, $2, $3, $4, $5, $5)
-ON CONFLICT (kind, subject) WHERE over_at IS NULL
+ON CONFLICT (kind, subject) WHERE ended_at IS NULL
 DO UPDATE SET seen_at = excluded.seen_at, figures = excluded.figures
 """
-_END_ALERTS = "UPDATE alarms SET over_at = $2 WHERE alarm_id = ANY($1::uuid[]) AND over_at IS NULL"
+_END_ALERTS = """
+UPDATE alerts SET ended_at = $2
+WHERE alert_id = ANY($1::uuid[]) AND ended_at IS NULL
+"""
 # Over as it begins; the same occasion once, by alarms_once.
 _SAVE_EVENT = """
-INSERT INTO alarms (alarm_id, kind, subject, figures, began_at, seen_at, over_at, is_event)
+INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at, ended_at, is_event)
 VALUES ($1, $2, $3, '{}', $4, $4, $4, true)
 ON CONFLICT (kind, subject) WHERE is_event DO NOTHING
 """
@@ -131,13 +134,13 @@ def _render(signs: Sequence[AlertCondition]) -> list[object]:
 
 def _build_alert(row: Row) -> Alert:
     return Alert(
-        alarm_id=row["alarm_id"],
+        alert_id=row["alert_id"],
         kind=AlertKind(row["kind"]),
         subject=row["subject"],
         figures=msgspec.convert(row["figures"], AlertFigures),
         began_at=row["began_at"],
         seen_at=row["seen_at"],
-        over_at=row["over_at"],
+        ended_at=row["ended_at"],
         tellings=row["tellings"],
         told_at=row["told_at"],
         told_as=AlertPhase(row["told_as"]) if row["told_as"] else None,
@@ -145,19 +148,19 @@ def _build_alert(row: Row) -> Alert:
 
 
 _MAILS = LeasedTable(
-    "alarm_mails", ("mail_id",), ends_at="due_at", holder=None, held_state="HANDED_OVER"
+    "staff_emails", ("email_id",), ends_at="due_at", holder=None, held_state="HANDED_OVER"
 )
 _INSERT_MAILS = """
-INSERT INTO alarm_mails (mail_id, recipient, subject, body, language, made_at, due_at)
-SELECT n.mail_id, n.recipient, n.subject, n.body, n.language, $6, $6
+INSERT INTO staff_emails (email_id, recipient, subject, body, language, created_at, due_at)
+SELECT n.email_id, n.recipient, n.subject, n.body, n.language, $6, $6
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
-    AS n (mail_id, recipient, subject, body, language)
+    AS n (email_id, recipient, subject, body, language)
 """
 # All by alarm_mails_due. Of what was handed over and not answered nobody knows whether it left.
 _GIVE_UP = compose(
     """
-UPDATE alarm_mails SET state = 'UNKNOWN', {clear}
-WHERE mail_id IN (SELECT mail_id FROM alarm_mails
+UPDATE staff_emails SET state = 'UNKNOWN', {clear}
+WHERE email_id IN (SELECT email_id FROM staff_emails
                   WHERE state = 'HANDED_OVER' AND {has_ended} FOR NO KEY UPDATE SKIP LOCKED)
 """,
     clear=_MAILS.clear(),
@@ -166,27 +169,27 @@ WHERE mail_id IN (SELECT mail_id FROM alarm_mails
 _LEASE_MAILS = _MAILS.lease(
     "state = 'PLANNED'",
     limit="$3",
-    changes="state = 'HANDED_OVER', tries = tries + 1",
-    returning="leased.mail_id, recipient, subject, body, language, made_at, tries, due_at",
+    changes="state = 'HANDED_OVER', attempts = attempts + 1",
+    returning="leased.email_id, recipient, subject, body, language, created_at, attempts, due_at",
 )
 _SAVE_MAIL_OUTCOME = compose(
-    "UPDATE alarm_mails SET state = $2, {clear} WHERE mail_id = $1 AND {is_held}",
+    "UPDATE staff_emails SET state = $2, {clear} WHERE email_id = $1 AND {is_held}",
     clear=_MAILS.clear("$3"),
     is_held=_MAILS.is_held("$4"),
 )
 # By alarms_over and alarm_mails_made.
 _SWEEP_ALARMS = """
-DELETE FROM alarms WHERE alarm_id IN (SELECT alarm_id FROM alarms WHERE over_at < $1
-                                      ORDER BY over_at LIMIT $2)
+DELETE FROM alerts WHERE alert_id IN (SELECT alert_id FROM alerts WHERE ended_at < $1
+                                      ORDER BY ended_at LIMIT $2)
 """
 _SWEEP_MAILS = """
-DELETE FROM alarm_mails WHERE mail_id IN (SELECT mail_id FROM alarm_mails
-                                          WHERE made_at < $1 ORDER BY made_at LIMIT $2)
+DELETE FROM staff_emails WHERE email_id IN (SELECT email_id FROM staff_emails
+                                          WHERE created_at < $1 ORDER BY created_at LIMIT $2)
 """
 
 
 class NewAlertMail(msgspec.Struct, frozen=True, gc=False):
-    mail_id: UUID
+    email_id: UUID
     recipient: str
     subject: str
     body: str
@@ -194,21 +197,21 @@ class NewAlertMail(msgspec.Struct, frozen=True, gc=False):
 
 
 class DueAlertMail(msgspec.Struct, frozen=True, gc=False):
-    mail_id: UUID
+    email_id: UUID
     recipient: str
     subject: str
     body: str
     language: str
-    made_at: datetime
+    created_at: datetime
     # This one counted.
-    tries: int
+    attempts: int
     # When the lease ends.
     due_at: datetime
 
 
 async def save_alert_mails(tx: Connection, mails: Sequence[NewAlertMail], now: datetime) -> None:
     await tx.execute(
-        _INSERT_MAILS, [each.mail_id for each in mails], [each.recipient for each in mails],
+        _INSERT_MAILS, [each.email_id for each in mails], [each.recipient for each in mails],
         [each.subject for each in mails], [each.body for each in mails],
         [each.language for each in mails], now,
     )  # fmt: skip
@@ -226,7 +229,7 @@ async def save_mail_outcome(
     tx: Connection, mail: DueAlertMail, state: str, again_at: datetime | None
 ) -> None:
     """again_at: of one that was surely not taken."""
-    await tx.execute(_SAVE_MAIL_OUTCOME, mail.mail_id, state, again_at, mail.due_at)
+    await tx.execute(_SAVE_MAIL_OUTCOME, mail.email_id, state, again_at, mail.due_at)
 
 
 async def sweep_alerts(tx: Connection, before: datetime, limit: int) -> None:

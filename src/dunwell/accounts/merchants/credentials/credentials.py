@@ -103,7 +103,7 @@ async def rotate_credential(
     work.require(Right.CONFIGURE)
     if known_made_at is not None:
         rotation = await get_rotation(work, client_id)
-        if rotation.made_at != known_made_at:
+        if rotation.created_at != known_made_at:
             raise EditConflict("The credential was rotated meanwhile.")
     secret = render_client_secret(randomness)
     old_until = work.real_now + OLD_SECRET_LIFETIME

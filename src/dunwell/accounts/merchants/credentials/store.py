@@ -33,7 +33,7 @@ JOIN credentials AS credential
     ON credential.merchant_id = token.merchant_id
     AND credential.credential_id = token.credential_id
     AND credential.revoked_at IS NULL
-LEFT JOIN credential_reach AS reach
+LEFT JOIN credential_grants AS reach
     ON reach.merchant_id = asked.merchant_id
     AND reach.owner_id = token.merchant_id
     AND reach.credential_id = token.credential_id
@@ -153,7 +153,7 @@ RETURNING secret.credential_id
 """
 
 _REMOVE_REACH = """
-DELETE FROM credential_reach
+DELETE FROM credential_grants
 WHERE merchant_id = $1 AND owner_id = $2 AND credential_id = $3
 RETURNING credential_id
 """
@@ -166,7 +166,7 @@ WITH live AS (
     WHERE merchant_id = $1 AND client_id = $2 AND revoked_at IS NULL
     FOR UPDATE
 )
-SELECT max(secret.created_at) AS made_at,
+SELECT max(secret.created_at) AS created_at,
     max(secret.expires_at) FILTER (WHERE secret.expires_at > $3) AS old_until
 FROM live
 JOIN credential_secrets secret
@@ -180,7 +180,7 @@ class CredentialRotation:
     """`made_at`: since when it has its newest secret. `old_until`: until when the one before it
     lives; none: it does not."""
 
-    made_at: datetime
+    created_at: datetime
     old_until: datetime | None
 
 

@@ -27,12 +27,12 @@ _NORMALISED = str.maketrans(
 
 
 def derive_recovery_codes(
-    keys: KeyRing, session_secret: str, codes_id: UUID, version: int | None = None
+    keys: KeyRing, session_secret: str, recovery_codes_id: UUID, version: int | None = None
 ) -> Sequence[str]:
     """version: of the secret key, if it is not the one in use."""
     return [
         _encode_code(
-            keys.digest(_PURPOSE, f"{codes_id} {place} {session_secret}".encode(), version)
+            keys.digest(_PURPOSE, f"{recovery_codes_id} {place} {session_secret}".encode(), version)
         )
         for place in range(CODE_COUNT)
     ]
@@ -59,12 +59,12 @@ def _encode_code(digest: bytes) -> str:
 
 async def create_recovery_codes(work: UserWork, user_id: UUID, session_secret: str) -> None:
     """Those before are good no more."""
-    session_hash, codes_id = hash_secret(session_secret), work.ids.new(work.now)
+    session_hash, recovery_codes_id = hash_secret(session_secret), work.ids.new(work.now)
     assert session_hash is not None
-    codes = derive_recovery_codes(work.keys, session_secret, codes_id)
+    codes = derive_recovery_codes(work.keys, session_secret, recovery_codes_id)
     hashes = [found for code in codes if (found := hash_recovery_code(code)) is not None]
     await replace_recovery_codes(work.tx, user_id, hashes)
-    await save_shown_codes(work.tx, session_hash, codes_id, work.now + SHOWN_FOR)
+    await save_shown_codes(work.tx, session_hash, recovery_codes_id, work.now + SHOWN_FOR)
     await save_user_audit(work, "recovery_codes.make", user_id)
 
 
@@ -72,12 +72,12 @@ async def list_shown_codes(work: UserWork, user_id: UUID, session_secret: str) -
     """As they are printed; none: they were put away, or were not made in this session lately."""
     session_hash = hash_secret(session_secret)
     assert session_hash is not None
-    codes_id = await find_shown_codes(work.tx, session_hash, work.now)
-    if codes_id is None:
+    recovery_codes_id = await find_shown_codes(work.tx, session_hash, work.now)
+    if recovery_codes_id is None:
         return []
     stored = set(await load_code_hashes(work.tx, user_id))
     for version in work.keys.versions:
-        codes = derive_recovery_codes(work.keys, session_secret, codes_id, version)
+        codes = derive_recovery_codes(work.keys, session_secret, recovery_codes_id, version)
         if stored == {hash_recovery_code(code) for code in codes}:
             return [render_recovery_code(code) for code in codes]
     return []

@@ -13,34 +13,36 @@ from dunwell.platform.database.database import Connection
 # All ride on factors_user or on primary keys.
 _LOAD = """
 SELECT factor_id, kind, name, created_at, confirmed_at, last_used_at, credential_id
-FROM factors
+FROM authentication_factors
 WHERE user_id = $1
 ORDER BY created_at, factor_id
 """
 _FIND_APP = """
-SELECT factor_id, secret_sealed, created_at FROM factors
+SELECT factor_id, secret_sealed, created_at FROM authentication_factors
 WHERE user_id = $1 AND kind = 'TOTP' AND (confirmed_at IS NOT NULL) = $2
 """
 _REMOVE_APP = """
-DELETE FROM factors WHERE user_id = $1 AND kind = 'TOTP' AND (confirmed_at IS NOT NULL) = $2
+DELETE FROM authentication_factors WHERE user_id = $1 AND kind = 'TOTP'
+    AND (confirmed_at IS NOT NULL) = $2
 """
 _INSERT_APP = """
-INSERT INTO factors (factor_id, user_id, kind, name, created_at, secret_sealed)
+INSERT INTO authentication_factors (factor_id, user_id, kind, name, created_at, secret_sealed)
 VALUES ($1, $2, 'TOTP', '', $3, $4)
 """
 _CONFIRM_APP = """
-UPDATE factors SET confirmed_at = $3, last_step = $4, last_used_at = $3
+UPDATE authentication_factors SET confirmed_at = $3, last_step = $4, last_used_at = $3
 WHERE factor_id = $1 AND user_id = $2 AND kind = 'TOTP' AND confirmed_at IS NULL
 RETURNING factor_id
 """
 # Of two that bring the same code at once, the second finds the step taken.
 _USE_STEP = """
-UPDATE factors SET last_step = $3, last_used_at = $4
+UPDATE authentication_factors SET last_step = $3, last_used_at = $4
 WHERE factor_id = $1 AND user_id = $2 AND last_step < $3 AND confirmed_at IS NOT NULL
 RETURNING factor_id
 """
 _INSERT_PASSKEY = """
-INSERT INTO factors (factor_id, user_id, kind, name, created_at, confirmed_at, credential_id,
+INSERT INTO authentication_factors (factor_id, user_id, kind, name, created_at, confirmed_at,
+    credential_id,
     public_key, sign_count)
 VALUES ($1, $2, 'PASSKEY', $3, $4, $4, $5, $6, $7)
 ON CONFLICT (credential_id) DO NOTHING
@@ -49,18 +51,18 @@ RETURNING factor_id
 # By factors_credential_id_key.
 _FIND_PASSKEY = """
 SELECT f.factor_id, f.user_id, f.public_key, f.sign_count
-FROM factors f
+FROM authentication_factors f
 JOIN users u ON u.user_id = f.user_id AND u.ended_at IS NULL
 WHERE f.credential_id = $1
 """
 # A counter that does not rise may be a copied key's. Keys that do not count stay at 0.
 _SAVE_COUNT = """
-UPDATE factors SET sign_count = $2, last_used_at = $3
+UPDATE authentication_factors SET sign_count = $2, last_used_at = $3
 WHERE factor_id = $1 AND (sign_count < $2 OR (sign_count = 0 AND $2 = 0))
 RETURNING factor_id
 """
-_REMOVE = "DELETE FROM factors WHERE user_id = $1 AND factor_id = $2 RETURNING kind"
-_REMOVE_ALL = "DELETE FROM factors WHERE user_id = $1"
+_REMOVE = "DELETE FROM authentication_factors WHERE user_id = $1 AND factor_id = $2 RETURNING kind"
+_REMOVE_ALL = "DELETE FROM authentication_factors WHERE user_id = $1"
 _REMOVE_CODES = "DELETE FROM recovery_codes WHERE user_id = $1"
 _INSERT_CODES = """
 INSERT INTO recovery_codes (user_id, code_hash) SELECT $1, unnest($2::bytea[])
@@ -268,15 +270,15 @@ async def delete_expired_challenges(tx: Connection, expired_before: datetime, li
 
 
 _INSERT = """
-INSERT INTO wrong_second_factors (failure_id, user_id, failed_at, device_hash)
+INSERT INTO second_factor_failures (failure_id, user_id, failed_at, device_hash)
 VALUES ($1, $2, $3, $4)
 """
 # Both use wrong_second_factors_user.
 _COUNT_WRONG_CODES = (
-    "SELECT count(*) FROM wrong_second_factors WHERE user_id = $1 AND failed_at > $2"
+    "SELECT count(*) FROM second_factor_failures WHERE user_id = $1 AND failed_at > $2"
 )
 _COUNT_OF_BROWSER = """
-SELECT count(*) FROM wrong_second_factors
+SELECT count(*) FROM second_factor_failures
 WHERE user_id = $1 AND failed_at > $2 AND device_hash = $3
 """
 _LOCK = """
@@ -286,8 +288,8 @@ RETURNING user_id
 """
 # Uses wrong_second_factors_age.
 _REMOVE_WRONG_CODES = """
-DELETE FROM wrong_second_factors
-WHERE failure_id IN (SELECT failure_id FROM wrong_second_factors WHERE failed_at < $1 LIMIT $2)
+DELETE FROM second_factor_failures
+WHERE failure_id IN (SELECT failure_id FROM second_factor_failures WHERE failed_at < $1 LIMIT $2)
 """
 
 

@@ -104,7 +104,7 @@ class OpenedSession:
     user_id: UUID
     session_id: UUID
     secret: str
-    is_new_place: bool
+    is_new_network: bool
     by: OpenedBy
     device: str
     is_restricted: bool
@@ -127,25 +127,25 @@ async def open_session(
         opened_at=work.now,
         expires_at=work.now + MAX_SESSION_AGE,
         opened_by=by,
-        place_digests=digest_network(work.keys, visitor),
-        place=name_network(visitor.host),
+        network_digests=digest_network(work.keys, visitor),
+        network=name_network(visitor.host),
         browser=describe_browser(visitor.user_agent),
         device_hash=device_hash,
         provider_session=provider_session,
         confirmed_at=None if by is OpenedBy.PROVIDER else work.now,
     )
-    is_new_place = await save_session(work.tx, session)
+    is_new_network = await save_session(work.tx, session)
     opened = OpenedSession(
         user_id,
         session.session_id,
         secret=secret,
-        is_new_place=is_new_place,
+        is_new_network=is_new_network,
         by=by,
         device=render_browser_cookie(work.keys, user_id, browser),
         is_restricted=user is not None and user.second_factor_locked_at is not None,
     )
     their = replace(work, actor=build_visitor_actor(user_id, visitor.host, session.session_id))
-    after = {"by": str(by), "isNewPlace": is_new_place}
+    after = {"by": str(by), "isNewPlace": is_new_network}
     await save_user_audit(their, "session.begin", user_id, after=after)
     if user is not None and user.is_break_glass and by is not OpenedBy.PASSWORD:
         await report_break_glass(their, user, session.session_id, by)

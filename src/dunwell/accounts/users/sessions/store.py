@@ -15,7 +15,7 @@ from dunwell.platform.database.database import Connection
 # By the primary keys, and memberships_user.
 _USE_SESSION = """
 WITH found AS (
-    SELECT session_id, user_id, last_used_at, place, confirmed_at
+    SELECT session_id, user_id, last_used_at, network, confirmed_at
     FROM portal_sessions
     WHERE session_hash = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $3
 ), used AS (
@@ -24,9 +24,9 @@ WITH found AS (
     WHERE session_hash = $1 AND ended_at IS NULL
         AND EXISTS (SELECT FROM found WHERE last_used_at <= $4)
 )
-SELECT u.user_id, f.session_id, u.email, u.name, u.language, u.everywhere,
-    f.place AS network, f.confirmed_at,
-    EXISTS (SELECT FROM kept_forms k WHERE k.user_id = u.user_id AND k.expires_at > $2)
+SELECT u.user_id, f.session_id, u.email, u.name, u.language, u.global_role,
+    f.network, f.confirmed_at,
+    EXISTS (SELECT FROM interrupted_forms k WHERE k.user_id = u.user_id AND k.expires_at > $2)
         AS has_kept_forms,
     ARRAY(SELECT (m.merchant_id, m.role) FROM memberships m WHERE m.user_id = u.user_id)
         AS memberships
@@ -38,17 +38,17 @@ _LOAD_USER = "SELECT user_id FROM portal_sessions WHERE session_hash = $1"
 _INSERT_SESSION = """
 INSERT INTO portal_sessions
     (session_hash, session_id, user_id, opened_at, last_used_at, expires_at, opened_by,
-     place_digest, place, browser, device_hash, provider_session, confirmed_at, is_new_place)
+     network_digest, network, browser, device_hash, provider_session, confirmed_at, is_new_network)
 VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9, $10, $11, $12,
     -- Somebody was somewhere before, and never there. Rides on portal_sessions_user.
     EXISTS (SELECT FROM portal_sessions WHERE user_id = $3)
         AND NOT EXISTS (
-            SELECT FROM portal_sessions WHERE user_id = $3 AND place_digest = ANY($7::bytea[])))
-RETURNING is_new_place
+            SELECT FROM portal_sessions WHERE user_id = $3 AND network_digest = ANY($7::bytea[])))
+RETURNING is_new_network
 """
 # Rides on portal_sessions_user.
 _LOAD = """
-SELECT session_id, opened_at, last_used_at, opened_by, place, browser, is_new_place
+SELECT session_id, opened_at, last_used_at, opened_by, network, browser, is_new_network
 FROM portal_sessions
 WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $3
 ORDER BY opened_at DESC, session_id DESC
@@ -92,9 +92,9 @@ WHERE s.device_hash = $1 AND s.opened_at > $3 AND u.email_key = $2 AND u.ended_a
 """
 # Rides on portal_sessions_user.
 _LOAD_NEW_PLACES = """
-SELECT session_id, opened_at, last_used_at, opened_by, place, browser, is_new_place
+SELECT session_id, opened_at, last_used_at, opened_by, network, browser, is_new_network
 FROM portal_sessions
-WHERE user_id = $1 AND is_new_place
+WHERE user_id = $1 AND is_new_network
 ORDER BY opened_at DESC, session_id DESC
 LIMIT 20
 """
@@ -103,9 +103,12 @@ _END_BY_HASH = (
     "UPDATE portal_sessions SET ended_at = $2 WHERE session_hash = $1 AND ended_at IS NULL"
 )
 _SHOW_CODES = """
-UPDATE portal_sessions SET codes_id = $2, codes_until = $3 WHERE session_hash = $1
+UPDATE portal_sessions SET recovery_codes_id = $2, recovery_codes_until = $3 WHERE session_hash = $1
 """
-_FIND_CODES = "SELECT codes_id FROM portal_sessions WHERE session_hash = $1 AND codes_until > $2"
+_FIND_CODES = """
+SELECT recovery_codes_id FROM portal_sessions
+WHERE session_hash = $1 AND recovery_codes_until > $2
+"""
 # Rides on portal_sessions_expiry.
 _REMOVE = """
 DELETE FROM portal_sessions
@@ -114,7 +117,9 @@ WHERE session_hash IN (SELECT session_hash FROM portal_sessions WHERE expires_at
 
 
 class NewSession(msgspec.Struct, frozen=True, gc=False):
-    """`place_digests`: of the network, by every version of the secret key, the one in use first."""
+    """`network_digests`: of the network, by every version of the secret key, the one in use
+    first.
+    """
 
     session_hash: bytes
     session_id: UUID
@@ -122,8 +127,8 @@ class NewSession(msgspec.Struct, frozen=True, gc=False):
     opened_at: datetime
     expires_at: datetime
     opened_by: str
-    place_digests: Sequence[bytes]
-    place: str | None
+    network_digests: Sequence[bytes]
+    network: str | None
     browser: str
     device_hash: bytes
     # A hash of the session at the provider of single sign-on, where there is one.
@@ -142,9 +147,9 @@ class SessionRow(msgspec.Struct, frozen=True, gc=False):
     opened_at: datetime
     last_used_at: datetime
     opened_by: str
-    place: str | None
+    network: str | None
     browser: str
-    is_new_place: bool
+    is_new_network: bool
 
 
 async def load_used_session(
@@ -156,10 +161,10 @@ async def load_used_session(
     )
     if row is None:
         return None
-    everywhere, memberships = row["everywhere"], row["memberships"]
+    global_role, memberships = row["global_role"], row["memberships"]
     return {
         **row,
-        "everywhere": None if everywhere is None else Role(everywhere),
+        "global_role": None if global_role is None else Role(global_role),
         "memberships": {merchant_id: Role(role) for merchant_id, role in memberships},
     }
 
@@ -175,7 +180,7 @@ async def save_session(tx: Connection, session: NewSession) -> bool:
     is_new: bool = await tx.fetchval(
         _INSERT_SESSION, session.session_hash, session.session_id, session.user_id,
         session.opened_at,
-        session.expires_at, session.opened_by, session.place_digests, session.place,
+        session.expires_at, session.opened_by, session.network_digests, session.network,
         session.browser, session.device_hash, session.provider_session,
         session.confirmed_at,
     )  # fmt: skip
@@ -238,15 +243,15 @@ async def save_session_end_by_hash(tx: Connection, session_hash: bytes, now: dat
 
 
 async def save_shown_codes(
-    tx: Connection, session_hash: bytes, codes_id: UUID | None, until: datetime
+    tx: Connection, session_hash: bytes, recovery_codes_id: UUID | None, until: datetime
 ) -> None:
     """Which recovery codes the session shows; none: none any more."""
-    await tx.execute(_SHOW_CODES, session_hash, codes_id, until)
+    await tx.execute(_SHOW_CODES, session_hash, recovery_codes_id, until)
 
 
 async def find_shown_codes(tx: Connection, session_hash: bytes, now: datetime) -> UUID | None:
-    codes_id: UUID | None = await tx.fetchval(_FIND_CODES, session_hash, now)
-    return codes_id
+    recovery_codes_id: UUID | None = await tx.fetchval(_FIND_CODES, session_hash, now)
+    return recovery_codes_id
 
 
 async def delete_expired_sessions(tx: Connection, expired_before: datetime, limit: int) -> int:
@@ -268,28 +273,29 @@ KeptFields = Mapping[str, Sequence[str]]
 
 # By primary key.
 _SAVE_FORM = """
-INSERT INTO kept_forms (user_id, address, fields, kept_at, expires_at)
+INSERT INTO interrupted_forms (user_id, address, fields, saved_at, expires_at)
 VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (user_id, address)
-DO UPDATE SET fields = excluded.fields, kept_at = excluded.kept_at, expires_at = excluded.expires_at
+DO UPDATE SET fields = excluded.fields, saved_at = excluded.saved_at,
+    expires_at = excluded.expires_at
 """
 _DROP_OLDEST = """
-DELETE FROM kept_forms
+DELETE FROM interrupted_forms
 WHERE user_id = $1 AND address IN (
-    SELECT address FROM kept_forms WHERE user_id = $1
-    ORDER BY kept_at DESC, address OFFSET $2)
+    SELECT address FROM interrupted_forms WHERE user_id = $1
+    ORDER BY saved_at DESC, address OFFSET $2)
 """
 _RESTORE_FORM = """
-UPDATE kept_forms SET expires_at = least(expires_at, $4)
+UPDATE interrupted_forms SET expires_at = least(expires_at, $4)
 WHERE user_id = $1 AND address = $2 AND expires_at > $3
 RETURNING fields
 """
-_REMOVE_FORM = "DELETE FROM kept_forms WHERE user_id = $1 AND address = $2"
+_REMOVE_FORM = "DELETE FROM interrupted_forms WHERE user_id = $1 AND address = $2"
 # Rides on kept_forms_expiry.
 _REMOVE_EXPIRED = """
-DELETE FROM kept_forms
+DELETE FROM interrupted_forms
 WHERE (user_id, address) IN (
-    SELECT user_id, address FROM kept_forms WHERE expires_at < $1 LIMIT $2)
+    SELECT user_id, address FROM interrupted_forms WHERE expires_at < $1 LIMIT $2)
 """
 
 

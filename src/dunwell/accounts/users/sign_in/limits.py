@@ -30,8 +30,8 @@ from dunwell.platform.security_events import log_security_event
 
 MAX_ATTEMPTS = 10
 WINDOW = timedelta(minutes=15)
-_USER, _VISITOR = "portal-tries-user", "portal-tries-visitor"
-_DEVICE, _SIGNED_IN = "portal-tries-device", "portal-tries-signed-in"
+_USER, _VISITOR = "portal-attempts-user", "portal-attempts-visitor"
+_DEVICE, _SIGNED_IN = "portal-attempts-device", "portal-attempts-signed-in"
 # How often a passkey is asked something for somebody who is not known yet, in a window.
 MAX_PASSKEY_REQUESTS = 30
 _ASKED = "portal-asked-visitor"

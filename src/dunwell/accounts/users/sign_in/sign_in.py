@@ -150,11 +150,11 @@ async def _finish_sign_in(
     take: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> CodeOutcome:  # fmt: skip
     """One transaction, which is kept whatever it answers: what was counted counts."""
-    entry_hash = hash_secret(given.entry_secret)
-    if entry_hash is None:
+    sign_in_hash = hash_secret(given.entry_secret)
+    if sign_in_hash is None:
         return SignInExpired()
     async with services.work(build_visitor_actor(None, given.visitor.host)) as work:
-        user_id = await find_pending_sign_in(work.tx, entry_hash, work.now)
+        user_id = await find_pending_sign_in(work.tx, sign_in_hash, work.now)
         user = None if user_id is None else await load_user(work.tx, user_id)
         if user is None or not await may_sign_in_locally(work.tx, user):
             return SignInExpired()
@@ -167,7 +167,7 @@ async def _finish_sign_in(
             log_security_event("PORTAL_LOCKED")
             return TooManyAttempts(wait)
         refusal = await _check_code(
-            work, user.user_id, entry_hash=entry_hash, visitor=given.visitor, take=take
+            work, user.user_id, sign_in_hash=sign_in_hash, visitor=given.visitor, take=take
         )
         if refusal is None or isinstance(refusal, SignInExpired):
             await uncount_sign_in_attempt(work.tx, subjects)
@@ -179,7 +179,7 @@ async def _finish_sign_in(
 
 
 async def _check_code(
-    work: UserWork, user_id: UUID, entry_hash: bytes, visitor: Visitor,
+    work: UserWork, user_id: UUID, sign_in_hash: bytes, visitor: Visitor,
     take: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> WrongSignIn | SecondFactorLocked | SignInExpired | None:  # fmt: skip
     """Return None if the code was right; the entry is used up then.
@@ -188,13 +188,13 @@ async def _check_code(
     second click does, or have counted the tenth wrong code.
     """
     user = await lock_user(work.tx, user_id)
-    if user is None or await find_pending_sign_in(work.tx, entry_hash, work.now) is None:
+    if user is None or await find_pending_sign_in(work.tx, sign_in_hash, work.now) is None:
         return SignInExpired()
     browser = await _find_trusted_browser(work, user, visitor)
     if not await may_compare_code(work, user, browser):
         return await _refuse_locked_user(work, user, visitor)
     if await take(work, user_id):
-        return None if await use_pending_sign_in(work.tx, entry_hash) else SignInExpired()
+        return None if await use_pending_sign_in(work.tx, sign_in_hash) else SignInExpired()
     await save_refused_sign_in(work, user_id, visitor.host)
     log_security_event("PORTAL_SIGN_IN_FAILED")
     await record_wrong_code(work, user, browser)
@@ -226,12 +226,12 @@ async def _start_pending_sign_in(
     if not await may_compare_code(work, user, browser):
         return await _refuse_locked_user(work, user, visitor)
     secret = render_secret(randomness)
-    entry_hash = hash_secret(secret)
-    assert entry_hash is not None
+    sign_in_hash = hash_secret(secret)
+    assert sign_in_hash is not None
     expires_at = work.now + PENDING_SIGN_IN_LASTS
     is_saved = await save_pending_sign_in(
         work.tx,
-        entry_hash,
+        sign_in_hash,
         user_id=user_id,
         password_hash=compared,
         now=work.now,

@@ -24,7 +24,7 @@ RETURNING user_id
 """
 # Whoever gives the user a new password waits, or is waited for.
 _INSERT_ENTRY = """
-INSERT INTO portal_entries (entry_hash, user_id, opened_at, expires_at)
+INSERT INTO pending_sign_ins (sign_in_hash, user_id, opened_at, expires_at)
 SELECT $1, user_id, $3, $4 FROM users
 WHERE user_id = $2 AND password_hash = $5 AND ended_at IS NULL
 FOR SHARE
@@ -32,16 +32,16 @@ RETURNING user_id
 """
 _FIND_ENTRY = """
 SELECT e.user_id
-FROM portal_entries e
+FROM pending_sign_ins e
 JOIN users u ON u.user_id = e.user_id AND u.ended_at IS NULL
-WHERE e.entry_hash = $1 AND e.expires_at > $2
+WHERE e.sign_in_hash = $1 AND e.expires_at > $2
 """
-_USE_ENTRY = "DELETE FROM portal_entries WHERE entry_hash = $1 RETURNING user_id"
-_REMOVE_ENTRIES_OF = "DELETE FROM portal_entries WHERE user_id = $1"
+_USE_ENTRY = "DELETE FROM pending_sign_ins WHERE sign_in_hash = $1 RETURNING user_id"
+_REMOVE_ENTRIES_OF = "DELETE FROM pending_sign_ins WHERE user_id = $1"
 # Rides on portal_entries_expiry.
 _REMOVE_ENTRIES = """
-DELETE FROM portal_entries
-WHERE entry_hash IN (SELECT entry_hash FROM portal_entries WHERE expires_at < $1 LIMIT $2)
+DELETE FROM pending_sign_ins
+WHERE sign_in_hash IN (SELECT sign_in_hash FROM pending_sign_ins WHERE expires_at < $1 LIMIT $2)
 """
 
 
@@ -70,23 +70,23 @@ async def use_invitation(tx: Connection, invitation_hash: bytes, now: datetime) 
 
 
 async def save_pending_sign_in(
-    tx: Connection, entry_hash: bytes, user_id: UUID, password_hash: str, now: datetime,
+    tx: Connection, sign_in_hash: bytes, user_id: UUID, password_hash: str, now: datetime,
     expires_at: datetime,
 ) -> bool:  # fmt: skip
     """False: the user has another password meanwhile, or none."""
-    saved = await tx.fetchval(_INSERT_ENTRY, entry_hash, user_id, now, expires_at, password_hash)
+    saved = await tx.fetchval(_INSERT_ENTRY, sign_in_hash, user_id, now, expires_at, password_hash)
     return saved is not None
 
 
-async def find_pending_sign_in(tx: Connection, entry_hash: bytes, now: datetime) -> UUID | None:
+async def find_pending_sign_in(tx: Connection, sign_in_hash: bytes, now: datetime) -> UUID | None:
     """Whose password was right; None: too long ago, or never."""
-    user_id: UUID | None = await tx.fetchval(_FIND_ENTRY, entry_hash, now)
+    user_id: UUID | None = await tx.fetchval(_FIND_ENTRY, sign_in_hash, now)
     return user_id
 
 
-async def use_pending_sign_in(tx: Connection, entry_hash: bytes) -> bool:
+async def use_pending_sign_in(tx: Connection, sign_in_hash: bytes) -> bool:
     """False: somebody has gone in by it, or a new password has ended it."""
-    return await tx.fetchval(_USE_ENTRY, entry_hash) is not None
+    return await tx.fetchval(_USE_ENTRY, sign_in_hash) is not None
 
 
 async def delete_pending_sign_ins_of(tx: Connection, user_id: UUID) -> None:

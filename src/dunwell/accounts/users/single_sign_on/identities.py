@@ -90,7 +90,7 @@ def decide_roles(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> Us
 
 
 def has_no_role(roles: UserRoles) -> bool:
-    return roles.everywhere is None and not roles.memberships
+    return roles.global_role is None and not roles.memberships
 
 
 def is_strong_enough(provider: IdentityProviderSettings, claims: IdentityClaims) -> bool:

@@ -65,11 +65,11 @@ def read_report(
     if state is None:
         return None
     reason, cause = _ARRIVED if state == "DELIVERED" else _read_reason(values.get("answer"))
-    provider_id = read_text(values.get("id", ""), _MOST_OF_AN_ID)
+    provider_message_id = read_text(values.get("id", ""), _MOST_OF_AN_ID)
     return Report(
         line=line,
         # Providers reuse their ids. Together with our reference the id is unique.
-        provider_id=f"{written}/{provider_id}",
+        provider_message_id=f"{written}/{provider_message_id}",
         state=state,
         happened_at=None,
         reference=reference,
@@ -101,7 +101,7 @@ def read_incoming(line: str, secret: bytes | None, values: Mapping[str, str]) ->
     charset = _CHARSETS.get(values.get("charset", "").upper(), "utf-8")
     return ReceivedSms(
         line=line,
-        provider_id=read_text(values.get("id", ""), _MOST_OF_AN_ID),
+        provider_message_id=read_text(values.get("id", ""), _MOST_OF_AN_ID),
         sender=read_text(values.get("from", ""), 40),
         recipient=read_text(values.get("to", ""), 20),
         text=read_text(text.decode(charset, "replace"), 1_600),

@@ -151,14 +151,14 @@ async def print_specimen(
 
 
 async def hand_over_specimen(
-    depot: LetterFolder, name: str, files: PrintServiceFiles, batch_id: UUID, made_at: datetime
+    depot: LetterFolder, name: str, files: PrintServiceFiles, batch_id: UUID, created_at: datetime
 ) -> str:
     """Upload the files and a separate manifest that belongs to no batch, and return the manifest's
     name. Raises OSError."""
     for file, content in files.contents.items():
         await depot.write(file, content)
     manifest = f"test-{batch_id}.json"
-    content = render_manifest(batch_id, name, made_at, [files.letter], is_test=True)
+    content = render_manifest(batch_id, name, created_at, [files.letter], is_test=True)
     await depot.write(manifest, content)
     return manifest
 

@@ -79,7 +79,7 @@ def read_report(line: str, reference: Reference | None, pairs: Pairs, raw: bytes
     reason = f"The provider reported error {code or 'without a number'}." if has_failed else ""
     return Report(
         line=line,
-        provider_id=read_text(values.get("MessageSid", ""), _MOST_OF_AN_ID),
+        provider_message_id=read_text(values.get("MessageSid", ""), _MOST_OF_AN_ID),
         state=state,
         happened_at=None,
         reference=reference,
@@ -100,7 +100,7 @@ def read_incoming(line: str, pairs: Pairs) -> ReceivedSms:
     values = dict(pairs)
     return ReceivedSms(
         line=line,
-        provider_id=read_text(values.get("MessageSid", ""), _MOST_OF_AN_ID),
+        provider_message_id=read_text(values.get("MessageSid", ""), _MOST_OF_AN_ID),
         sender=read_text(values.get("From", ""), 40),
         recipient=read_text(values.get("To", ""), 20),
         text=read_text(values.get("Body", ""), 1_600),

@@ -70,7 +70,7 @@ class SampleRecipient:
             step_id=_NO_STEP,
             place=0,
             channel=channel,
-            tries=0,
+            attempts=0,
             process_key=(SAMPLE_ID, 1),
             reference_number=self.claim.reference_number,
             customer_number=self.claim.customer_number,

@@ -18,7 +18,7 @@ WITH passed AS (
 ), marked AS (
     UPDATE communications m
     SET state = 'HANDED_OVER', handed_over_at = $2, version_id = r.version_id, lease_until = $4,
-        tries = tries + 1, recipient_digest = r.recipient_digest,
+        attempts = attempts + 1, recipient_digest = r.recipient_digest,
         content_digest = r.content_digest, held_by = NULL, failure = NULL, guarded_by = r.guarded_by::bytea[],
         guarded_on = $3
     FROM passed r
@@ -45,7 +45,7 @@ WITH passed AS (
     WHERE link_hash IS NOT NULL
     ON CONFLICT DO NOTHING
 ), coded AS (
-    INSERT INTO debtor_codes
+    INSERT INTO letter_codes
         (merchant_id, code_digest, claim_id, communication_id, created_at, key_version)
     SELECT $1, code_digest, claim_id, communication_id, $2, $24
     FROM marked

@@ -201,7 +201,7 @@ class HandedOverContacts:
             step = process.find_contact_step(contact.step_id)
             usable, tried = attempts.get(contact.communication_id, (frozenset(), NOTHING_TRIED))
             spread = contact.communication_id.int % _SPREADS / _SPREADS
-            attempt = ContactAttempt(step, contact.tries + 1, usable, tried, spread=spread)
+            attempt = ContactAttempt(step, contact.attempts + 1, usable, tried, spread=spread)
             settlement = decide_settlement(attempt, answer, work.now)
             settled.append(AnsweredContact(contact, settlement, process, version.version_id))
         count = await record_outcomes(work, settled, self.lease.lease_id)

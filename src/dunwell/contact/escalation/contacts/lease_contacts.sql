@@ -19,7 +19,7 @@ WITH chosen AS MATERIALIZED (
     SET {hold}
     FROM chosen
     WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
-    RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel, m.tries,
+    RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel, m.attempts,
               m.not_before, m.state = 'ATTACHMENT_MISSING' AS has_waited_for_attachment
 )
 SELECT leased.*, c.reference_number, c.currency, c.workflow_id, c.workflow_major,

@@ -209,7 +209,7 @@ def build_leased_contact(row: Mapping[str, Any]) -> LeasedContact:
         step_id=row["step_id"],
         place=row["place"],
         channel=row["channel"],
-        tries=row["tries"],
+        attempts=row["attempts"],
         process_key=(row["workflow_id"], row["workflow_major"]),
         reference_number=row["reference_number"],
         customer_number=row["customer_number"],
@@ -349,14 +349,14 @@ WITH chosen AS MATERIALIZED (
     FOR NO KEY UPDATE OF m SKIP LOCKED
 )
 UPDATE communications m
-SET {hold}, tries = tries + 1
+SET {hold}, attempts = attempts + 1
 FROM chosen, communication_contents t, claims c, debtors d
 WHERE m.merchant_id = $1 AND m.communication_id = chosen.communication_id
   AND t.merchant_id = $1 AND t.communication_id = m.communication_id
   AND c.merchant_id = $1 AND c.claim_id = m.claim_id
   AND d.merchant_id = $1 AND d.claim_id = m.claim_id
 RETURNING m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
-    m.tries - 1 AS tries, m.handed_over_at, c.workflow_id, c.workflow_major,
+    m.attempts - 1 AS attempts, m.handed_over_at, c.workflow_id, c.workflow_major,
     c.reference_number,
     d.customer_number, d.email, d.mobile_number, d.address,
     t.recipient, t.language, t.subject, t.body_text, t.body_html, t.document_key, t.attachment_ids,
@@ -388,9 +388,9 @@ WITH chosen AS MATERIALIZED (
 ), recorded AS (
     INSERT INTO contact_ledger
         (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
-         tries, at, recipient_digest, content_digest)
+         attempts, at, recipient_digest, content_digest)
     SELECT $1, gen_random_uuid(), communication_id, claim_id, run, step_id, place, channel,
-           'UNKNOWN', tries, coalesce(w.sandbox_now, $2), recipient_digest, content_digest
+           'UNKNOWN', attempts, coalesce(w.sandbox_now, $2), recipient_digest, content_digest
     FROM unknown
     JOIN merchants w USING (merchant_id)
 )

@@ -238,7 +238,7 @@ async def _is_address_unreachable(
     second message has failed as well."""
     if waiting.cause != "ADDRESS":
         return False
-    return waiting.is_proven or await has_failed_before(work.tx, message.reference)
+    return waiting.is_authenticated or await has_failed_before(work.tx, message.reference)
 
 
 async def sweep_old_reports(resources: Resources) -> int:

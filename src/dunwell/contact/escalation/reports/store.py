@@ -15,14 +15,14 @@ from dunwell.platform.database.database import Connection
 # Uses primary keys.
 _LOAD = """
 SELECT r.merchant_id, r.communication_id, m.channel, m.state, m.delivered_at IS NOT NULL, false,
-       m.line, t.recipient, d.address
+       m.provider, t.recipient, d.address
 FROM unnest($1::integer[], $2::uuid[]) AS r (merchant_id, communication_id)
 JOIN communications m USING (merchant_id, communication_id)
 LEFT JOIN communication_contents t USING (merchant_id, communication_id)
 LEFT JOIN debtors d ON d.merchant_id = m.merchant_id AND d.claim_id = m.claim_id
 UNION ALL
 SELECT r.merchant_id, r.communication_id, n.channel, n.state, false, true,
-       n.line, n.recipient, NULL
+       n.provider, n.recipient, NULL
 FROM unnest($1::integer[], $2::uuid[]) AS r (merchant_id, communication_id)
 JOIN debtor_notices n ON n.merchant_id = r.merchant_id AND n.notice_id = r.communication_id
 """
@@ -42,14 +42,14 @@ _HAS_FAILED_BEFORE = """
 SELECT EXISTS (
     SELECT FROM communications this
     JOIN communications other USING (merchant_id, claim_id, channel)
-    JOIN channel_reports r
+    JOIN delivery_reports r
         ON r.merchant_id = other.merchant_id AND r.communication_id = other.communication_id
     WHERE this.merchant_id = $1 AND this.communication_id = $2
       AND other.communication_id <> this.communication_id
       AND r.outcome = 'FAILED' AND r.cause = 'ADDRESS')
 """
 _LOCK_REPORT = """
-SELECT report_id FROM channel_reports
+SELECT report_id FROM delivery_reports
 WHERE report_id = $1 AND due_at IS NOT NULL
 FOR UPDATE SKIP LOCKED
 """

@@ -17,7 +17,8 @@ BEFORE_ALL_IDS = UUID(int=0)
 
 
 _COLUMNS = """
-m.communication_id, m.claim_id, c.reference_number, m.run, m.step_id, m.channel, m.state, m.tries,
+m.communication_id, m.claim_id, c.reference_number, m.run, m.step_id, m.channel, m.state,
+    m.attempts,
 m.planned_at, m.handed_over_at, m.settled_at, m.failure, m.held_by, t.recipient
 """
 
@@ -61,7 +62,7 @@ class ContactView:
     step_id: int
     channel: Channel
     state: str
-    tries: int
+    attempts: int
     planned_at: datetime
     handed_over_at: datetime | None
     settled_at: datetime | None

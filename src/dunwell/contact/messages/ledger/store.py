@@ -19,7 +19,7 @@ AUDITS = "audit_log"
 _MICROSECONDS = "(extract(epoch FROM at) * 1000000)::bigint"
 _FIELDS = {
     CONTACTS: """jsonb_build_array({seal}, entry_id, communication_id, claim_id, run, step_id,
-        place, channel, outcome, tries, {microseconds}, encode(recipient_digest, 'hex'),
+        place, channel, outcome, attempts, {microseconds}, encode(recipient_digest, 'hex'),
         encode(content_digest, 'hex'))::text""",
     AUDITS: """jsonb_build_array({seal}, audit_id, {microseconds}, actor_kind, actor_id, action,
         subject, details, before, after, origin)::text""",

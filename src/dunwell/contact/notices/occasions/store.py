@@ -58,7 +58,7 @@ UPDATE debtor_occasions SET due_at = $5
 WHERE merchant_id = $1 AND claim_id = $2 AND occasion = $3 AND subject = $4
 """
 _END = """
-UPDATE debtor_occasions SET due_at = NULL, over_at = $5
+UPDATE debtor_occasions SET due_at = NULL, ended_at = $5
 WHERE merchant_id = $1 AND claim_id = $2 AND occasion = $3 AND subject = $4
 """
 _LOAD_DEBTOR = """
@@ -68,7 +68,7 @@ WHERE merchant_id = $1 AND claim_id = $2
 """
 # Uses debtor_occasions_notice.
 _REOPEN = """
-UPDATE debtor_occasions SET due_at = $3, over_at = NULL
+UPDATE debtor_occasions SET due_at = $3, ended_at = NULL
 WHERE merchant_id = $1 AND notice_id = $2 AND facts IS NOT NULL
 """
 # Uses debtor_occasions_over.
@@ -79,8 +79,8 @@ WITH emptied AS (
     WHERE (merchant_id, claim_id, occasion, subject) IN (
         SELECT merchant_id, claim_id, occasion, subject
         FROM debtor_occasions
-        WHERE over_at < $1 AND facts IS NOT NULL
-          AND (over_at < $3 OR occasion <> ALL($4::text[]))
+        WHERE ended_at < $1 AND facts IS NOT NULL
+          AND (ended_at < $3 OR occasion <> ALL($4::text[]))
         LIMIT $2
         FOR NO KEY UPDATE SKIP LOCKED
     )

@@ -41,7 +41,7 @@ class ManifestHead(msgspec.Struct, frozen=True, rename="camel", omit_defaults=Tr
     manifest: int
     batch: UUID
     line: str
-    made_at: datetime
+    created_at: datetime
     letters: int
     pages: int
     # True for a specimen, which is not to be posted.
@@ -71,7 +71,7 @@ def list_old_manifests(names: Iterable[str], before: UUID) -> list[str]:
 
 
 def render_manifest(
-    batch_id: UUID, line: str, made_at: datetime, letters: Sequence[BatchLetter],
+    batch_id: UUID, line: str, created_at: datetime, letters: Sequence[BatchLetter],
     *, is_test: bool = False,
 ) -> bytes:  # fmt: skip
     pages = sum(each.pages for each in letters)
@@ -79,7 +79,7 @@ def render_manifest(
         _VERSION,
         batch_id,
         line=line,
-        made_at=made_at,
+        created_at=created_at,
         letters=len(letters),
         pages=pages,
         test=is_test,

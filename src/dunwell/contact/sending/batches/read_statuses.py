@@ -164,7 +164,7 @@ def _build_report(line: PrintProvider, said: StatusLine, reference: Reference | 
     state, cause, reason = _MEANING[said.status]
     return Report(
         line=line.name,
-        provider_id=f"{said.reference}/{said.status.lower()}",
+        provider_message_id=f"{said.reference}/{said.status.lower()}",
         state=state,
         happened_at=said.at,
         reference=reference,

@@ -145,7 +145,7 @@ class BatchReleaser:
         reports = [
             Report(
                 line=line.name,
-                provider_id=f"{each.letter.reference}/taken-back",
+                provider_message_id=f"{each.letter.reference}/taken-back",
                 state="FAILED",
                 happened_at=real_now,
                 reference=Reference(each.merchant_id, each.communication_id),

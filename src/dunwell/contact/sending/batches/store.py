@@ -24,8 +24,8 @@ SELECT i.merchant_id, i.communication_id, i.reference, i.country, i.pages, i.fil
 FROM letter_batch_items i
 LEFT JOIN communications m USING (merchant_id, communication_id)
 LEFT JOIN claims c ON (c.merchant_id, c.claim_id) = (m.merchant_id, m.claim_id)
-WHERE i.line = $1 AND i.state = 'WAITING' AND i.doubt IS NULL
-  AND NOT coalesce((i.begun_at <= $3 OR i.communication_id <= $4)
+WHERE i.provider = $1 AND i.state = 'WAITING' AND i.doubt IS NULL
+  AND NOT coalesce((i.started_at <= $3 OR i.communication_id <= $4)
                    AND coalesce(i.cleared_at < $5, true), false)
 ORDER BY i.handed_at, i.communication_id
 LIMIT $2
@@ -34,7 +34,7 @@ FOR UPDATE OF i SKIP LOCKED
 _BATCHES = LeasedTable("letter_batches", ("batch_id",), ends_at="lease_until")
 _SAVE_BATCH = """
 INSERT INTO letter_batches
-    (batch_id, line, letters, pages, manifest, made_at, lease_id, lease_until)
+    (batch_id, provider, letters, pages, manifest, created_at, lease_id, lease_until)
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
 """
 _PUT_IN = """
@@ -52,7 +52,7 @@ WHERE letter_batch_items.merchant_id = chosen.merchant_id
   AND state = 'WAITING'
 """
 _LEASE_LEFT = _BATCHES.lease(
-    "line = $4 AND state <> 'RELEASED'",
+    "provider = $4 AND state <> 'RELEASED'",
     limit="10",
     returning="leased.batch_id, state, manifest",
 )
@@ -180,7 +180,7 @@ _HOLD_PLACE = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1
 # Inserts nothing if the provider's place has changed.
 _BEGIN = """
 INSERT INTO letter_batch_items AS item
-    (merchant_id, communication_id, line, reference, country, pages, files, begun_at)
+    (merchant_id, communication_id, provider, reference, country, pages, files, started_at)
 SELECT merchant_id, communication_id, $2, reference, country, pages, files, $3
 FROM json_to_recordset($1::json) AS begun (
     merchant_id integer, communication_id uuid, reference text, country text, pages integer,
@@ -190,7 +190,7 @@ WHERE coalesce((SELECT coalesce(document -> 'deliveryProviders' -> $2::text @> $
                 FROM installation_revisions ORDER BY revision DESC LIMIT 1), true)
 ORDER BY merchant_id, communication_id
 ON CONFLICT (merchant_id, communication_id) DO UPDATE
-SET line = CASE item.state WHEN 'UPLOADING' THEN excluded.line ELSE item.line END,
+SET provider = CASE item.state WHEN 'UPLOADING' THEN excluded.provider ELSE item.provider END,
     reference = CASE item.state WHEN 'UPLOADING' THEN excluded.reference ELSE item.reference END,
     pages = CASE item.state WHEN 'UPLOADING' THEN excluded.pages ELSE item.pages END,
     files = CASE item.state WHEN 'UPLOADING' THEN excluded.files ELSE item.files END
@@ -225,21 +225,21 @@ WHERE merchant_id = $1 AND communication_id = $2 AND state = 'UPLOADING'
 _FIND = """
 SELECT merchant_id, communication_id, state, files
 FROM letter_batch_items
-WHERE line = $1 AND communication_id = ANY($2::uuid[])
+WHERE provider = $1 AND communication_id = ANY($2::uuid[])
 """
 # Uses letter_batch_items_open.
 _FIND_TAKING_BACK = """
 SELECT merchant_id, communication_id, state, files
 FROM letter_batch_items
-WHERE line = $1 AND state = 'TAKING_BACK'
-ORDER BY begun_at
+WHERE provider = $1 AND state = 'TAKING_BACK'
+ORDER BY started_at
 LIMIT $2
 """
 _FIND_LEFT = """
 SELECT merchant_id, communication_id, state, files
 FROM letter_batch_items
-WHERE line = $1 AND state = 'UPLOADING' AND begun_at < $2
-ORDER BY begun_at
+WHERE provider = $1 AND state = 'UPLOADING' AND started_at < $2
+ORDER BY started_at
 LIMIT $3
 """
 _SAVE_TAKEN_BACK = """
@@ -360,32 +360,32 @@ def _build_item(row: Row) -> BatchItem:
     )
 
 
-_READERS = LeasedTable("letter_status_readers", ("line",), ends_at="lease_until")
+_READERS = LeasedTable("letter_status_readers", ("provider",), ends_at="lease_until")
 _SAVE = """
-INSERT INTO letter_status_files (line, name, sha256, read_at, outcome, reports, reason)
+INSERT INTO letter_status_files (provider, name, sha256, read_at, outcome, reports, reason)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
-ON CONFLICT (line, name, sha256) DO NOTHING
+ON CONFLICT (provider, name, sha256) DO NOTHING
 """
 # A lease that has ended belongs to a dead worker.
 _LEASE = compose(
     """
-INSERT INTO letter_status_readers (line, lease_id, lease_until)
+INSERT INTO letter_status_readers (provider, lease_id, lease_until)
 VALUES ($1, $2, $3)
-ON CONFLICT (line) DO UPDATE SET {hold}
+ON CONFLICT (provider) DO UPDATE SET {hold}
 WHERE {has_ended}
-RETURNING line
+RETURNING provider
 """,
     hold=_READERS.hold("$3", "$2"),
     has_ended=_READERS.has_ended("$4", "letter_status_readers."),
 )
 _RENEW = _READERS.renew()
 _RELEASE = compose(
-    "DELETE FROM letter_status_readers WHERE line = $1 AND {is_held}",
+    "DELETE FROM letter_status_readers WHERE provider = $1 AND {is_held}",
     is_held=_READERS.is_held("$2"),
 )
 _SWEEP = """
-DELETE FROM letter_status_files WHERE (line, name, sha256) IN
-    (SELECT line, name, sha256 FROM letter_status_files WHERE read_at < $1
+DELETE FROM letter_status_files WHERE (provider, name, sha256) IN
+    (SELECT provider, name, sha256 FROM letter_status_files WHERE read_at < $1
      ORDER BY read_at LIMIT $2)
 """
 

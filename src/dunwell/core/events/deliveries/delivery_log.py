@@ -89,7 +89,7 @@ class DeliveryDetails:
     # To the letter.
     body: str
     # The oldest first.
-    tries: Sequence[Try]
+    attempts: Sequence[Try]
 
 
 async def read_endpoint(work: Work, endpoint_id: UUID) -> KnownEndpoint:
@@ -120,8 +120,8 @@ async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> Delive
         if event_id not in found:
             raise NotFound("There is no such delivery.")
         body = await load_body(work.tx, work.merchant_id, event_id)
-        tries = await load_tries(work.tx, work.merchant_id, endpoint_id, event_id)
-    return DeliveryDetails(found[event_id], body, tries)
+        attempts = await load_tries(work.tx, work.merchant_id, endpoint_id, event_id)
+    return DeliveryDetails(found[event_id], body, attempts)
 
 
 async def prove_deliveries(work: Work, endpoint_id: UUID, asked_from: int = 1) -> Proof:

@@ -45,13 +45,13 @@ class DeliveryGap:
     # The event's place within its claim, as Dunwell-Sequence says it.
     sequence: int
     state: str
-    tries: int
+    attempts: int
 
     @property
     def kind(self) -> GapKind:
         if self.state == "GIVEN_UP":
             return GapKind.GIVEN_UP
-        return GapKind.RETRYING if self.tries else GapKind.UNTRIED
+        return GapKind.RETRYING if self.attempts else GapKind.UNTRIED
 
 
 @dataclass(frozen=True, slots=True)

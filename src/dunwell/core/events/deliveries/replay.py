@@ -55,7 +55,7 @@ FROM ({wanted} LIMIT $7) found
 ORDER BY found.event_id, found.endpoint_id
 ON CONFLICT (merchant_id, endpoint_id, event_id) DO UPDATE
 SET state = 'PENDING', due_at = excluded.due_at, is_replay = true,
-    tries_before = deliveries.tries, lease_id = NULL
+    attempts_before = deliveries.attempts, lease_id = NULL
 WHERE deliveries.state <> 'PENDING'
     OR deliveries.lease_id IS NULL AND deliveries.due_at > excluded.due_at
 """,
@@ -131,8 +131,8 @@ async def _check_size(tx: Connection, values: Sequence[object]) -> None:
 # By primary key; left alone is what is under lease or due already, and what was tried since.
 _REPLAY_ONE = """
 UPDATE deliveries
-SET state = 'PENDING', due_at = $4, is_replay = true, tries_before = tries, lease_id = NULL
-WHERE merchant_id = $1 AND endpoint_id = $2 AND event_id = $3 AND state = $5 AND tries = $6
+SET state = 'PENDING', due_at = $4, is_replay = true, attempts_before = attempts, lease_id = NULL
+WHERE merchant_id = $1 AND endpoint_id = $2 AND event_id = $3 AND state = $5 AND attempts = $6
     AND (state <> 'PENDING' OR lease_id IS NULL AND due_at > $4)
 RETURNING event_id
 """
@@ -149,7 +149,7 @@ FROM (
 """
 _REPLAY_GIVEN_UP = """
 UPDATE deliveries d
-SET state = 'PENDING', due_at = $5, is_replay = true, tries_before = tries, lease_id = NULL
+SET state = 'PENDING', due_at = $5, is_replay = true, attempts_before = attempts, lease_id = NULL
 FROM events e
 WHERE d.merchant_id = $1 AND d.endpoint_id = $2 AND d.state = 'GIVEN_UP' AND d.event_id >= $3
     AND e.merchant_id = $1 AND e.event_id = d.event_id AND e.occurred_at >= $4
@@ -170,14 +170,14 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, seen: s
         raise InvalidState(message, state=delivery.state)
     is_due = await save_replay(
         work.tx, work.merchant_id, endpoint_id, event_id,
-        now=work.real_now, seen=(delivery.state, delivery.tries),
+        now=work.real_now, seen=(delivery.state, delivery.attempts),
     )  # fmt: skip
     if not is_due:
         message = "This delivery is due already; it is being sent."
         raise InvalidState(message, state=delivery.state)
     await save_audit(
         work, "delivery.replay", f"endpoint:{endpoint_id}",
-        before={"state": delivery.state, "tries": delivery.tries}, after={"state": "PENDING"},
+        before={"state": delivery.state, "attempts": delivery.attempts}, after={"state": "PENDING"},
         eventId=str(event_id),
     )  # fmt: skip
 

@@ -9,13 +9,15 @@ from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
 _COLUMNS = """d.event_id, e.type, e.claim_id, e.sequence, e.occurred_at, c.reference_number,
-    d.state, d.tries, d.tries_before, d.due_at, d.is_replay, d.lease_id IS NOT NULL AS is_leased,
+    d.state, d.attempts, d.attempts_before, d.due_at, d.is_replay, d.lease_id IS NOT NULL
+        AS is_leased,
     t.at AS tried_at, t.status, t.error"""
 # By primary keys: the claim, and the newest try.
 _JOINS = """
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = e.claim_id
-LEFT JOIN delivery_tries t
-    ON t.merchant_id = $1 AND t.endpoint_id = $2 AND t.event_id = d.event_id AND t.try = d.tries
+LEFT JOIN delivery_attempts t
+    ON t.merchant_id = $1 AND t.endpoint_id = $2 AND t.event_id = d.event_id
+        AND t.attempt = d.attempts
 """
 # Rides on the unique key on the claim's sequence.
 _FIND_OF_CLAIM = "SELECT event_id FROM events WHERE merchant_id = $1 AND claim_id = $2"
@@ -37,10 +39,10 @@ FROM events
 WHERE merchant_id = $1 AND event_id = $2
 """
 _LOAD_TRIES = """
-SELECT try AS number, at, duration_ms, status, error, answer
-FROM delivery_tries
+SELECT attempt AS number, at, duration_ms, status, error, response AS answer
+FROM delivery_attempts
 WHERE merchant_id = $1 AND endpoint_id = $2 AND event_id = $3
-ORDER BY try
+ORDER BY attempt
 """
 
 
@@ -56,9 +58,9 @@ class LoggedDelivery:
     occurred_at: datetime
     reference_number: str
     state: str
-    tries: int
+    attempts: int
     # How many of the tries were made before it was replayed.
-    tries_before: int
+    attempts_before: int
     due_at: datetime | None
     is_replay: bool
     # Being sent at this moment.
@@ -70,7 +72,7 @@ class LoggedDelivery:
     @property
     def seen(self) -> str:
         """What a form bears of it: whether something has become of it since."""
-        return f"{self.state}-{self.tries}"
+        return f"{self.state}-{self.attempts}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -166,7 +166,7 @@ class EndpointQueue:
         self._leasing: asyncio.Task[None] | None = None
         self._leased_at = time.monotonic()
         self._finished_since = 0
-        self.tries = 0
+        self.attempts = 0
 
     def stop(self) -> None:
         """Begin nothing more; what is in flight is finished and recorded."""
@@ -262,20 +262,24 @@ class EndpointQueue:
             self._pace = retry.after_set(self._pace, self._finished_since, now - self._leased_at)
         self._leased_at, self._finished_since = now, 0
 
-    def _finish(self, delivery: LeasedDelivery, begun_at: datetime, reply: Reply) -> None:
+    def _finish(self, delivery: LeasedDelivery, started_at: datetime, reply: Reply) -> None:
         now = self._clock.now()
         decision = decide_next_try(
             reply.status,
-            tries=delivery.tries + 1 - delivery.tries_before,
+            attempts=delivery.attempts + 1 - delivery.attempts_before,
             now=now,
             wish=reply.wish,
             fraction=self._pool.fraction(),
         )
         outcome = DeliveryOutcome(
-            endpoint=self._endpoint, delivery=delivery, decision=decision, at=begun_at, reply=reply
+            endpoint=self._endpoint,
+            delivery=delivery,
+            decision=decision,
+            at=started_at,
+            reply=reply,
         )
         self._adapt(reply.status, now)
-        self.tries += 1
+        self.attempts += 1
         self._finished_since += 1
         self._unrecorded += 1
         self._pool.recorder.add(outcome, self._note_recorded)
@@ -325,7 +329,7 @@ class WebhookDispatcher:
         """Deliver all that is due now; the number of tries made, 0 when idle."""
         async with self._recording(), asyncio.TaskGroup() as group:
             queues = await self._start_queues(group)
-        return sum(queue.tries for queue in queues)
+        return sum(queue.attempts for queue in queues)
 
     async def run(self, stop: asyncio.Event, note_look: Callable[[], None] = lambda: None) -> None:
         """Deliver until told to stop; then finish and record what is in flight. `note_look` is

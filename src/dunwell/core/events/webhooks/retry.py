@@ -75,7 +75,7 @@ def is_success(status: int | None) -> bool:
 
 
 def decide_next_try(
-    status: int | None, *, tries: int, now: datetime, wish: timedelta | None, fraction: float
+    status: int | None, *, attempts: int, now: datetime, wish: timedelta | None, fraction: float
 ) -> Decision:
     """What becomes of a delivery after a try.
 
@@ -84,9 +84,9 @@ def decide_next_try(
     """
     if is_success(status):
         return Delivered()
-    if tries >= MOST_TRIES:
+    if attempts >= MOST_TRIES:
         return GiveUpDelivery()
-    gap = GAPS[tries - 1] * (1 - _SPREAD + 2 * _SPREAD * fraction)
+    gap = GAPS[attempts - 1] * (1 - _SPREAD + 2 * _SPREAD * fraction)
     if status in _ASKS_TO_WAIT and wish is not None:
         gap = max(gap, min(wish, _LONGEST_WISH))
     return RetryAt(now + gap)

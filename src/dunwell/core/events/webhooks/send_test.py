@@ -79,7 +79,7 @@ async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> Re
     event = checkpoint_reached(head, _STEP, 0, _MESSAGE)
     lease = Lease(test.event_id, test.at)  # nobody leases it: it is in no table
     delivery = LeasedDelivery(
-        event_id=test.event_id, sequence=event.sequence, body=event.body, tries=0, lease=lease
+        event_id=test.event_id, sequence=event.sequence, body=event.body, attempts=0, lease=lease
     )
     return await sender.send(
         WebhookRequestSigner(keys, test.endpoint), delivery, test.at, test.reach

@@ -265,8 +265,8 @@ JOIN events ON events.merchant_id = $1 AND events.event_id = picked.event_id
 WHERE deliveries.merchant_id = $1
     AND deliveries.endpoint_id = $2
     AND deliveries.event_id = picked.event_id
-RETURNING events.event_id, events.sequence, events.body, deliveries.tries,
-    deliveries.tries_before, deliveries.is_replay
+RETURNING events.event_id, events.sequence, events.body, deliveries.attempts,
+    deliveries.attempts_before, deliveries.is_replay
 """,
     has_ended=_DELIVERIES.has_ended("$3"),
     hold=_DELIVERIES.hold("$5", "$6"),
@@ -279,24 +279,24 @@ _RECORD = compose(
     """
 WITH settled AS (
     UPDATE deliveries
-    SET state = outcome.state, {clear}, tries = outcome.try
+    SET state = outcome.state, {clear}, attempts = outcome.attempt
     FROM UNNEST(
         $1::integer[], $2::uuid[], $3::uuid[], $4::uuid[], $5::integer[], $6::text[],
         $7::timestamptz[], $8::timestamptz[], $9::integer[], $10::smallint[], $11::text[],
         $12::text[]
     ) AS outcome (
-        merchant_id, endpoint_id, event_id, lease_id, try, state,
+        merchant_id, endpoint_id, event_id, lease_id, attempt, state,
         due_at, at, duration_ms, status, error, answer
     )
     WHERE deliveries.merchant_id = outcome.merchant_id
         AND deliveries.endpoint_id = outcome.endpoint_id
         AND deliveries.event_id = outcome.event_id
         AND {is_held}
-    RETURNING outcome.merchant_id, outcome.endpoint_id, outcome.event_id, outcome.try,
+    RETURNING outcome.merchant_id, outcome.endpoint_id, outcome.event_id, outcome.attempt,
         outcome.at, outcome.duration_ms, outcome.status, outcome.error, outcome.answer
 )
-INSERT INTO delivery_tries
-    (merchant_id, endpoint_id, event_id, try, at, duration_ms, status, error, answer)
+INSERT INTO delivery_attempts
+    (merchant_id, endpoint_id, event_id, attempt, at, duration_ms, status, error, response)
 SELECT * FROM settled
 """,
     clear=_DELIVERIES.clear("outcome.due_at"),
@@ -312,9 +312,9 @@ class LeasedDelivery:
     event_id: UUID
     sequence: int
     body: str
-    tries: int
+    attempts: int
     lease: Lease
-    tries_before: int = 0
+    attempts_before: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -363,9 +363,9 @@ async def lease_deliveries(
             event_id=row["event_id"],
             sequence=row["sequence"],
             body=row["body"],
-            tries=row["tries"],
+            attempts=row["attempts"],
             lease=lease,
-            tries_before=row["tries_before"],
+            attempts_before=row["attempts_before"],
         )
         for row in sorted(rows, key=itemgetter("is_replay"))
     ]
@@ -398,7 +398,7 @@ async def save_outcomes(tx: Connection, outcomes: Sequence[DeliveryOutcome]) -> 
         [each.endpoint.endpoint_id for each in ordered],
         [each.delivery.event_id for each in ordered],
         [each.delivery.lease.lease_id for each in ordered],
-        [each.delivery.tries + 1 for each in ordered],
+        [each.delivery.attempts + 1 for each in ordered],
         [_state(each.decision) for each in ordered],
         [each.decision.at if isinstance(each.decision, RetryAt) else None for each in ordered],
         [each.at for each in ordered],

@@ -86,7 +86,7 @@ class FoundEndpoint(Wire, frozen=True):
     ]
     last_try_at: Instant | None
     last_success_at: Annotated[
-        Instant | None, Meta(description=f"Among its last {MOST_COUNTED} tries.")
+        Instant | None, Meta(description=f"Among its last {MOST_COUNTED} attempts.")
     ]
     next_probe_at: Annotated[
         Instant | None, Meta(description="When one that is switched off is tried again.")

@@ -148,7 +148,7 @@ async def _hand_over(
     try:
         async with asyncio.timeout(_SECONDS):
             manifest = await hand_over_specimen(
-                depot, name, files, resources.ids.new(now), made_at=now
+                depot, name, files, resources.ids.new(now), created_at=now
             )
     except HostKeyRefused as error:
         words = "shows another host key than the pinned one: nothing was handed over."

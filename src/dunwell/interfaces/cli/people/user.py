@@ -198,7 +198,7 @@ async def _require(work: UserWork, email: str) -> User:
 
 
 def _describe(user: User, keys: dict[int, str]) -> tuple[str, ...]:
-    roles = [] if user.roles.everywhere is None else [user.roles.everywhere.lower()]
+    roles = [] if user.roles.global_role is None else [user.roles.global_role.lower()]
     for merchant_id, role in sorted(user.roles.memberships.items()):
         roles.append(f"{role.lower().replace('_', '-')} of {keys.get(merchant_id, merchant_id)}")
     if user.provider is not None:

@@ -73,14 +73,14 @@ class _Found:
 
 
 async def ask_link(
-    tx: Connection, asked_link_id: UUID, asked: AskedLink, visitor: bytes
+    tx: Connection, link_request_id: UUID, asked: AskedLink, visitor: bytes
 ) -> Locked | None:
     """None: it is taken down and counted. `visitor`: `digest_visitor`'s."""
-    locked = await admit_request(tx, visitor, asked.asked_at)
+    locked = await admit_request(tx, visitor, asked.requested_at)
     if locked is not None:
         return locked
-    await count_visitors_request(tx, visitor, asked.asked_at)
-    await save_asked_link(tx, asked_link_id, asked)
+    await count_visitors_request(tx, visitor, asked.requested_at)
+    await save_asked_link(tx, link_request_id, asked)
     return None
 
 
@@ -88,24 +88,24 @@ async def send_asked_links(resources: Resources, writer: NoticeWriter) -> int:
     """How many were looked at; 0 when nothing was left."""
     async with resources.database.connection() as connection:
         waiting = await find_asked_links(connection, _SET_SIZE)
-    for asked_link_id in waiting:
+    for link_request_id in waiting:
         try:
-            await _look_at(resources, writer, asked_link_id)
+            await _look_at(resources, writer, link_request_id)
         except Unavailable:
             raise
         except Exception as error:
             # One that cannot be sent must not come again and again.
             log.exception("cannot send an asked link", error=type(error).__name__)
             async with resources.database.transaction() as tx:
-                await delete_asked_link(tx, asked_link_id)
+                await delete_asked_link(tx, link_request_id)
     return len(waiting)
 
 
-async def _look_at(resources: Resources, writer: NoticeWriter, asked_link_id: UUID) -> None:
+async def _look_at(resources: Resources, writer: NoticeWriter, link_request_id: UUID) -> None:
     async with resources.database.transaction() as tx:
-        asked = await delete_asked_link(tx, asked_link_id)
+        asked = await delete_asked_link(tx, link_request_id)
         # Who has waited for an hour has given up.
-        if asked is None or asked.asked_at + HOUR <= resources.clock.now():
+        if asked is None or asked.requested_at + HOUR <= resources.clock.now():
             return
         found = await _find(tx, asked)
         # All of them before the first address, as whoever sends there has the claim first.

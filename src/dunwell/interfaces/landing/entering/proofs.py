@@ -149,7 +149,7 @@ def read_typed(fact: Fact, form: Mapping[str, str]) -> str | None:
     return _simplify(fact, form.get("fact", "")) or None
 
 
-def is_proven(fact: Fact, typed: str, known: Known) -> bool:
+def is_authenticated(fact: Fact, typed: str, known: Known) -> bool:
     """`typed`: `read_typed`'s. Takes the same time wherever the two differ."""
     on_file = known.facts.get(fact)
     if on_file is None:

@@ -45,7 +45,7 @@ WHERE link.token_hash = $1
 _FIND_CODE = compose(
     """
 SELECT {merchant}, claim_id, communication_id, debtor.language
-FROM debtor_codes
+FROM letter_codes
 JOIN merchants m USING (merchant_id)
 JOIN debtors debtor USING (merchant_id, claim_id)
 WHERE code_digest = ANY($1::bytea[])
@@ -189,11 +189,11 @@ _TAKE_TURN = "SELECT pg_advisory_xact_lock(hashtextextended(encode($1, 'hex'), 0
 # By primary key.
 _LOAD_VISITORS = """
 SELECT coalesce(sum(requests), 0)::integer AS visitors, min(window_start) AS first_at
-FROM code_attempts
+FROM link_request_counts
 WHERE visitor_digest = $1 AND window_start > $2
 """
 _SAVE_VISITORS = """
-INSERT INTO code_attempts AS known (visitor_digest, window_start, requests)
+INSERT INTO link_request_counts AS known (visitor_digest, window_start, requests)
 VALUES ($1, $2, 1)
 ON CONFLICT (visitor_digest, window_start) DO UPDATE SET requests = known.requests + 1
 """
@@ -202,32 +202,32 @@ _TAKE_EVERYBODYS_TURN = "SELECT pg_advisory_xact_lock(hashtextextended('wrong co
 # By primary key; the table holds some twenty minutes, a row for each.
 _COUNT_EVERYBODYS = """
 WITH this AS (
-    INSERT INTO wrong_codes AS known (minute, count)
+    INSERT INTO letter_code_failures AS known (minute, count)
     VALUES ($1, 1)
     ON CONFLICT (minute) DO UPDATE SET count = known.count + 1
     RETURNING minute, count
 )
 SELECT (this.count + coalesce(sum(other.count), 0))::integer
-FROM this LEFT JOIN wrong_codes other ON other.minute > $2 AND other.minute <> this.minute
+FROM this LEFT JOIN letter_code_failures other ON other.minute > $2 AND other.minute <> this.minute
 GROUP BY this.count
 """
-_REMOVE_EVERYBODYS = "DELETE FROM wrong_codes WHERE minute < $1"
-_REMOVE_VISITORS = "DELETE FROM code_attempts WHERE window_start < $1"
+_REMOVE_EVERYBODYS = "DELETE FROM letter_code_failures WHERE minute < $1"
+_REMOVE_VISITORS = "DELETE FROM link_request_counts WHERE window_start < $1"
 # By primary key, as those below; what is there is locked as it is.
 _LOCK_TRIES = """
-INSERT INTO debtor_fact_tries AS known (merchant_id, claim_id, failures, first_at)
+INSERT INTO verification_failures AS known (merchant_id, claim_id, failures, first_at)
 VALUES ($1, $2, 0, $3)
 ON CONFLICT (merchant_id, claim_id) DO UPDATE SET failures = known.failures
 RETURNING failures, first_at, locked_until, day_failures, day_first_at
 """
 _SAVE_TRIES = """
-UPDATE debtor_fact_tries
+UPDATE verification_failures
 SET failures = $3, first_at = $4, locked_until = $5, day_failures = $6, day_first_at = $7
 WHERE merchant_id = $1 AND claim_id = $2
 """
-_REMOVE_TRIES = "DELETE FROM debtor_fact_tries WHERE merchant_id = $1 AND claim_id = $2"
+_REMOVE_TRIES = "DELETE FROM verification_failures WHERE merchant_id = $1 AND claim_id = $2"
 _SAVE_SENT = """
-INSERT INTO debtor_sent_codes (merchant_id, claim_id, notice_id, expires_at)
+INSERT INTO verification_codes (merchant_id, claim_id, notice_id, expires_at)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (merchant_id, claim_id) DO UPDATE
 SET notice_id = excluded.notice_id, expires_at = excluded.expires_at, failures = 0,
@@ -236,24 +236,24 @@ SET notice_id = excluded.notice_id, expires_at = excluded.expires_at, failures =
 # Of the claim's newest code.
 _LOAD_DELIVERY = """
 SELECT notice.state = 'FAILED' AS is_undelivered
-FROM debtor_sent_codes code
+FROM verification_codes code
 JOIN debtor_notices notice USING (merchant_id, notice_id)
 WHERE code.merchant_id = $1 AND code.claim_id = $2
 """
 _LOCK_SENT = """
 SELECT code.notice_id, code.expires_at, code.failures, code.used_at, notice.key_version,
        notice.channel, notice.recipient
-FROM debtor_sent_codes code
+FROM verification_codes code
 LEFT JOIN debtor_notices notice
     ON notice.merchant_id = code.merchant_id AND notice.notice_id = code.notice_id
 WHERE code.merchant_id = $1 AND code.claim_id = $2
 FOR UPDATE OF code
 """
 _SAVE_SENT_WRONG = """
-UPDATE debtor_sent_codes SET failures = failures + 1 WHERE merchant_id = $1 AND claim_id = $2
+UPDATE verification_codes SET failures = failures + 1 WHERE merchant_id = $1 AND claim_id = $2
 """
 _SAVE_SENT_USED = """
-UPDATE debtor_sent_codes SET used_at = $3 WHERE merchant_id = $1 AND claim_id = $2
+UPDATE verification_codes SET used_at = $3 WHERE merchant_id = $1 AND claim_id = $2
 """
 # Whether the newest code to the address on file was reported not to arrive; null: none was sent.
 UNDELIVERED: Detail[bool | None] = Detail(nest(_LOAD_DELIVERY, *KEY), bool | None)
@@ -350,12 +350,16 @@ async def save_sent_code_used(
 
 
 _SAVE = """
-INSERT INTO asked_links (asked_link_id, reference, contact, asked_at) VALUES ($1, $2, $3, $4)
+INSERT INTO link_requests (link_request_id, reference, contact, requested_at) VALUES ($1, $2, $3,
+    $4)
 """
 # Rides on asked_links_asked.
-_FIND = "SELECT asked_link_id FROM asked_links ORDER BY asked_at LIMIT $1"
+_FIND = "SELECT link_request_id FROM link_requests ORDER BY requested_at LIMIT $1"
 # By primary key.
-_TAKE = "DELETE FROM asked_links WHERE asked_link_id = $1 RETURNING reference, contact, asked_at"
+_TAKE = """
+DELETE FROM link_requests
+WHERE link_request_id = $1 RETURNING reference, contact, requested_at
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,19 +369,19 @@ class AskedLink:
     reference: str
     contact: str
     # Real time.
-    asked_at: datetime
+    requested_at: datetime
 
 
-async def save_asked_link(tx: Connection, asked_link_id: UUID, asked: AskedLink) -> None:
-    await tx.execute(_SAVE, asked_link_id, asked.reference, asked.contact, asked.asked_at)
+async def save_asked_link(tx: Connection, link_request_id: UUID, asked: AskedLink) -> None:
+    await tx.execute(_SAVE, link_request_id, asked.reference, asked.contact, asked.requested_at)
 
 
 async def find_asked_links(tx: Connection, limit: int) -> Sequence[UUID]:
     """The oldest first."""
-    return [row["asked_link_id"] for row in await tx.fetch(_FIND, limit)]
+    return [row["link_request_id"] for row in await tx.fetch(_FIND, limit)]
 
 
-async def delete_asked_link(tx: Connection, asked_link_id: UUID) -> AskedLink | None:
+async def delete_asked_link(tx: Connection, link_request_id: UUID) -> AskedLink | None:
     """If it is still there, it is the caller's alone, and gone once the caller has committed."""
-    row = await tx.fetchrow(_TAKE, asked_link_id)
+    row = await tx.fetchrow(_TAKE, link_request_id)
     return None if row is None else AskedLink(**row)

@@ -15,7 +15,7 @@ from dunwell.contact.notices.notice import DebtorNotice, NoticeLimitReached, Rec
 from dunwell.contact.notices.notice_codes import is_notice_code
 from dunwell.contact.notices.send_notice import find_repeated_notice, send_notice
 from dunwell.core.claims.store import lock_claim
-from dunwell.interfaces.landing.entering.proofs import Fact, Known, is_proven, read_typed
+from dunwell.interfaces.landing.entering.proofs import Fact, Known, is_authenticated, read_typed
 from dunwell.interfaces.landing.entering.store import (
     SentCode,
     WayIn,
@@ -115,7 +115,7 @@ async def try_fact(
     if typed is None:
         # Not a guess: a slip of the finger.
         return WrongTry()
-    if is_proven(asked.fact, typed, asked.known):
+    if is_authenticated(asked.fact, typed, asked.known):
         await count_claims_right(tx, claim, tries, now)
         return None
     return await count_claims_wrong(tx, claim, tries, now)

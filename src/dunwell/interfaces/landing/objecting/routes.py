@@ -140,8 +140,9 @@ async def _take(
             return site.redirect(site.frame_opened(visit, opened), "claim")
         raise
     await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
-    if kept.made_id is not None:
-        return site.redirect(site.frame_opened(visit, opened), "dispute", dispute_id=kept.made_id)
+    if kept.created_id is not None:
+        frame = site.frame_opened(visit, opened)
+        return site.redirect(frame, "dispute", dispute_id=kept.created_id)
     showing = Showing(
         typed.form_id,
         answered.faults if is_sent and not kept.is_overtaken else [],
@@ -178,7 +179,7 @@ async def _answer_late(site: DebtorSite, visit: DebtorRequest, received: Receive
         return site.answer_ended(visit, opened, form=received.fields)
     kept = await save_typed_form(site, opened, read_typed(site, reason, received), "")
     await discard(site, opened, [each for each in received.uploads if each not in kept.taken])
-    return site.answer_ended(visit, opened, is_kept=kept.made_id is None, form=received.fields)
+    return site.answer_ended(visit, opened, is_kept=kept.created_id is None, form=received.fields)
 
 
 def _find_late_reason(visit: DebtorRequest, opened: OpenedClaim | None) -> OfferedReason | None:

@@ -116,7 +116,7 @@ class KeptDraft:
     before: FormDraft
     taken: list[PreparedUpload]
     is_full: bool = False
-    made_id: UUID | None = None
+    created_id: UUID | None = None
     is_overtaken: bool = False
 
     @property
@@ -132,9 +132,9 @@ async def save_form_draft(work: Work, claim_id: int, typed: SubmittedForm) -> Ke
     key = own_by_claim(work.merchant_id, claim_id, typed.subject)
     kept_until = work.real_now + DRAFT_LASTS
     before = await lock_draft(work.tx, key, kept_until)
-    made_id = before.find_made(typed.form_id)
-    if made_id is not None:
-        return KeptDraft(before, [], made_id=made_id)
+    created_id = before.find_made(typed.form_id)
+    if created_id is not None:
+        return KeptDraft(before, [], created_id=created_id)
     taken, is_full = choose_new(before, typed.uploads, MAX_FILES_AT_ONCE)
     if taken:
         unsent = await count_unsent(work.tx, work.merchant_id, claim_id)
@@ -187,15 +187,15 @@ async def send_dispute(
     # Before the draft, as everybody who locks both does.
     await lock_claim(work.tx, work.merchant_id, claim_id)
     kept = await save_form_draft(work, claim_id, typed)
-    if kept.made_id is not None or kept.is_overtaken:
+    if kept.created_id is not None or kept.is_overtaken:
         return kept
     reached = await find_reached_address(work.tx, keys, opened)
     dispute = await open_dispute(work, keys, claim_id, new, reached=reached)
     if kept.ticket_ids:
         await add_evidence(work, claim_id, dispute.dispute_id, kept.ticket_ids)
     key = own_by_claim(work.merchant_id, claim_id, typed.subject)
-    await save_sent(work.tx, key, form_id=typed.form_id, made_id=dispute.dispute_id)
-    return replace(kept, made_id=dispute.dispute_id)
+    await save_sent(work.tx, key, form_id=typed.form_id, created_id=dispute.dispute_id)
+    return replace(kept, created_id=dispute.dispute_id)
 
 
 def name_draft(work: Work, dispute: ClaimDispute) -> DraftKey:

@@ -22,7 +22,7 @@ from dunwell.platform.database.sql import compose, nest_row, nest_rows
 
 # The newest in place of the one before.
 _SAVE = """
-INSERT INTO debtor_contact_changes (merchant_id, claim_id, channel, address, notice_id, expires_at)
+INSERT INTO pending_contact_changes (merchant_id, claim_id, channel, address, notice_id, expires_at)
 VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT (merchant_id, claim_id) DO UPDATE
 SET channel = excluded.channel, address = excluded.address, notice_id = excluded.notice_id,
@@ -34,18 +34,18 @@ SELECT channel, address, notice_id, expires_at, failures,
        (SELECT key_version FROM debtor_notices notice
         WHERE notice.merchant_id = change.merchant_id AND notice.notice_id = change.notice_id)
            AS key_version
-FROM debtor_contact_changes change
+FROM pending_contact_changes change
 WHERE merchant_id = $1 AND claim_id = $2
 """
 _SAVE_WRONG = """
-UPDATE debtor_contact_changes SET failures = failures + 1 WHERE merchant_id = $1 AND claim_id = $2
+UPDATE pending_contact_changes SET failures = failures + 1 WHERE merchant_id = $1 AND claim_id = $2
 """
-_REMOVE = "DELETE FROM debtor_contact_changes WHERE merchant_id = $1 AND claim_id = $2"
+_REMOVE = "DELETE FROM pending_contact_changes WHERE merchant_id = $1 AND claim_id = $2"
 # Rides on debtor_contact_changes_expiry.
 _SWEEP = """
-DELETE FROM debtor_contact_changes
+DELETE FROM pending_contact_changes
 WHERE (merchant_id, claim_id) IN (
-    SELECT merchant_id, claim_id FROM debtor_contact_changes WHERE expires_at < $1 LIMIT $2
+    SELECT merchant_id, claim_id FROM pending_contact_changes WHERE expires_at < $1 LIMIT $2
 )
 """
 # By primary keys. Where a message went may be gone: then it takes nobody off.
@@ -67,7 +67,7 @@ _FIELD = "address"
 # By primary keys.
 _LOAD_WAITING = """
 SELECT change.channel, change.address, notice.state = 'FAILED' AS is_undelivered
-FROM debtor_contact_changes change
+FROM pending_contact_changes change
 LEFT JOIN debtor_notices notice
     ON notice.merchant_id = $1 AND notice.notice_id = change.notice_id
 WHERE change.merchant_id = $1 AND change.claim_id = $2

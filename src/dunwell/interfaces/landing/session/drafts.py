@@ -49,14 +49,14 @@ class FormDraft:
     files: Sequence[DraftFile] = ()
     # None: no form of this subject was sent yet.
     sent_form: UUID | None = None
-    made_id: UUID | None = None
+    created_id: UUID | None = None
     revision: int = 0
     # What others typed into forms of an older revision.
     others: Sequence[Fields] = ()
 
     def find_made(self, form_id: UUID) -> UUID | None:
         """What this form has made when it was sent before."""
-        return self.made_id if self.sent_form == form_id else None
+        return self.created_id if self.sent_form == form_id else None
 
 
 @dataclass(frozen=True, slots=True)

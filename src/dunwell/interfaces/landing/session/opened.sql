@@ -18,7 +18,7 @@ SELECT json_build_object(
         FROM debtor_drafts t
         WHERE t.merchant_id = s.merchant_id
           AND t.session_id = lpad(to_hex(s.claim_id), 32, '0')::uuid
-          AND (t.fields <> '{}' OR t.others <> '[]' OR EXISTS (
+          AND (t.fields <> '{}' OR t.conflicts <> '[]' OR EXISTS (
               SELECT FROM debtor_draft_files e
               WHERE e.merchant_id = t.merchant_id AND e.session_id = t.session_id
                 AND e.subject = t.subject))

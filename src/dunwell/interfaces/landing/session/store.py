@@ -184,7 +184,7 @@ _FILES = """
 """
 _LOAD = compose(
     """
-SELECT subject, fields, sent_form, made_id, revision, others, {files}
+SELECT subject, fields, sent_form, created_id, revision, conflicts, {files}
 FROM debtor_drafts
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 """,
@@ -196,7 +196,7 @@ VALUES ($1, $2, $3, $4, $5)
 ON CONFLICT (merchant_id, session_id, subject) DO UPDATE SET kept_until = $5
 """
 _SAVE_FIELDS = """
-UPDATE debtor_drafts SET fields = $4, others = $5, revision = revision + 1
+UPDATE debtor_drafts SET fields = $4, conflicts = $5, revision = revision + 1
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 """
 _SAVE_FILE = """
@@ -231,7 +231,7 @@ WITH moved AS (
     WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 )
 UPDATE debtor_drafts
-SET fields = '{}', others = '[]', revision = revision + 1, sent_form = $4, made_id = $5
+SET fields = '{}', conflicts = '[]', revision = revision + 1, sent_form = $4, created_id = $5
 WHERE merchant_id = $1 AND session_id = $2 AND subject = $3
 """
 # What a session's author alone may see again; rides on the primary key.
@@ -295,9 +295,9 @@ async def remove_files(tx: Connection, key: DraftKey, ticket_ids: Sequence[UUID]
     await tx.execute(_REMOVE_FILES, *whose, list(ticket_ids))
 
 
-async def save_sent(tx: Connection, key: DraftKey, form_id: UUID, made_id: UUID) -> None:
+async def save_sent(tx: Connection, key: DraftKey, form_id: UUID, created_id: UUID) -> None:
     """Of a locked draft: it is empty again, its files being another's now."""
-    await tx.execute(_SAVE_SENT, key.merchant_id, key.owner, key.subject, form_id, made_id)
+    await tx.execute(_SAVE_SENT, key.merchant_id, key.owner, key.subject, form_id, created_id)
 
 
 async def move_drafts(
@@ -320,9 +320,9 @@ def _read(row: Row) -> FormDraft:
         fields=row["fields"],
         files=files,
         sent_form=row["sent_form"],
-        made_id=row["made_id"],
+        created_id=row["created_id"],
         revision=row["revision"],
-        others=row["others"],
+        others=row["conflicts"],
     )
 
 

@@ -106,9 +106,9 @@ async def _look(
             and await _send(work, resources, writer=writer, occasion=occasion, standing=standing)
         ):
             return
-        told_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
+        response_sent_at = work.now if sent is not None and sent.state == "ACCEPTED" else None
         await end_occasion(tx, occasion, work.real_now)
-        await _follow(work, occasion, OccasionOutcome(told_at))
+        await _follow(work, occasion, OccasionOutcome(response_sent_at))
 
 
 async def _send(

@@ -26,15 +26,15 @@ MOST_VIEWS = 50
 # Rides on the unique key by user, and on views_shared.
 _LOAD = """
 SELECT v.view_id, v.name, v.query, v.is_shared, v.user_id = $2 AS is_own, u.name AS owner
-FROM views v
+FROM saved_views v
 JOIN users u ON u.user_id = v.user_id
 WHERE v.merchant_id = $1 AND v.list = 'CLAIMS' AND (v.user_id = $2 OR v.is_shared)
 ORDER BY v.is_shared, lower(v.name), v.view_id
 LIMIT 100
 """
-_COUNT = "SELECT count(*) FROM views WHERE merchant_id = $1 AND user_id = $2"
+_COUNT = "SELECT count(*) FROM saved_views WHERE merchant_id = $1 AND user_id = $2"
 _SAVE = """
-INSERT INTO views (merchant_id, view_id, user_id, is_shared, list, name, query, created_at)
+INSERT INTO saved_views (merchant_id, view_id, user_id, is_shared, list, name, query, created_at)
 VALUES ($1, $2, $3, $4, 'CLAIMS', $5, $6, $7)
 ON CONFLICT (merchant_id, user_id, list, name) DO UPDATE
 SET query = EXCLUDED.query, is_shared = EXCLUDED.is_shared
@@ -42,7 +42,7 @@ RETURNING view_id
 """
 # By primary key.
 _DELETE = """
-DELETE FROM views
+DELETE FROM saved_views
 WHERE merchant_id = $1 AND view_id = $2 AND user_id = $3
 RETURNING name
 """

@@ -13,18 +13,18 @@ from dunwell.platform.database.database import Connection
 # By primary key.
 _LOAD = """
 SELECT outcome, ends_claim, message, revision, saved_at, actor_id
-FROM answer_drafts
+FROM response_drafts
 WHERE merchant_id = $1 AND dispute_id = $2
 """
 # The same.
 _SAVE = """
-INSERT INTO answer_drafts
+INSERT INTO response_drafts
     (merchant_id, dispute_id, outcome, ends_claim, message, revision, saved_at, actor_kind,
      actor_id)
 VALUES ($1, $2, $3, $4, $5, 1, $6, $7, $8)
 ON CONFLICT (merchant_id, dispute_id) DO UPDATE
 SET outcome = EXCLUDED.outcome, ends_claim = EXCLUDED.ends_claim, message = EXCLUDED.message,
-    revision = answer_drafts.revision + 1, saved_at = EXCLUDED.saved_at,
+    revision = response_drafts.revision + 1, saved_at = EXCLUDED.saved_at,
     actor_kind = EXCLUDED.actor_kind, actor_id = EXCLUDED.actor_id
 RETURNING revision
 """

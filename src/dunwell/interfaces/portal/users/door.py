@@ -91,7 +91,7 @@ def start_browser_session(site: PortalSite, opened: OpenedSession, to: str) -> R
     for a second factor is over."""
     if opened.is_restricted:
         to = build_address("account")
-    elif opened.is_new_place:
+    elif opened.is_new_network:
         to = build_address("account", done="new_place")
     answer = answer_redirect(to)
     site.set_session(answer, opened.secret)

@@ -187,7 +187,7 @@ async def _show_account(
         account=account,
         merchants=merchants,
         has_passkeys=has_passkeys(site),
-        is_new_place=visit.ask("done") == "new_place",
+        is_new_network=visit.ask("done") == "new_place",
         faults=faults,
     )
     return site.answer(site.frame(visit), page, status)

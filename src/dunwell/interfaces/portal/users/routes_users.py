@@ -226,7 +226,7 @@ async def _show_user(
         rights=list_effective_rights(user.roles),
         sessions=sessions,
         is_oneself=user.user_id == person.user_id,
-        typed_everywhere=chosen.everywhere or "",
+        typed_everywhere=chosen.global_role or "",
         typed_roles={merchant: str(role) for merchant, role in chosen.memberships.items()},
         faults=faults,
     )

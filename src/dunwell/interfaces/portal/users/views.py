@@ -101,7 +101,7 @@ class UserAccountPage(Page, frozen=True):
     merchants: Mapping[int, str]
     has_passkeys: bool
     # The session began where they never signed in before: was that you?
-    is_new_place: bool
+    is_new_network: bool
     faults: Faults
 
 

@@ -29,4 +29,4 @@ class MerchantAccess:
     @property
     def is_outsider(self) -> bool:
         """A merchant's own staff, whose looks at claims are kept in the audit log."""
-        return self.person.everywhere is None
+        return self.person.global_role is None

@@ -15,7 +15,7 @@ _PAGE = 50
 @signed_in
 async def enter(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     """A merchant's staff has one merchant most of the time."""
-    if person.everywhere is None and len(person.memberships) == 1:
+    if person.global_role is None and len(person.memberships) == 1:
         (merchant_id,) = person.memberships
         return site.redirect(visit, None, "start", merchant_id=merchant_id)
     return site.redirect(visit, None, "merchants")
@@ -24,7 +24,7 @@ async def enter(site: PortalSite, visit: PortalRequest, person: SignedInUser) ->
 @signed_in
 async def choose_merchant(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     query, after = visit.ask("q")[:100], visit.ask("after")
-    reached = None if person.everywhere is not None else [*person.memberships]
+    reached = None if person.global_role is not None else [*person.memberships]
     async with site.resources.database.connection() as connection:
         found = await search_merchants(
             connection, query,

@@ -218,7 +218,7 @@ class PortalSite(WebSite):
 def _describe_person(person: SignedInUser | None) -> SignedInPerson | None:
     if person is None:
         return None
-    is_operator = person.everywhere is not None
+    is_operator = person.global_role is not None
     return SignedInPerson(person.name, is_operator or len(person.memberships) > 1, is_operator)
 
 

@@ -30,7 +30,7 @@ _FIND_LIVE = """
 SELECT p.job_id, p.draft_id
 FROM jobs j
 JOIN workflow_previews p ON p.merchant_id = j.merchant_id AND p.job_id = j.job_id
-WHERE j.merchant_id = $1 AND j.preview_place IS NOT NULL AND j.due_at IS NOT NULL
+WHERE j.merchant_id = $1 AND j.preview_slot IS NOT NULL AND j.due_at IS NOT NULL
 """
 
 

@@ -54,11 +54,11 @@ CREATE TABLE key_versions (
 -- How often something rate-limited was attempted: wrong client secrets and wrong letter codes by
 -- visitor, and openings of a link. A subject belongs to no merchant and is a keyed digest. It is
 -- counted under its lock, in real time, and deleted when it no longer counts.
-CREATE TABLE attempts (
+CREATE TABLE rate_limits (
     subject_digest bytea PRIMARY KEY,
     count integer NOT NULL,
     first_at timestamptz NOT NULL,
     last_at timestamptz NOT NULL
 );
 -- For deleting old rows.
-CREATE INDEX attempts_last ON attempts (last_at);
+CREATE INDEX rate_limits_last ON rate_limits (last_at);

@@ -59,14 +59,14 @@ CREATE TABLE installation_seals (
 
 -- Addresses of private networks that forwarded requests without being trusted proxies: probably
 -- proxies that the operator forgot to configure. Visitors' addresses are not stored here.
-CREATE TABLE seen_forwarders (
+CREATE TABLE unconfigured_proxies (
     address text PRIMARY KEY,
     seen_at timestamptz NOT NULL
 );
 
 -- Alerts of the installation over all merchants: conditions that need a person. Real time.
-CREATE TABLE alarms (
-    alarm_id uuid PRIMARY KEY,
+CREATE TABLE alerts (
+    alert_id uuid PRIMARY KEY,
     kind text NOT NULL,
     -- What the alert is about: a delivery provider, a provider and a domain, or a merchant's
     -- number. Empty: the installation.
@@ -76,56 +76,56 @@ CREATE TABLE alarms (
     began_at timestamptz NOT NULL,
     -- When the condition was last observed.
     seen_at timestamptz NOT NULL,
-    over_at timestamptz,
+    ended_at timestamptz,
     -- True for something that happened once and does not last.
     is_event boolean NOT NULL DEFAULT false,
-    CHECK (over_at >= began_at),
-    CHECK (NOT is_event OR over_at IS NOT NULL)
+    CHECK (ended_at >= began_at),
+    CHECK (NOT is_event OR ended_at IS NOT NULL)
 );
 -- At most one active alert for each kind and subject.
-CREATE UNIQUE INDEX alarms_standing ON alarms (kind, subject) WHERE over_at IS NULL;
+CREATE UNIQUE INDEX alerts_active ON alerts (kind, subject) WHERE ended_at IS NULL;
 -- A single event raises one alert only.
-CREATE UNIQUE INDEX alarms_once ON alarms (kind, subject) WHERE is_event;
+CREATE UNIQUE INDEX alerts_once ON alerts (kind, subject) WHERE is_event;
 -- For deleting old alerts.
-CREATE INDEX alarms_over ON alarms (over_at) WHERE over_at IS NOT NULL;
+CREATE INDEX alerts_ended ON alerts (ended_at) WHERE ended_at IS NOT NULL;
 
 -- The notifications about an alert, each sent once: its beginning, each reminder, and its end.
-CREATE TABLE alarm_tellings (
-    alarm_id uuid NOT NULL REFERENCES alarms ON DELETE CASCADE,
+CREATE TABLE alert_notifications (
+    alert_id uuid NOT NULL REFERENCES alerts ON DELETE CASCADE,
     number integer NOT NULL CHECK (number > 0),
     phase text NOT NULL CHECK (phase IN ('BEGAN', 'LASTS', 'OVER')),
-    told_at timestamptz NOT NULL,
-    PRIMARY KEY (alarm_id, number),
+    sent_at timestamptz NOT NULL,
+    PRIMARY KEY (alert_id, number),
     CHECK ((phase = 'BEGAN') = (number = 1))
 );
 -- The end of an alert is notified once.
-CREATE UNIQUE INDEX alarm_tellings_over ON alarm_tellings (alarm_id) WHERE phase = 'OVER';
+CREATE UNIQUE INDEX alert_notifications_ended ON alert_notifications (alert_id) WHERE phase = 'OVER';
 
 -- E-mails to operators about alerts and to users about their account, one row for each address.
-CREATE TABLE alarm_mails (
-    mail_id uuid PRIMARY KEY,
+CREATE TABLE staff_emails (
+    email_id uuid PRIMARY KEY,
     recipient text NOT NULL,
     subject text NOT NULL,
     body text NOT NULL,
-    made_at timestamptz NOT NULL,
+    created_at timestamptz NOT NULL,
     -- HANDED_OVER: the e-mail may have been sent. UNKNOWN: it is not known whether it was sent; it
     -- is not sent again.
     state text NOT NULL DEFAULT 'PLANNED'
         CHECK (state IN ('PLANNED', 'HANDED_OVER', 'ACCEPTED', 'FAILED', 'UNKNOWN')),
-    tries integer NOT NULL DEFAULT 0,
+    attempts integer NOT NULL DEFAULT 0,
     -- When it is sent next, or given up because no answer came. Null when it is finished.
     due_at timestamptz,
     language text NOT NULL DEFAULT 'en' CHECK (language IN ('en', 'de')),
     CHECK ((due_at IS NOT NULL) = (state IN ('PLANNED', 'HANDED_OVER')))
 );
-CREATE INDEX alarm_mails_due ON alarm_mails (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX staff_emails_due ON staff_emails (due_at) WHERE due_at IS NOT NULL;
 -- For deleting old e-mails.
-CREATE INDEX alarm_mails_made ON alarm_mails (made_at);
+CREATE INDEX staff_emails_created ON staff_emails (created_at);
 
 -- When a worker last looked for alert conditions; a single row.
-CREATE TABLE alarm_watch (
+CREATE TABLE alert_checks (
     watch smallint PRIMARY KEY CHECK (watch = 1),
-    looked_at timestamptz NOT NULL
+    checked_at timestamptz NOT NULL
 );
 
 -- Merchants ---------------------------------------------------------------------------------------
@@ -174,7 +174,7 @@ CREATE TABLE credential_secrets (
 );
 
 -- The merchants at which a credential may be used, its own included.
-CREATE TABLE credential_reach (
+CREATE TABLE credential_grants (
     merchant_id integer NOT NULL REFERENCES merchants,
     -- The merchant that owns the credential.
     owner_id integer NOT NULL,
@@ -205,7 +205,7 @@ CREATE TABLE request_quotas (
     merchant_id integer NOT NULL,
     credential_id uuid NOT NULL,
     minute timestamptz NOT NULL,
-    drawn integer NOT NULL,
+    reserved integer NOT NULL,
     PRIMARY KEY (merchant_id, credential_id, minute),
     FOREIGN KEY (merchant_id, credential_id) REFERENCES credentials
 );
@@ -272,7 +272,7 @@ CREATE TABLE users (
     name text NOT NULL,
     language text NOT NULL CHECK (language IN ('en', 'de')),
     -- A role at all merchants.
-    everywhere text CHECK (everywhere IN ('ADMIN', 'OPERATOR', 'AUDITOR')),
+    global_role text CHECK (global_role IN ('ADMIN', 'OPERATOR', 'AUDITOR')),
     -- argon2id. Null when no password was chosen yet, or a passkey is used instead.
     password_hash text,
     password_changed_at timestamptz,
@@ -299,7 +299,7 @@ CREATE TABLE memberships (
 CREATE INDEX memberships_user ON memberships (user_id);
 
 -- What a user proves their identity with beside the password: one authenticator app, or passkeys.
-CREATE TABLE factors (
+CREATE TABLE authentication_factors (
     factor_id uuid PRIMARY KEY,
     user_id uuid NOT NULL REFERENCES users,
     kind text NOT NULL CHECK (kind IN ('TOTP', 'PASSKEY')),
@@ -319,9 +319,9 @@ CREATE TABLE factors (
     CHECK ((kind = 'TOTP') = (secret_sealed IS NOT NULL)),
     CHECK ((kind = 'PASSKEY') = (credential_id IS NOT NULL AND public_key IS NOT NULL))
 );
-CREATE INDEX factors_user ON factors (user_id);
+CREATE INDEX authentication_factors_user ON authentication_factors (user_id);
 -- A user has one confirmed app, and at most one more that is being set up.
-CREATE UNIQUE INDEX factors_one_app ON factors (user_id, (confirmed_at IS NULL))
+CREATE UNIQUE INDEX authentication_factors_one_app ON authentication_factors (user_id, (confirmed_at IS NULL))
     WHERE kind = 'TOTP';
 
 CREATE TABLE recovery_codes (
@@ -333,7 +333,7 @@ CREATE TABLE recovery_codes (
 
 -- Wrong codes of an app and wrong recovery codes after a correct password. They count for 24 hours;
 -- a new password, a reset and the daily cleanup delete them.
-CREATE TABLE wrong_second_factors (
+CREATE TABLE second_factor_failures (
     failure_id uuid PRIMARY KEY,
     user_id uuid NOT NULL REFERENCES users,
     failed_at timestamptz NOT NULL,
@@ -341,8 +341,8 @@ CREATE TABLE wrong_second_factors (
     -- secret in that browser's cookie.
     device_hash bytea
 );
-CREATE INDEX wrong_second_factors_user ON wrong_second_factors (user_id, failed_at);
-CREATE INDEX wrong_second_factors_age ON wrong_second_factors (failed_at);
+CREATE INDEX second_factor_failures_user ON second_factor_failures (user_id, failed_at);
+CREATE INDEX second_factor_failures_age ON second_factor_failures (failed_at);
 
 -- One-time links that invite a user or reset their access. Only the newest one of a user is valid.
 CREATE TABLE invitations (
@@ -355,13 +355,13 @@ CREATE TABLE invitations (
 CREATE INDEX invitations_user ON invitations (user_id);
 
 -- Sign-ins that have passed the password and wait for the second factor.
-CREATE TABLE portal_entries (
-    entry_hash bytea PRIMARY KEY,
+CREATE TABLE pending_sign_ins (
+    sign_in_hash bytea PRIMARY KEY,
     user_id uuid NOT NULL REFERENCES users,
     opened_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL
 );
-CREATE INDEX portal_entries_expiry ON portal_entries (expires_at);
+CREATE INDEX pending_sign_ins_expiry ON pending_sign_ins (expires_at);
 
 -- Sessions of the portal. The cookie's token is stored as a hash.
 CREATE TABLE portal_sessions (
@@ -378,13 +378,13 @@ CREATE TABLE portal_sessions (
         opened_by IN ('TOTP', 'RECOVERY', 'PASSKEY', 'INVITATION', 'PASSWORD', 'PROVIDER')
     ),
     -- The network it was opened from: as a keyed digest for comparison, and as the user sees it.
-    place_digest bytea NOT NULL,
-    place text,
+    network_digest bytea NOT NULL,
+    network text,
     browser text NOT NULL,
-    is_new_place boolean NOT NULL,
-    -- Recovery codes that were created in this session are shown in it until codes_until.
-    codes_id uuid,
-    codes_until timestamptz,
+    is_new_network boolean NOT NULL,
+    -- Recovery codes that were created in this session are shown in it until recovery_codes_until.
+    recovery_codes_id uuid,
+    recovery_codes_until timestamptz,
     -- The hash of the secret in the browser's device cookie, by which a browser is recognised
     -- later. It is deleted with the row, or when the user ends all sessions.
     device_hash bytea,
@@ -416,16 +416,16 @@ CREATE INDEX passkey_challenges_user ON passkey_challenges (user_id) WHERE user_
 
 -- What a user had typed into a form when the session ended, until the same user signs in again.
 -- Passwords, codes and secrets are never among the fields.
-CREATE TABLE kept_forms (
+CREATE TABLE interrupted_forms (
     user_id uuid NOT NULL REFERENCES users,
     -- Path and query of the form's page.
     address text NOT NULL,
     fields jsonb NOT NULL,
-    kept_at timestamptz NOT NULL,
+    saved_at timestamptz NOT NULL,
     expires_at timestamptz NOT NULL,
     PRIMARY KEY (user_id, address)
 );
-CREATE INDEX kept_forms_expiry ON kept_forms (expires_at);
+CREATE INDEX interrupted_forms_expiry ON interrupted_forms (expires_at);
 
 -- Single sign-on ----------------------------------------------------------------------------------
 

@@ -379,7 +379,7 @@ CREATE TABLE webhook_endpoints (
     -- When the failing endpoint was last logged, and when its merchant was told about it; both are
     -- empty again after the merchant was told that it works.
     failure_logged_at timestamptz,
-    failure_told_at timestamptz,
+    failure_reported_at timestamptz,
     written_by xid8 NOT NULL DEFAULT current_written_by(),
     PRIMARY KEY (merchant_id, endpoint_id)
 );
@@ -391,8 +391,8 @@ CREATE INDEX webhook_endpoints_failing ON webhook_endpoints (merchant_id, endpoi
     WHERE first_failure_at IS NOT NULL AND removed_at IS NULL;
 CREATE INDEX webhook_endpoints_off ON webhook_endpoints (merchant_id, disabled_at)
     WHERE disabled_at IS NOT NULL AND removed_at IS NULL;
-CREATE INDEX webhook_endpoints_failure_told ON webhook_endpoints (merchant_id, endpoint_id)
-    WHERE failure_told_at IS NOT NULL AND removed_at IS NULL;
+CREATE INDEX webhook_endpoints_failure_reported ON webhook_endpoints (merchant_id, endpoint_id)
+    WHERE failure_reported_at IS NOT NULL AND removed_at IS NULL;
 
 -- The delivery of one event to one endpoint. Real time.
 CREATE TABLE deliveries (
@@ -400,14 +400,14 @@ CREATE TABLE deliveries (
     endpoint_id uuid NOT NULL,
     event_id uuid NOT NULL,
     state text NOT NULL DEFAULT 'PENDING' CHECK (state IN ('PENDING', 'DELIVERED', 'GIVEN_UP')),
-    tries integer NOT NULL DEFAULT 0,
+    attempts integer NOT NULL DEFAULT 0,
     -- When it is attempted next.
     due_at timestamptz,
     lease_id uuid,
     -- True after a replay was asked for: new events are delivered first, and the retry schedule
-    -- counts from the attempts that were made before (tries_before).
+    -- counts from the attempts that were made before (attempts_before).
     is_replay boolean NOT NULL DEFAULT false,
-    tries_before integer NOT NULL DEFAULT 0,
+    attempts_before integer NOT NULL DEFAULT 0,
     PRIMARY KEY (merchant_id, endpoint_id, event_id),
     FOREIGN KEY (merchant_id, endpoint_id) REFERENCES webhook_endpoints,
     FOREIGN KEY (merchant_id, event_id) REFERENCES events ON DELETE CASCADE,
@@ -420,17 +420,17 @@ CREATE INDEX deliveries_given_up
     ON deliveries (merchant_id, endpoint_id, event_id) WHERE state = 'GIVEN_UP';
 
 -- The attempts of a delivery, numbered from 1, with the endpoint's answer.
-CREATE TABLE delivery_tries (
+CREATE TABLE delivery_attempts (
     merchant_id integer NOT NULL,
     endpoint_id uuid NOT NULL,
     event_id uuid NOT NULL,
-    try integer NOT NULL,
+    attempt integer NOT NULL,
     at timestamptz NOT NULL,
     duration_ms integer NOT NULL,
     status smallint,
     error text,
-    answer text,
-    PRIMARY KEY (merchant_id, endpoint_id, event_id, try),
+    response text,
+    PRIMARY KEY (merchant_id, endpoint_id, event_id, attempt),
     FOREIGN KEY (merchant_id, endpoint_id, event_id) REFERENCES deliveries ON DELETE CASCADE
 );
-CREATE INDEX delivery_tries_by_time ON delivery_tries (merchant_id, endpoint_id, at);
+CREATE INDEX delivery_attempts_by_time ON delivery_attempts (merchant_id, endpoint_id, at);

@@ -43,7 +43,7 @@ CREATE TABLE communications (
     lease_id uuid,
     -- Real time, after which another worker may take over.
     lease_until timestamptz,
-    tries integer NOT NULL DEFAULT 0,
+    attempts integer NOT NULL DEFAULT 0,
     planned_at timestamptz NOT NULL,
     handed_over_at timestamptz,
     settled_at timestamptz,
@@ -56,8 +56,8 @@ CREATE TABLE communications (
     recipient_digest bytea,
     content_digest bytea,
     -- The delivery provider, its answer, and when it reported the delivery.
-    line text,
-    answer text,
+    provider text,
+    provider_response text,
     delivered_at timestamptz,
     -- The domain of an e-mail, or the country of a number or a postal address. Null: it did not go
     -- through a delivery provider.
@@ -91,7 +91,7 @@ CREATE INDEX communications_unknown
 CREATE INDEX communications_failed_settled
     ON communications (merchant_id, settled_at) WHERE state = 'FAILED';
 -- The figures of a delivery provider.
-CREATE INDEX communications_of_line ON communications (line, settled_at) WHERE line IS NOT NULL;
+CREATE INDEX communications_of_provider ON communications (provider, settled_at) WHERE provider IS NOT NULL;
 
 -- What was sent, with the link's token masked. Personal data, erased as one row.
 CREATE TABLE communication_contents (
@@ -117,7 +117,7 @@ CREATE TABLE communication_contents (
 -- Who may be contacted, and how often -------------------------------------------------------------
 
 -- Whether no day has more than per_day contacts, and no seven days in a row more than per_week.
-CREATE FUNCTION keeps_limits(days date[], per_day integer, per_week integer) RETURNS boolean
+CREATE FUNCTION is_within_limits(days date[], per_day integer, per_week integer) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
     SELECT coalesce(bool_and(
         (SELECT count(*) FROM unnest(days) AS other WHERE other = day) <= per_day
@@ -143,7 +143,7 @@ CREATE TABLE contact_guards (
     -- The days are only counted where they could exceed a limit.
     CONSTRAINT contact_guards_keep_limits CHECK (
         cardinality(contacted_on) <= least(per_day, per_week)
-        OR keeps_limits(contacted_on, per_day, per_week))
+        OR is_within_limits(contacted_on, per_day, per_week))
     -- Room in each page for updated rows.
 ) WITH (fillfactor = 80);
 
@@ -181,7 +181,7 @@ CREATE TABLE contact_ledger (
     -- SETTLED_...: a person decided about a contact whose delivery status was unknown.
     outcome text NOT NULL CHECK (outcome IN
         ('ACCEPTED', 'REFUSED', 'UNKNOWN', 'FAILED_LATER', 'SETTLED_SENT', 'SETTLED_NOT_SENT')),
-    tries integer NOT NULL,
+    attempts integer NOT NULL,
     at timestamptz NOT NULL,
     recipient_digest bytea,
     content_digest bytea,
@@ -231,19 +231,19 @@ CREATE TABLE debtor_occasions (
     due_at timestamptz,
     -- The latest notice about it.
     notice_id uuid,
-    over_at timestamptz,
+    ended_at timestamptz,
     PRIMARY KEY (merchant_id, claim_id, occasion, subject),
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE,
-    CHECK ((due_at IS NULL) = (over_at IS NOT NULL)),
-    CHECK (facts IS NOT NULL OR over_at IS NOT NULL)
+    CHECK ((due_at IS NULL) = (ended_at IS NOT NULL)),
+    CHECK (facts IS NOT NULL OR ended_at IS NOT NULL)
 );
 CREATE INDEX debtor_occasions_due ON debtor_occasions (due_at) WHERE due_at IS NOT NULL;
 -- The occasion of a notice that was reported as not delivered.
 CREATE INDEX debtor_occasions_notice ON debtor_occasions (merchant_id, notice_id)
     WHERE notice_id IS NOT NULL;
 -- Finished occasions whose facts have to be emptied.
-CREATE INDEX debtor_occasions_over ON debtor_occasions (over_at)
-    WHERE over_at IS NOT NULL AND facts IS NOT NULL;
+CREATE INDEX debtor_occasions_ended ON debtor_occasions (ended_at)
+    WHERE ended_at IS NOT NULL AND facts IS NOT NULL;
 
 -- Messages outside the workflow: codes, links, receipts, confirmations, answers, reminders.
 -- Instants are real time, except dated_at.
@@ -271,7 +271,7 @@ CREATE TABLE debtor_notices (
     -- When it is sent, or, after the hand-over, when its lease ends. Null when it is settled.
     due_at timestamptz,
     lease_id uuid,
-    tries integer NOT NULL DEFAULT 0,
+    attempts integer NOT NULL DEFAULT 0,
     -- The merchant's time: the date that the message shows.
     dated_at timestamptz NOT NULL,
     created_at timestamptz NOT NULL,
@@ -280,7 +280,7 @@ CREATE TABLE debtor_notices (
     settled_at timestamptz,
     failure text,
     -- The delivery provider. Null: it has not been sent, or did not go through a provider.
-    line text,
+    provider text,
     key_version smallint NOT NULL DEFAULT 1,
     PRIMARY KEY (merchant_id, notice_id),
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE,
@@ -298,8 +298,8 @@ CREATE INDEX debtor_notices_recipient ON debtor_notices (recipient_digest, creat
 CREATE INDEX debtor_notices_settled ON debtor_notices (settled_at)
     WHERE settled_at IS NOT NULL AND recipient IS NOT NULL;
 -- Which claims an incoming SMS may answer.
-CREATE INDEX debtor_notices_by_sms ON debtor_notices (recipient, line)
-    WHERE channel = 'SMS' AND line IS NOT NULL AND recipient IS NOT NULL;
+CREATE INDEX debtor_notices_by_sms ON debtor_notices (recipient, provider)
+    WHERE channel = 'SMS' AND provider IS NOT NULL AND recipient IS NOT NULL;
 
 -- The links that debtors were sent, stored as hashes only.
 CREATE TABLE debtor_links (
@@ -319,7 +319,7 @@ CREATE INDEX debtor_links_notice ON debtor_links (merchant_id, notice_id)
 
 -- The codes that are printed on letters, stored as keyed digests only: twelve characters could be
 -- guessed from a plain hash.
-CREATE TABLE debtor_codes (
+CREATE TABLE letter_codes (
     merchant_id integer NOT NULL,
     code_digest bytea NOT NULL UNIQUE,
     claim_id bigint NOT NULL,
@@ -351,20 +351,20 @@ CREATE INDEX check_codes_digest ON check_codes (code_digest);
 CREATE INDEX check_codes_claim ON check_codes (merchant_id, claim_id);
 
 -- Delivery providers ------------------------------------------------------------------------------
--- In this section "line" is the name of a delivery provider in the installation file. Real time.
+-- In this section "provider" is the name of a delivery provider in the installation file. Real time.
 
 -- When a delivery provider may send again, over all workers: its rate limit.
-CREATE TABLE line_paces (
-    line text PRIMARY KEY,
-    free_at timestamptz NOT NULL
+CREATE TABLE provider_rate_limits (
+    provider text PRIMARY KEY,
+    available_at timestamptz NOT NULL
 );
 
 -- Delivery reports, each once.
-CREATE TABLE channel_reports (
+CREATE TABLE delivery_reports (
     report_id uuid PRIMARY KEY,
-    line text NOT NULL,
+    provider text NOT NULL,
     -- The provider's id of the message.
-    provider_id text NOT NULL,
+    provider_message_id text NOT NULL,
     state text NOT NULL CHECK (state IN ('DELIVERED', 'FAILED', 'RETURNED', 'DELAYED')),
     happened_at timestamptz,
     -- The contact or notice. Null: the report matches none of our messages.
@@ -382,32 +382,32 @@ CREATE TABLE channel_reports (
         ('DELIVERED', 'FAILED', 'SETTLED', 'WAITING', 'IGNORED', 'UNMATCHED')),
     handled_at timestamptz,
     -- Who marked an unmatched report as read, and when.
-    looked_at timestamptz,
-    looked_by text,
+    read_at timestamptz,
+    read_by text,
     -- Whether only the provider or our own mail server can have written it.
-    is_proven boolean NOT NULL DEFAULT true,
-    CONSTRAINT channel_reports_once
-        UNIQUE NULLS NOT DISTINCT (line, provider_id, state, happened_at),
+    is_authenticated boolean NOT NULL DEFAULT true,
+    CONSTRAINT delivery_reports_once
+        UNIQUE NULLS NOT DISTINCT (provider, provider_message_id, state, happened_at),
     CHECK ((merchant_id IS NULL) = (communication_id IS NULL))
 );
-CREATE INDEX channel_reports_due ON channel_reports (due_at) WHERE due_at IS NOT NULL;
+CREATE INDEX delivery_reports_due ON delivery_reports (due_at) WHERE due_at IS NOT NULL;
 -- The figures of a delivery provider, and the reports of a message.
-CREATE INDEX channel_reports_of_line ON channel_reports (line, received_at);
-CREATE INDEX channel_reports_of_message ON channel_reports (merchant_id, communication_id)
+CREATE INDEX delivery_reports_of_provider ON delivery_reports (provider, received_at);
+CREATE INDEX delivery_reports_of_message ON delivery_reports (merchant_id, communication_id)
     WHERE communication_id IS NOT NULL;
 -- For deleting old reports.
-CREATE INDEX channel_reports_received ON channel_reports (received_at);
+CREATE INDEX delivery_reports_received ON delivery_reports (received_at);
 -- Unmatched reports: all, and the unread ones. Ids are in the order of time.
-CREATE INDEX channel_reports_unmatched ON channel_reports (received_at)
+CREATE INDEX delivery_reports_unmatched ON delivery_reports (received_at)
     WHERE outcome = 'UNMATCHED';
-CREATE INDEX channel_reports_unplaced ON channel_reports (report_id)
-    WHERE outcome = 'UNMATCHED' AND looked_at IS NULL;
+CREATE INDEX delivery_reports_unread ON delivery_reports (report_id)
+    WHERE outcome = 'UNMATCHED' AND read_at IS NULL;
 
 -- SMS that people sent to a delivery provider's number, each once.
 CREATE TABLE inbound_sms (
     inbound_id uuid PRIMARY KEY,
-    line text NOT NULL,
-    provider_id text NOT NULL,
+    provider text NOT NULL,
+    provider_message_id text NOT NULL,
     sender text NOT NULL,
     recipient text NOT NULL,
     text text NOT NULL,
@@ -418,9 +418,9 @@ CREATE TABLE inbound_sms (
     merchant_id integer,
     claim_id bigint,
     -- Who marked an unmatched SMS as read, and when.
-    looked_at timestamptz,
-    looked_by text,
-    CONSTRAINT inbound_sms_once UNIQUE (line, provider_id),
+    read_at timestamptz,
+    read_by text,
+    CONSTRAINT inbound_sms_once UNIQUE (provider, provider_message_id),
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE,
     CHECK ((kind = 'REPLY') = (claim_id IS NOT NULL)),
     CHECK ((merchant_id IS NULL) = (claim_id IS NULL))
@@ -430,8 +430,8 @@ CREATE INDEX inbound_sms_claim ON inbound_sms (merchant_id, claim_id) WHERE clai
 CREATE INDEX inbound_sms_received ON inbound_sms (received_at);
 -- Unmatched messages: all, and the unread ones. Ids are in the order of time.
 CREATE INDEX inbound_sms_unmatched ON inbound_sms (received_at) WHERE kind = 'UNMATCHED';
-CREATE INDEX inbound_sms_unplaced ON inbound_sms (inbound_id)
-    WHERE kind = 'UNMATCHED' AND looked_at IS NULL;
+CREATE INDEX inbound_sms_unread ON inbound_sms (inbound_id)
+    WHERE kind = 'UNMATCHED' AND read_at IS NULL;
 
 -- Print batches -----------------------------------------------------------------------------------
 -- How letters reach a print service: files, and a manifest that releases them. Real time.
@@ -439,7 +439,7 @@ CREATE INDEX inbound_sms_unplaced ON inbound_sms (inbound_id)
 -- The letters that one manifest releases.
 CREATE TABLE letter_batches (
     batch_id uuid PRIMARY KEY,
-    line text NOT NULL,
+    provider text NOT NULL,
     -- DECIDED: the letters are chosen, the manifest is not yet uploaded, the batch may be
     -- dissolved. WRITTEN: the manifest is uploaded under a temporary name and can only be finished.
     -- RELEASED: it has its final name.
@@ -447,7 +447,7 @@ CREATE TABLE letter_batches (
     letters integer NOT NULL CHECK (letters > 0),
     pages integer NOT NULL,
     manifest bytea NOT NULL,
-    made_at timestamptz NOT NULL,
+    created_at timestamptz NOT NULL,
     released_at timestamptz,
     -- The lease of the worker that uploads the manifest.
     lease_id uuid,
@@ -457,7 +457,7 @@ CREATE TABLE letter_batches (
     found_at timestamptz,
     CHECK ((state = 'RELEASED') = (released_at IS NOT NULL))
 );
-CREATE INDEX letter_batches_of_line ON letter_batches (line, batch_id);
+CREATE INDEX letter_batches_of_provider ON letter_batches (provider, batch_id);
 CREATE INDEX letter_batches_open ON letter_batches (lease_until) WHERE state <> 'RELEASED';
 
 -- Each letter once: it is named in one manifest at most, whatever the delivery provider.
@@ -465,7 +465,7 @@ CREATE TABLE letter_batch_items (
     merchant_id integer NOT NULL REFERENCES merchants,
     -- The contact or notice.
     communication_id uuid NOT NULL,
-    line text NOT NULL,
+    provider text NOT NULL,
     reference text NOT NULL,
     -- UPLOADING: some of its files may be uploaded. WAITING: all are, it waits for the next batch.
     -- BATCHED: a manifest names it. RELEASED: a manifest named it that this database does not know
@@ -479,33 +479,33 @@ CREATE TABLE letter_batch_items (
     pages integer NOT NULL,
     -- [{"name", "sha256", "pages"}], the letter first.
     files jsonb NOT NULL,
-    begun_at timestamptz NOT NULL,
+    started_at timestamptz NOT NULL,
     handed_at timestamptz,
     -- The latest status of the print service: ACCEPTED, PRINTED, POSTED, RETURNED or FAILED.
     status text,
     status_at timestamptz,
     cleared_at timestamptz,
-    -- Set after a restore for a waiting letter that an unknown manifest may name. GONE: its files
+    -- Set after a restore for a waiting letter that an unknown manifest may name. MISSING: its files
     -- are no longer there.
     doubt text,
     PRIMARY KEY (merchant_id, communication_id),
     CHECK ((state = 'BATCHED') = (batch_id IS NOT NULL)),
     CONSTRAINT letter_batch_items_doubt
-        CHECK (doubt IS NULL OR doubt IN ('UNTOLD', 'GONE') AND state = 'WAITING')
+        CHECK (doubt IS NULL OR doubt IN ('UNCONFIRMED', 'MISSING') AND state = 'WAITING')
 );
-CREATE INDEX letter_batch_items_waiting ON letter_batch_items (line, handed_at)
+CREATE INDEX letter_batch_items_waiting ON letter_batch_items (provider, handed_at)
     WHERE state = 'WAITING';
-CREATE INDEX letter_batch_items_open ON letter_batch_items (line, begun_at)
+CREATE INDEX letter_batch_items_open ON letter_batch_items (provider, started_at)
     WHERE state IN ('UPLOADING', 'TAKING_BACK');
 CREATE INDEX letter_batch_items_of_batch ON letter_batch_items (batch_id, communication_id)
     WHERE batch_id IS NOT NULL;
 CREATE INDEX letter_batch_items_failed ON letter_batch_items (batch_id)
     WHERE status IN ('RETURNED', 'FAILED') AND batch_id IS NOT NULL;
 CREATE INDEX letter_batch_items_doubted
-    ON letter_batch_items (line, merchant_id, communication_id) WHERE doubt IS NOT NULL;
+    ON letter_batch_items (provider, merchant_id, communication_id) WHERE doubt IS NOT NULL;
 
 -- After a restore: the letters of a batch that was found, also those that this database never had.
-CREATE TABLE letters_found (
+CREATE TABLE recovered_letters (
     merchant_id integer NOT NULL REFERENCES merchants,
     communication_id uuid NOT NULL,
     batch_id uuid NOT NULL REFERENCES letter_batches,
@@ -514,7 +514,7 @@ CREATE TABLE letters_found (
 
 -- Status files of print services, each read once. The same name with other content is another file.
 CREATE TABLE letter_status_files (
-    line text NOT NULL,
+    provider text NOT NULL,
     name text NOT NULL,
     sha256 bytea NOT NULL,
     read_at timestamptz NOT NULL,
@@ -523,14 +523,14 @@ CREATE TABLE letter_status_files (
     reports integer NOT NULL,
     -- Why it was refused, without its contents.
     reason text,
-    PRIMARY KEY (line, name, sha256)
+    PRIMARY KEY (provider, name, sha256)
 );
 -- For deleting old rows.
 CREATE INDEX letter_status_files_read ON letter_status_files (read_at);
 
 -- The lease of the worker that reads a print service's status files.
 CREATE TABLE letter_status_readers (
-    line text PRIMARY KEY,
+    provider text PRIMARY KEY,
     lease_id uuid NOT NULL,
     lease_until timestamptz NOT NULL
 );

@@ -40,7 +40,7 @@ CREATE TABLE assignment_rule_changes (
     revision integer NOT NULL,
     actor_kind text NOT NULL,
     actor_id text,
-    made_at timestamptz NOT NULL,
+    created_at timestamptz NOT NULL,
     -- [{"kind", "name"}], compared with the draft before, or else with the published rules.
     changes jsonb NOT NULL,
     PRIMARY KEY (merchant_id, revision)
@@ -71,9 +71,9 @@ CREATE TABLE disputes (
     resolution text,
     ended_claim boolean,
     -- Since when a channel has accepted the message with the answer.
-    told_at timestamptz,
+    response_sent_at timestamptz,
     -- Since when the merchant has known that the answer is overdue. Real time.
-    overdue_told_at timestamptz,
+    overdue_reported_at timestamptz,
     assignee_id uuid CONSTRAINT disputes_assignee REFERENCES users,
     -- A dispute may withhold the claim (decision 0024): when the claim's page is shown again, which
     -- address the dispute put on the suppression list, and whom nobody may contact. The digests are
@@ -96,9 +96,9 @@ CREATE INDEX disputes_claim ON disputes (merchant_id, claim_id, opened_at, dispu
 -- Open disputes by age: all, those whose answer is not overdue yet, and those where it is.
 CREATE INDEX disputes_open ON disputes (merchant_id, opened_at) WHERE state = 'OPEN';
 CREATE INDEX disputes_overdue ON disputes (merchant_id, opened_at)
-    WHERE state = 'OPEN' AND overdue_told_at IS NULL;
-CREATE INDEX disputes_overdue_told ON disputes (merchant_id, overdue_told_at)
-    WHERE state = 'OPEN' AND overdue_told_at IS NOT NULL;
+    WHERE state = 'OPEN' AND overdue_reported_at IS NULL;
+CREATE INDEX disputes_overdue_reported ON disputes (merchant_id, overdue_reported_at)
+    WHERE state = 'OPEN' AND overdue_reported_at IS NOT NULL;
 -- Lists: all disputes, the open ones, and the ended ones by state.
 CREATE INDEX disputes_list ON disputes (merchant_id, written_by, dispute_id);
 CREATE INDEX disputes_open_list ON disputes (merchant_id, written_by, dispute_id)
@@ -130,7 +130,7 @@ CREATE TABLE dispute_files (
 CREATE INDEX dispute_files_ticket ON dispute_files (merchant_id, ticket_id);
 
 -- A merchant's response templates, for everybody who answers disputes.
-CREATE TABLE answer_templates (
+CREATE TABLE response_templates (
     merchant_id integer NOT NULL REFERENCES merchants,
     template_id uuid NOT NULL,
     name text NOT NULL CHECK (length(name) BETWEEN 1 AND 80),
@@ -144,7 +144,7 @@ CREATE TABLE answer_templates (
 
 -- The draft of a response. A dispute has one, whoever writes it, so that two users see each other's
 -- text.
-CREATE TABLE answer_drafts (
+CREATE TABLE response_drafts (
     merchant_id integer NOT NULL,
     dispute_id uuid NOT NULL,
     outcome text NOT NULL CHECK (outcome IN ('', 'ACCEPTED', 'REJECTED')),
@@ -314,9 +314,9 @@ CREATE TABLE debtor_replies (
     -- The contact or notice that it replies to.
     communication_id uuid NOT NULL,
     -- The same value for an e-mail that arrives twice.
-    provider_id text NOT NULL,
+    provider_message_id text NOT NULL,
     -- The delivery provider that received it.
-    line text NOT NULL,
+    provider text NOT NULL,
     -- The merchant's time.
     received_at timestamptz NOT NULL,
     subject text NOT NULL,
@@ -329,12 +329,12 @@ CREATE TABLE debtor_replies (
     -- The pause that lasts until somebody has read the reply.
     hold_id uuid,
     -- Who read it, and when.
-    seen_at timestamptz,
-    seen_by text,
+    read_at timestamptz,
+    read_by text,
     PRIMARY KEY (merchant_id, reply_id),
-    UNIQUE (merchant_id, provider_id),
+    UNIQUE (merchant_id, provider_message_id),
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE
 );
 CREATE INDEX debtor_replies_claim ON debtor_replies (merchant_id, claim_id, received_at);
-CREATE INDEX debtor_replies_unseen ON debtor_replies (merchant_id, received_at)
-    WHERE seen_at IS NULL AND NOT is_automatic;
+CREATE INDEX debtor_replies_unread ON debtor_replies (merchant_id, received_at)
+    WHERE read_at IS NULL AND NOT is_automatic;

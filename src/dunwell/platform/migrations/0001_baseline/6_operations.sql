@@ -25,7 +25,7 @@ CREATE TABLE jobs (
     skipped integer NOT NULL DEFAULT 0,
     failed integer NOT NULL DEFAULT 0,
     created_at timestamptz NOT NULL,
-    begun_at timestamptz,
+    started_at timestamptz,
     ended_at timestamptz,
     -- Why the job failed as a whole.
     failure text,
@@ -33,21 +33,21 @@ CREATE TABLE jobs (
     due_at timestamptz,
     lease_id uuid,
     -- How often it was taken since it last made progress.
-    tries smallint NOT NULL DEFAULT 0,
+    attempts smallint NOT NULL DEFAULT 0,
     -- When it is deleted. Null until it has ended.
     kept_until timestamptz,
     -- A merchant has ten places for jobs that wait or run, and one for a preview: of two jobs that
     -- start at once, only one gets the last place (jobs_live, jobs_one_preview).
-    live_place smallint NOT NULL CONSTRAINT jobs_live_place CHECK (live_place BETWEEN 1 AND 10),
-    preview_place smallint CONSTRAINT jobs_preview_place CHECK (preview_place = 1),
+    live_slot smallint NOT NULL CONSTRAINT jobs_live_slot CHECK (live_slot BETWEEN 1 AND 10),
+    preview_slot smallint CONSTRAINT jobs_preview_slot CHECK (preview_slot = 1),
     written_by xid8 NOT NULL DEFAULT current_written_by(),
     PRIMARY KEY (merchant_id, job_id),
     CHECK ((ended_at IS NULL) = (state IN ('WAITING', 'RUNNING'))),
     CHECK ((due_at IS NULL) = (ended_at IS NOT NULL)),
     CHECK ((kept_until IS NULL) = (ended_at IS NULL))
 );
-CREATE UNIQUE INDEX jobs_live ON jobs (merchant_id, live_place) WHERE due_at IS NOT NULL;
-CREATE UNIQUE INDEX jobs_one_preview ON jobs (merchant_id, preview_place) WHERE due_at IS NOT NULL;
+CREATE UNIQUE INDEX jobs_live ON jobs (merchant_id, live_slot) WHERE due_at IS NOT NULL;
+CREATE UNIQUE INDEX jobs_one_preview ON jobs (merchant_id, preview_slot) WHERE due_at IS NOT NULL;
 CREATE INDEX jobs_due ON jobs (due_at) WHERE due_at IS NOT NULL;
 -- For deleting old jobs.
 CREATE INDEX jobs_kept ON jobs (kept_until) WHERE kept_until IS NOT NULL;

@@ -2,10 +2,10 @@
 
 -- How far a delivery provider's mailbox was read over IMAP. Message numbers (UIDs) are only valid
 -- together with the mailbox's UIDVALIDITY.
-CREATE TABLE mailbox_places (
-    line text PRIMARY KEY,
+CREATE TABLE mailbox_positions (
+    provider text PRIMARY KEY,
     folder text NOT NULL,
-    validity bigint NOT NULL,
+    uid_validity bigint NOT NULL,
     last_uid bigint NOT NULL,
     read_at timestamptz NOT NULL
 );

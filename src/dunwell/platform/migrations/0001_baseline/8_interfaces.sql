@@ -52,15 +52,15 @@ CREATE TABLE debtor_drafts (
     fields jsonb NOT NULL DEFAULT '{}',
     -- The form that was sent last, and the id of what it created: sent again it creates nothing.
     sent_form uuid,
-    made_id uuid,
+    created_id uuid,
     kept_until timestamptz NOT NULL,
     -- Raised by every change; detects conflicting edits.
     revision integer NOT NULL DEFAULT 0,
     -- Conflicting versions among which nobody has chosen yet: objects like "fields".
-    others jsonb NOT NULL DEFAULT '[]',
+    conflicts jsonb NOT NULL DEFAULT '[]',
     PRIMARY KEY (merchant_id, session_id, subject),
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE,
-    CHECK ((sent_form IS NULL) = (made_id IS NULL))
+    CHECK ((sent_form IS NULL) = (created_id IS NULL))
 );
 CREATE INDEX debtor_drafts_claim ON debtor_drafts (merchant_id, claim_id);
 CREATE INDEX debtor_drafts_expiry ON debtor_drafts (kept_until);
@@ -81,7 +81,7 @@ CREATE INDEX debtor_draft_files_ticket ON debtor_draft_files (merchant_id, ticke
 -- Codes and links that debtors ask for ------------------------------------------------------------
 
 -- A claim's single valid code of six digits, which is derived from the notice that contained it.
-CREATE TABLE debtor_sent_codes (
+CREATE TABLE verification_codes (
     merchant_id integer NOT NULL,
     claim_id bigint NOT NULL,
     notice_id uuid NOT NULL,
@@ -95,7 +95,7 @@ CREATE TABLE debtor_sent_codes (
 );
 
 -- A new e-mail address or mobile number of a claim that waits for the code that was sent there.
-CREATE TABLE debtor_contact_changes (
+CREATE TABLE pending_contact_changes (
     merchant_id integer NOT NULL,
     claim_id bigint NOT NULL,
     channel text NOT NULL CHECK (channel IN ('EMAIL', 'SMS')),
@@ -107,27 +107,27 @@ CREATE TABLE debtor_contact_changes (
     PRIMARY KEY (merchant_id, claim_id),
     FOREIGN KEY (merchant_id, claim_id) REFERENCES claims ON DELETE CASCADE
 );
-CREATE INDEX debtor_contact_changes_expiry ON debtor_contact_changes (expires_at);
+CREATE INDEX pending_contact_changes_expiry ON pending_contact_changes (expires_at);
 
 -- Requests for a new link. Everybody gets the same answer at once, before the worker looks whether
 -- the request matches a claim, so that neither the answer nor its time reveals it. The worker
 -- deletes the row when it has looked. A request names no merchant, because the claim has to be
 -- found first.
-CREATE TABLE asked_links (
-    asked_link_id uuid PRIMARY KEY,
+CREATE TABLE link_requests (
+    link_request_id uuid PRIMARY KEY,
     -- As they were typed.
     reference text NOT NULL,
     contact text NOT NULL,
-    asked_at timestamptz NOT NULL
+    requested_at timestamptz NOT NULL
 );
-CREATE INDEX asked_links_asked ON asked_links (asked_at);
+CREATE INDEX link_requests_requested ON link_requests (requested_at);
 
 -- Limits on guessing ------------------------------------------------------------------------------
 
 -- Wrong facts (postal code, date of birth, numbers) and wrong sent codes of a claim, counted under
 -- the row's lock: for a short lock, and in a day, which locks the claim until a new link is asked
 -- for.
-CREATE TABLE debtor_fact_tries (
+CREATE TABLE verification_failures (
     merchant_id integer NOT NULL,
     claim_id bigint NOT NULL,
     failures integer NOT NULL,
@@ -141,7 +141,7 @@ CREATE TABLE debtor_fact_tries (
 
 -- How many links a visitor asked for in a quarter of an hour. The visitor is the digest of an
 -- address.
-CREATE TABLE code_attempts (
+CREATE TABLE link_request_counts (
     visitor_digest bytea NOT NULL,
     window_start timestamptz NOT NULL,
     requests integer NOT NULL DEFAULT 0,
@@ -150,7 +150,7 @@ CREATE TABLE code_attempts (
 
 -- Wrong letter codes of all visitors together, by the minute. They belong to no merchant, because a
 -- wrong code names none. Concurrent writers wait for each other.
-CREATE TABLE wrong_codes (
+CREATE TABLE letter_code_failures (
     minute timestamptz PRIMARY KEY,
     count integer NOT NULL
 );
@@ -159,7 +159,7 @@ CREATE TABLE wrong_codes (
 
 -- Saved views: the filters of a list under a name, for their creator or for everybody at the
 -- merchant.
-CREATE TABLE views (
+CREATE TABLE saved_views (
     merchant_id integer NOT NULL REFERENCES merchants,
     view_id uuid NOT NULL,
     -- The creator, who alone may delete the view, also a shared one.
@@ -173,4 +173,4 @@ CREATE TABLE views (
     PRIMARY KEY (merchant_id, view_id),
     UNIQUE (merchant_id, user_id, list, name)
 );
-CREATE INDEX views_shared ON views (merchant_id, list) WHERE is_shared;
+CREATE INDEX saved_views_shared ON saved_views (merchant_id, list) WHERE is_shared;

@@ -8,7 +8,7 @@ WITH given AS MATERIALIZED (
                 $8::boolean[], $9::uuid[], $10::text[], $27::text[], $28::text[],
                 $29::text[], $30::boolean[])
         AS n (communication_id, state, failure, not_before, lease_until, is_settled, entry_id,
-              outcome, line, answer, destination, was_called)
+              outcome, provider, response, destination, was_called)
 ), answered AS (
     UPDATE communications m
     SET -- One that was taken back before it was marked may wait for its attachment, as before.
@@ -22,20 +22,20 @@ WITH given AS MATERIALIZED (
         handed_over_at = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.handed_over_at END,
         recipient_digest = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.recipient_digest END,
         content_digest = CASE WHEN n.state = 'PLANNED' THEN NULL ELSE m.content_digest END,
-        tries = CASE WHEN n.outcome = 'SETTLED_NOT_SENT' THEN 0
-                     WHEN NOT n.was_called AND m.handed_over_at IS NOT NULL THEN m.tries - 1
-                     ELSE m.tries END,
+        attempts = CASE WHEN n.outcome = 'SETTLED_NOT_SENT' THEN 0
+                     WHEN NOT n.was_called AND m.handed_over_at IS NOT NULL THEN m.attempts - 1
+                     ELSE m.attempts END,
         settled_at = CASE WHEN n.is_settled THEN $2::timestamptz END,
-        line = n.line, answer = coalesce(n.answer, m.answer), destination = n.destination
+        provider = n.provider, provider_response = coalesce(n.response, m.provider_response), destination = n.destination
     FROM given n
     WHERE m.merchant_id = $1 AND m.communication_id = n.communication_id
 ), recorded AS (
     -- Only outcomes of a hand-over. m has the values from before this statement.
     INSERT INTO contact_ledger
         (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
-         tries, at, recipient_digest, content_digest)
+         attempts, at, recipient_digest, content_digest)
     SELECT $1, n.entry_id, m.communication_id, m.claim_id, m.run, m.step_id, m.place, m.channel,
-           n.outcome, m.tries, $2, m.recipient_digest, m.content_digest
+           n.outcome, m.attempts, $2, m.recipient_digest, m.content_digest
     FROM given n
     JOIN communications m ON m.merchant_id = $1 AND m.communication_id = n.communication_id
     WHERE n.outcome IS NOT NULL AND m.handed_over_at IS NOT NULL
@@ -66,5 +66,5 @@ FROM unnest($21::uuid[], $22::bigint[], $23::integer[], $24::integer[], $25::sma
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
-    tries = 0, written_by = excluded.written_by
+    attempts = 0, written_by = excluded.written_by
 WHERE communications.state = 'CANCELLED'

@@ -108,7 +108,7 @@ class ContactAttempt:
 
     # None if the step was removed from its scenario in the meantime.
     step: ContactStep | None
-    tries: int
+    attempts: int
     usable_channels: Collection[Channel]
     # The channels that the step has tried, this contact included.
     tried: TriedChannels
@@ -126,14 +126,14 @@ def decide_settlement(
         is_late = isinstance(answer, ContactTooLate)
         return FailContact(SkipReason.TOO_LATE if is_late else ATTACHMENT_MISSING)
     if isinstance(answer, Unanswered):
-        if not answer.is_repeatable or attempt.tries >= MAX_ATTEMPTS:
+        if not answer.is_repeatable or attempt.attempts >= MAX_ATTEMPTS:
             return OutcomeUnknown()
         return RepeatCall(_compute_delay(attempt, 0))
     if isinstance(answer, Temporary):
-        if attempt.tries < MAX_ATTEMPTS:
+        if attempt.attempts < MAX_ATTEMPTS:
             at = now + _compute_delay(attempt, answer.retry_after_seconds)
             return RetryContact(at, answer.reason)
-        reason = f"not taken in {MAX_ATTEMPTS} tries"
+        reason = f"not taken in {MAX_ATTEMPTS} attempts"
         reason += f": {answer.reason}" if answer.reason else ""
     else:
         reason = answer.reason
@@ -146,7 +146,7 @@ def decide_settlement(
 def _compute_delay(attempt: ContactAttempt, asked_seconds: float) -> timedelta:
     """Return the delay: doubling from 5 seconds to 6 hours, plus up to a quarter of it, or longer
     if the channel asks for it."""
-    pause = min(_FIRST_DELAY * float(2 ** (attempt.tries - 1)), _MAX_DELAY)
+    pause = min(_FIRST_DELAY * float(2 ** (attempt.attempts - 1)), _MAX_DELAY)
     return max(pause * (1 + attempt.spread * _MAX_SPREAD), timedelta(seconds=asked_seconds))
 
 

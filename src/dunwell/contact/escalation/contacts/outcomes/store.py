@@ -37,7 +37,8 @@ FOR NO KEY UPDATE OF c, m
 # Uses primary keys. A transaction that waited for the claim's lock sees what was committed
 # meanwhile.
 _LOCK_ONE = """
-SELECT m.communication_id, m.claim_id, m.run AS contact_run, m.step_id, m.place, m.channel, m.tries,
+SELECT m.communication_id, m.claim_id, m.run AS contact_run, m.step_id, m.place, m.channel,
+    m.attempts,
        m.state, m.version_id AS sent_version_id, c.reference_number, c.status,
        -- The workflow of the contact's own run, if the claim was reassigned in the meantime.
        CASE WHEN c.run = m.run THEN c.workflow_id ELSE coalesce(v.workflow_id, c.workflow_id) END
@@ -62,8 +63,9 @@ WITH failed AS (
 )
 INSERT INTO contact_ledger
     (merchant_id, entry_id, communication_id, claim_id, run, step_id, place, channel, outcome,
-     tries, at, recipient_digest, content_digest)
-SELECT $1, $5, communication_id, claim_id, run, step_id, place, channel, 'FAILED_LATER', tries, $4,
+     attempts, at, recipient_digest, content_digest)
+SELECT $1, $5, communication_id, claim_id, run, step_id, place, channel, 'FAILED_LATER',
+    attempts, $4,
        recipient_digest, content_digest
 FROM failed
 """
@@ -79,7 +81,7 @@ VALUES ($1, $5, $2, $6, $7, $8, $9, $3, $3)
 ON CONFLICT (merchant_id, claim_id, run, step_id, place) DO UPDATE
 SET state = 'PLANNED', channel = excluded.channel, not_before = excluded.not_before,
     planned_at = excluded.planned_at, handed_over_at = NULL, settled_at = NULL, failure = NULL,
-    tries = 0, written_by = excluded.written_by
+    attempts = 0, written_by = excluded.written_by
 WHERE communications.state = 'CANCELLED'
 """
 

@@ -16,8 +16,8 @@ _LOAD_LOSS = "SELECT max(lost_until) AS until, max(resumed_at) AS resumed_at FRO
 _FIND = """
 SELECT i.merchant_id, i.communication_id, i.files
 FROM letter_batch_items i
-WHERE i.line = $1 AND i.state = 'WAITING' AND i.doubt IS NULL
-  AND (i.begun_at <= $2 OR i.communication_id <= $3)
+WHERE i.provider = $1 AND i.state = 'WAITING' AND i.doubt IS NULL
+  AND (i.started_at <= $2 OR i.communication_id <= $3)
   AND coalesce(i.cleared_at < $4, true)
 ORDER BY i.handed_at, i.communication_id
 LIMIT $5
@@ -27,20 +27,20 @@ _FIND_KNOWN = "SELECT batch_id FROM letter_batches WHERE batch_id = ANY($1::uuid
 _FIND_NEWEST = """
 SELECT batch_id
 FROM letter_batches
-WHERE line = $1 AND state = 'RELEASED' AND found_at IS NULL AND made_at <= $2
+WHERE provider = $1 AND state = 'RELEASED' AND found_at IS NULL AND created_at <= $2
 ORDER BY batch_id DESC
 LIMIT 1
 """
 # A batch that can only be finished. Its lease ends at once, so that the next worker takes it.
 _SAVE_FOUND = """
 INSERT INTO letter_batches
-    (batch_id, line, state, letters, pages, manifest, made_at, lease_until, found_at)
+    (batch_id, provider, state, letters, pages, manifest, created_at, lease_until, found_at)
 VALUES ($1, $2, 'WRITTEN', $3, $4, $5, $6, $7, $7)
 ON CONFLICT (batch_id) DO NOTHING
 """
 # Merchants that were created in the lost time do not exist in the database.
 _SAVE_LETTERS = """
-INSERT INTO letters_found (merchant_id, communication_id, batch_id)
+INSERT INTO recovered_letters (merchant_id, communication_id, batch_id)
 SELECT merchant_id, communication_id, $3
 FROM unnest($1::integer[], $2::uuid[]) AS named (merchant_id, communication_id)
 JOIN merchants USING (merchant_id)
@@ -49,7 +49,7 @@ ON CONFLICT (merchant_id, communication_id) DO NOTHING
 _SETTLE_FOUND = """
 UPDATE letter_batch_items i SET state = 'BATCHED', batch_id = f.batch_id, doubt = NULL
 FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
-JOIN letters_found f USING (merchant_id, communication_id)
+JOIN recovered_letters f USING (merchant_id, communication_id)
 WHERE i.merchant_id = f.merchant_id AND i.communication_id = f.communication_id
   AND i.state = 'WAITING'
 """
@@ -76,27 +76,27 @@ WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communica
 _FIND_ASKED = """
 SELECT merchant_id, communication_id
 FROM letter_batch_items
-WHERE line = $1 AND doubt IS NOT NULL
+WHERE provider = $1 AND doubt IS NOT NULL
 LIMIT $2
 """
 _MARK_RELEASED_BEFORE = """
 UPDATE letter_batch_items i SET state = 'RELEASED', doubt = NULL
 FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
 WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
-  AND i.line = $3 AND i.doubt IS NOT NULL
+  AND i.provider = $3 AND i.doubt IS NOT NULL
 """
 _MARK_GONE = """
 UPDATE letter_batch_items i SET state = 'TAKEN_BACK', doubt = NULL
 FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
 WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
-  AND i.line = $3 AND i.doubt = 'GONE'
+  AND i.provider = $3 AND i.doubt = 'MISSING'
 RETURNING i.merchant_id, i.communication_id, i.reference
 """
 _CLEAR_ASKED = """
 UPDATE letter_batch_items i SET cleared_at = $4, doubt = NULL
 FROM unnest($1::integer[], $2::uuid[]) AS asked (merchant_id, communication_id)
 WHERE i.merchant_id = asked.merchant_id AND i.communication_id = asked.communication_id
-  AND i.line = $3 AND i.doubt = 'UNTOLD'
+  AND i.provider = $3 AND i.doubt = 'UNCONFIRMED'
 """
 
 Key = tuple[int, UUID]
@@ -175,7 +175,7 @@ async def save_found_batch(
     head = manifest.head
     await tx.execute(
         _SAVE_FOUND, head.batch, head.line, len(manifest.letters), head.pages, content,
-        head.made_at, real_now,
+        head.created_at, real_now,
     )  # fmt: skip
     await tx.execute(_SAVE_LETTERS, *_list_keys(letters), head.batch)
 
@@ -194,7 +194,7 @@ async def clear_letters(tx: Connection, keys: Sequence[Key], real_now: datetime)
 async def request_decision(tx: Connection, keys: Sequence[Key], doubt: str) -> None:
     """Mark letters for an operator's decision.
 
-    doubt: UNTOLD or GONE.
+    doubt: UNCONFIRMED or MISSING.
     """
     await tx.execute(_ASK, *_list_keys(keys), doubt)
 

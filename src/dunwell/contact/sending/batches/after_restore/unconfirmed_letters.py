@@ -64,11 +64,11 @@ async def search_released(resources: Resources, line: PrintProvider) -> None:
         await save_found_letters(tx, keys)
         if not doubted:
             return
-        await request_decision(tx, gone, "GONE")
+        await request_decision(tx, gone, "MISSING")
         if tells_all:
             await clear_letters(tx, here, resources.clock.now())
         else:
-            await request_decision(tx, here, "UNTOLD")
+            await request_decision(tx, here, "UNCONFIRMED")
             log.error("letters may have been released before the restore", line=line.name)
 
 
@@ -125,7 +125,7 @@ async def resolve_uncertain_letters(
         reports = [
             Report(
                 line=line,
-                provider_id=f"{reference}/gone",
+                provider_message_id=f"{reference}/gone",
                 state="FAILED",
                 happened_at=real_now,
                 reference=Reference(merchant_id, communication_id),

@@ -43,7 +43,7 @@ CROSS JOIN LATERAL (
                    OVER (ORDER BY t.at DESC) AS successes
         FROM (
             SELECT at, status
-            FROM delivery_tries
+            FROM delivery_attempts
             WHERE merchant_id = $1 AND endpoint_id = e.endpoint_id
             ORDER BY at DESC
             LIMIT $3) t
@@ -57,7 +57,7 @@ _PROVE = """
 WITH looked_at AS (
     SELECT event_id, is_tried, is_open, row_number() OVER (ORDER BY event_id DESC) AS place
     FROM (
-        SELECT event_id, tries > 0 AS is_tried, state <> 'DELIVERED' AS is_open
+        SELECT event_id, attempts > 0 AS is_tried, state <> 'DELIVERED' AS is_open
         FROM deliveries
         WHERE merchant_id = $1 AND endpoint_id = $2
         ORDER BY event_id DESC
@@ -73,17 +73,17 @@ WITH looked_at AS (
         AND place BETWEEN numbered + 1 - last_sent AND numbered + 1 - $3
         AND (NOT is_tried OR (
             SELECT true
-            FROM delivery_tries t
+            FROM delivery_attempts t
             WHERE t.merchant_id = $1 AND t.endpoint_id = $2 AND t.event_id = looked_at.event_id
                 AND t.status BETWEEN 200 AND 299
             LIMIT 1) IS NULL)
 )
 SELECT counted.numbered, counted.last_sent, (SELECT count(*) FROM missing) AS open,
-       gap.number, gap.event_id, e.type, e.claim_id, e.sequence, d.state, d.tries
+       gap.number, gap.event_id, e.type, e.claim_id, e.sequence, d.state, d.attempts
 FROM counted
 LEFT JOIN (SELECT * FROM missing ORDER BY number LIMIT $5) gap ON true
 LEFT JOIN LATERAL (
-    SELECT state, tries
+    SELECT state, attempts
     FROM deliveries
     WHERE merchant_id = $1 AND endpoint_id = $2 AND event_id = gap.event_id
     OFFSET 0) d ON true
@@ -138,7 +138,7 @@ async def load_proof(
             claim_id=row["claim_id"],
             sequence=row["sequence"],
             state=row["state"],
-            tries=row["tries"],
+            attempts=row["attempts"],
         )
         for row in rows
         if row["number"] is not None
@@ -150,7 +150,7 @@ async def load_proof(
 _LAST_TRY = """
 LEFT JOIN LATERAL (
     SELECT status, error
-    FROM delivery_tries t
+    FROM delivery_attempts t
     WHERE t.merchant_id = e.merchant_id AND t.endpoint_id = e.endpoint_id
     ORDER BY t.at DESC
     LIMIT 1) last ON true
@@ -181,12 +181,12 @@ FROM marked e
 _MARK_FAILURES_TOLD = compose(
     """
 WITH marked AS (
-    UPDATE webhook_endpoints e SET failure_told_at = $1
+    UPDATE webhook_endpoints e SET failure_reported_at = $1
     FROM (
         SELECT w.merchant_id, w.endpoint_id
         FROM webhook_endpoints w
         JOIN merchants m ON m.merchant_id = w.merchant_id AND NOT m.sandbox
-        WHERE w.first_failure_at <= $2 AND w.removed_at IS NULL AND w.failure_told_at IS NULL
+        WHERE w.first_failure_at <= $2 AND w.removed_at IS NULL AND w.failure_reported_at IS NULL
             AND m.configuration -> 'contact' ->> 'email' IS NOT NULL
         ORDER BY w.merchant_id, w.endpoint_id
         LIMIT $3
@@ -205,14 +205,14 @@ ORDER BY e.merchant_id, e.first_failure_at, e.endpoint_id
 _MARK_RECOVERIES_TOLD = compose(
     """
 WITH marked AS (
-    UPDATE webhook_endpoints e SET failure_told_at = NULL
+    UPDATE webhook_endpoints e SET failure_reported_at = NULL
     FROM (
         SELECT w.merchant_id, w.endpoint_id
         FROM webhook_endpoints w
-        WHERE w.failure_told_at IS NOT NULL AND w.removed_at IS NULL
+        WHERE w.failure_reported_at IS NOT NULL AND w.removed_at IS NULL
             AND w.first_failure_at IS NULL
             AND (SELECT t.status
-                 FROM delivery_tries t
+                 FROM delivery_attempts t
                  WHERE t.merchant_id = w.merchant_id AND t.endpoint_id = w.endpoint_id
                  ORDER BY t.at DESC
                  LIMIT 1) BETWEEN 200 AND 299
