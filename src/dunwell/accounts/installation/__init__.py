@@ -1,1 +1,1 @@
-"""What belongs to the whole installation and to no merchant (CONTRACT 15)."""
+"""Settings of the whole installation, which belong to no merchant (CONTRACT 15)."""

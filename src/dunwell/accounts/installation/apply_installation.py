@@ -1,4 +1,4 @@
-"""Apply an installation file: what it names changes, what it leaves out stays."""
+"""Apply an installation file. Keys that the file leaves out keep their values."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -41,8 +41,11 @@ _MAX_SECRET_BYTES = 64_000
 
 
 def read_secret_files(installation_file: Path, installation: Installation) -> dict[str, bytes]:
-    """What they hold, by the names of `list_secret_files`, without a line's end behind it. Raises
-    ValidationError with all that cannot be read."""
+    """Read the secret files that the installation file names, without trailing line breaks.
+
+    Return the contents by the names of `list_secret_files`. Raises ValidationError with every file
+    that cannot be read.
+    """
     named = list_secret_files(installation)
     found, faults = {}, []
     for name, path in named.items():
@@ -64,13 +67,13 @@ def read_secret_files(installation_file: Path, installation: Installation) -> di
 
 _APPLIED_BY = "dunwell apply"
 _NO_SECRETS: Mapping[str, bytes] = MappingProxyType({})
-# Merchants named in a fault.
+# How many merchants a fault names at most.
 _MAX_NAMED_MERCHANTS = 10
 
 
 @dataclass(frozen=True, slots=True)
 class AppliedInstallation:
-    """The number of the revision in force, and what changed, in lines for a person."""
+    """The number of the revision in force, and the changes as lines of text."""
 
     revision: int
     changes: list[str]
@@ -79,7 +82,7 @@ class AppliedInstallation:
 async def plan_installation(
     resources: Resources, given: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
 ) -> AppliedInstallation:
-    """What applying it would change. Raises ValidationError."""
+    """Return what applying the file would change. Raises ValidationError."""
     async with resources.database.connection() as connection:
         present = await load_installation(connection)
         after = merge_installations(present.installation, given)
@@ -92,9 +95,12 @@ async def plan_installation(
 async def apply_installation(
     resources: Resources, given: Installation, secrets: Mapping[str, bytes] = _NO_SECRETS
 ) -> AppliedInstallation:
-    """secrets: what the files hold that `given` names, by the names of `list_secret_files`. Raises
-    InvalidState when somebody else applied one at the same moment, ValidationError for a line that
-    a merchant uses and that is gone."""
+    """Apply the file and record the change in the audit log.
+
+    `secrets`: the contents of the secret files, by the names of `list_secret_files`. Raises
+    EditConflict if another file was applied at the same moment, ValidationError if a delivery
+    provider that is in use would disappear.
+    """
     async with resources.database.transaction() as tx:
         present = await lock_installation(tx)
         after = merge_installations(present.installation, given)
@@ -119,9 +125,12 @@ async def apply_installation(
 
 
 async def _check_used_providers(tx: Connection, before: Installation, after: Installation) -> None:
-    """A line that merchants send by stays, and goes on carrying what it carried; so does one whose
-    letters wait for their batch, and it stays where they lie: else they would never be printed; so
-    does one that alarms are told by. Raises ValidationError."""
+    """Check that no delivery provider in use is removed or moved.
+
+    A provider that merchants use must stay and keep its channel. A provider whose letters wait for
+    a print batch must keep its location, because the letters would never be printed otherwise. The
+    provider that sends alerts must stay too. Raises ValidationError.
+    """
     lines = after.delivery_providers or {}
     moved = [
         name
@@ -152,7 +161,7 @@ def _build_used_fault(line: str, merchant_keys: Sequence[str]) -> Fault:
 
 
 def _has_moved(line: DeliveryProvider, after: DeliveryProvider | None) -> bool:
-    """Where its letters would lie, if it has any."""
+    """Return whether the provider's letters would be stored at another location."""
     if isinstance(line, FolderProvider | SftpProvider) and isinstance(
         after, FolderProvider | SftpProvider
     ):
@@ -173,13 +182,13 @@ def _build_waiting_letters_fault(line: str, lines: Mapping[str, DeliveryProvider
 async def _list_changed_secrets(
     resources: Resources, connection: Connection, secrets: Mapping[str, bytes]
 ) -> list[str]:
-    """Never what they are."""
+    """Return a line for each changed secret, without its value."""
     known = await load_secrets(connection, resources.keys) if secrets else {}
     return [f"{name}: a secret, changed" for name in secrets if known.get(name) != secrets[name]]
 
 
 def _build_audit_row(before: Installation, revision: InstallationRevision) -> InstallationAction:
-    """Nothing of it is secret: secrets are given by file name."""
+    """Build the audit entry. The file holds no secrets, only the names of secret files."""
     was, now = msgspec.to_builtins(before), msgspec.to_builtins(revision.installation)
     changed = [name for name in now if now[name] != was[name]]
     return InstallationAction(

@@ -1,6 +1,5 @@
-"""The installation's audit log: rows are written in the transaction of the change they record, and
-read by time and subject, the newest first.
-"""
+"""The installation's audit log. Entries are written in the transaction of the change that they
+record, and listed by time and subject, newest first."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,33 +21,33 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstallationAction:
-    """What somebody did. `before` and `after` hold the fields that changed, by name, those of
-    people masked; never a secret, nor what a secret was made of."""
+    """An action to record. `before` and `after` hold the changed fields by name. Personal fields
+    are masked; secrets and their hashes are never recorded."""
 
-    # SYSTEM, OPERATOR (the command line), USER, or VISITOR: whoever has not signed in.
+    # SYSTEM, OPERATOR (the command line), USER, or VISITOR (not signed in).
     actor_kind: str
     actor_id: str | None = None
-    # noun.verb, as session.begin.
+    # noun.verb, such as session.begin.
     action: str
-    # kind:id, as user:0195...
+    # kind:id, such as user:0195...
     subject: str
     before: Mapping[str, Any] | None = None
     after: Mapping[str, Any] | None = None
-    # As `merchants.actor.Origin.as_json` has it.
+    # The value of `merchants.actor.Origin.as_json`.
     origin: Mapping[str, str] | None = None
 
 
 async def save_installation_audit(
     tx: Connection, act: InstallationAction, now: datetime, ids: Ids
 ) -> None:
-    """`now` is real time."""
+    """Insert the entry. `now` is real time."""
     await tx.execute(
         _INSERT, ids.new(now), now, act.actor_kind, act.actor_id, act.action, act.subject,
         act.before, act.after, act.origin,
     )  # fmt: skip
 
 
-# By primary key.
+# Uses the primary key.
 _LOAD = """
 SELECT audit_id, at, actor_kind, actor_id, action, subject, before, after, origin, seal
 FROM installation_audit
@@ -64,21 +63,21 @@ class AuditEntry(msgspec.Struct, frozen=True, gc=False, rename="camel", kw_only=
     action: str
     subject: str
     details: Mapping[str, Any] = {}
-    # By field; none in what was written before they were kept.
+    # The changed fields. None for entries that were written before fields were recorded.
     before: Mapping[str, Any] | None
     after: Mapping[str, Any] | None
     origin: Mapping[str, str] | None
-    # The number of the seal that covers it; none for some seconds.
+    # The number of the seal that covers the entry. None until the next seal, some seconds later.
     seal: int | None
 
 
 class AuditFilter(msgspec.Struct, frozen=True, gc=False):
-    """Which rows; all that is given must hold."""
+    """Which entries to list. All given values must match."""
 
-    # Inclusive; `until` exclusive.
+    # `since` is inclusive, `until` exclusive.
     since: datetime | None = None
     until: datetime | None = None
-    # USER, OPERATOR, CREDENTIAL, DEBTOR, SYSTEM; of the installation's also VISITOR.
+    # USER, OPERATOR, CREDENTIAL, DEBTOR or SYSTEM; in the installation's log also VISITOR.
     actor_kind: str | None = None
     actor_id: str | None = None
     action: str | None = None
@@ -95,6 +94,6 @@ def build_audit_entry(row: Row) -> AuditEntry:
 async def load_installation_entries(
     tx: Connection, audit_ids: Sequence[UUID]
 ) -> Mapping[UUID, AuditEntry]:
-    """By id."""
+    """Return the entries by id."""
     rows = await tx.fetch(_LOAD, list(audit_ids))
     return {row["audit_id"]: build_audit_entry(row) for row in rows}

@@ -1,4 +1,4 @@
-"""The installation's file as a running process knows it: read again every few seconds."""
+"""The current installation file in a running process, reloaded every few seconds."""
 
 import asyncio
 import contextlib
@@ -20,13 +20,13 @@ from dunwell.platform.http.addresses import Proxies, is_forbidden
 from dunwell.platform.resources import Resources
 
 _RELOAD_SECONDS = 5.0
-# Addresses told of until the next revision.
+# Limit of untrusted proxies that are logged until the next revision.
 _MAX_NOTED_PROXIES = 20
 _log = structlog.get_logger("dunwell.accounts.installation")
 
 
 class CurrentInstallation:
-    """What was read last; nobody is trusted before anything was."""
+    """The last loaded installation file. Before the first load no proxy is trusted."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -34,16 +34,16 @@ class CurrentInstallation:
         self._noted: set[str] = set()
         self._to_note: set[str] = set()
         self.proxies = Proxies(())
-        # Who runs the installation, as debtors are told; none: nobody was named.
+        # The operator that debtors are shown. None if the file names none.
         self.operator: Operator | None = None
-        # What messages leave by, and the secrets of the file, opened, by their names.
+        # The delivery providers by name, and the decrypted secrets of the file by name.
         self.delivery_providers: Mapping[str, DeliveryProvider] = {}
         self.secrets: Mapping[str, bytes] = {}
         self.sign_in = SignInSettings()
 
     @property
     def revision(self) -> int:
-        """The number of the one that was read last; -1 before any was."""
+        """The number of the loaded revision; -1 before the first load."""
         return self._revision
 
     def find_operator(self) -> Operator | None:
@@ -53,8 +53,8 @@ class CurrentInstallation:
         return host in self.proxies
 
     def find_visitor(self, peer: str, forwarded: Sequence[str]) -> str:
-        """Whose request it is (`Proxies.find_visitor`); a proxy of yours that is not trusted, so
-        that all its visitors are taken for one, is told of."""
+        """Return the visitor's address (`Proxies.find_visitor`). Log a proxy in a private network
+        that forwards requests without being trusted, because all its visitors count as one."""
         if forwarded and peer not in self.proxies and is_forbidden(peer, allow_loopback=False):
             self._note(peer)
         return self.proxies.find_visitor(peer, forwarded)
@@ -66,7 +66,8 @@ class CurrentInstallation:
             _log.warning("untrusted proxy forwards", proxy=peer)
 
     async def read(self) -> None:
-        """While the database is away, or not migrated yet, what is known stays."""
+        """Load the file if it has a new revision. While the database is unavailable or not
+        migrated, the loaded values stay."""
         try:
             async with self._resources.database.connection() as connection:
                 revision = await load_installation(connection)
@@ -84,13 +85,13 @@ class CurrentInstallation:
             self.operator = revision.installation.operator
             self.delivery_providers = revision.installation.delivery_providers or {}
             self.sign_in = revision.installation.sign_in or SignInSettings()
-            # Whoever goes on forwarding untrusted is told of once more.
+            # Log a proxy that is still untrusted once more after each revision.
             self._noted.clear()
 
 
 @asynccontextmanager
 async def open_current_installation(resources: Resources) -> AsyncIterator[CurrentInstallation]:
-    """Kept up to date for as long as it is open."""
+    """Load the installation file and keep it current until the context ends."""
     standing = CurrentInstallation(resources)
     await standing.read()
 

@@ -1,6 +1,5 @@
-"""The delivery providers of the installation file: for e-mail, SMS and letters, their shapes and
-what is wrong with some beyond that. Pure.
-"""
+"""The delivery providers of the installation file for e-mail, SMS and letters, and their faults.
+Pure."""
 
 from collections.abc import Iterator, Mapping
 from ipaddress import ip_network
@@ -13,7 +12,7 @@ from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import render_pointer
 
 Text = Annotated[str, Meta(min_length=1, max_length=255)]
-# A name of ours in a merchant file, in addresses and in figures.
+# The name that merchant files, return addresses and metrics use.
 DeliveryProviderName = Annotated[
     str,
     Meta(
@@ -21,7 +20,7 @@ DeliveryProviderName = Annotated[
         description="a short name of small letters, digits and -",
     ),
 ]
-# host:port, or a host alone.
+# host:port, or only a host.
 Server = Annotated[
     str,
     Meta(
@@ -29,11 +28,11 @@ Server = Annotated[
         description='a server as "mail.example.com:587"',
     ),
 ]
-# A path on the machine `dunwell apply` runs on: absolute, or beside the installation file. What it
-# holds is sealed into the database; the file is not read again.
+# A path on the machine that runs `dunwell apply`: absolute, or relative to the installation file.
+# The content is stored encrypted in the database; the file is not read again.
 SecretFile = Annotated[str, Meta(min_length=1, max_length=1_000)]
-# Cents of the merchant's currency for one message (an SMS's part, a letter's sheet), by country as
-# ISO 3166-1 alpha-2; "*": any other.
+# The price of one message (one SMS part, one sheet of a letter) in cents of the merchant's
+# currency, by ISO 3166-1 alpha-2 country; "*" is any other country.
 Prices = dict[Annotated[str, Meta(pattern=r"^([A-Z]{2}|\*)$(?!\n)")], Annotated[float, Meta(ge=0)]]
 Encryption = Literal["TLS", "STARTTLS", "NONE"]
 
@@ -41,12 +40,12 @@ Encryption = Literal["TLS", "STARTTLS", "NONE"]
 class ProviderPart(
     msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="camel", kw_only=True
 ):
-    """A part of a line."""
+    """A part of a delivery provider's settings."""
 
 
 class ProviderPace(ProviderPart, frozen=True):
-    """How quick a line may be taken. `atOnce`: messages that are with it unanswered at a time, and
-    so what may have left unseen when a worker dies."""
+    """The rate limit of a delivery provider. `at_once`: the number of messages in flight, which is
+    also the number that may have been sent without a record when a worker dies."""
 
     per_second: Annotated[float, Meta(gt=0, le=10_000)] | None = None
     at_once: Annotated[int, Meta(ge=1, le=200)] = 50
@@ -68,7 +67,7 @@ Domain = Annotated[
 
 
 class ReturnMailbox(ProviderPart, frozen=True):
-    """A mailbox that reports and answers are fetched from by IMAP."""
+    """A mailbox from which bounces and replies are fetched by IMAP."""
 
     server: Server
     credentials: Credentials
@@ -77,22 +76,22 @@ class ReturnMailbox(ProviderPart, frozen=True):
 
 
 class Dkim(ProviderPart, frozen=True):
-    """Messages are signed by Dunwell; where the operator's server signs, leave it out."""
+    """DKIM keys with which Dunwell signs messages. Leave it out if the mail server signs."""
 
     domain: Domain
     selector: Text
-    # An RSA private key, PEM.
+    # An RSA private key in PEM.
     key_file: SecretFile
 
 
 class SmtpProvider(ProviderPart, frozen=True, tag_field="adapter", tag="smtp"):
     channel: Literal["EMAIL"]
     server: Server
-    # NONE only to a server on this machine.
+    # NONE is allowed only for a server on the same machine.
     encryption: Encryption = "STARTTLS"
     credentials: Credentials | None = None
-    # Reports and answers come back to addresses of this domain, one for each message; none: they
-    # go to the sender, and nothing is heard of bounces.
+    # Each message gets a return address in this domain, for bounces and replies. Without it they go
+    # to the sender, and bounces are not noticed.
     return_domain: Domain | None = None
     mailbox: ReturnMailbox | None = None
     dkim: Dkim | None = None
@@ -104,27 +103,27 @@ Path = Annotated[str, Meta(min_length=1, max_length=1_000)]
 
 
 class BatchSettings(ProviderPart, frozen=True):
-    """Letters are handed over at once and released in batches, by a manifest."""
+    """Letters are handed over to the print service and released in batches, by a manifest."""
 
     every_minutes: Annotated[int, Meta(ge=1, le=1_440)] = 60
     most: Annotated[int, Meta(ge=1, le=10_000)] = 1_000
 
 
-# Beside the letter as files of their own, or behind it in one PDF.
+# Separate files next to the letter, or appended to its PDF.
 Enclosures = Literal["BESIDE", "APPENDED"]
-# How the print service writes its status files: a file of `contact/sending/batches/formats`.
+# The format of the print service's status files: a module of `contact/sending/batches/formats`.
 StatusFormatName = Literal["dunwell"]
 LayoutName = Literal["din-5008-a", "din-5008-b", "c5-6", "print-service"]
 
 
 class FolderProvider(ProviderPart, frozen=True, tag_field="adapter", tag="folder"):
     channel: Literal["LETTER"]
-    # On the workers' machine.
+    # On the machine of the workers.
     folder: Path
     batch: BatchSettings = field(default_factory=BatchSettings)
-    # Where on the sheet what stands: a file of `contact/messages/letters/layouts`.
+    # The layout of the sheet: a module of `contact/messages/letters/layouts`.
     layout: LayoutName = "din-5008-b"
-    # Pages of one letter with its enclosures; more go by the next channel.
+    # The page limit of one letter with its enclosures. Longer letters use the next channel.
     most_pages: Annotated[int, Meta(ge=1, le=100)] = 20
     enclosures: Enclosures = "APPENDED"
     status_format: StatusFormatName = "dunwell"
@@ -135,10 +134,11 @@ class FolderProvider(ProviderPart, frozen=True, tag_field="adapter", tag="folder
 class SftpProvider(ProviderPart, frozen=True, tag_field="adapter", tag="sftp"):
     channel: Literal["LETTER"]
     server: Server
-    # The server's own key, as in known_hosts: "ssh-ed25519 AAAA...". No other is spoken to.
+    # The server's host key as in known_hosts: "ssh-ed25519 AAAA...". Connections to another key are
+    # refused.
     host_key: Annotated[str, Meta(min_length=20, max_length=2_000)]
     user: Text
-    # One of the two.
+    # Exactly one of the two is required.
     key_file: SecretFile | None = None
     password_file: SecretFile | None = None
     # On the server.
@@ -153,7 +153,7 @@ class SftpProvider(ProviderPart, frozen=True, tag_field="adapter", tag="sftp"):
 
 
 def describe_letter_location(line: FolderProvider | SftpProvider) -> dict[str, str]:
-    """Where its letters lie, as the installation file says it."""
+    """Return where the provider stores its letters, in the words of the installation file."""
     if isinstance(line, FolderProvider):
         return {"adapter": "folder", "folder": line.folder}
     server, user, folder = line.server, line.user, line.folder
@@ -168,24 +168,24 @@ BaseUrl = Annotated[
     ),
 ]
 Network = Annotated[str, Meta(min_length=1, max_length=50)]
-# The only ones that are connected to, for a gateway in a network of the operator's own; none: any
-# public address, and no private one.
+# The only networks that are connected to, for a gateway in the operator's own network. If empty,
+# every public address is allowed and no private one.
 Networks = tuple[Network, ...]
-# What confirms a STOP, once, to who sent it; none: nothing is answered.
+# The SMS that confirms a STOP once to its sender. Without it there is no answer.
 Confirmation = Annotated[str, Meta(min_length=1, max_length=160)]
 
 
 class KannelProvider(ProviderPart, frozen=True, tag_field="adapter", tag="kannel"):
-    """A Kannel gateway's sendsms."""
+    """A Kannel gateway (sendsms)."""
 
     channel: Literal["SMS"]
-    # Of the smsbox, without path: http://127.0.0.1:13013.
+    # The address of the smsbox without a path: http://127.0.0.1:13013.
     server: BaseUrl
     credentials: Credentials
     networks: Networks = ()
-    # Which of the gateway's connections is taken; none: as it routes itself.
+    # The gateway's connection to use. Without it the gateway routes by itself.
     smsc: Text | None = None
-    # What the gateway says with an incoming message; none: none are taken.
+    # The secret that the gateway sends with incoming messages. Without it none are accepted.
     incoming_secret_file: SecretFile | None = None
     stop_confirmation: Confirmation | None = None
     pace: ProviderPace = field(default_factory=ProviderPace)
@@ -193,8 +193,8 @@ class KannelProvider(ProviderPart, frozen=True, tag_field="adapter", tag="kannel
 
 
 class TwilioProvider(ProviderPart, frozen=True, tag_field="adapter", tag="twilio"):
-    """Twilio, or a provider that speaks its dialect. The user is the account's SID, the password
-    its auth token."""
+    """Twilio, or a provider with a compatible API. The user is the account SID, the password the
+    auth token."""
 
     channel: Literal["SMS"]
     credentials: Credentials
@@ -206,7 +206,7 @@ class TwilioProvider(ProviderPart, frozen=True, tag_field="adapter", tag="twilio
 
 
 def find_gateway_faults(name: str, line: KannelProvider | TwilioProvider) -> Iterator[Fault]:
-    """With pointers into the file."""
+    """Yield the faults of an SMS gateway, with pointers into the file."""
     for index, network in enumerate(line.networks):
         try:
             is_everybody = ip_network(network).prefixlen == 0
@@ -245,7 +245,7 @@ def _collect(value: Any, path: str, found: dict[str, str]) -> None:
 
 
 def find_delivery_provider_faults(lines: Mapping[str, DeliveryProvider]) -> Iterator[Fault]:
-    """With pointers into the file."""
+    """Yield the faults that the shape does not show, with pointers into the file."""
     for name, line in lines.items():
         if isinstance(line, SmtpProvider):
             yield from _find_smtp_faults(name, line)

@@ -1,6 +1,5 @@
-"""The installation file as a value, with the operator and the networks of webhooks, and all faults
-of one (CONTRACT 15). Pure.
-"""
+"""The installation file as a value, with the operator and the networks of webhooks, and its faults
+(CONTRACT 15). Pure."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,10 +27,10 @@ from dunwell.platform.http.addresses import Network, is_never_granted
 from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
 from dunwell.platform.text.texts import find_unprintable, is_email_address
 
-# The creditors' own service, or an agency that collects for them.
+# OWN: the creditors' own service. AGENCY: an agency that collects for them.
 OperatorRole = Literal["OWN", "AGENCY"]
 TextLine = Annotated[str, Meta(min_length=1, max_length=255)]
-# Several lines.
+# May have several lines.
 TextBlock = Annotated[str, Meta(min_length=1, max_length=2_000)]
 
 
@@ -40,7 +39,7 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 
 
 class OperatorLegal(_Part, frozen=True):
-    """As a creditor's, with those who represent it; a sole trader names the owner."""
+    """The operator's legal details, with its representatives. A sole trader names the owner."""
 
     name: TextLine
     address: TextBlock
@@ -57,8 +56,8 @@ class OperatorContact(_Part, frozen=True):
 
 
 class Registration(_Part, frozen=True):
-    """Of a debt collector: its number, and the authority that looks after it, with its address and
-    how it is reached electronically."""
+    """A debt collector's registration: its number, and the supervisory authority with its postal
+    address and electronic contact."""
 
     number: TextLine
     authority: TextBlock
@@ -75,12 +74,12 @@ class Operator(_Part, frozen=True):
         return self.role == "AGENCY"
 
 
-# Who it is at this moment, which an installation file may change.
+# Returns the current operator, which an applied installation file can change.
 FindOperator = Callable[[], Operator | None]
 
 
 def find_no_operator() -> Operator | None:
-    """Where no operator was named."""
+    """The `FindOperator` of an installation without an operator."""
     return None
 
 
@@ -88,18 +87,19 @@ NetworkText = Annotated[str, Meta(min_length=1, max_length=50)]
 
 
 class WebhookNetworks(ProviderPart, frozen=True):
-    """The only networks that one merchant's webhooks reach."""
+    """The only networks to which one merchant's webhooks are sent."""
 
-    # Its key.
+    # The merchant's key.
     merchant: Text
     networks: Annotated[tuple[NetworkText, ...], Meta(min_length=1, max_length=100)]
-    # OPTIONAL: its webhooks may be sent in clear there.
+    # OPTIONAL: webhooks in these networks may use http.
     tls: Literal["REQUIRED", "OPTIONAL"] = "REQUIRED"
 
 
 @dataclass(frozen=True, slots=True)
 class WebhookReach:
-    """networks: the only ones that are connected to; none: every public address, no private one."""
+    """Where a merchant's webhooks may be sent. `networks`: the only ones that are connected to; if
+    empty, every public address and no private one."""
 
     networks: tuple[Network, ...] = ()
     allows_http: bool = False
@@ -109,7 +109,7 @@ PUBLIC_REACH = WebhookReach()
 
 
 def find_reach(entries: Sequence[WebhookNetworks] | None, merchant_key: str) -> WebhookReach:
-    """What the installation file says of this merchant's webhooks."""
+    """Return the networks that the installation file allows for this merchant's webhooks."""
     for each in entries or ():
         if each.merchant == merchant_key:
             networks = tuple(ip_network(network) for network in each.networks)
@@ -118,12 +118,12 @@ def find_reach(entries: Sequence[WebhookNetworks] | None, merchant_key: str) -> 
 
 
 def parse_reach(document: object, merchant_key: str) -> WebhookReach:
-    """document: the key `webhookNetworks` as it is stored, None where there is none."""
+    """Parse the stored `webhookNetworks` key, which is None if the file has none."""
     return find_reach(msgspec.convert(document or (), tuple[WebhookNetworks, ...]), merchant_key)
 
 
 def find_webhook_network_faults(entries: Sequence[WebhookNetworks]) -> Iterator[Fault]:
-    """Beyond their shape, with pointers into the file."""
+    """Yield the faults that the shape does not show, with pointers into the file."""
     keys = [each.merchant for each in entries]
     for index, entry in enumerate(entries):
         if entry.merchant in keys[:index]:
@@ -137,7 +137,7 @@ def find_webhook_network_faults(entries: Sequence[WebhookNetworks]) -> Iterator[
 
 
 def _describe_network_fault(text: str) -> str:
-    """What is wrong with a network, and what to do; empty where nothing is."""
+    """Return what is wrong with a network and how to correct it, or an empty text."""
     try:
         network = ip_network(text)
     except ValueError:
@@ -150,10 +150,10 @@ def _describe_network_fault(text: str) -> str:
     return ""
 
 
-# Old names of keys, by JSON pointer, and their present names.
+# Renamed keys: the old name as JSON pointer, and the present name.
 _RENAMED_KEYS = {"/lines": "deliveryProviders", "/alarms": "alerts", "/alerts/line": "provider"}
-# Top-level keys that only an installation file has. The old names are included, so that a file that
-# uses one is not mistaken for a merchant file.
+# Top-level keys that only an installation file has. The old names are included so that a file with
+# one of them is not mistaken for a merchant file.
 _KEYS = (
     "operator", "trustedProxies", "deliveryProviders", "signIn", "alerts", "webhookNetworks",
     "lines", "alarms",
@@ -161,30 +161,30 @@ _KEYS = (
 
 
 class Installation(msgspec.Struct, frozen=True, rename="camel", forbid_unknown_fields=True):
-    """Every key may be absent; an absent one is left alone when it is applied."""
+    """The installation file. A missing key keeps its value when the file is applied."""
 
-    # Who runs it, shown to debtors beside the creditor; none: each creditor runs it itself.
+    # Shown to debtors next to the creditor. None: each creditor operates the service itself.
     operator: Operator | None = None
-    # Networks whose word is taken for where a request came from; nobody's by default.
+    # Networks of proxies whose X-Forwarded-For header is trusted. Default: none.
     trusted_proxies: list[str] | None = None
-    # What messages leave by, by name.
+    # The delivery providers by name.
     delivery_providers: dict[DeliveryProviderName, DeliveryProvider] | None = None
-    # How people sign in; none: by passwords and passkeys of Dunwell's own.
+    # How users sign in. None: with Dunwell's own passwords and passkeys.
     sign_in: SignInSettings | None = None
-    # Who is told when a person is needed; nobody by default.
+    # Who is notified of alerts. Default: nobody.
     alerts: AlertSettings | None = None
-    # Merchants whose webhooks are sent into networks of the operator's own.
+    # Merchants whose webhooks may be sent to the operator's private networks.
     webhook_networks: tuple[WebhookNetworks, ...] | None = None
 
 
 def is_installation(document: Any) -> bool:
-    """Whether the value read from a file is meant as an installation's, not as a merchant's."""
+    """Return whether the parsed file is an installation file and not a merchant file."""
     has_key = isinstance(document, dict) and not document.keys().isdisjoint(_KEYS)
     return has_key and "key" not in document
 
 
 def check_installation(document: Any) -> Installation:
-    """Raises ValidationError with every fault."""
+    """Parse an installation file. Raises ValidationError with every fault."""
     faults = [
         *name_renamed_keys(find_faults(document, Installation), _RENAMED_KEYS),
         *find_unprintable(document),
@@ -218,7 +218,7 @@ def _find_network_faults(document: Any) -> Iterator[Fault]:
     networks = document.get("trustedProxies") if isinstance(document, dict) else None
     for index, network in enumerate(networks if isinstance(networks, list) else []):
         if not isinstance(network, str):
-            continue  # its shape is told already
+            continue  # The shape check reports it.
         pointer = render_pointer(["trustedProxies", index])
         try:
             parsed = ip_network(network)
@@ -232,7 +232,8 @@ def _find_network_faults(document: Any) -> Iterator[Fault]:
 
 
 def merge_installations(present: Installation, given: Installation) -> Installation:
-    """What stands after `given` was applied: what it leaves out stays as it is."""
+    """Return the installation after `given` was applied. Keys that `given` leaves out keep their
+    values."""
     named = {k: v for k, v in msgspec.structs.asdict(given).items() if v is not None}
     return msgspec.structs.replace(present, **named)
 
@@ -246,7 +247,7 @@ def list_secret_files(installation: Installation) -> dict[str, str]:
 
 
 def list_changes(before: Installation, after: Installation) -> list[str]:
-    """One line for each key that differs."""
+    """Return one line for each key that differs."""
     was = msgspec.to_builtins(before)
     return [
         f"{name}: {_render_value(was[name])} -> {_render_value(value)}"
@@ -256,7 +257,7 @@ def list_changes(before: Installation, after: Installation) -> list[str]:
 
 
 def _render_value(value: Any) -> str:
-    """What a key holds, on one line."""
+    """Return the value of a key on one line."""
     if isinstance(value, dict):
         parts = [
             f"{name}: {_render_value(each)}" for name, each in value.items() if each is not None

@@ -1,4 +1,6 @@
-"""How people sign in: providers of single sign-on, and what their groups make of somebody. Pure."""
+"""The settings of single sign-on: identity providers, and the roles that their groups
+give. Pure.
+"""
 
 from collections.abc import Iterator, Sequence
 from ipaddress import ip_network
@@ -11,7 +13,8 @@ from dunwell.accounts.installation.delivery_providers import Networks, SecretFil
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.shape import render_pointer
 
-# Of `accounts.merchants.rights`, which stands above; a test compares them.
+# The roles of `accounts.merchants.rights`, which this package may not import; a test compares the
+# two.
 RoleName = Literal["ADMIN", "OPERATOR", "AUDITOR", "MERCHANT_USER"]
 ProviderName = Annotated[
     str,
@@ -20,7 +23,7 @@ ProviderName = Annotated[
         description="a short name of small letters, digits and -",
     ),
 ]
-# Compared byte by byte with what the provider says of itself.
+# Compared byte by byte with the issuer that the provider states.
 Issuer = Annotated[
     str,
     Meta(
@@ -37,22 +40,22 @@ class _Part(msgspec.Struct, frozen=True, forbid_unknown_fields=True, rename="cam
 
 
 class IdentityProviderSettings(_Part, frozen=True):
-    """An OpenID Connect provider, and who we are there."""
+    """An OpenID Connect provider, and Dunwell's registration with it."""
 
     name: ProviderName
     issuer: Issuer
     client_id: Text
     client_secret_file: SecretFile
-    # As its button says it; none: its name.
+    # The text of its sign-in button. Default: its name.
     title: Text | None = None
     scopes: Annotated[tuple[Text, ...], Meta(max_length=20)] = _DEFAULT_SCOPES
-    # The claim that lists somebody's groups.
+    # The claim that lists the user's groups.
     groups_claim: Text = "groups"
-    # One of them must be told of each sign-in, where any is named: how strong it was.
+    # If set, each sign-in must have one of these authentication context classes.
     acr_values: Annotated[tuple[Text, ...], Meta(max_length=20)] = ()
-    # All of them must be.
+    # Each sign-in must have all of these authentication methods.
     amr_values: Annotated[tuple[Text, ...], Meta(max_length=20)] = ()
-    # The only ones it may lie in; none: anywhere public.
+    # The only networks in which the provider may be. If empty: any public address.
     networks: Networks = ()
 
     @property
@@ -61,25 +64,25 @@ class IdentityProviderSettings(_Part, frozen=True):
 
     @property
     def secret_name(self) -> str:
-        """What its client secret is kept under."""
+        """The name under which the client secret is stored."""
         return f"signIn/oidc/{self.name}/clientSecretFile"
 
 
 class GroupRule(_Part, frozen=True):
-    """What members of a group are."""
+    """The role that the members of a group get."""
 
     group: Group
     role: RoleName
-    # Keys; none: all merchants, also those to come.
+    # Merchant keys. None: all merchants, including future ones.
     merchants: Annotated[tuple[Text, ...], Meta(min_length=1, max_length=1_000)] | None = None
-    # Only as this provider tells it; none: whichever does.
+    # Only groups of this provider count. None: groups of every provider.
     provider: ProviderName | None = None
 
 
 class SignInSettings(_Part, frozen=True):
     oidc: Annotated[tuple[IdentityProviderSettings, ...], Meta(max_length=10)] = ()
     groups: Annotated[tuple[GroupRule, ...], Meta(max_length=1_000)] = ()
-    # Passwords and passkeys of Dunwell's own open nothing, but for break-glass admins.
+    # Only break-glass admins can sign in with Dunwell's own passwords and passkeys.
     required: bool = field(default=False)
 
     def find(self, name: str) -> IdentityProviderSettings | None:
@@ -87,7 +90,7 @@ class SignInSettings(_Part, frozen=True):
 
 
 def find_sign_in_faults(sign_in: SignInSettings) -> Iterator[Fault]:
-    """Beyond its shape, with pointers into the file."""
+    """Yield the faults that the shape does not show, with pointers into the file."""
     names = [each.name for each in sign_in.oidc]
     for index, provider in enumerate(sign_in.oidc):
         yield from _find_provider_faults(provider, ["signIn", "oidc", index])

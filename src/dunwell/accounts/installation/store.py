@@ -1,4 +1,4 @@
-"""The SQL of installation files, of their sealed secrets, and of proxies that were seen."""
+"""The SQL of installation files, their encrypted secrets, and untrusted proxies that were seen."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -10,18 +10,18 @@ from dunwell.accounts.installation.installation_file import Installation
 from dunwell.platform.crypto import KeyRing, SealBroken
 from dunwell.platform.database.database import Connection
 
-# By the primary key.
+# Uses the primary key.
 _LOAD = "SELECT revision, document FROM installation_revisions ORDER BY revision DESC LIMIT 1"
-# Whoever begins what is done by the one in force (`contact.sending.batches.store`) holds it.
+# Transactions that rely on the current file (`contact.sending.batches.store`) hold this row.
 _LOCK = "SELECT FROM installation_revisions ORDER BY revision DESC LIMIT 1 FOR UPDATE"
-# Whoever applied another one meanwhile took the number.
+# No row is returned if another file took this number in the meantime.
 _SAVE = """
 INSERT INTO installation_revisions (revision, document, applied_at, applied_by)
 VALUES ($1, $2, $3, $4)
 ON CONFLICT (revision) DO NOTHING
 RETURNING revision
 """
-# Once in a while, and few: only addresses that are no visitor's are noted.
+# Rare and few: only addresses in private networks are recorded.
 _SAVE_UNTRUSTED_PROXIES = """
 INSERT INTO unconfigured_proxies (address, seen_at)
 SELECT address, $2 FROM unnest($1::text[]) AS given (address)
@@ -32,7 +32,7 @@ _LIST_UNTRUSTED_PROXIES = """
 SELECT address FROM unconfigured_proxies
 WHERE seen_at >= $1 ORDER BY address
 """
-# Over all merchants, as a file is applied: who names one of the lines.
+# Reads all merchants, once per applied file.
 _LIST_MERCHANTS_BY_PROVIDER = """
 SELECT used.provider, array_agg(DISTINCT m.key ORDER BY m.key) AS keys
 FROM merchants m
@@ -42,7 +42,7 @@ CROSS JOIN LATERAL (SELECT named.provider #>> '{}' AS provider) used
 WHERE used.provider = ANY($1::text[])
 GROUP BY used.provider
 """
-# By letter_batch_items_waiting, letter_batch_items_open and letter_batches_open.
+# Uses letter_batch_items_waiting, letter_batch_items_open and letter_batches_open.
 _LIST_PROVIDERS_WITH_LETTERS = """
 SELECT provider FROM letter_batch_items WHERE state = 'WAITING' AND provider = ANY($1::text[])
 UNION
@@ -59,7 +59,7 @@ class InstallationRevision(msgspec.Struct, frozen=True, gc=False):
 
 
 async def load_installation(connection: Connection) -> InstallationRevision:
-    """The one in force; number 0 and an empty one where none was applied."""
+    """Return the current file; number 0 and an empty one if none was applied."""
     row = await connection.fetchrow(_LOAD)
     if row is None:
         return InstallationRevision(0, Installation())
@@ -67,7 +67,7 @@ async def load_installation(connection: Connection) -> InstallationRevision:
 
 
 async def lock_installation(tx: Connection) -> InstallationRevision:
-    """The one in force, once nothing is being begun by it."""
+    """Return the current file after all transactions that rely on it have ended."""
     await tx.execute(_LOCK)
     return await load_installation(tx)
 
@@ -75,7 +75,7 @@ async def lock_installation(tx: Connection) -> InstallationRevision:
 async def save_installation(
     tx: Connection, revision: InstallationRevision, *, applied_at: datetime, applied_by: str
 ) -> bool:
-    """Whether it was saved: its number was still free."""
+    """Insert the revision. Return False if its number is taken."""
     document = msgspec.to_builtins(revision.installation)
     kept = {name: value for name, value in document.items() if value is not None}
     saved = await tx.fetchval(_SAVE, revision.number, kept, applied_at, applied_by)
@@ -85,19 +85,20 @@ async def save_installation(
 async def save_untrusted_proxies(
     tx: Connection, addresses: Sequence[str], seen_at: datetime
 ) -> None:
-    """That these addresses forwarded requests, untrusted."""
+    """Record that these addresses forwarded requests without being trusted."""
     await tx.execute(_SAVE_UNTRUSTED_PROXIES, addresses, seen_at)
 
 
 async def list_untrusted_proxies(connection: Connection, since: datetime) -> Sequence[str]:
-    """The untrusted ones that were seen since then."""
+    """Return the untrusted proxies that were seen since then."""
     return [row["address"] for row in await connection.fetch(_LIST_UNTRUSTED_PROXIES, since)]
 
 
 async def list_merchants_by_provider(
     connection: Connection, lines: Sequence[str]
 ) -> dict[str, list[str]]:
-    """The keys of merchants that send by each of the lines, those without any left out."""
+    """Return the keys of the merchants that use each delivery provider. Unused providers are left
+    out."""
     rows = await connection.fetch(_LIST_MERCHANTS_BY_PROVIDER, list(lines))
     return {row["provider"]: row["keys"] for row in rows}
 
@@ -105,7 +106,7 @@ async def list_merchants_by_provider(
 async def list_providers_with_letters(
     connection: Connection, lines: Sequence[str]
 ) -> Sequence[str]:
-    """Those of the lines where letters lie, or begin to, which nothing has released yet."""
+    """Return those of the delivery providers that have letters which are not released yet."""
     return [
         row["provider"] for row in await connection.fetch(_LIST_PROVIDERS_WITH_LETTERS, list(lines))
     ]
@@ -124,7 +125,8 @@ log = structlog.get_logger(__name__)
 
 
 async def load_secrets(connection: Connection, keys: KeyRing) -> dict[str, bytes]:
-    """Opened, by name. One that does not open is absent and told: its line cannot be used."""
+    """Return the decrypted secrets by name. A secret that cannot be decrypted is left out and
+    logged; its provider cannot be used."""
     found = {}
     for name, sealed in await connection.fetch(_LOAD_SECRETS):
         try:
@@ -142,5 +144,5 @@ async def save_secrets(
 
 
 async def delete_other_secrets(tx: Connection, names: list[str]) -> None:
-    """The others are taken out."""
+    """Delete all secrets except those with these names."""
     await tx.execute(_DELETE_OTHER_SECRETS, names)

@@ -1,1 +1,2 @@
-"""Merchant accounts, their configuration, API credentials and tokens, the audit log."""
+"""Merchant accounts, their configuration, API credentials and tokens, permissions, and the audit
+log."""

@@ -1,4 +1,4 @@
-"""What a use case is given."""
+"""The context of a use case: transaction, merchant, actor and time."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,20 +17,20 @@ from dunwell.platform.resources import Resources
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """What a use case is given: an open transaction, whose merchant, who acts, and when."""
+    """The context of a use case: an open transaction, the merchant, the actor, and the time."""
 
     tx: Connection
     merchant: Merchant
     actor: Actor
-    # The merchant's time.
+    # The merchant's time, which a sandbox sets.
     now: datetime
-    # The world's, which rules sessions, deliveries and limits.
+    # Real time, which governs sessions, deliveries and limits.
     real_now: datetime
     ids: Ids
 
     @classmethod
     def open(cls, resources: Resources, tx: Connection, merchant: Merchant, actor: Actor) -> Self:
-        """At the present instant."""
+        """Build the context for the present instant."""
         real_now = resources.clock.now()
         now = merchant.sandbox_now or real_now
         return cls(
@@ -42,8 +42,8 @@ class Work:
         return self.merchant.merchant_id
 
     def scope(self, *part: int | UUID) -> ListScope:
-        """The rows of a list that are the merchant's. `part`: the values of the list's further
-        scope columns, such as the claim's id."""
+        """Return the scope of a list of this merchant. `part`: the values of the list's further
+        scope columns, such as the claim id."""
         return ListScope(
             self.tx,
             (self.merchant_id, *part),
@@ -52,14 +52,18 @@ class Work:
         )
 
     def require(self, right: Right) -> None:
-        """The first line of every use case. It asks before anything is looked up, so that a refusal
-        tells nothing about what exists. Raises InsufficientScope.
+        """Check that the actor has the permission. Raises InsufficientScope.
+
+        Every use case calls it first, before any lookup, so that a refusal does not reveal what
+        exists.
         """
         check_right(self.actor, right)
 
 
 def check_right(actor: Actor, right: Right) -> None:
-    """Where a use case opens its transactions itself. Raises InsufficientScope."""
+    """Check the permission in use cases that open their own transactions. Raises
+    InsufficientScope.
+    """
     if right not in actor.rights:
         raise InsufficientScope(
             f"This needs the right to {RIGHT_WORDS[right]} ({right}), which was not given here. "

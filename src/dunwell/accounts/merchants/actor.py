@@ -1,4 +1,4 @@
-"""Who does what is done: every use case takes an actor, and the audit log names it. Pure."""
+"""The actor of a use case, which the audit log names. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ class ActorKind(StrEnum):
 
 
 class Interface(StrEnum):
-    """By which way somebody came."""
+    """The interface that the actor used."""
 
     WORKER = "WORKER"
     COMMAND_LINE = "COMMAND_LINE"
@@ -27,31 +27,30 @@ class Interface(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where it was done from; the audit log keeps it."""
+    """Where an action came from, as the audit log records it."""
 
     interface: Interface
-    # Of the client, as `platform.http.addresses.name_network` shortens it: never the whole address.
+    # The client's network, shortened by `platform.http.addresses.name_network`; never the whole
+    # address.
     network: str | None = None
-    # The id of a person's session.
+    # The id of a user's session.
     session: str | None = None
 
     def as_json(self) -> Mapping[str, str]:
-        """What is kept; what is not known is left out."""
+        """Return the stored form. Unknown parts are left out."""
         parts = {"face": str(self.interface), "network": self.network, "session": self.session}
         return {name: value for name, value in parts.items() if value is not None}
 
 
 def parse_origin(kept: Mapping[str, str]) -> Origin:
-    """What `as_json` has written."""
+    """Parse what `as_json` returned."""
     return Origin(Interface(kept["face"]), kept.get("network"), kept.get("session"))
 
 
 @dataclass(frozen=True, slots=True)
 class Actor:
-    """Who does it. `actor_id` is a client id, a user's id, a session; none for the system.
-
-    Without `rights` nothing is allowed.
-    """
+    """Who acts. `actor_id` is a client id, a user id or a session id; None for the system. An actor
+    without `rights` may do nothing."""
 
     kind: ActorKind
     actor_id: str | None = None
@@ -63,7 +62,7 @@ class Actor:
         return None if self.origin is None else self.origin.as_json()
 
 
-# Made once: one of them is of every request.
+# Built once, because every request needs one of them.
 _SHELL, _PAGE, _API = (
     Origin(Interface.COMMAND_LINE),
     Origin(Interface.LANDING_PAGE),
@@ -74,7 +73,7 @@ SYSTEM = Actor(ActorKind.SYSTEM, rights=SYSTEM_RIGHTS, origin=Origin(Interface.W
 
 
 def operator_actor(word: str) -> Actor:
-    """Whoever holds the operator's shell; `word` says by which command."""
+    """Return the actor of the operator's command line. `word` is the command."""
     return Actor(ActorKind.OPERATOR, word, rights=ALL_RIGHTS, origin=_SHELL)
 
 
@@ -82,15 +81,17 @@ COMMAND_LINE = operator_actor("command line")
 
 
 def debtor_actor(session: str) -> Actor:
-    """Whoever opened a claim's page; which claim, the session says."""
+    """Return the actor of a debtor who opened a claim's page. The session identifies the claim."""
     return Actor(ActorKind.DEBTOR, session, rights=DEBTOR_RIGHTS, origin=_PAGE)
 
 
 def credential_actor(client_id: str, rights: frozenset[Right]) -> Actor:
-    """A merchant's program, with what its credential's scopes allow."""
+    """Return the actor of an API credential, with the permissions of its scopes."""
     return Actor(ActorKind.CREDENTIAL, client_id, rights=rights, origin=_API)
 
 
 def user_actor(user_id: str, rights: frozenset[Right], origin: Origin) -> Actor:
-    """A person who has signed in, with what the person may do at the merchant concerned."""
+    """Return the actor of a signed-in user, with the user's permissions at the
+    merchant concerned.
+    """
     return Actor(ActorKind.USER, user_id, rights=rights, origin=origin)

@@ -1,7 +1,7 @@
-"""By which day a debtor's dispute or request is answered, and which answers are late. Pure.
+"""When a debtor's dispute or request must be answered, and which answers are late. Pure.
 
-Business days are Monday to Friday. Public holidays are set in workflows, which a claim need not
-have, so they are counted as business days here.
+Business days are Monday to Friday. Public holidays belong to workflows, which a claim need not
+have, so they count as business days here.
 """
 
 from datetime import date, datetime, time, timedelta
@@ -12,7 +12,9 @@ _ONE_DAY = timedelta(days=1)
 
 
 def compute_answer_day(asked_at: datetime, business_days: int, timezone: str) -> date:
-    """Return the day that is so many business days after the merchant's day of `asked_at`."""
+    """Return the day that is this number of business days after the merchant's day
+    of `asked_at`.
+    """
     day = asked_at.astimezone(ZoneInfo(timezone)).date()
     return add_business_days(day, business_days)
 
@@ -20,8 +22,8 @@ def compute_answer_day(asked_at: datetime, business_days: int, timezone: str) ->
 def compute_overdue_before(now: datetime, business_days: int, timezone: str) -> datetime:
     """Return the instant before which a request must have been made to be overdue now.
 
-    It follows the day that debtors are told (`compute_answer_day`): on that day itself it is
-    not late yet.
+    It is consistent with the date that debtors are shown (`compute_answer_day`): on that date
+    itself the answer is not late.
     """
     zone = ZoneInfo(timezone)
     today = now.astimezone(zone).date()

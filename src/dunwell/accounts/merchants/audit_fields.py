@@ -1,9 +1,9 @@
-"""What of a row of the audit log is written, and what of it is shown, by the class of each field.
+"""What the audit log stores and shows of a field, by the class of the field.
 
-SECRET    opens something: never shown, whatever a row holds
-PERSONAL  of a debtor or in a person's own words: masked when it is written; shown to nobody,
-          also of rows that were written before that was done
-PLAIN     states, sums, days, ids: shown
+SECRET    never shown, whatever the row holds
+PERSONAL  data of debtors and free text of users: masked when written, and never shown, not even
+          from rows that were written before masking
+PLAIN     statuses, amounts, dates and ids: shown
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-# In the place of what is a person's: that it changed is told, not what it was.
+# Stands for a personal value: the log shows that it changed, but not what it was.
 MASKED = "***"
 
 
@@ -35,8 +35,8 @@ _PERSONAL = frozenset((
 
 @dataclass(frozen=True, slots=True)
 class ShownField:
-    """One field of before and after; a side that had none, or shows none, is None. `is_masked`: the
-    side has a value that is not shown."""
+    """A field of `before` and `after`. A side that is absent or masked is None; `is_before_masked`
+    and `is_after_masked` tell the two apart."""
 
     name: str
     field_class: FieldClass
@@ -55,13 +55,13 @@ def classify_field(name: str) -> FieldClass:
 def list_shown_fields(
     before: Mapping[str, Any] | None, after: Mapping[str, Any] | None
 ) -> list[ShownField]:
-    """Of both sides, in their order."""
+    """Return the fields of both sides, in their order."""
     was, now = before or {}, after or {}
     return [_build_shown_field(name, was.get(name), now.get(name)) for name in {**was, **now}]
 
 
 def redact(value: Any, name: str = "") -> Any:
-    """A value as it is shown: what lies in it by its own names."""
+    """Return the value as it is shown. Nested values are redacted by their own names."""
     if value is None or (name and classify_field(name) is not FieldClass.PLAIN):
         return None if value is None else MASKED
     if isinstance(value, Mapping):
@@ -84,13 +84,13 @@ def _build_shown_field(name: str, before: Any, after: Any) -> ShownField:
 
 
 def mask(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Whether each field has a value, and nothing of what it is."""
+    """Return for each field MASKED if it has a value, else None."""
     return {name: None if value is None else MASKED for name, value in values.items()}
 
 
 def select_changed_fields(
     before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of both, the fields that differ; one that is missing is None."""
+    """Return the fields that differ, from both sides. A missing field is None."""
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     return {n: before.get(n) for n in names}, {n: after.get(n) for n in names}

@@ -1,6 +1,5 @@
-"""The merchants' audit log: one row per use case, written in its transaction, and how rows are
-listed.
-"""
+"""The merchants' audit log: one entry per use case, written in its transaction, and the lists of
+entries."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -48,9 +47,9 @@ async def save_audit(
 ) -> None:
     """Record that the work's actor did `action` (noun.verb) to `subject` (kind:id).
 
-    `before` and `after` are the fields that changed, by name: none before what is created, none
-    after what is removed. What is a person's is masked (`mask`); `details` hold ids, counts and
-    states. Never a secret.
+    `before` and `after` hold the changed fields by name; `before` is None for something new,
+    `after` for something deleted. Mask personal fields (`mask`). `details` hold ids, counts and
+    statuses. Never record a secret.
     """
     actor = work.actor
     await work.tx.execute(
@@ -59,13 +58,13 @@ async def save_audit(
     )  # fmt: skip
 
 
-# By primary key.
+# Uses the primary key.
 _LOAD = """
 SELECT audit_id, at, actor_kind, actor_id, action, subject, details, before, after, origin, seal
 FROM audit_log
 WHERE merchant_id = $1 AND audit_id = ANY($2::uuid[])
 """
-# Created claims are found by their creation, not by a subject: the indexes do not hold them.
+# The narrow indexes leave out the creation of claims, because there are too many such rows.
 _CREATION = "claims.create"
 
 
@@ -81,7 +80,7 @@ def _select_person_index(wanted: AuditFilter) -> Sequence[object] | None:
     return (wanted.actor_id,) if is_person else None
 
 
-# Of the values that are asked for, the one that fewest rows have is sought by its index.
+# Of the given filters, the list uses the index of the one that the fewest rows match.
 _ROWS: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
     name="audit",
     table="audit_log",
@@ -145,7 +144,7 @@ _INSTALLATION: ListedTable[AuditFilter, UUID, AuditEntry] = ListedTable(
 async def list_audit(
     work: Work, *, limit: int, cursor: str | None = None, wanted: AuditFilter = ALL_ENTRIES
 ) -> ListPage[AuditEntry]:
-    """The merchant's. Raises ValidationError for a bad cursor."""
+    """List the merchant's entries. Raises ValidationError for an invalid cursor."""
     work.require(Right.AUDIT)
     return await list_page(work.scope(), _ROWS, wanted, limit=limit, cursor=cursor)
 
@@ -154,6 +153,6 @@ async def list_installation_audit(
     tx: Connection, actor: Actor, *, limit: int, cursor: str | None = None,
     wanted: AuditFilter = ALL_ENTRIES,
 ) -> ListPage[AuditEntry]:  # fmt: skip
-    """What is of no merchant. Raises ValidationError for a bad cursor."""
+    """List the entries that belong to no merchant. Raises ValidationError for an invalid cursor."""
     check_right(actor, Right.AUDIT)
     return await list_page(ListScope(tx), _INSTALLATION, wanted, limit=limit, cursor=cursor)

@@ -1,11 +1,11 @@
-"""Which merchants have something due, as part of a statement: while nothing is due anywhere, one
-look at an index over all merchants says so, and none of them is looked at. Pure."""
+"""SQL that lists the merchants with due rows. While nothing is due, one index over all merchants
+answers, and no merchant is read. Pure."""
 
 from typing import NamedTuple
 
 from dunwell.platform.database.sql import compose
 
-# A sandbox's standing clock is asked for each sandbox alone. Rides on merchants_sandbox.
+# Each sandbox has its own clock and is checked on its own. Uses merchants_sandbox.
 _DUE = """(
     SELECT m.merchant_id, $1::timestamptz AS now
     FROM merchants m
@@ -22,15 +22,16 @@ _AT_MERCHANT = "EXISTS (SELECT FROM {table} d WHERE d.merchant_id = m.merchant_i
 
 
 class DueTable(NamedTuple):
-    """Rows `d` of a table that are due at the merchant's {now}, or at the real $1. Two indexes
-    serve it: one of all merchants, and one that begins with the merchant."""
+    """A table whose rows `d` become due at the merchant's time {now}, or at the real time $1. It
+    needs two indexes: one over all merchants, and one that begins with the merchant."""
 
     table: str
     is_due: str
 
 
 def render_due_merchants(*kinds: DueTable) -> str:
-    """A table of `merchant_id` and its `now`, of those with one of the kinds; $1: the real time."""
+    """Return SQL for a table of `merchant_id` and `now`, with the merchants that have due rows in
+    one of the tables. $1 is real time."""
 
     def any_of(each: str, now: str) -> str:
         return " OR ".join(

@@ -1,11 +1,11 @@
-"""Finds merchants by id, key or name, for who chooses one to work at."""
+"""Search merchants by id, key or name, for a user who chooses the merchant to work at."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from dunwell.platform.database.database import Connection
 
-# By primary key; merchants are few, and a screen of them is read.
+# Uses the primary key. Merchants are few, and one page of them is read.
 _FIND = """
 SELECT merchant_id, key, name, sandbox_now IS NOT NULL AS is_sandbox
 FROM merchants
@@ -29,6 +29,7 @@ class FoundMerchant:
 async def search_merchants(
     tx: Connection, query: str, *, among: Sequence[int] | None, after: int, limit: int
 ) -> list[FoundMerchant]:
-    """In the order of their ids, behind `after`. among: no others; None: all of them."""
+    """Return merchants with ids above `after`, in the order of their ids. `among`: only these ids;
+    None: all merchants."""
     rows = await tx.fetch(_FIND, after, among, query.lower(), limit)
     return [FoundMerchant(**row) for row in rows]

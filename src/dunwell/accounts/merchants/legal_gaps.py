@@ -1,8 +1,9 @@
-"""What the law of the creditor's country wants debtors to be told, and its set-up lacks.
+"""What the law of the creditor's country requires in the information for debtors and the
+configuration lacks. Pure.
 
-It names each key of the merchant file with the reason. In Germany and Austria live merchants create
-no claims until there are none; elsewhere gaps are told and nothing more. What nobody can know from
-here (whether there is a VAT number, say) is left to those who check. Pure.
+Each gap names a key of the merchant file and the reason. In Germany and Austria a live merchant
+with gaps cannot create claims; elsewhere gaps are only shown. Facts that Dunwell cannot know, such
+as whether a VAT number exists, are left to the person who checks the set-up.
 """
 
 import re
@@ -12,9 +13,9 @@ from functools import lru_cache
 from dunwell.accounts.merchants.configuration import Configuration, LegalDetails, find_country
 from dunwell.accounts.merchants.merchant import Merchant
 
-# Where live merchants must be complete.
+# The countries in which gaps block a live merchant.
 ENFORCED_IN = frozenset({"DE", "AT"})
-# Legal forms that stand in a register, as they end a company's name.
+# Legal forms of registered companies, at the end of a company's name.
 _REGISTERED = re.compile(
     r"\b(g?GmbH|AG|SE|UG|KG|KGaA|OHG|OG|eG|eGen|e\.\s?K\.|e\.\s?U\.|FlexCo|FlexKapG)(?!\w)"
 )
@@ -36,25 +37,25 @@ _NOTICE = "no operator is named, so the legal notice needs the creditor's {}"
 
 @dataclass(frozen=True, slots=True)
 class LegalGap:
-    """A key of the merchant file, and why it is wanted."""
+    """A missing key of the merchant file, and the reason why it is required."""
 
     key: str
     reason: str
 
 
 def list_legal_gaps(configuration: Configuration) -> tuple[LegalGap, ...]:
-    """By the law of its country; elsewhere by what most laws of Europe have in common."""
+    """Return the gaps by the law of the merchant's country, elsewhere by what most European laws
+    have in common."""
     if configuration.legal is None:
-        return ()  # nothing is shown to anybody yet
+        return ()  # Nothing is shown to debtors yet.
     country = find_country(configuration) or "DE"
     return _list_gaps(configuration.legal, configuration.privacy is not None, country)
 
 
 def list_legal_notice_gaps(configuration: Configuration) -> tuple[LegalGap, ...]:
-    """What the legal notice lacks where no operator is named, so that it has the creditor alone.
-
-    Everything is wanted before the first debtor reads it, also of a merchant with no details yet.
-    """
+    """Return what the legal notice lacks without an operator, when it consists of the creditor's
+    details alone. All details are required before the first debtor reads it, also for a new
+    merchant."""
     missing, country = [], find_country(configuration) or "DE"
     if configuration.contact is None:
         missing.append(LegalGap("contact", _NOTICE.format("e-mail address")))
@@ -68,7 +69,7 @@ def list_legal_notice_gaps(configuration: Configuration) -> tuple[LegalGap, ...]
 
 
 def list_blocking_gaps(merchant: Merchant) -> tuple[LegalGap, ...]:
-    """Those that keep a live merchant of these countries from new claims."""
+    """Return the gaps that block new claims of a live merchant in these countries."""
     if merchant.is_sandbox or find_country(merchant.configuration) not in ENFORCED_IN:
         return ()
     return list_legal_gaps(merchant.configuration)

@@ -1,4 +1,4 @@
-"""A merchant, as use cases and rules know it. Pure."""
+"""A merchant as use cases and rules see it. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,10 +14,10 @@ class Merchant(msgspec.Struct, frozen=True, gc=False):
     key: str
     name: str
     switched_to_workflows: bool
-    # Raised by every change of configuration, rules or workflows; a key for caches.
+    # Increases with every change of configuration, rules or workflows. Caches use it as their key.
     revision: int
     configuration: Configuration
-    # A sandbox merchant's own clock (CONTRACT 12); none for the others.
+    # A sandbox merchant's own time (CONTRACT 12). None for other merchants.
     sandbox_now: datetime | None
 
     @property
@@ -25,7 +25,7 @@ class Merchant(msgspec.Struct, frozen=True, gc=False):
         return self.sandbox_now is not None
 
     def now(self, clock: Clock) -> datetime:
-        """The instant that rules this merchant's steps, holds and event dates."""
+        """Return the time that governs this merchant's steps, holds and event dates."""
         return self.sandbox_now or clock.now()
 
 

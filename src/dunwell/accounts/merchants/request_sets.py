@@ -1,6 +1,5 @@
-"""Requests that arrive together share one piece of work, such as a statement and its commit. No
-timer is involved: a set is gathered while the one before it is being answered.
-"""
+"""Answer concurrent requests in batches, which share one statement and its commit. There is no
+timer: a batch forms while the previous one is being answered."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Hashable, Sequence
@@ -15,8 +14,8 @@ Question = TypeVar("Question")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WaitingRequest(Generic[Question]):
-    """One that waits. `size`: of the room a set has. `names`: what no two of a set may have in
-    common. `kind`: those of another kind are answered in another set."""
+    """A waiting request. `size`: its share of a batch's room. `names`: two requests with a common
+    name are never in the same batch. `kind`: a batch holds one kind only."""
 
     question: Question
     size: int = 1
@@ -28,10 +27,10 @@ Member = TypeVar("Member", bound=WaitingRequest)  # type: ignore[type-arg]
 
 
 def split_next_batch(queue: Sequence[Member], room: int) -> tuple[list[Member], list[Member]]:
-    """The next set, and those who go on waiting, both in the order in which they came.
+    """Return the next batch and the requests that keep waiting, both in order of arrival.
 
-    The first is always taken, so that nobody waits for ever; who names what somebody before them
-    names, taken or not, comes after them.
+    The first request is always taken, so that none waits for ever. A request that shares a name
+    with an earlier one, taken or not, is answered after it.
     """
     taken: list[Member] = []
     left: list[Member] = []
@@ -48,7 +47,7 @@ def split_next_batch(queue: Sequence[Member], room: int) -> tuple[list[Member], 
 
 
 Answer = TypeVar("Answer")
-# Answers one for one, in order.
+# Returns one answer for each question, in order.
 AnswerBatch: TypeAlias = Callable[[Sequence[Question]], Awaitable[Sequence[Answer]]]
 
 
@@ -58,13 +57,11 @@ class _PendingRequest(WaitingRequest[Question]):
 
 
 class RequestBatcher(Generic[Question, Answer]):
-    """What has been asked of one process and is not answered yet, in lines that do not wait for
-    each other."""
+    """The waiting requests of one process, in queues that are answered independently."""
 
     def __init__(self, answer_set: AnswerBatch[Question, Answer], room: int) -> None:
-        """`answer_set` is given at least one; it begins after each of them was asked. If it fails,
-        each is answered alone, and may then have been answered before: it must find what it did.
-        """
+        """`answer_set` gets at least one question. If it fails, each question is answered alone;
+        the failed call may have answered it already, so `answer_set` must detect that."""
         self._answer_set = answer_set
         self._room = room
         self._queues: dict[Hashable, list[_PendingRequest[Question]]] = {}
@@ -74,23 +71,23 @@ class RequestBatcher(Generic[Question, Answer]):
         self, queue: Hashable, question: Question, *, size: int = 1,
         names: frozenset[str] = frozenset(), kind: Hashable = None,
     ) -> Answer:  # fmt: skip
-        """Raises what `answer_set` raises for this question alone. The rest as `WaitingRequest`
-        says.
-        """
+        """Return the answer to the question. Raises what `answer_set` raises for this question
+        alone. The options are those of `WaitingRequest`."""
         future: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
         asker = _PendingRequest(question, size, names, kind, answer=future)
         if queue in self._queues:
             self._queues[queue].append(asker)
         else:
             self._queues[queue] = [asker]
-            # A task of its own: whoever asked may be cancelled, and the others not with them.
+            # A separate task, so that the cancellation of one request does not cancel the others.
             task = asyncio.create_task(self._answer_queue(queue))
             self._answering.add(task)
             task.add_done_callback(self._answering.discard)
         return await future
 
     async def answer_alone(self, question: Question) -> Answer:
-        """Beside all lines. What is not known to have failed is asked once more."""
+        """Answer the question outside all queues, and try once more if it is unknown whether the
+        first attempt succeeded."""
         try:
             [answer] = await self._answer_set([question])
         except Exception as error:
@@ -109,7 +106,7 @@ class RequestBatcher(Generic[Question, Answer]):
                     break
                 await self._answer_batch(batch)
         finally:
-            # Nobody is left, unless this was cancelled.
+            # Requests are left only if the task was cancelled.
             for each in (*batch, *self._queues.pop(queue)):
                 each.answer.cancel()
 
@@ -138,7 +135,7 @@ class RequestBatcher(Generic[Question, Answer]):
 
 
 def _is_in_doubt(error: Exception) -> bool:
-    """Whether what failed may have been done all the same."""
+    """Return whether the failed work may have been committed."""
     return isinstance(error, DatabaseAway) and error.was_sent
 
 

@@ -1,6 +1,5 @@
-"""What anybody may do, as one list of rights; roles, scopes, the debtor and the system are named
-sets of them (CONTRACT 14). Which right a use case asks for stands at its beginning. Pure.
-"""
+"""The permissions as one list, and the sets of them for roles, API scopes, debtors and the system
+(CONTRACT 14). Every use case checks its permission first. Pure."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
@@ -8,33 +7,35 @@ from functools import lru_cache
 
 
 class Right(StrEnum):
-    """One thing that can be given and withheld by itself."""
+    """A permission that can be granted on its own."""
 
-    # Claims and all that was done with them: messages, money, disputes, plans, events, processes.
+    # Claims and everything about them: messages, payments, disputes, payment plans, events,
+    # workflows.
     READ_CLAIMS = "READ_CLAIMS"
-    # Create, assign, pause, archive and withdraw claims, their contact data and their files;
-    # raise a dispute, ask for a plan.
+    # Create, assign, pause, archive and withdraw claims; change contact data and files; open a
+    # dispute, request a payment plan.
     CHANGE_CLAIMS = "CHANGE_CLAIMS"
     # Payments made elsewhere, reversals, items and fees.
     RECORD_MONEY = "RECORD_MONEY"
-    # Answer disputes, approve and reject plans.
+    # Answer disputes; approve and reject payment plans.
     ANSWER = "ANSWER"
-    # Who is not written to, and what became of a message nobody knows of.
+    # Manage the suppression list, and resolve messages with an unknown delivery status.
     CONTACT_SETTINGS = "CONTACT_SETTINGS"
-    # A merchant's configuration, credentials, endpoints, and drafts of processes and rules.
+    # A merchant's configuration, API credentials, webhook endpoints, and drafts of workflows and
+    # rules.
     CONFIGURE = "CONFIGURE"
-    # What changes running claims: published processes and rules, scenarios, the switch.
+    # Changes to running claims: publish workflows and rules, change scenarios, switch to workflows.
     PUBLISH = "PUBLISH"
-    # Users, their roles and their sessions.
+    # Users, their roles and sessions.
     PEOPLE = "PEOPLE"
     # The audit log.
     AUDIT = "AUDIT"
-    # Replay events, move a sandbox clock, go on after a restore, see the service's state.
+    # Replay events, move a sandbox clock, continue after a restore, see the state of the service.
     OPERATE = "OPERATE"
 
 
 class Role(StrEnum):
-    """What a person is, at one merchant, several or all."""
+    """A user's role at one merchant, several or all."""
 
     ADMIN = "ADMIN"
     OPERATOR = "OPERATOR"
@@ -43,7 +44,7 @@ class Role(StrEnum):
 
 
 class Scope(StrEnum):
-    """What a credential may do; one credential may have several."""
+    """What an API credential may do. A credential can have several scopes."""
 
     READ = "READ"
     CLAIMS = "CLAIMS"
@@ -62,7 +63,7 @@ ROLE_RIGHTS: Mapping[Role, frozenset[Right]] = {
     ),
 }
 
-# People are no matter of the API: even a credential of scope ALL never makes a user.
+# The API does not manage users: even a credential with the scope ALL cannot create one.
 SCOPE_RIGHTS: Mapping[Scope, frozenset[Right]] = {
     Scope.READ: frozenset({Right.READ_CLAIMS}),
     Scope.CLAIMS: frozenset({Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.ANSWER}),
@@ -70,13 +71,12 @@ SCOPE_RIGHTS: Mapping[Scope, frozenset[Right]] = {
     Scope.ALL: ALL_RIGHTS - {Right.PEOPLE},
 }
 
-# Of the one claim that a debtor's session is about; contact settings: of their own addresses.
+# At the one claim of the debtor's session. CONTACT_SETTINGS covers the debtor's own addresses.
 DEBTOR_RIGHTS: frozenset[Right] = frozenset(
     {Right.READ_CLAIMS, Right.CHANGE_CLAIMS, Right.CONTACT_SETTINGS}
 )
 
-# Of the workers: they carry out what others have decided, and decide nothing about merchants,
-# processes and people.
+# For workers, which carry out decisions but do not decide about merchants, workflows and users.
 SYSTEM_RIGHTS: frozenset[Right] = ALL_RIGHTS - {
     Right.CONFIGURE,
     Right.PUBLISH,
@@ -84,7 +84,7 @@ SYSTEM_RIGHTS: frozenset[Right] = ALL_RIGHTS - {
     Right.AUDIT,
 }
 
-# "may not <words>"
+# Completes the sentence "may not <words>".
 RIGHT_WORDS: Mapping[Right, str] = {
     Right.READ_CLAIMS: "read claims",
     Right.CHANGE_CLAIMS: "change claims",
@@ -100,17 +100,19 @@ RIGHT_WORDS: Mapping[Right, str] = {
 
 
 def order_scopes(scopes: Iterable[Scope]) -> tuple[Scope, ...]:
-    """As they are stored and shown: each once, ALL alone, since it holds the others."""
+    """Return the scopes as they are stored and shown: each once, and only ALL if it is
+    among them.
+    """
     given = set(scopes)
     return (Scope.ALL,) if Scope.ALL in given else tuple(each for each in Scope if each in given)
 
 
 @lru_cache(maxsize=64)
 def rights_of_scopes(scopes: tuple[str, ...]) -> frozenset[Right]:
-    """What a credential with these scopes may do, as they are stored."""
+    """Return the permissions that the stored scopes give a credential."""
     return frozenset().union(*(SCOPE_RIGHTS[Scope(each)] for each in scopes))
 
 
 def rights_of_roles(roles: Iterable[Role]) -> frozenset[Right]:
-    """What somebody with these roles may do."""
+    """Return the permissions that the roles give a user."""
     return frozenset().union(*(ROLE_RIGHTS[each] for each in roles))

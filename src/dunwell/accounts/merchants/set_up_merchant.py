@@ -21,10 +21,10 @@ from dunwell.platform.ids import Ids
 async def create_merchant(
     tx: Connection, actor: Actor, new: NewMerchant, now: datetime, ids: Ids
 ) -> Work:
-    """Store the merchant; answers the work that goes on with it. `now` is real time.
+    """Insert the merchant and return a work for it. `now` is real time.
 
-    A sandbox merchant's clock begins at the second of `now`, so that an answer, which shows
-    milliseconds, names the instant it stands at. Raises InvalidState: the key is taken.
+    A sandbox merchant's clock starts at the whole second of `now`, so that a response, which shows
+    milliseconds, names exactly this time. Raises InvalidState if the key is taken.
     """
     check_right(actor, Right.CONFIGURE)
     sandbox_now = now.replace(microsecond=0) if new.is_sandbox else None
@@ -49,7 +49,7 @@ async def create_merchant(
 
 
 async def change_configuration(work: Work, name: str, configuration: Configuration) -> None:
-    """Store both, which have been checked; the audit row names the parts that differ."""
+    """Save the checked name and configuration. The audit entry names the parts that changed."""
     work.require(Right.CONFIGURE)
     before, after = select_changed_fields(
         _build_audit_values(work.merchant.name, work.merchant.configuration),
@@ -66,6 +66,6 @@ def _build_audit_values(name: str, configuration: Configuration) -> dict[str, An
     values: dict[str, Any] = {"name": name, **msgspec.to_builtins(configuration)}
     logo = configuration.brand.logo
     if logo is not None:
-        # As many bytes as it has nobody reads in a log.
+        # The log holds the logo's hash instead of its bytes.
         values["brand"]["logo"] = sha256(msgspec.json.encode(logo)).hex()
     return values

@@ -1,6 +1,5 @@
-"""The SQL of merchants, credentials, tokens, quotas and answers kept for idempotency keys: rows in,
-values out. Configurations are parsed once per process and revision.
-"""
+"""The SQL of merchants, credentials, tokens, rate limits, and the responses stored for idempotency
+keys. Configurations are parsed once per process and revision."""
 
 import hashlib
 from collections.abc import Sequence
@@ -26,7 +25,7 @@ _MAX_CACHED = 10_000
 
 @dataclass(frozen=True, slots=True)
 class CachedConfiguration:
-    """A parsed configuration and its revision; 0, which no merchant has, when none is cached."""
+    """A parsed configuration and its revision. 0, which no merchant has: nothing is cached."""
 
     revision: int = 0
     configuration: Configuration | None = None
@@ -43,7 +42,7 @@ def get_cached_configuration(merchant_id: int) -> CachedConfiguration:
 def resolve_configuration(
     merchant_id: int, revision: int, document: Any | None, cached: CachedConfiguration
 ) -> Configuration:
-    """The configuration a statement answered: its document, or `cached` when it sent none."""
+    """Return the parsed document, or the cached configuration if the statement returned none."""
     if document is None:
         assert cached.configuration is not None
         assert cached.revision == revision
@@ -101,7 +100,8 @@ WHERE c.merchant_id = $1
 ORDER BY c.created_at, c.credential_id
 """
 
-# The secret so far ends at $5, one that was already ending ends now ($4): two live at most.
+# The current secret expires at $5. One that was already ending expires now ($4), so that at most
+# two are valid.
 _ROTATE = """
 WITH live AS (
     SELECT merchant_id, credential_id
@@ -141,7 +141,7 @@ INSERT INTO access_tokens (merchant_id, token_hash, credential_id, issued_at, ex
 VALUES ($1, $2, $3, $4, $5)
 """
 
-# Overshoots the limit by less than one block in each process, and stops growing there.
+# All processes together exceed the limit by less than one block each.
 _DRAW_REQUESTS = """
 INSERT INTO request_quotas AS quota (merchant_id, credential_id, minute, reserved)
 VALUES ($1, $2, $3, $4)
@@ -159,7 +159,9 @@ async def load_merchant(tx: Connection, merchant_id: int) -> Merchant | None:
 
 
 async def load_merchants_page(tx: Connection, after: int, limit: int) -> list[Merchant]:
-    """Merchants with greater ids, in order: for those who go over all of them."""
+    """Return merchants with greater ids, in the order of ids, for code that processes all
+    of them.
+    """
     rows = await tx.fetch(_LOAD_MERCHANTS_PAGE, after, limit)
     return [build_merchant(row, CachedConfiguration()) for row in rows]
 
@@ -167,7 +169,7 @@ async def load_merchants_page(tx: Connection, after: int, limit: int) -> list[Me
 async def save_credential(
     tx: Connection, merchant_id: int, credential: Credential, secret_hash: bytes, now: datetime
 ) -> bool:
-    """Store a credential that reaches its own merchant; False: the name is taken."""
+    """Insert a credential with access to its own merchant. Return False if the name is taken."""
     saved = await tx.fetchval(
         _INSERT_CREDENTIAL, merchant_id, credential.credential_id, credential.name,
         credential.client_id, credential.requests_per_minute, now, secret_hash, credential.scopes,
@@ -186,7 +188,8 @@ async def save_rotation(
     tx: Connection, merchant_id: int, client_id: str, secret_hash: bytes,
     *, now: datetime, old_until: datetime,
 ) -> UUID | None:  # fmt: skip
-    """Add a secret, the one so far ending at `old_until`; None: no live credential has this id."""
+    """Insert a new secret; the current one expires at `old_until`. None: no active credential has
+    this id."""
     credential_id: UUID | None = await tx.fetchval(
         _ROTATE, merchant_id, client_id, secret_hash, now, old_until
     )
@@ -196,7 +199,7 @@ async def save_rotation(
 async def load_reach(
     tx: Connection, merchant_id: int, key: CredentialKey
 ) -> tuple[Scope, ...] | None:
-    """What the credential may do at the merchant, locked; None: it does not reach it."""
+    """Return the credential's scopes at the merchant, locked. None: it has no access."""
     row = await tx.fetchrow(_LOAD_REACH, merchant_id, key.owner_id, key.credential_id)
     return None if row is None else _parse_scopes(row)
 
@@ -204,7 +207,7 @@ async def load_reach(
 async def save_reach(
     tx: Connection, merchant_id: int, key: CredentialKey, scopes: Sequence[Scope], *, now: datetime
 ) -> None:
-    """Let a credential reach the merchant, with these scopes from now on."""
+    """Give the credential access to the merchant with these scopes."""
     await tx.execute(_SAVE_REACH, merchant_id, key.owner_id, key.credential_id, now, scopes)
 
 
@@ -218,7 +221,8 @@ async def save_token(
 async def reserve_requests(
     tx: Connection, access: CredentialAccess, minute: datetime, block: int
 ) -> int | None:
-    """Draw a block from the minute; answers all that is drawn now, None when nothing is left."""
+    """Reserve a block of requests in the minute. Return how many are reserved in total, or None if
+    none are left."""
     drawn: int | None = await tx.fetchval(
         _DRAW_REQUESTS, access.owner_id, access.credential_id, minute, block,
         access.requests_per_minute,
@@ -231,7 +235,7 @@ def _parse_scopes(row: Row) -> tuple[Scope, ...]:
 
 
 def build_merchant(row: Row, cached: CachedConfiguration) -> Merchant:
-    """A merchant from its columns; `configuration` is null when `cached` is the newest."""
+    """Build a merchant from its row. `configuration` is null if `cached` is current."""
     return Merchant(
         merchant_id=row["merchant_id"],
         key=row["key"],
@@ -269,7 +273,7 @@ SET switched_to_workflows = true, revision = revision + 1
 WHERE merchant_id = $1
 """
 
-# Orders everything that changes one merchant's setup.
+# Serialises all changes of one merchant's setup.
 _LOCK_MERCHANT = """
 SELECT merchant_id
 FROM merchants
@@ -281,7 +285,7 @@ FOR NO KEY UPDATE
 async def save_merchant(
     tx: Connection, new: NewMerchant, now: datetime, sandbox_now: datetime | None
 ) -> int | None:
-    """Store a merchant, with its own clock if it is a sandbox; None: the key is taken."""
+    """Insert a merchant, with its own clock if it is a sandbox. None: the key is taken."""
     merchant_id: int | None = await tx.fetchval(
         _INSERT_MERCHANT, new.key, new.name, new.is_sandbox, new.switched_to_workflows,
         msgspec.to_builtins(new.configuration), sandbox_now, now,
@@ -292,29 +296,29 @@ async def save_merchant(
 async def save_configuration(
     tx: Connection, merchant_id: int, name: str, configuration: Configuration
 ) -> None:
-    """Store name and configuration, as a new revision."""
+    """Save name and configuration as a new revision."""
     document = msgspec.to_builtins(configuration)
     await tx.execute(_UPDATE_MERCHANT, merchant_id, name, document)
 
 
 async def increment_revision(tx: Connection, merchant_id: int) -> None:
-    """Tell every process that what it keeps of the merchant's setup is old."""
+    """Invalidate what processes have cached of the merchant's setup."""
     await tx.execute(_RAISE_REVISION, merchant_id)
 
 
 async def lock_merchant(tx: Connection, merchant_id: int) -> None:
-    """Hold the merchant's setup still until the transaction ends."""
+    """Lock the merchant's setup until the transaction ends."""
     await tx.execute(_LOCK_MERCHANT, merchant_id)
 
 
 async def load_is_switched(tx: Connection, merchant_id: int) -> bool:
-    """Whether the merchant works with workflows by now."""
+    """Return whether the merchant has switched to workflows."""
     is_switched: bool = await tx.fetchval(_LOAD_SWITCHED, merchant_id)
     return is_switched
 
 
 async def save_switched(tx: Connection, merchant_id: int) -> None:
-    """From scenarios to workflows, as a new revision; there is no way back."""
+    """Switch the merchant from scenarios to workflows, as a new revision. It cannot be undone."""
     await tx.execute(_MARK_SWITCHED, merchant_id)
 
 
@@ -322,14 +326,14 @@ KEPT_FOR = timedelta(days=30)
 
 _TRY_LOCK = "SELECT pg_try_advisory_xact_lock($1)"
 
-# Rides on the primary key.
+# Uses the primary key.
 _LOAD = """
 SELECT request_hash, status, body
 FROM idempotency_keys
 WHERE merchant_id = $1 AND key = $2 AND created_at > $3
 """
 
-# An answer kept too long may still lie there until it is swept.
+# An expired response may still be stored until the next sweep.
 _SAVE = """
 INSERT INTO idempotency_keys (merchant_id, key, request_hash, status, body, created_at)
 VALUES ($1, $2, $3, $4, $5, $6)
@@ -346,7 +350,7 @@ class StoredResponse:
 
 
 async def try_lock_idempotency_key(tx: Connection, merchant_id: int, key: str) -> bool:
-    """Hold the key until the transaction ends; False: another request holds it."""
+    """Lock the key until the transaction ends. Return False if another request holds it."""
     digest = hashlib.sha256(b"idempotency-key\0%d\0%s" % (merchant_id, key.encode())).digest()
     is_locked: bool = await tx.fetchval(_TRY_LOCK, int.from_bytes(digest[:8], signed=True))
     return is_locked
@@ -355,7 +359,8 @@ async def try_lock_idempotency_key(tx: Connection, merchant_id: int, key: str) -
 async def find_stored_response(
     tx: Connection, merchant_id: int, key: str, now: datetime
 ) -> StoredResponse | None:
-    """A statement of its own, after the lock: its snapshot sees what the last holder committed."""
+    """Return the stored response. Run it after the lock in its own statement, so that its snapshot
+    includes what the previous holder committed."""
     row = await tx.fetchrow(_LOAD, merchant_id, key, now - KEPT_FOR)
     return None if row is None else StoredResponse(**row)
 

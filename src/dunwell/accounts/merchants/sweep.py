@@ -1,7 +1,8 @@
-"""Remove what has outlived its use: expired tokens and secrets, old quotas, kept answers, attempts.
+"""Delete expired rows of merchants: tokens, secrets, rate limit counters, stored responses and
+failed attempts.
 
-It goes over all merchants, as a sweep does; each statement takes a limited number of rows so that
-it locks little and ends soon.
+It covers all merchants. Each statement deletes a limited number of rows, so that it is short and
+locks little.
 """
 
 from datetime import datetime, timedelta
@@ -12,7 +13,7 @@ from dunwell.platform.database.database import Connection
 
 _ROWS_AT_ONCE = 5000
 
-# Rides on access_tokens_expiry.
+# Uses access_tokens_expiry.
 _REMOVE_TOKENS = """
 DELETE FROM access_tokens
 WHERE (merchant_id, token_hash) IN (
@@ -24,7 +25,7 @@ _REMOVE_SECRETS = "DELETE FROM credential_secrets WHERE expires_at < $1"
 
 _REMOVE_QUOTAS = "DELETE FROM request_quotas WHERE minute < $1"
 
-# Rides on idempotency_keys_age.
+# Uses idempotency_keys_age.
 _REMOVE_KEPT_ANSWERS = """
 DELETE FROM idempotency_keys
 WHERE (merchant_id, key) IN (
@@ -34,7 +35,8 @@ WHERE (merchant_id, key) IN (
 
 
 async def sweep_merchant_rows(tx: Connection, now: datetime) -> int:
-    """Rows removed at the real time `now`; as many as _ROWS_AT_ONCE or more: sweep again."""
+    """Delete what had expired at the real time `now` and return the number of rows. If it is
+    _ROWS_AT_ONCE or more, call it again."""
     done = [
         await tx.execute(_REMOVE_TOKENS, now, _ROWS_AT_ONCE),
         await tx.execute(_REMOVE_SECRETS, now),

@@ -1,1 +1,1 @@
-"""People who work with Dunwell: who they are, what they may do, how they sign in."""
+"""Users of the portal: their roles, sign-in, sessions and second factors."""

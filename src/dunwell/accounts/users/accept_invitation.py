@@ -1,9 +1,10 @@
-"""Takes a one-time link: a password and an authenticator app, or a passkey, set up in one form.
+"""Accept an invitation or reset link: set up a password with an authenticator app, or a passkey, in
+one form.
 
-Nothing is kept before all of it is right, so a link that was opened and left is as good as before.
-The app's secret belongs to the browser that opened the link: who looks at it elsewhere is shown
-another one, which opens nothing once somebody has joined. With it come ten recovery codes and a
-session.
+Nothing is stored until the whole form is valid, so a link that was only opened can be used later.
+The secret of the app belongs to the browser that opened the link: another browser is shown a
+different secret, which becomes useless once the link is used. The user also gets ten recovery codes
+and a session.
 """
 
 from collections.abc import Mapping
@@ -48,17 +49,17 @@ from dunwell.accounts.users.user_work import UserWork, Visitor, build_visitor_ac
 
 
 class InvitationFault(StrEnum):
-    # It was used, ran out, or never was.
+    # The link was used, has expired, or does not exist.
     LINK = "LINK"
-    # Not the code that the app shows now.
+    # The code is not the one that the app shows now.
     CODE = "CODE"
-    # Not an answer of a passkey to what it was asked.
+    # The response does not match the challenge.
     PASSKEY = "PASSKEY"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenInvitation:
-    """Who may join, and what their app is to be given, in base32."""
+    """The user of a valid link, and the secret for the authenticator app in base32."""
 
     user: User
     app_secret: str
@@ -66,8 +67,8 @@ class OpenInvitation:
 
 @dataclass(frozen=True, slots=True)
 class InvitationForm:
-    """A filled-in form. opener: of the browser that was shown the link. randomness: SECRET_BYTES,
-    for the session."""
+    """The submitted form. `opener`: the secret of the browser that opened the link. `randomness`:
+    SECRET_BYTES bytes for the session."""
 
     link: str
     opener: str
@@ -75,15 +76,15 @@ class InvitationForm:
     randomness: bytes
     password: str = ""
     code: str = ""
-    # What a browser sent of a passkey, which goes instead of the two.
+    # The browser's passkey response, instead of password and code.
     passkey: bytes = b""
 
 
 async def find_invitation(
     services: SignInServices, link: str, opener: str
 ) -> OpenInvitation | None:
-    """opener: the secret of the browser's cookie. Looking changes nothing: mail programs look too.
-    None: it was used, or ran out."""
+    """Return the link's user, or None if the link was used or has expired. It changes nothing,
+    because mail programs open links too. `opener`: the secret in the browser's cookie."""
     async with services.work(build_visitor_actor(None, "")) as work:
         user_id = await _find_invited(work, link)
         user = None if user_id is None else await load_user(work.tx, user_id)
@@ -97,8 +98,8 @@ async def find_invitation(
 async def find_form_faults(
     services: SignInServices, invited: OpenInvitation, joining: InvitationForm
 ) -> Mapping[str, InvitationFault | PasswordFault]:
-    """Return what is wrong with what was typed, by field. A password is judged only after the right
-    code, because judging takes processor time."""
+    """Return the faults of the form by field. The password is checked only after a right code,
+    because the check takes processor time."""
     if find_step(invited.app_secret, joining.code, services.now()) is None:
         return {"code": InvitationFault.CODE}
     user, passwords = invited.user, services.passwords
@@ -109,7 +110,8 @@ async def find_form_faults(
 async def accept_with_app(
     services: SignInServices, joining: InvitationForm
 ) -> OpenedSession | InvitationFault | Mapping[str, InvitationFault | PasswordFault]:
-    """The password is hashed between a look and the transaction that takes the link."""
+    """Set the password and the app, and open a session. The password is hashed before the
+    transaction that uses the link."""
     invited = await find_invitation(services, joining.link, joining.opener)
     if invited is None:
         return InvitationFault.LINK
@@ -138,8 +140,8 @@ async def accept_with_app(
 async def start_passkey_registration(
     services: SignInServices, link: str, challenge: bytes
 ) -> str | None:
-    """What a browser is to make for whom the link is. None: it was used, or ran out. Raises
-    NotFound where there are no passkeys."""
+    """Return the browser's options for creating a passkey, or None if the link was used or has
+    expired. Raises NotFound if passkeys are unavailable at this address."""
     party = get_relying_party(services)
     async with services.work(build_visitor_actor(None, "")) as work:
         user_id = await _find_invited(work, link)
@@ -158,7 +160,8 @@ async def start_passkey_registration(
 async def accept_with_passkey(
     services: SignInServices, joining: InvitationForm
 ) -> OpenedSession | InvitationFault:
-    """One transaction, which is kept whatever it answers: the challenge is used up."""
+    """Register a passkey and open a session. The transaction commits whatever is returned, because
+    the challenge is used up."""
     async with services.work(build_visitor_actor(None, joining.visitor.host)) as work:
         user_id = await _lock_invited(work, joining.link)
         if user_id is None:
@@ -173,8 +176,9 @@ async def accept_with_passkey(
 async def register_passkey(
     services: SignInServices, work: UserWork, user_id: UUID, body: bytes, *, name: str
 ) -> bool:
-    """Of a locked user who was asked for it. False: it is no right answer, or somebody's already;
-    the challenge is used up all the same. Raises NotFound where there are no passkeys."""
+    """Register the passkey for a locked user. Return False if the response is wrong or the passkey
+    is already registered; the challenge is used up in any case. Raises NotFound if passkeys are
+    unavailable."""
     party = get_relying_party(services)
     try:
         answer = parse_passkey_response(body)
@@ -215,7 +219,7 @@ async def _open_first_session(
 
 
 async def _find_invited(work: UserWork, link: str) -> UUID | None:
-    """None too for whoever is to come by single sign-on."""
+    """Return the link's user. Also None for a user who must use single sign-on."""
     link_hash = hash_secret(link)
     user_id = None if link_hash is None else await find_invited_user(work.tx, link_hash, work.now)
     user = None if user_id is None else await load_user(work.tx, user_id)
@@ -225,7 +229,7 @@ async def _find_invited(work: UserWork, link: str) -> UUID | None:
 
 
 async def _lock_invited(work: UserWork, link: str) -> UUID | None:
-    """Of two that bring one link at once, the second finds it used."""
+    """Lock the link's user. Of two concurrent requests with one link, the second finds it used."""
     user_id = await _find_invited(work, link)
     if user_id is None:
         return None
@@ -234,7 +238,7 @@ async def _lock_invited(work: UserWork, link: str) -> UUID | None:
 
 
 async def _use_invitation(work: UserWork, link: str) -> None:
-    """Of a locked user: it is good no more."""
+    """Mark the link of a locked user as used."""
     link_hash = hash_secret(link)
     assert link_hash is not None
     taken = await use_invitation(work.tx, link_hash, work.now)

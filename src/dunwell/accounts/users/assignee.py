@@ -1,6 +1,5 @@
-"""Who has a piece of work: whether somebody can be given one, and of two who give it away at once
-which comes first. Pure.
-"""
+"""Who is assigned to a piece of work: who can be assigned, and conflicts between two assignments.
+Pure."""
 
 from dataclasses import dataclass
 from uuid import UUID
@@ -10,8 +9,8 @@ from dunwell.platform.errors import EditConflict, Fault, ValidationError
 
 @dataclass(frozen=True, slots=True)
 class Assignee:
-    """`may_answer`: works here and may do it; whoever was ended, or lost the right, may not, and
-    their work counts as nobody's."""
+    """A user as assignee. `may_answer`: the user is active and has the permission. Work of a user
+    who lost it counts as unassigned."""
 
     user_id: UUID
     name: str
@@ -20,7 +19,7 @@ class Assignee:
 
 @dataclass(frozen=True, slots=True)
 class AssigneeFilter:
-    """Whose work is asked for: one person's, nobody's, or (neither is said) everybody's."""
+    """A filter by assignee: one user, unassigned, or (neither is set) everything."""
 
     user_id: UUID | None = None
     is_unassigned: bool = False
@@ -30,8 +29,8 @@ ANY_ASSIGNEE = AssigneeFilter()
 
 
 def check_assignment(present: UUID | None, known: UUID | None, wanted: Assignee | None) -> bool:
-    """Whether it changes anything. `known`: whose it was when it was looked at; `wanted`: none:
-    nobody's from now on. Raises EditConflict, ValidationError."""
+    """Return whether the assignment changes anything. `known`: the assignee that the user saw;
+    `wanted` None: unassign. Raises EditConflict, ValidationError."""
     if wanted is not None and not wanted.may_answer:
         raise build_assignee_error()
     if present == (None if wanted is None else wanted.user_id):

@@ -1,5 +1,5 @@
-"""What an administrator does with other users: invite, reset, change roles, deactivate, end
-sessions.
+"""What an administrator does with other users: invite, reset, change roles, deactivate,
+sign out.
 """
 
 from dataclasses import dataclass
@@ -43,15 +43,15 @@ from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound,
 from dunwell.platform.text.lazy_text import LazyText
 
 INVITATION_LASTS = timedelta(hours=72)
-# What a link draws: its secret.
+# The random bytes of a link's secret.
 RANDOM_BYTES = SECRET_BYTES
-# Whom development begins with.
+# The first administrator of a development installation.
 FIRST_ADMIN = NewUser("admin@example.org", "Admin", "en", UserRoles(Role.ADMIN))
 
 
 @dataclass(frozen=True, slots=True)
 class Invitation:
-    """`secret`: of its address; kept nowhere."""
+    """`secret`: the last part of the link. It is not stored."""
 
     user_id: UUID
     secret: str
@@ -59,7 +59,8 @@ class Invitation:
 
 
 async def invite_user(work: UserWork, new: NewUser, randomness: bytes) -> Invitation:
-    """randomness: RANDOM_BYTES. Raises InsufficientScope, ValidationError."""
+    """Create a user and an invitation link. `randomness`: RANDOM_BYTES bytes. Raises
+    InsufficientScope, ValidationError."""
     work.require(Right.PEOPLE)
     faults = [*find_user_faults(new)]
     if faults:
@@ -75,8 +76,8 @@ async def invite_user(work: UserWork, new: NewUser, randomness: bytes) -> Invita
 
 
 async def reset_user(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
-    """Password, second factors, recovery codes and sessions end at once; the link leads to new
-    ones. Raises InsufficientScope, NotFound, InvalidState."""
+    """Delete the user's password, second factors, recovery codes and sessions, and create a link to
+    set up new ones. Raises InsufficientScope, NotFound, InvalidState."""
     work.require(Right.PEOPLE)
     await _lock_local_user(work, user_id)
     await delete_password(work.tx, user_id)
@@ -88,8 +89,8 @@ async def reset_user(work: UserWork, user_id: UUID, randomness: bytes) -> Invita
 
 
 async def invite_first_admin(work: UserWork, randomness: bytes) -> Invitation | None:
-    """None: somebody has joined already, or is to by single sign-on. Before that the link is made
-    anew each time."""
+    """Invite the first administrator, or replace the earlier link. Return None if a user has joined
+    already, or single sign-on is required."""
     work.require(Right.PEOPLE)
     if await has_joined_user(work.tx) or await is_single_sign_on_required(work.tx):
         return None
@@ -100,7 +101,7 @@ async def invite_first_admin(work: UserWork, randomness: bytes) -> Invitation | 
 
 
 async def lock_active_user(work: UserWork, user_id: UUID) -> User:
-    """Locked, and not ended. Raises NotFound, InvalidState."""
+    """Lock the user. Raises NotFound, and InvalidState for a deactivated user."""
     user = await lock_user(work.tx, user_id)
     if user is None:
         raise NotFound("There is no such user.")
@@ -110,9 +111,8 @@ async def lock_active_user(work: UserWork, user_id: UUID) -> User:
 
 
 async def _lock_local_user(work: UserWork, user_id: UUID) -> None:
-    """As `lock_active_user`: somebody whom a link would let in. Raises InvalidState too for
-    others.
-    """
+    """Lock a user who signs in without single sign-on. Raises what `lock_active_user` raises, and
+    InvalidState for other users."""
     user = await lock_active_user(work, user_id)
     if user.provider is not None:
         raise InvalidState(
@@ -133,7 +133,7 @@ async def _lock_local_user(work: UserWork, user_id: UUID) -> None:
 
 
 async def check_merchants(work: UserWork, roles: UserRoles) -> None:
-    """That there are those it names. Raises ValidationError."""
+    """Check that the merchants exist. Raises ValidationError."""
     faults = [*find_role_faults(roles)]
     known = {each.merchant_id for each in await list_named_merchants(work.tx)}
     if not roles.memberships.keys() <= known:
@@ -143,7 +143,7 @@ async def check_merchants(work: UserWork, roles: UserRoles) -> None:
 
 
 def describe_roles(roles: UserRoles) -> dict[str, object]:
-    """For the audit log."""
+    """Return the roles as the audit log records them."""
     memberships = {str(merchant): str(role) for merchant, role in roles.memberships.items()}
     return {"global_role": roles.global_role, "memberships": memberships}
 
@@ -159,7 +159,7 @@ async def _create_invitation(work: UserWork, user_id: UUID, randomness: bytes) -
 
 
 async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None:
-    """Raises InsufficientScope, NotFound, InvalidState."""
+    """Turn break-glass access on or off. Raises InsufficientScope, NotFound, InvalidState."""
     work.require(Right.PEOPLE)
     user = await lock_active_user(work, user_id)
     if is_on and user.provider is not None:
@@ -177,10 +177,11 @@ async def set_break_glass(work: UserWork, user_id: UUID, *, is_on: bool) -> None
 
 
 async def change_roles(work: UserWork, user_id: UUID, roles: UserRoles, revision: int) -> None:
-    """It counts from their next request on. revision: of the user as it was looked at.
+    """Change the user's roles, effective from the next request. `revision`: that of the user as
+    shown.
 
-    Raises InsufficientScope, NotFound, ValidationError, InvalidState: it was changed meanwhile, or
-    is the last admin.
+    Raises InsufficientScope, NotFound, ValidationError, EditConflict if the user was changed in the
+    meantime, InvalidState for the last administrator.
     """
     work.require(Right.PEOPLE)
     if roles.global_role is not Role.ADMIN:
@@ -217,9 +218,10 @@ async def change_roles(work: UserWork, user_id: UUID, roles: UserRoles, revision
 
 
 async def deactivate_user(work: UserWork, user_id: UUID) -> None:
-    """At once, with all sessions. What the user did stays in the audit log.
+    """Deactivate the user and end all sessions at once. Audit entries remain.
 
-    Raises InsufficientScope, NotFound, InvalidState: is the last admin, or was ended.
+    Raises InsufficientScope, NotFound, InvalidState for the last administrator or a deactivated
+    user.
     """
     work.require(Right.PEOPLE)
     await _check_another_admin_remains(work, user_id)
@@ -247,9 +249,11 @@ async def sign_out_user(work: UserWork, user_id: UUID) -> int:
 
 
 async def reset_other_user(work: UserWork, user_id: UUID, randomness: bytes) -> Invitation:
-    """As `reset_user`, by one admin for another; at the server the last one can be reset too.
+    """Reset another user, as `reset_user` does. Only the command line can reset the last
+    administrator.
 
-    Raises InsufficientScope, NotFound, InvalidState: is the last admin, or was ended.
+    Raises InsufficientScope, NotFound, InvalidState for the last administrator or a deactivated
+    user.
     """
     work.require(Right.PEOPLE)
     await _check_another_admin_remains(work, user_id)
@@ -257,8 +261,8 @@ async def reset_other_user(work: UserWork, user_id: UUID, randomness: bytes) -> 
 
 
 async def _check_another_admin_remains(work: UserWork, user_id: UUID) -> None:
-    """That there is an admin beside the user, who has joined if the user has: all of them are
-    locked, so that two who end one another take turns. Raises InvalidState."""
+    """Check that another administrator remains, who has joined if this one has. All administrators
+    are locked, so that two who deactivate each other wait for one another. Raises InvalidState."""
     admins = {each.user_id: each.has_joined for each in await lock_admins(work.tx)}
     if user_id not in admins:
         return

@@ -1,6 +1,5 @@
-"""What users see and change of their own account, without any permission: profile, sessions,
-factors and password.
-"""
+"""What users see and change in their own account without a permission: profile, sessions, second
+factors and password."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -57,8 +56,8 @@ from dunwell.platform.text.lazy_text import LazyText
 
 @dataclass(frozen=True, slots=True)
 class UserAccount:
-    """`codes_left`: recovery codes that are still good. `new_places`: sign-ins of the last 90 days
-    from where nobody had signed in as this user before."""
+    """`codes_left`: unused recovery codes. `new_places`: sign-ins of the last 90 days from a new
+    network."""
 
     user: User
     sessions: Sequence[ShownSession]
@@ -69,7 +68,7 @@ class UserAccount:
 
 @dataclass(frozen=True, slots=True)
 class PasswordConfirmation:
-    """Who asks for a change of how they sign in, with the password said once more."""
+    """A request to change how the user signs in, confirmed with the password."""
 
     signed_in: SignedInUser
     password: str
@@ -78,7 +77,7 @@ class PasswordConfirmation:
 
 @dataclass(frozen=True, slots=True)
 class SignInTooOld:
-    """There is no password, and the passkey was shown too long ago."""
+    """The user has no password, and the passkey sign-in is too long ago."""
 
 
 async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
@@ -96,8 +95,8 @@ async def load_account(work: UserWork, signed_in: SignedInUser) -> UserAccount:
 async def confirm_own_password(
     services: SignInServices, asking: PasswordConfirmation
 ) -> WrongSignIn | TooManyAttempts | SignInTooOld | None:
-    """None: it is right; or there is none, as for whoever has passkeys alone, and the session was
-    opened just now."""
+    """Confirm the password. Return None if it is right, or if the user has only passkeys and opened
+    the session a moment ago."""
     person, now = asking.signed_in, services.now()
     async with services.resources.database.transaction() as tx:
         stored = await load_password(tx, person.user_id)
@@ -122,7 +121,7 @@ async def confirm_own_password(
 
 
 async def change_profile(work: UserWork, signed_in: SignedInUser, name: str, language: str) -> None:
-    """Raises ValidationError."""
+    """Change name and language. Raises ValidationError."""
     user = await load_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"
     given = NewUser(user.email, name, "de" if language == "de" else "en", user.roles)
@@ -136,17 +135,18 @@ async def change_profile(work: UserWork, signed_in: SignedInUser, name: str, lan
 
 
 async def end_own_session(work: UserWork, signed_in: SignedInUser, session_id: UUID) -> None:
-    """Raises NotFound, also for somebody else's."""
+    """End one of the user's own sessions. Raises NotFound, also for another user's session."""
     if not await end_session(work.tx, signed_in, session_id, work.now):
         raise NotFound("This session has ended already.")
-    # Whoever it was is a stranger from now on.
+    # The session's browser is no longer known.
     await forget_browsers(work.tx, signed_in.user_id, session_id)
     after = {"session": str(session_id)}
     await save_user_audit(work, "session.end", signed_in.user_id, after=after)
 
 
 async def remove_own_factor(work: UserWork, signed_in: SignedInUser, factor_id: UUID) -> None:
-    """Raises NotFound; InvalidState when nobody could sign in without it."""
+    """Delete a second factor. Raises NotFound, and InvalidState if the user could not sign in
+    without it."""
     user = await lock_user(work.tx, signed_in.user_id)
     assert user is not None, "nobody is deleted"
     factors = [each for each in await load_factors(work.tx, user.user_id) if each.confirmed_at]
@@ -165,7 +165,9 @@ async def remove_own_factor(work: UserWork, signed_in: SignedInUser, factor_id: 
 
 
 def can_sign_in(factors: Sequence[SecondFactor], *, has_password: bool) -> bool:
-    """A passkey suffices; an authenticator app stands behind a password."""
+    """Return whether these factors suffice. A passkey does; an authenticator app needs
+    a password.
+    """
     kinds = {each.kind for each in factors if each.confirmed_at}
     return "PASSKEY" in kinds or ("TOTP" in kinds and has_password)
 
@@ -179,7 +181,8 @@ async def find_new_password_fault(
 async def change_password(
     services: SignInServices, asking: PasswordConfirmation, new: str, randomness: bytes
 ) -> OpenedSession | WrongSignIn | TooManyAttempts | SignInTooOld | PasswordFault:
-    """randomness: SECRET_BYTES, for the new session."""
+    """Set a new password, end all sessions and open a new one. `randomness`: SECRET_BYTES bytes for
+    the session."""
     person = asking.signed_in
     refusal = await confirm_own_password(services, asking)
     if refusal is not None:

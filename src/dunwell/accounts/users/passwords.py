@@ -1,6 +1,5 @@
-"""Which passwords are refused, and hashing with argon2id: in a thread and one at a time, because it
-is meant to take time and memory.
-"""
+"""Which passwords are refused, and hashing with argon2id. Hashes are computed in a thread, one at a
+time, because each takes time and memory by design."""
 
 import asyncio
 import base64
@@ -26,11 +25,14 @@ from dunwell.platform.resources import Resources
 
 MIN_LENGTH = 12
 MAX_LENGTH = 1000
-# At 10 guesses in 15 minutes and a second factor behind; and for whoever got at the hashes.
+# Enough against guessing online (10 attempts in 15 minutes, and a second factor) and against an
+# attacker who has the hashes.
 _MIN_GUESSES = 10**8
-# What zxcvbn reads; what comes behind only adds. Its time grows with the square of it,
+# zxcvbn reads this many characters; further ones only make a password stronger. Its time grows with
+# the square of the length,
 _MAX_READ = 32
-# and with the ways to read signs as letters: with "4" and "@" for a and "$" and "5" for s, four.
+# and with the number of ways to read symbols as letters: "4" and "@" for a and "$" and "5" for s
+# make four.
 _MAX_READINGS = 32
 _LETTERS = str.maketrans({sign: letter for letter, all_ in L33T_TABLE.items() for sign in all_})
 _MIN_WORD_LENGTH = 4
@@ -45,7 +47,7 @@ class PasswordFault(StrEnum):
 
 
 def find_password_fault(password: str, *, name: str, email: str) -> PasswordFault | None:
-    """None: it may be used. Takes some milliseconds of processor time."""
+    """Return the fault, or None. Takes some milliseconds of processor time."""
     if len(password) < MIN_LENGTH:
         return PasswordFault.TOO_SHORT
     if len(password) > MAX_LENGTH:
@@ -59,8 +61,8 @@ def find_password_fault(password: str, *, name: str, email: str) -> PasswordFaul
 
 
 def _limit_work(password: str) -> str:
-    """What can be read in some milliseconds: its beginning, and if that can be read in too many
-    ways, in one of them."""
+    """Return the part that zxcvbn can read in some milliseconds: the first characters, with symbols
+    replaced by letters if they can be read in too many ways."""
     read = password[:_MAX_READ]
     readings = math.prod(max(1, sum(sign in read for sign in all_)) for all_ in L33T_TABLE.values())
     return read.translate(_LETTERS) if readings > _MAX_READINGS else read
@@ -71,7 +73,7 @@ def _list_words(text: str) -> list[str]:
     return [word for word in words if len(word) >= _MIN_WORD_LENGTH]
 
 
-# Of those that wait for their turn, about 0.1 s each.
+# Limit of waiting requests, about 0.1 s each.
 MAX_WAITING = 100
 _Answer = TypeVar("_Answer")
 _SALT = base64.b64encode(bytes(16)).rstrip(b"=").decode()
@@ -97,13 +99,13 @@ class Hasher(Protocol):
 
 class Passwords:
     def __init__(self, hasher: Hasher | None = None) -> None:
-        """hasher: argon2-cffi's own choice (RFC 9106, low memory) when none is given."""
+        """`hasher`: by default argon2-cffi's choice (RFC 9106, low memory)."""
         self._hasher: Hasher = hasher or PasswordHasher()
         self._turn = asyncio.Semaphore(1)
         self._waiting = 0
 
     async def find_fault(self, password: str, *, name: str, email: str) -> PasswordFault | None:
-        """What speaks against it as a password of this person."""
+        """Return the fault of this password for this user, or None."""
 
         def find() -> PasswordFault | None:
             return find_password_fault(_normalise(password), name=name, email=email)
@@ -114,18 +116,19 @@ class Passwords:
         return await self._run(lambda: self._hasher.hash(_normalise(password)))
 
     async def verify(self, stored: str | None, password: str) -> bool:
-        """Whether it is the one that was hashed. Without one, it takes as long, and is not."""
+        """Return whether the password matches the hash. Without a hash it takes the same time and
+        returns False."""
         known = stored or self._nobodys_hash
         is_right = await self._run(lambda: self._verify(known, password))
         return is_right and stored is not None
 
     def is_outdated(self, stored: str) -> bool:
-        """Whether it was hashed with other parameters than are usual now."""
+        """Return whether the hash was made with other parameters than the current ones."""
         return self._hasher.check_needs_rehash(stored)
 
     @property
     def _nobodys_hash(self) -> str:
-        """One that no password has, and that takes as long to compare with as any other."""
+        """A hash that matches no password and takes as long to verify as any other."""
         hasher = self._hasher
         costs = f"m={hasher.memory_cost},t={hasher.time_cost},p={hasher.parallelism}"
         return f"$argon2id$v=19${costs}${_SALT}${_UNMATCHABLE_HASH}"
@@ -148,7 +151,8 @@ class Passwords:
 
 
 def _normalise(password: str) -> str:
-    """The same letters however a keyboard composes them (RFC 8265)."""
+    """Return the password in NFC, so that it does not depend on how the keyboard composes
+    characters (RFC 8265)."""
     return unicodedata.normalize("NFC", password)
 
 
@@ -162,7 +166,7 @@ class SignInServices:
 
     @asynccontextmanager
     async def work(self, actor: Actor) -> AsyncIterator[UserWork]:
-        """A transaction of its own: hashing a password stands between two of them, so that no
-        connection waits for it."""
+        """Open a transaction. Password hashing happens between two transactions so that it never
+        holds a connection."""
         async with self.resources.database.transaction() as tx:
             yield UserWork.open(self.resources, tx, actor)

@@ -1,6 +1,4 @@
-"""The SQL of users, their memberships, and colleagues who can be assigned work: rows in, values
-out.
-"""
+"""The SQL of users and their memberships, and of the users to whom work can be assigned."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -25,12 +23,12 @@ SELECT u.user_id, u.email, u.name, u.language, u.global_role,
     (SELECT i.provider FROM user_identities i WHERE i.user_id = u.user_id) AS provider
 FROM users u
 """
-# By primary key, and memberships_user.
+# Uses the primary key and memberships_user.
 _LOAD = compose("{read}WHERE u.user_id = $1", read=_READ)
 _LOCK = compose("{read}WHERE u.user_id = $1\nFOR UPDATE OF u", read=_READ)
-# By users_email_key_key.
+# Uses users_email_key_key.
 _FIND = compose("{read}WHERE u.email_key = $1", read=_READ)
-# People are few: hundreds, not millions.
+# There are hundreds of users, not millions.
 _LIST = compose("{read}ORDER BY u.ended_at IS NOT NULL, lower(u.name), u.user_id\nLIMIT $1",
                 read=_READ)  # fmt: skip
 _FIND_HASH = """
@@ -55,8 +53,7 @@ WHERE user_id = $1 AND revision = $2 AND ended_at IS NULL
 RETURNING revision
 """
 _SAVE_PROFILE = "UPDATE users SET name = $2, language = $3 WHERE user_id = $1 AND ended_at IS NULL"
-# Whoever guessed codes after the old password begins at nothing with the new one: the count and the
-# lock go with it.
+# The count of wrong codes and the lock are deleted with the old password.
 _SAVE_HASH = """
 WITH forgotten AS (DELETE FROM second_factor_failures WHERE user_id = $1)
 UPDATE users SET password_hash = $2, password_changed_at = $3, joined_at = coalesce(joined_at, $3),
@@ -77,7 +74,7 @@ SET ended_at = $2, password_hash = NULL, revision = revision + 1,
 WHERE user_id = $1 AND ended_at IS NULL
 RETURNING user_id
 """
-# In one order, so that two who end one another take turns.
+# In one order, so that two administrators who deactivate each other wait for one another.
 _LOCK_ADMINS = """
 SELECT user_id, joined_at IS NOT NULL AS has_joined FROM users
 WHERE global_role = 'ADMIN' AND ended_at IS NULL
@@ -97,7 +94,7 @@ _MOST_USERS = 1000
 
 
 class KnownPassword(msgspec.Struct, frozen=True, gc=False):
-    """`is_live`: not of a user that was ended."""
+    """`is_live`: the user is active."""
 
     user_id: UUID
     password_hash: str | None
@@ -120,17 +117,17 @@ async def load_user(tx: Connection, user_id: UUID) -> User | None:
 
 
 async def lock_user(tx: Connection, user_id: UUID) -> User | None:
-    """Others who change the user wait until this transaction ends."""
+    """Lock the user until the transaction ends."""
     return _build_user(await tx.fetchrow(_LOCK, user_id))
 
 
 async def find_user(tx: Connection, email: str) -> User | None:
-    """Ended ones too."""
+    """Return the user, also a deactivated one."""
     return _build_user(await tx.fetchrow(_FIND, fold_email(email)))
 
 
 async def list_users(tx: Connection) -> Sequence[User]:
-    """Those who work here first, by name; at most a thousand."""
+    """Return at most a thousand users by name, active ones first."""
     return [user for row in await tx.fetch(_LIST, _MOST_USERS) if (user := _build_user(row))]
 
 
@@ -145,7 +142,7 @@ async def load_password(tx: Connection, user_id: UUID) -> str | None:
 
 
 async def save_new_user(tx: Connection, user_id: UUID, new: NewUser, now: datetime) -> bool:
-    """False: somebody has this e-mail address."""
+    """Insert the user. Return False if the e-mail address is taken."""
     saved = await tx.fetchval(
         _INSERT, user_id, new.email.strip(), fold_email(new.email), new.name, new.language,
         new.roles.global_role, now, new.is_break_glass,
@@ -156,7 +153,7 @@ async def save_new_user(tx: Connection, user_id: UUID, new: NewUser, now: dateti
 
 
 async def save_roles(tx: Connection, user_id: UUID, roles: UserRoles, revision: int) -> bool:
-    """False: the user was changed since this revision, or ended."""
+    """Save the roles. Return False if the user was changed since this revision, or deactivated."""
     if await tx.fetchval(_SAVE_ROLES, user_id, revision, roles.global_role) is None:
         return False
     await tx.execute(_REMOVE_MEMBERSHIPS, user_id)
@@ -177,7 +174,7 @@ async def delete_password(tx: Connection, user_id: UUID) -> None:
 
 
 async def save_rehashed(tx: Connection, user_id: UUID, before: str, after: str) -> None:
-    """Of the same password; one that was chosen meanwhile stays."""
+    """Save a new hash of the same password, unless the password was changed in the meantime."""
     await tx.execute(_SAVE_REHASHED, user_id, before, after)
 
 
@@ -194,7 +191,9 @@ async def save_break_glass(tx: Connection, user_id: UUID, *, is_on: bool) -> Non
 
 
 async def count_break_glass(tx: Connection) -> int:
-    """Admins who have joined and may sign in without single sign-on."""
+    """Return the number of administrators who have joined and may sign in without
+    single sign-on.
+    """
     count: int = await tx.fetchval(_COUNT_BREAK_GLASS)
     return count
 
@@ -209,7 +208,7 @@ async def has_joined_user(tx: Connection) -> bool:
 
 
 async def list_named_merchants(tx: Connection) -> Sequence[NamedMerchant]:
-    """By name; at most a thousand."""
+    """Return at most a thousand merchants by name."""
     return [NamedMerchant(**row) for row in await tx.fetch(_LIST_MERCHANTS, _MOST_USERS)]
 
 
@@ -228,9 +227,10 @@ def _build_user(row: Row | None) -> User | None:
     return User(**values, roles=roles)
 
 
-# Those whose role lets them answer.
+# The roles that may answer disputes and requests.
 ANSWERING = sorted(str(role) for role, rights in ROLE_RIGHTS.items() if Right.ANSWER in rights)
-# By primary key of memberships. Parts of statements: the merchant's id, then the roles.
+# SQL fragments; uses the primary key of memberships. Their values are the merchant's id, then the
+# roles.
 _MEMBER = """
 EXISTS (SELECT FROM memberships m
         WHERE m.merchant_id = {merchant} AND m.user_id = u.user_id AND m.role = ANY({roles}))
@@ -239,13 +239,13 @@ MAY_ANSWER = compose(
     "u.ended_at IS NULL AND (u.global_role = ANY({roles}) OR {member})",
     member=_MEMBER, roles="{roles}",
 )  # fmt: skip
-# The work of a row `l` that is nobody's. By primary keys.
+# Matches a row `l` that is not assigned, or whose assignee may not answer. Uses primary keys.
 _IS_UNASSIGNED = compose(
     "NOT EXISTS (SELECT FROM users u WHERE u.user_id = l.assignee_id AND {able})",
     able=compose(MAY_ANSWER, merchant="l.merchant_id", roles="{}::text[]"),
 )
 _MAY_ANSWER_HERE = compose(MAY_ANSWER, merchant="$1", roles="$2::text[]")
-# People are few: hundreds, not millions.
+# There are hundreds of users, not millions.
 _LIST_COLLEAGUES = compose(
     """
 SELECT u.user_id, u.name, true AS may_answer
@@ -257,7 +257,7 @@ LIMIT 500
     able=_MAY_ANSWER_HERE,
     member=compose(_MEMBER, merchant="$1", roles="$2::text[]"),
 )
-# By primary key.
+# Uses the primary key.
 _FIND_ASSIGNEES = compose(
     "SELECT u.user_id, u.name, {able} AS may_answer FROM users u WHERE u.user_id = ANY($3::uuid[])",
     able=_MAY_ANSWER_HERE,
@@ -265,7 +265,7 @@ _FIND_ASSIGNEES = compose(
 
 
 def list_assignee_tests(assignee: AssigneeFilter, _: ListScope) -> Iterator[Test]:
-    """For the filter of a list whose rows have an `assignee_id`."""
+    """Yield the SQL tests of a list whose rows have an `assignee_id`."""
     if assignee.is_unassigned:
         yield _IS_UNASSIGNED, (ANSWERING, ANSWERING)
     elif assignee.user_id is not None:
@@ -273,7 +273,8 @@ def list_assignee_tests(assignee: AssigneeFilter, _: ListScope) -> Iterator[Test
 
 
 async def list_colleagues(tx: Connection, merchant_id: int, *, of_all: bool) -> Sequence[Assignee]:
-    """Those who have joined and may answer there, by name. of_all: also who may everywhere."""
+    """Return the users who have joined and may answer at the merchant, by name. `of_all`: include
+    users with a role over all merchants."""
     rows = await tx.fetch(_LIST_COLLEAGUES, merchant_id, ANSWERING, of_all)
     return [Assignee(**row) for row in rows]
 
@@ -281,6 +282,6 @@ async def list_colleagues(tx: Connection, merchant_id: int, *, of_all: bool) -> 
 async def load_assignees_by_id(
     tx: Connection, merchant_id: int, user_ids: Collection[UUID]
 ) -> dict[UUID, Assignee]:
-    """Ended ones too."""
+    """Return the assignees by id, including deactivated users."""
     rows = await tx.fetch(_FIND_ASSIGNEES, merchant_id, ANSWERING, list(user_ids))
     return {row["user_id"]: Assignee(**row) for row in rows}

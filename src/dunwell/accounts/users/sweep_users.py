@@ -1,6 +1,5 @@
-"""Delete the rows about users that are no longer needed: sessions, sign-ins and single sign-on
-attempts that ended, saved forms, wrong codes and challenges of passkeys.
-"""
+"""Delete expired rows about users: sessions, pending sign-ins, single sign-on attempts, saved
+forms, wrong codes and passkey challenges."""
 
 from dunwell.accounts.users.factors.store import delete_expired_challenges, delete_wrong_codes
 from dunwell.accounts.users.sessions.session_rules import REMEMBERED
@@ -14,7 +13,9 @@ _ROWS_AT_ONCE = 5000
 
 
 async def sweep_user_rows(resources: Resources) -> int:
-    """Delete at most `_ROWS_AT_ONCE` rows of each kind; return how many. 0: nothing is left."""
+    """Delete at most `_ROWS_AT_ONCE` rows of each kind and return how many; 0 if nothing
+    is left.
+    """
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         removed = await delete_expired_sessions(tx, now - REMEMBERED, _ROWS_AT_ONCE)

@@ -1,6 +1,5 @@
-"""A user of the portal: who has signed in, what they may do at which merchants, and the faults of a
-new one. Pure.
-"""
+"""A user of the portal: the signed-in user, roles and permissions, and the faults of a new user.
+Pure."""
 
 import base64
 import hmac
@@ -24,9 +23,12 @@ _NO_RIGHTS: frozenset[Right] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class SignedInUser:
-    """`everywhere`: a role over all merchants, also those to come: ADMIN, OPERATOR or AUDITOR.
-    `memberships`: roles at single merchants. `csrf`: what every form of the session bears.
-    `network`: where they signed in from, shortened."""
+    """The signed-in user of a session.
+
+    `everywhere`: a role over all merchants, including future ones: ADMIN, OPERATOR or AUDITOR.
+    `memberships`: roles at single merchants. `csrf`: the token in every form of the session.
+    `network`: where the user signed in from, shortened.
+    """
 
     user_id: UUID
     session_id: UUID
@@ -37,50 +39,52 @@ class SignedInUser:
     memberships: Mapping[int, Role]
     csrf: str
     network: str | None = None
-    # When they last proved who they are in this session (`confirm_session`).
+    # When the user last confirmed their identity in this session (`confirm_session`).
     confirmed_at: datetime | None = None
-    # Whether values of forms are kept that were sent after an earlier session had ended.
+    # Whether form values are saved that were sent after an earlier session had ended.
     has_kept_forms: bool = False
 
     def rights_at(self, merchant_id: int) -> frozenset[Right]:
-        """None at a merchant that is not reached."""
+        """Return the permissions at the merchant. Empty for a merchant without access."""
         return self.rights_everywhere | _list_rights_of_role(self.memberships.get(merchant_id))
 
     @property
     def rights_everywhere(self) -> frozenset[Right]:
-        """Those at every merchant, and those that belong to no merchant."""
+        """The permissions at every merchant, and those that belong to no merchant."""
         return _list_rights_of_role(self.global_role)
 
     def reaches(self, merchant_id: int) -> bool:
         return self.global_role is not None or merchant_id in self.memberships
 
     def actor_at(self, merchant_id: int) -> Actor:
-        """As whom they do something at this merchant."""
+        """Return the actor for an action at this merchant."""
         return user_actor(str(self.user_id), self.rights_at(merchant_id), self.origin)
 
     @property
     def actor(self) -> Actor:
-        """As whom they do what belongs to no merchant."""
+        """The actor for an action that belongs to no merchant."""
         return user_actor(str(self.user_id), self.rights_everywhere, self.origin)
 
     @property
     def origin(self) -> Origin:
-        """Of what they do, for the audit log."""
+        """The origin of the user's actions, for the audit log."""
         return Origin(Interface.PORTAL, network=self.network, session=str(self.session_id))
 
     def is_form_token(self, given: str) -> bool:
-        """Whether a form that bears this is one of the session's."""
+        """Return whether the form token belongs to this session."""
         return hmac.compare_digest(self.csrf.encode(), given.encode())
 
 
 def derive_form_token(secret: str, user_id: UUID) -> str:
-    """The token of the session with this secret, and whose it is: a form that is sent after the
-    session has ended still says which user filled it in. It tells nothing about the secret."""
+    """Return the form token of a session. It names the user too, so that a form that is sent after
+    the session has ended can be restored. It does not reveal the secret."""
     return f"{_digest(secret.encode())}.{_digest(user_id.bytes)}"
 
 
 def is_form_of_user(token: str, user_id: UUID) -> bool:
-    """Whether the form was made in any session of this user, also in one that is over."""
+    """Return whether the form token was made in any session of this user, including an
+    ended one.
+    """
     return token.partition(".")[2] == _digest(user_id.bytes)
 
 
@@ -94,14 +98,14 @@ def _list_rights_of_role(role: Role | None) -> frozenset[Right]:
 
 
 MAX_NAME_LENGTH = 200
-# A merchant's people answer for one merchant; who runs the installation is so everywhere.
+# The roles that can be given at single merchants and over all merchants.
 ROLES_EVERYWHERE = (Role.ADMIN, Role.OPERATOR, Role.AUDITOR)
 ROLES_AT_MERCHANT = (Role.MERCHANT_USER, Role.OPERATOR, Role.AUDITOR)
 
 
 @dataclass(frozen=True, slots=True)
 class UserRoles:
-    """What somebody is: over all merchants, and at single ones by their ids."""
+    """A user's roles: over all merchants, and at single merchants by id."""
 
     global_role: Role | None = None
     memberships: Mapping[int, Role] = field(default_factory=dict)
@@ -118,8 +122,8 @@ class NewUser:
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """`joined_at`: when the invitation was taken; None: not yet. `revision`: raised by every change
-    of what they are."""
+    """`joined_at`: when the invitation was accepted, or None. `revision` increases with every
+    change of the roles."""
 
     user_id: UUID
     email: str
@@ -131,17 +135,17 @@ class User:
     joined_at: datetime | None
     ended_at: datetime | None
     revision: int
-    # An admin who may sign in here when single sign-on is required.
+    # An administrator who may sign in without single sign-on although it is required.
     is_break_glass: bool = False
-    # Since when codes are accepted only in known browsers; None while they are accepted anywhere.
+    # Since when codes are accepted only in known browsers. None: they are accepted everywhere.
     second_factor_locked_at: datetime | None = None
-    # Of single sign-on, by which they sign in; none: here.
+    # The identity provider with which the user signs in. None: without single sign-on.
     provider: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class EffectiveRight:
-    """`merchant_id`: where; None: everywhere. `role`: what gives it."""
+    """A permission and the role that gives it. `merchant_id` None: at all merchants."""
 
     right: Right
     merchant_id: int | None
@@ -149,7 +153,7 @@ class EffectiveRight:
 
 
 def fold_email(email: str) -> str:
-    """As e-mail addresses of users are compared."""
+    """Return the form in which users' e-mail addresses are compared."""
     return unicodedata.normalize("NFKC", email).strip().casefold()
 
 
@@ -175,7 +179,8 @@ def find_role_faults(roles: UserRoles) -> Iterator[Fault]:
 
 
 def list_effective_rights(roles: UserRoles) -> Sequence[EffectiveRight]:
-    """Each right with every reason for it, in the order of the rights, everywhere first."""
+    """Return each permission with every role that gives it, in the order of permissions, those over
+    all merchants first."""
     reasons: list[tuple[int | None, Role]] = []
     if roles.global_role is not None:
         reasons.append((None, roles.global_role))

@@ -1,6 +1,7 @@
-"""The e-mails that tell a user what happened to the way they sign in.
+"""E-mails that notify a user of a change to their sign-in.
 
-They are planned in the transaction of what happened; the worker sends them with those of alarms.
+They are planned in the transaction of the change. The worker sends them together with those of
+alerts.
 """
 
 from collections.abc import Mapping
@@ -75,11 +76,10 @@ def render_user_mail(mail: UserMail, user: User, at: datetime, public_url: str) 
 
 
 async def plan_user_mail(work: UserWork, user: User, mail: UserMail) -> None:
-    """Plan it in the work's transaction.
+    """Plan the e-mail in the work's transaction.
 
-    Nothing is planned while the installation file names no delivery provider for e-mail: an
-    installation may begin without a mail server, and a warning that arrives months later, when one
-    is added, would mislead. The user's account page shows the same.
+    Nothing is planned while the installation has no e-mail provider, because a warning that is sent
+    months later, when one is added, would mislead. The account page shows the same information.
     """
     installation = (await load_installation(work.tx)).installation
     if not any(

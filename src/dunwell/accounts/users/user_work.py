@@ -1,6 +1,4 @@
-"""The context of use cases about users (visitor, clock, transaction), and their rows of the
-installation's audit log.
-"""
+"""The context of use cases about users, who belong to no merchant, and their audit entries."""
 
 import re
 from collections.abc import Mapping
@@ -22,14 +20,14 @@ from dunwell.platform.resources import Resources
 
 @dataclass(frozen=True, slots=True)
 class UserWork:
-    """An open transaction, who acts, and when, in real time."""
+    """The context of a use case about users: an open transaction, the actor, and the real time."""
 
     tx: Connection
     actor: Actor
     now: datetime
     ids: Ids
     keys: KeyRing
-    # Where the portal is reached, for addresses in e-mails.
+    # The portal's address, for links in e-mails.
     public_url: str
 
     @classmethod
@@ -40,12 +38,12 @@ class UserWork:
         )  # fmt: skip
 
     def require(self, right: Right) -> None:
-        """As `Work.require`. Raises InsufficientScope."""
+        """Check the permission, as `Work.require` does. Raises InsufficientScope."""
         check_right(self.actor, right)
 
 
 _PLACE = "portal-place"
-# By what they call themselves; the first that fits, as most call themselves others too.
+# Tokens of the User-Agent header. The first match counts, because most browsers also name others.
 _BROWSERS = (
     ("Edg", "Edge"), ("OPR", "Opera"), ("Firefox", "Firefox"), ("Chrome", "Chrome"),
     ("Safari", "Safari"),
@@ -59,8 +57,7 @@ _MAX_READ = 500
 
 @dataclass(frozen=True, slots=True)
 class Visitor:
-    """`host`: the address of the other side. `user_agent`: what the browser calls itself. `device`:
-    the cookie by which a browser is known that somebody signed in with; "": none."""
+    """`host`: the client's address. `device`: the cookie of a known browser, or ""."""
 
     host: str
     user_agent: str = ""
@@ -68,12 +65,13 @@ class Visitor:
 
 
 def digest_network(keys: KeyRing, visitor: Visitor) -> tuple[bytes, ...]:
-    """The network, under every version of the secret key, the one in use first."""
+    """Return digests of the visitor's network with every version of the secret key, the current one
+    first."""
     return keys.digests(_PLACE, find_network(visitor.host))
 
 
 def describe_browser(user_agent: str) -> str:
-    """As its user knows it: "Firefox, Linux"; "" when it says nothing we know."""
+    """Return browser and system, such as "Firefox, Linux", or "" if they are unknown."""
     read = user_agent[:_MAX_READ]
     found = [_find_name(read, _BROWSERS), _find_name(read, _SYSTEMS)]
     return ", ".join(name for name in found if name)
@@ -90,7 +88,8 @@ async def save_user_audit(
     work: UserWork, action: str, user_id: UUID, *,
     before: Mapping[str, Any] | None = None, after: Mapping[str, Any] | None = None,
 ) -> None:  # fmt: skip
-    """The work's actor did `action` to the user. Ids, roles and states; no names, no addresses."""
+    """Record that the actor did `action` to the user. Record ids, roles and statuses, never names
+    or addresses."""
     act = InstallationAction(
         actor_kind=work.actor.kind,
         actor_id=work.actor.actor_id,
@@ -106,8 +105,8 @@ async def save_user_audit(
 async def save_refused_sign_in(
     work: UserWork, user_id: UUID | None, host: str, *, after: Mapping[str, str] | None = None
 ) -> None:
-    """Somebody brought a wrong password, code or passkey, or was refused after a provider's word.
-    None: for nobody we know. after: why, where there is more than one reason."""
+    """Record a wrong password, code or passkey, or a refusal after single sign-on. `user_id` None:
+    no known user. `after`: the reason, if there are several."""
     act = InstallationAction(
         actor_kind=_VISITOR,
         action="session.refuse",
@@ -119,7 +118,8 @@ async def save_refused_sign_in(
 
 
 def build_visitor_actor(user_id: UUID | None, host: str, session_id: UUID | None = None) -> Actor:
-    """Whoever signs in, who may do nothing by it. None: who it is turns out on the way."""
+    """Return the actor of a sign-in, without permissions. `user_id` None: the user is not known
+    yet."""
     session = None if session_id is None else str(session_id)
     origin = Origin(Interface.PORTAL, network=name_network(host), session=session)
     return Actor(ActorKind.USER, None if user_id is None else str(user_id), origin=origin)

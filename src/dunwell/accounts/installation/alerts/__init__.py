@@ -1,1 +1,3 @@
-"""Alerts of the installation: when one begins and ends, who is told, and their storage."""
+"""Alerts of the installation: when one begins and ends, who is notified, and how they
+are stored.
+"""

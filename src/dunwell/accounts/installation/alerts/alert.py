@@ -1,6 +1,5 @@
-"""The kinds of alerts, when one begins and ends, when it is reported, and the settings of the
-installation file that say to whom. Pure.
-"""
+"""Alerts: their kinds, when one begins, ends and is reported, and the settings of the installation
+file. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -26,37 +25,39 @@ Minutes = Annotated[int, Meta(ge=5, le=10_080)]
 
 
 class FailureThreshold(ProviderPart, frozen=True):
-    """From when on a line, or a receiving domain, loses too much: both have to be reached, of what
-    was sent in a day."""
+    """When a delivery provider or a receiving domain counts as failing. Both limits must be reached
+    within one day."""
 
     percent: Annotated[float, Meta(gt=0, le=100)] = 5.0
     least: Annotated[int, Meta(ge=3, le=100_000)] = 10
 
     def is_reached(self, *, sent: int, failed: int) -> bool:
-        """sent: all that were given to the line, those that failed among them."""
+        """Return whether both limits are reached. `sent` counts all messages, including the failed
+        ones."""
         return failed >= self.least and failed * 100 >= sent * self.percent
 
 
 class AlertSettings(ProviderPart, frozen=True):
-    """Nobody in `email`: alarms stand in the portal alone."""
+    """The `alerts` key. Without addresses in `email`, alerts are shown only in the portal."""
 
     email: Annotated[list[Address], Meta(max_length=20)] = field(default_factory=list)
-    # A line for e-mail; none: the first one that works.
+    # The delivery provider for the e-mails. Without one, the first e-mail provider that works is
+    # used.
     provider: DeliveryProviderName | None = None
-    # The sender; none: the operator's contact, else the first of `email`.
+    # The sender's address. Default: the operator's contact, else the first address in `email`.
     sender: Address | None = field(default=None, name="from")
     language: Literal["en", "de"] = "en"
-    # Told again while it lasts.
+    # An active alert is reported again after this time.
     again_after_hours: Annotated[int, Meta(ge=1, le=168)] = 24
-    # What waits so long to leave, to be worked on or to be fetched is late.
+    # Messages, jobs and reports that wait longer than this are late.
     late_after_minutes: Minutes = 60
-    # Sends nobody knows the end of, and what people wrote or objected to, may wait so long.
+    # Limit for sends with an unknown result, unread replies and unanswered disputes.
     unseen_after_minutes: Minutes = 1_440
     failing: FailureThreshold = field(default_factory=FailureThreshold)
 
 
 def find_alert_settings_faults(alarms: AlertSettings) -> Iterator[Fault]:
-    """Beyond its shape, with pointers into the file."""
+    """Yield the faults that the shape does not show, with pointers into the file."""
     for index, address in enumerate(alarms.email):
         if not is_email_address(address):
             yield _build_email_fault(["alerts", "email", index], address)
@@ -67,7 +68,8 @@ def find_alert_settings_faults(alarms: AlertSettings) -> Iterator[Fault]:
 def find_alert_provider_faults(
     alarms: AlertSettings | None, lines: Mapping[str, DeliveryProvider]
 ) -> Iterator[Fault]:
-    """lines: those there are once the file is applied."""
+    """Yield a fault if `provider` is not an e-mail provider. `lines`: the delivery providers after
+    the file is applied."""
     if alarms is None or alarms.provider is None:
         return
     line = lines.get(alarms.provider)
@@ -81,12 +83,13 @@ def _build_email_fault(path: list[str | int], address: str) -> Fault:
     return Fault(render_pointer(path), words, "WRONG_EMAIL")
 
 
-# Less than this between two signs is one alarm: what comes and goes is not told each time.
+# A condition that returns within this time continues its alert, so that a flapping condition is not
+# reported each time.
 QUIET_PERIOD = timedelta(minutes=15)
 
 
 class AlertKind(StrEnum):
-    # About a line, by its name.
+    # The subject is a delivery provider's name.
     LINE_UNUSABLE = "LINE_UNUSABLE"
     LINE_FAILING = "LINE_FAILING"
     LINE_BACKLOG = "LINE_BACKLOG"
@@ -94,20 +97,20 @@ class AlertKind(StrEnum):
     MAILBOX_LATE = "MAILBOX_LATE"
     UNMATCHED_REPORTS = "UNMATCHED_REPORTS"
     UNMATCHED_SMS = "UNMATCHED_SMS"
-    # About a line and where it sends to: "post/example.com".
+    # The subject is a delivery provider and a receiving domain, such as "post/example.com".
     DESTINATION_FAILING = "DESTINATION_FAILING"
-    # About a merchant, by its number.
+    # The subject is a merchant's id.
     UNKNOWN_SENDS = "UNKNOWN_SENDS"
     OVERDUE_DISPUTES = "OVERDUE_DISPUTES"
     UNSEEN_REPLIES = "UNSEEN_REPLIES"
     WEBHOOKS_OFF = "WEBHOOKS_OFF"
     WEBHOOKS_FAILING = "WEBHOOKS_FAILING"
-    # About the installation.
+    # The subject is empty: the alert concerns the installation.
     STEPS_LATE = "STEPS_LATE"
     ARCHIVE_BEHIND = "ARCHIVE_BEHIND"
-    # About a host, by its name.
+    # The subject is a host name.
     CLOCKS_APART = "CLOCKS_APART"
-    # Events.
+    # Events: they end as they begin.
     BREAK_GLASS = "BREAK_GLASS"
     SECOND_FACTOR_LOCKED = "SECOND_FACTOR_LOCKED"
 
@@ -122,22 +125,22 @@ class AlertPhase(StrEnum):
 
 
 class AlertFigures(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
-    """What is told of it; nothing of a debtor's or user's."""
+    """The figures that an alert's report shows. They hold no data of debtors or users."""
 
     count: int | None = None
-    # Of how many.
+    # The total of which `count` is a part.
     among: int | None = None
     since: datetime | None = None
     # The merchant's key.
     merchant: str | None = None
-    # What two clocks said at one moment.
+    # The readings of two clocks at the same moment.
     host_clock: datetime | None = None
     database_clock: datetime | None = None
 
 
 class AlertCondition(msgspec.Struct, frozen=True, gc=False):
     kind: AlertKind
-    # "" where it is about the installation.
+    # Empty if the condition concerns the whole installation.
     subject: str
     figures: AlertFigures = AlertFigures()
 
@@ -148,10 +151,10 @@ class Alert(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     subject: str
     figures: AlertFigures
     began_at: datetime
-    # When its sign was found last.
+    # When its condition was last found.
     seen_at: datetime
     ended_at: datetime | None
-    # How often it was told of, when last, and as what.
+    # How often the alert was reported, when last, and in which phase.
     tellings: int = 0
     told_at: datetime | None = None
     told_as: AlertPhase | None = None
@@ -160,7 +163,7 @@ class Alert(msgspec.Struct, frozen=True, gc=False, kw_only=True):
 @dataclass(frozen=True, slots=True)
 class AlertChanges:
     began: Sequence[AlertCondition]
-    # By the alarm's id.
+    # The active alerts whose conditions were found again, by alert id.
     lasting: Mapping[UUID, AlertCondition]
     over: Collection[UUID]
 
@@ -168,7 +171,7 @@ class AlertChanges:
 def compare_alerts(
     standing: Sequence[Alert], found: Sequence[AlertCondition], now: datetime
 ) -> AlertChanges:
-    """standing: those that are not over."""
+    """Compare the active alerts with the conditions that were found now."""
     known = {(each.kind, each.subject): each for each in standing}
     signs = {(each.kind, each.subject): each for each in found}
     return AlertChanges(
@@ -183,7 +186,7 @@ def compare_alerts(
 
 
 def decide_phase(alarm: Alert, now: datetime, again_after: timedelta) -> AlertPhase | None:
-    """As what it is to be told of at this moment; none: it is not."""
+    """Return the phase in which the alert must be reported now, or None."""
     if alarm.told_as is None or alarm.told_at is None:
         is_news = alarm.ended_at is None or alarm.kind in EVENTS
         return AlertPhase.BEGAN if is_news else None

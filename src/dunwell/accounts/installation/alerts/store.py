@@ -1,6 +1,5 @@
-"""The SQL of alerts and of the e-mails that report them, and changes to how users sign in. Instants
-are in real time.
-"""
+"""The SQL of alerts and of the e-mails that report them, including e-mails to users about their
+sign-in. All instants are real time."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -35,7 +34,7 @@ SELECT a.alert_id, a.kind, a.subject, a.figures, a.began_at, a.seen_at, a.ended_
 FROM alerts a
 {told}
 """
-# By alarms_standing; they are few.
+# Uses alarms_standing; few alerts are active at a time.
 _LIST_ACTIVE = compose(
     """
 {columns}
@@ -44,7 +43,7 @@ ORDER BY a.began_at, a.alert_id
 """,
     columns=compose(_COLUMNS, told=_REPORTS),
 )
-# By alarms_standing and alarms_over: those that something may have to be told of.
+# Uses alarms_standing and alarms_over. Finds the alerts that may have to be reported.
 _LIST_UNREPORTED = compose(
     """
 {columns}
@@ -54,7 +53,7 @@ LIMIT $2
 """,
     columns=compose(_COLUMNS, told=_REPORTS),
 )
-# One standing alarm of a kind and subject: alarms_standing.
+# At most one alert of a kind and subject is active (unique index alarms_standing).
 _INSERT_ALERTS = """
 INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at)
 SELECT n.alert_id, n.kind, n.subject, n.figures, $5, $5
@@ -67,7 +66,7 @@ UPDATE alerts a SET seen_at = $3, figures = n.figures
 FROM unnest($1::uuid[], $2::jsonb[]) AS n (alert_id, figures)
 WHERE a.alert_id = n.alert_id AND a.ended_at IS NULL
 """
-# By alarms_standing, as above.
+# Uses alarms_standing, as above.
 _UPSERT_ALERT = """
 INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at)
 VALUES ($1, $2, $3, $4, $5, $5)
@@ -78,7 +77,7 @@ _END_ALERTS = """
 UPDATE alerts SET ended_at = $2
 WHERE alert_id = ANY($1::uuid[]) AND ended_at IS NULL
 """
-# Over as it begins; the same occasion once, by alarms_once.
+# An event ends as it begins. The unique index alarms_once stores each subject once.
 _SAVE_EVENT = """
 INSERT INTO alerts (alert_id, kind, subject, figures, began_at, seen_at, ended_at, is_event)
 VALUES ($1, $2, $3, '{}', $4, $4, $4, true)
@@ -87,12 +86,13 @@ ON CONFLICT (kind, subject) WHERE is_event DO NOTHING
 
 
 async def list_active_alerts(tx: Connection) -> list[Alert]:
-    """Those that are not over, the oldest first."""
+    """Return the active alerts, oldest first."""
     return [_build_alert(row) for row in await tx.fetch(_LIST_ACTIVE)]
 
 
 async def list_unreported_alerts(tx: Connection, over_since: datetime, limit: int) -> list[Alert]:
-    """The standing ones, and those over since then whose end was not told."""
+    """Return the active alerts, and those that ended since `over_since` without a report of their
+    end."""
     return [_build_alert(row) for row in await tx.fetch(_LIST_UNREPORTED, over_since, limit)]
 
 
@@ -113,17 +113,19 @@ async def save_alert_changes(
 
 
 async def save_condition(tx: Connection, sign: AlertCondition, now: datetime, ids: Ids) -> None:
-    """Begin the alarm of a sign that only one process can find, or keep it; it is over when it was
-    kept no more for a while, as any other is. now: real time."""
+    """Begin the alert of a condition that only one process can find, or continue it. It ends like
+    any other alert, some time after the last call. `now` is real time."""
     await tx.execute(_UPSERT_ALERT, ids.new(now), sign.kind, sign.subject, _render([sign])[0], now)
 
 
 async def raise_alert(
     tx: Connection, kind: AlertKind, subject: str, now: datetime, ids: Ids
 ) -> None:
-    """Of something that has happened, in the transaction of what has. kind: an event's. subject:
-    what tells one occasion from another, such as a session's id; no name of anybody. now: real
-    time. The same subject raises it once."""
+    """Record an event as an alert, in the transaction of the event.
+
+    `kind` must be in EVENTS. `subject` identifies the occasion, such as a session id, and never
+    names a person; the same subject is recorded once. `now` is real time.
+    """
     assert kind in EVENTS, "what lasts is looked for, and not raised"
     await tx.execute(_SAVE_EVENT, ids.new(now), kind, subject, now)
 
@@ -156,7 +158,8 @@ SELECT n.email_id, n.recipient, n.subject, n.body, n.language, $6, $6
 FROM unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::text[])
     AS n (email_id, recipient, subject, body, language)
 """
-# All by alarm_mails_due. Of what was handed over and not answered nobody knows whether it left.
+# Uses alarm_mails_due. After a hand-over without an answer it is unknown whether the e-mail was
+# sent.
 _GIVE_UP = compose(
     """
 UPDATE staff_emails SET state = 'UNKNOWN', {clear}
@@ -177,7 +180,7 @@ _SAVE_MAIL_OUTCOME = compose(
     clear=_MAILS.clear("$3"),
     is_held=_MAILS.is_held("$4"),
 )
-# By alarms_over and alarm_mails_made.
+# Uses alarms_over and alarm_mails_made.
 _SWEEP_ALARMS = """
 DELETE FROM alerts WHERE alert_id IN (SELECT alert_id FROM alerts WHERE ended_at < $1
                                       ORDER BY ended_at LIMIT $2)
@@ -203,7 +206,7 @@ class DueAlertMail(msgspec.Struct, frozen=True, gc=False):
     body: str
     language: str
     created_at: datetime
-    # This one counted.
+    # Includes the current attempt.
     attempts: int
     # When the lease ends.
     due_at: datetime
@@ -220,7 +223,8 @@ async def save_alert_mails(tx: Connection, mails: Sequence[NewAlertMail], now: d
 async def lease_due_mails(
     tx: Connection, now: datetime, answered_by: datetime, limit: int
 ) -> Sequence[DueAlertMail]:
-    """Those to be called for. What is not settled by then is not sent again."""
+    """Lease the e-mails that are due until `answered_by`. An e-mail without a recorded outcome by
+    then is not sent again."""
     await tx.execute(_GIVE_UP, now)
     return [DueAlertMail(*row) for row in await tx.fetch(_LEASE_MAILS, now, answered_by, limit)]
 
@@ -228,11 +232,11 @@ async def lease_due_mails(
 async def save_mail_outcome(
     tx: Connection, mail: DueAlertMail, state: str, again_at: datetime | None
 ) -> None:
-    """again_at: of one that was surely not taken."""
+    """Record the outcome. `again_at`: when to retry an e-mail that was certainly not accepted."""
     await tx.execute(_SAVE_MAIL_OUTCOME, mail.email_id, state, again_at, mail.due_at)
 
 
 async def sweep_alerts(tx: Connection, before: datetime, limit: int) -> None:
-    """Takes out alarms that were over before, and e-mails made before."""
+    """Delete at most `limit` alerts that ended, and e-mails that were created, before `before`."""
     await tx.execute(_SWEEP_ALARMS, before, limit)
     await tx.execute(_SWEEP_MAILS, before, limit)

@@ -1,1 +1,1 @@
-"""Credentials of merchants' programs: their secrets, tokens and rate limits."""
+"""API credentials: their secrets, access tokens and rate limits."""

@@ -1,4 +1,4 @@
-"""API credentials as values: their owner, what they may reach, and their rate limit. Pure."""
+"""API credentials as values: owner, access, and the arithmetic of the rate limit. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -7,15 +7,17 @@ from uuid import UUID
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.rights import Right, Scope
 
-# Of a credential whose merchant file says nothing of it.
+# The limit of a credential for which the merchant file names none.
 REQUESTS_PER_MINUTE = 600
-# The first block is a twentieth of the minute's quota, later ones an eighth of what is left.
+# A process reserves requests in blocks: first a twentieth of the minute's limit, later an eighth of
+# what is left.
 _FIRST_SHARE = 20
 _LATER_SHARE = 8
 
 
 def compute_block(limit: int, drawn: int | None) -> int:
-    """Requests to draw next; `drawn`: what all had drawn when this process last looked, if ever."""
+    """Return how many requests to reserve next. `drawn`: how many all processes had reserved when
+    this one last looked, or None."""
     first = max(1, limit // _FIRST_SHARE)
     if drawn is None:
         return first
@@ -23,7 +25,7 @@ def compute_block(limit: int, drawn: int | None) -> int:
 
 
 def compute_granted(limit: int, block: int, drawn_after: int) -> int:
-    """How many of the block just drawn lie within the limit."""
+    """Return how many requests of the block just reserved are within the limit."""
     return max(0, min(block, limit - (drawn_after - block)))
 
 
@@ -32,27 +34,28 @@ def truncate_to_minute(now: datetime) -> datetime:
 
 
 def compute_seconds_to_next_minute(now: datetime) -> int:
-    """Whole seconds, at least 1, after which the next minute has begun."""
+    """Return the whole seconds until the next minute, at least 1."""
     left = truncate_to_minute(now) + timedelta(minutes=1) - now
     return max(1, -(-left // timedelta(seconds=1)))
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialAccess:
-    # None: no such merchant, or this credential does not reach it. The two are never told apart.
+    # None if the merchant does not exist or the credential has no access to it. Callers do not
+    # distinguish the two.
     merchant: Merchant | None
-    # Whose credential it is.
+    # The merchant that the credential belongs to.
     owner_id: int
     credential_id: UUID
     client_id: str
     requests_per_minute: int
-    # At the merchant, as its scopes say; none when it is not reached.
+    # The permissions at the merchant. Empty without access to it.
     rights: frozenset[Right]
 
 
 @dataclass(frozen=True, slots=True)
 class CredentialKey:
-    """Where a credential stands in the tables."""
+    """The primary key of a credential."""
 
     owner_id: int
     credential_id: UUID
@@ -60,12 +63,12 @@ class CredentialKey:
 
 @dataclass(frozen=True, slots=True)
 class Credential:
-    """What a merchant's program identifies itself with, as lists show it."""
+    """A credential as lists show it."""
 
     credential_id: UUID
     name: str
     client_id: str
     requests_per_minute: int
     revoked_at: datetime | None
-    # At its own merchant.
+    # The scopes at its own merchant.
     scopes: tuple[Scope, ...]

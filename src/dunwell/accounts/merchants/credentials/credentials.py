@@ -1,7 +1,7 @@
-"""What a merchant does with its credentials: make one, rotate its secret, revoke it, let one reach
-another merchant (CONTRACT 2).
+"""Manage API credentials: create one, rotate its secret, revoke it, and give it access to another
+merchant (CONTRACT 2).
 
-Secrets are answered once and stored as hashes. What ends here ends at once, on every process.
+Secrets are returned once and stored as hashes. A revocation takes effect at once in every process.
 """
 
 from collections.abc import Iterator, Sequence
@@ -41,10 +41,9 @@ async def create_credential(
     work: Work, name: str, *, randomness: bytes, requests_per_minute: int = REQUESTS_PER_MINUTE,
     scopes: Sequence[Scope] = (Scope.ALL,),
 ) -> NewCredential:  # fmt: skip
-    """`randomness` is CREDENTIAL_RANDOM_BYTES long.
+    """Create a credential. `randomness` has CREDENTIAL_RANDOM_BYTES bytes.
 
-    Raises ValidationError (name, limit, no scope) and InvalidState (the merchant has one of this
-    name).
+    Raises ValidationError (name, limit or scopes) and InvalidState if the name is taken.
     """
     work.require(Right.CONFIGURE)
     _check_new(work, name, requests_per_minute, scopes)
@@ -77,13 +76,14 @@ async def create_credential(
 
 
 async def list_credentials(work: Work) -> Sequence[Credential]:
-    """The merchant's own, the oldest first, revoked ones included."""
+    """Return the merchant's own credentials, oldest first, including revoked ones."""
     work.require(Right.CONFIGURE)
     return await load_credentials(work.tx, work.merchant_id)
 
 
 async def get_rotation(work: Work, client_id: str) -> CredentialRotation:
-    """Raises NotFound when the merchant has no live credential of this id."""
+    """Return the state of the credential's secrets. Raises NotFound if the merchant has no active
+    credential with this id."""
     work.require(Right.CONFIGURE)
     rotation = await load_rotation(work.tx, work.merchant_id, client_id, work.real_now)
     if rotation is None:
@@ -94,11 +94,11 @@ async def get_rotation(work: Work, client_id: str) -> CredentialRotation:
 async def rotate_credential(
     work: Work, client_id: str, *, randomness: bytes, known_made_at: datetime | None = None
 ) -> NewCredential:
-    """`randomness` is SECRET_RANDOM_BYTES long. Two secrets live at most: one that was ending
-    already ends now. `known_made_at`: since when it had its secret as it was shown.
+    """Give the credential a new secret. The old one works for another 24 hours; one that was
+    already ending stops working at once, so that at most two secrets are valid.
 
-    Raises NotFound when there is no live credential of this id, InvalidState when it was rotated
-    since it was shown.
+    `randomness` has SECRET_RANDOM_BYTES bytes. `known_made_at`: the creation time of the secret
+    that the user saw. Raises NotFound, and EditConflict if the secret was rotated since then.
     """
     work.require(Right.CONFIGURE)
     if known_made_at is not None:
@@ -127,10 +127,7 @@ async def rotate_credential(
 
 
 async def end_old_secret(work: Work, client_id: str) -> None:
-    """Before its day is over: everybody has the new one.
-
-    Raises NotFound when no old secret of a live credential is left.
-    """
+    """End the old secret before its 24 hours are over. Raises NotFound if there is none."""
     work.require(Right.CONFIGURE)
     if not await save_old_secret_expiry(work.tx, work.merchant_id, client_id, work.real_now):
         raise NotFound(
@@ -144,7 +141,9 @@ async def end_old_secret(work: Work, client_id: str) -> None:
 
 
 async def revoke_credential(work: Work, client_id: str) -> None:
-    """Raises NotFound when the merchant has no live credential of this id."""
+    """Revoke the credential. Raises NotFound if the merchant has no active credential with
+    this id.
+    """
     work.require(Right.CONFIGURE)
     if await save_revocation(work.tx, work.merchant_id, client_id, work.real_now) is None:
         raise NotFound(f"The merchant has no live credential {client_id}. Check the client id.")
@@ -157,10 +156,10 @@ async def revoke_credential(work: Work, client_id: str) -> None:
 async def allow_credential(
     work: Work, client_id: str, scopes: Sequence[Scope] | None = None
 ) -> bool:
-    """The work's merchant is the one to be reached: with these scopes from now on, or, when none
-    are given, with those it has; a new reach has all.
+    """Give the credential access to the work's merchant with these scopes. Without `scopes` it
+    keeps those it has; new access then gets ALL.
 
-    False: nothing changed. Raises NotFound for an unknown client id, ValidationError.
+    Return False if nothing changed. Raises NotFound for an unknown client id, ValidationError.
     """
     work.require(Right.CONFIGURE)
     if scopes is not None:
@@ -183,10 +182,10 @@ async def allow_credential(
 
 
 async def disallow_credential(work: Work, client_id: str) -> bool:
-    """The work's merchant is the one that was reached.
+    """Withdraw the credential's access to the work's merchant. Return False if it had none.
 
-    False: it was not, nothing changed. Raises NotFound for an unknown client id and InvalidState
-    for a credential of the merchant's own, which is revoked instead.
+    Raises NotFound for an unknown client id, InvalidState for the merchant's own credential, which
+    is revoked instead.
     """
     work.require(Right.CONFIGURE)
     key = await find_credential(work.tx, client_id)
@@ -209,7 +208,7 @@ async def disallow_credential(work: Work, client_id: str) -> bool:
 
 
 def _check_new(work: Work, name: str, requests_per_minute: int, scopes: Sequence[Scope]) -> None:
-    """Raises ValidationError with every fault, InsufficientScope."""
+    """Check a new credential. Raises ValidationError with every fault, InsufficientScope."""
     faults = [*_find_scope_faults(scopes)]
     if not 1 <= len(name) <= 255 or not name.isprintable():
         faults.append(Fault("/name", "Use 1 to 255 printable characters.", "WRONG_FORMAT"))
@@ -226,7 +225,8 @@ def _find_scope_faults(scopes: Sequence[Scope]) -> Iterator[Fault]:
 
 
 def _check_scopes(work: Work, scopes: Sequence[Scope]) -> None:
-    """Nobody gives what they have not. Raises ValidationError, InsufficientScope."""
+    """Check that the actor has every permission that the scopes give. Raises ValidationError,
+    InsufficientScope."""
     faults = [*_find_scope_faults(scopes)]
     if faults:
         raise ValidationError(faults)

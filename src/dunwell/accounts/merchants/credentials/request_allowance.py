@@ -1,6 +1,6 @@
-"""The rate limit of a process: spends blocks of requests drawn from the database.
+"""The rate limit in one process, which reserves blocks of requests in the database and spends them.
 
-State is per process and worth nothing after a crash: at most the undrawn rest of a minute's block.
+The state is per process. After a crash at most the rest of one minute's block is lost.
 """
 
 import asyncio
@@ -24,24 +24,23 @@ from dunwell.platform.errors import RateLimited
 class _RequestBlock:
     minute: datetime
     left: int = 0
-    # What all processes had drawn when this one drew last.
+    # How many requests all processes had reserved when this one last reserved.
     drawn: int | None = None
     is_exhausted: bool = False
-    # One draw at a time: requests that meet an empty block together wait for the same one.
+    # Serialises reservations, so that concurrent requests that find an empty block share the next
+    # one.
     drawing: asyncio.Lock = field(default_factory=asyncio.Lock)
 
 
 class RateLimiter:
-    """Which credentials may still send in this minute, as far as this process knows."""
+    """The blocks of requests that this process may still spend, by credential."""
 
     def __init__(self) -> None:
         self._blocks: dict[UUID, _RequestBlock] = {}
 
     async def spend(self, database: Database, access: CredentialAccess, now: datetime) -> None:
-        """Count one request at the real time `now`. Raises RateLimited.
-
-        Costs one statement a block and none in between.
-        """
+        """Count one request at the real time `now`. Raises RateLimited. Only the first request of a
+        block needs a statement."""
         block = self._block_of(access.credential_id, truncate_to_minute(now))
         if block.left == 0 and not block.is_exhausted:
             async with block.drawing:

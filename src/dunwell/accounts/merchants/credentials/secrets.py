@@ -1,7 +1,7 @@
-"""How client ids, client secrets and access tokens look, and what is stored of them.
+"""The format of client ids, client secrets and access tokens, and the hash that is stored.
 
-Randomness is given by the caller: 16 bytes for a client id, 32 (256 bits) for a secret or a token.
-The prefixes let secret scanners recognise a leaked one.
+The caller supplies the random bytes: 16 for a client id, 32 (256 bits) for a secret or a token. The
+prefixes let secret scanners recognise a leaked one.
 """
 
 import base64
@@ -11,21 +11,21 @@ from dunwell.platform.crypto import sha256
 
 _ID_BYTES = 16
 _SECRET_BYTES = 32
-# What a new credential draws: an id and a secret.
+# The random bytes of a new credential: its id and its secret.
 CREDENTIAL_RANDOM_BYTES = _ID_BYTES + _SECRET_BYTES
 SECRET_RANDOM_BYTES = _SECRET_BYTES
 
 
 @dataclass(frozen=True, slots=True)
 class NewCredential:
-    """A credential's id and its secret, which nobody can read again."""
+    """A client id and its secret, which is shown only once."""
 
     client_id: str
     client_secret: str
 
 
 def render_credential(randomness: bytes) -> NewCredential:
-    """Lay out CREDENTIAL_RANDOM_BYTES random bytes as a client id and secret."""
+    """Encode CREDENTIAL_RANDOM_BYTES random bytes as a client id and a secret."""
     if len(randomness) != CREDENTIAL_RANDOM_BYTES:
         raise ValueError(f"a credential needs {CREDENTIAL_RANDOM_BYTES} random bytes")
     client_id = "dwc_" + _encode(randomness[:_ID_BYTES])
@@ -41,7 +41,7 @@ def render_access_token(randomness: bytes) -> str:
 
 
 def hash_secret(secret: str) -> bytes:
-    """What is stored: SHA-256 suffices where the secret itself has 256 random bits."""
+    """Return the stored hash. SHA-256 suffices because the secret has 256 random bits."""
     return sha256(secret.encode())
 
 

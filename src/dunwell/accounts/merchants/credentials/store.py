@@ -1,6 +1,5 @@
-"""The SQL that finds whose a token, key or id is, the only reads without a merchant id, and that
-ends access.
-"""
+"""The SQL that finds a merchant by token, key or client id (the only reads without a merchant id),
+and that revokes access."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,9 +16,9 @@ from dunwell.accounts.merchants.store import (
 )
 from dunwell.platform.database.database import Connection, Row
 
-# Hot: one for all requests that arrive together. For each token with its merchant it rides on
-# access_tokens_token_hash_key, then on primary keys. A configuration travels only when its revision
-# ($3) is not the one this process has parsed.
+# Runs for every batch of concurrent requests. Uses access_tokens_token_hash_key, then primary keys.
+# The configuration is returned only if its revision differs from $3, the one that this process has
+# parsed.
 _FIND_ACCESSES = """
 SELECT asked.n, token.merchant_id AS owner_id, credential.credential_id, credential.client_id,
     credential.requests_per_minute, reach.scopes, merchant.merchant_id, merchant.key, merchant.name,
@@ -40,7 +39,7 @@ LEFT JOIN credential_grants AS reach
 LEFT JOIN merchants AS merchant ON merchant.merchant_id = reach.merchant_id
 """
 
-# Rides on credentials_client_id_key.
+# Uses credentials_client_id_key.
 _FIND_LIVE_CREDENTIAL = """
 SELECT credential.merchant_id, credential.credential_id
 FROM credentials AS credential
@@ -53,14 +52,15 @@ WHERE credential.client_id = $1
 
 _FIND_CREDENTIAL = "SELECT merchant_id, credential_id FROM credentials WHERE client_id = $1"
 
-# Rides on access_tokens_token_hash_key.
+# Uses access_tokens_token_hash_key.
 _FIND_ISSUER = "SELECT merchant_id FROM access_tokens WHERE token_hash = $1"
 
 _FIND_MERCHANT_BY_KEY = "SELECT merchant_id FROM merchants WHERE key = $1"
 
 
 class PresentedToken(NamedTuple):
-    """A token's digest, and the merchant it is to open (0: none can be meant)."""
+    """A token's hash and the merchant it is presented for; 0 if the request names no valid merchant
+    id."""
 
     token_hash: bytes
     merchant_id: int
@@ -69,10 +69,8 @@ class PresentedToken(NamedTuple):
 async def load_accesses(
     tx: Connection, presented: Sequence[PresentedToken], now: datetime
 ) -> Sequence[CredentialAccess | None]:
-    """What each token opens at the real time `now`, in order; None: unknown, expired or revoked.
-
-    The merchant asked for is reached, or the access says so.
-    """
+    """Return what each token may access at the real time `now`, in order. None: the token is
+    unknown, expired or revoked."""
     asked = list(dict.fromkeys(presented))
     cached = [get_cached_configuration(each.merchant_id) for each in asked]
     rows = await tx.fetch(
@@ -97,19 +95,19 @@ def _build_access(row: Row, cached: CachedConfiguration) -> CredentialAccess:
 async def find_credential_by_secret(
     tx: Connection, client_id: str, secret_hash: bytes, now: datetime
 ) -> CredentialKey | None:
-    """The live credential with this id and secret."""
+    """Return the active credential with this id and secret."""
     row = await tx.fetchrow(_FIND_LIVE_CREDENTIAL, client_id, secret_hash, now)
     return None if row is None else CredentialKey(row["merchant_id"], row["credential_id"])
 
 
 async def find_credential(tx: Connection, client_id: str) -> CredentialKey | None:
-    """The credential with this id, revoked ones included."""
+    """Return the credential with this client id, including revoked ones."""
     row = await tx.fetchrow(_FIND_CREDENTIAL, client_id)
     return None if row is None else CredentialKey(row["merchant_id"], row["credential_id"])
 
 
 async def find_token_owner(tx: Connection, token_hash: bytes) -> int | None:
-    """The merchant whose credential the token was issued to, expired ones included."""
+    """Return the merchant whose credential the token was issued to, also for an expired token."""
     merchant_id: int | None = await tx.fetchval(_FIND_ISSUER, token_hash)
     return merchant_id
 
@@ -126,7 +124,7 @@ WHERE merchant_id = $1 AND client_id = $2 AND revoked_at IS NULL
 RETURNING credential_id
 """
 
-# Rides on the primary key.
+# Uses the primary key.
 _REMOVE_ISSUED = """
 DELETE FROM access_tokens AS token
 USING credentials AS credential
@@ -138,7 +136,7 @@ WHERE token.merchant_id = $1
 RETURNING credential.client_id
 """
 
-# The newest secret alone has no end.
+# Only the newest secret has no expiry.
 _END_ROTATED = """
 UPDATE credential_secrets AS secret
 SET expires_at = $3
@@ -158,7 +156,7 @@ WHERE merchant_id = $1 AND owner_id = $2 AND credential_id = $3
 RETURNING credential_id
 """
 
-# The credential's row is locked as rotating locks it.
+# Locks the credential's row, as a rotation does.
 _LOAD_ROTATION = """
 WITH live AS (
     SELECT merchant_id, credential_id
@@ -177,8 +175,8 @@ GROUP BY live.credential_id
 
 @dataclass(frozen=True, slots=True)
 class CredentialRotation:
-    """`made_at`: since when it has its newest secret. `old_until`: until when the one before it
-    lives; none: it does not."""
+    """`made_at`: when the newest secret was created. `old_until`: when the previous secret expires,
+    or None."""
 
     created_at: datetime
     old_until: datetime | None
@@ -187,7 +185,7 @@ class CredentialRotation:
 async def save_revocation(
     tx: Connection, merchant_id: int, client_id: str, now: datetime
 ) -> UUID | None:
-    """Revoke a live credential; None: there is none with this id."""
+    """Revoke an active credential. Return None if there is none with this id."""
     credential_id: UUID | None = await tx.fetchval(_REVOKE_CREDENTIAL, merchant_id, client_id, now)
     return credential_id
 
@@ -195,7 +193,9 @@ async def save_revocation(
 async def delete_token(
     tx: Connection, merchant_id: int, token_hash: bytes, now: datetime
 ) -> str | None:
-    """Remove a live token of the merchant's; answers its credential's client id. None: none is."""
+    """Delete a valid token of the merchant and return its client id. None: there is no
+    such token.
+    """
     client_id: str | None = await tx.fetchval(_REMOVE_ISSUED, merchant_id, token_hash, now)
     return client_id
 
@@ -203,12 +203,12 @@ async def delete_token(
 async def save_old_secret_expiry(
     tx: Connection, merchant_id: int, client_id: str, now: datetime
 ) -> bool:
-    """End the secret that a rotation left alive; False: there is none."""
+    """Expire the previous secret now. Return False if there is none."""
     return await tx.fetchval(_END_ROTATED, merchant_id, client_id, now) is not None
 
 
 async def delete_reach(tx: Connection, merchant_id: int, key: CredentialKey) -> bool:
-    """Let a credential reach the merchant no more; False: it does not."""
+    """Withdraw the credential's access to the merchant. Return False if it had none."""
     removed = await tx.fetchval(_REMOVE_REACH, merchant_id, key.owner_id, key.credential_id)
     return removed is not None
 
@@ -216,6 +216,7 @@ async def delete_reach(tx: Connection, merchant_id: int, key: CredentialKey) -> 
 async def load_rotation(
     tx: Connection, merchant_id: int, client_id: str, now: datetime
 ) -> CredentialRotation | None:
-    """Held still until the transaction ends; None: no live credential has this id."""
+    """Return the state of the secrets, locked until the transaction ends. None: no active
+    credential has this id."""
     row = await tx.fetchrow(_LOAD_ROTATION, merchant_id, client_id, now)
     return None if row is None else CredentialRotation(**row)

@@ -1,6 +1,5 @@
-"""Exchanges a client id and secret for an access token, counts wrong ones by visitor, and revokes
-tokens (spec, Authentication 2 to 4).
-"""
+"""Exchange a client id and secret for an access token, limit failed attempts per network, and
+revoke tokens (spec, Authentication 2 to 4)."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -36,9 +35,10 @@ class IssuedToken:
 async def issue_token(
     tx: Connection, given: NewCredential, *, now: datetime, randomness: bytes, ids: Ids
 ) -> IssuedToken:
-    """`now` is real time, `randomness` SECRET_RANDOM_BYTES long. Raises AuthenticationError.
+    """Issue an access token. `now` is real time, `randomness` has SECRET_RANDOM_BYTES bytes. Raises
+    AuthenticationError.
 
-    It takes a transaction and no Work: whose credential it is turns out on the way.
+    It takes a transaction instead of a Work because the merchant is known only after the lookup.
     """
     key = await find_credential_by_secret(
         tx, given.client_id, hash_secret(given.client_secret), now
@@ -56,10 +56,8 @@ async def issue_token(
 
 
 async def revoke_token(work: Work, token: str) -> str:
-    """Answers the client id of the token's credential.
-
-    Raises NotFound when the merchant has no such token, or it has expired.
-    """
+    """Revoke an access token and return its client id. Raises NotFound if the merchant has no such
+    token or it has expired."""
     work.require(Right.CONFIGURE)
     client_id = await delete_token(work.tx, work.merchant_id, hash_secret(token), work.real_now)
     if client_id is None:
@@ -77,7 +75,7 @@ _PURPOSE = "sign-in-visitor"
 
 
 def digest_client_network(keys: KeyRing, host: str) -> bytes:
-    """The visitor at this address (`find_network`)."""
+    """Return the digest under which failed attempts from this address's network are counted."""
     return keys.digest(_PURPOSE, find_network(host))
 
 
@@ -85,7 +83,8 @@ async def issue_token_with_limit(
     tx: Connection, given: NewCredential, *, visitor: bytes, now: datetime, randomness: bytes,
     ids: Ids,
 ) -> IssuedToken | AuthenticationError | RateLimited:  # fmt: skip
-    """As `issue_token`. What it wrote is to be committed, whatever it answers."""
+    """Issue a token as `issue_token` does, unless this network failed too often. Commit the
+    transaction whatever is returned, because it counts the attempt."""
     known = await load_attempts(tx, visitor)
     if known is not None and known.first_at + WINDOW <= now:
         known = None
@@ -104,6 +103,6 @@ async def issue_token_with_limit(
 
 
 def log_refused_token_request(refusal: AuthenticationError | RateLimited, request_id: str) -> None:
-    """By the request alone: whose client id it is nobody knows."""
+    """Log the refusal with the request id only. A wrong client id belongs to no merchant."""
     is_locked = isinstance(refusal, RateLimited)
     log_security_event("SIGN_IN_LOCKED" if is_locked else "SIGN_IN_FAILED", request_id=request_id)

@@ -1,8 +1,8 @@
-"""What a browser's passkeys are asked, and what they answer (WebAuthn).
+"""Requests to browsers' passkeys and the check of their responses (WebAuthn).
 
-Our origin and our name to them come from DUNWELL_PUBLIC_URL alone, whatever a request says of its
-host. A passkey is asked to verify its user, so that it is two factors by itself. A browser refuses
-names that are IP addresses: at such an address there are no passkeys.
+The origin comes from DUNWELL_PUBLIC_URL, never from the request's host. A passkey must verify its
+user, so it counts as two factors. Browsers refuse passkeys for IP addresses, so there are none at
+such an address.
 """
 
 import json
@@ -29,12 +29,12 @@ _VERIFICATION_REQUIRED = UserVerificationRequirement.REQUIRED
 
 
 class PasskeyRefused(Exception):  # noqa: N818 - reads as what happened
-    """The answer is no answer of a passkey to what it was asked."""
+    """The response does not match the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class RelyingParty:
-    """We, as passkeys know us."""
+    """Dunwell as passkeys know it."""
 
     origin: str
     rp_id: str
@@ -42,7 +42,7 @@ class RelyingParty:
 
 @dataclass(frozen=True, slots=True)
 class PasskeyResponse:
-    """What a browser sent, as far as it can be read without trusting it."""
+    """A browser's response, parsed but not verified."""
 
     credential: dict[str, Any]
     credential_id: bytes
@@ -57,7 +57,7 @@ class RegisteredPasskey:
 
 
 def find_relying_party(public_url: str) -> RelyingParty | None:
-    """None: our address is none that passkeys are for."""
+    """Return the relying party, or None if passkeys cannot be used at this address."""
     host = urlsplit(public_url).hostname or ""
     try:
         ip_address(host)
@@ -67,7 +67,7 @@ def find_relying_party(public_url: str) -> RelyingParty | None:
 
 
 def parse_passkey_response(body: bytes) -> PasskeyResponse:
-    """Raises PasskeyRefused."""
+    """Parse the browser's response. Raises PasskeyRefused."""
     try:
         credential = json.loads(body)
         client_data = json.loads(base64url_to_bytes(credential["response"]["clientDataJSON"]))
@@ -81,7 +81,9 @@ def render_registration(
     party: RelyingParty, user_id: UUID, email: str, name: str, *, challenge: bytes,
     known: Sequence[bytes],
 ) -> str:  # fmt: skip
-    """The options of navigator.credentials.create(), as JSON. known: the user's passkeys."""
+    """Return the options of navigator.credentials.create() as JSON. `known`: the
+    user's passkeys.
+    """
     options = webauthn.generate_registration_options(
         rp_id=party.rp_id,
         rp_name=_RELYING_PARTY_NAME,
@@ -99,7 +101,9 @@ def render_registration(
 
 
 def render_authentication(party: RelyingParty, challenge: bytes) -> str:
-    """The options of navigator.credentials.get(), as JSON; any passkey of ours may answer."""
+    """Return the options of navigator.credentials.get() as JSON. Any registered passkey
+    may answer.
+    """
     options = webauthn.generate_authentication_options(
         rp_id=party.rp_id,
         challenge=challenge,
@@ -112,7 +116,8 @@ def render_authentication(party: RelyingParty, challenge: bytes) -> str:
 def check_registration(
     party: RelyingParty, answer: PasskeyResponse, challenge: bytes
 ) -> RegisteredPasskey:
-    """Raises PasskeyRefused, whatever the library makes of what a stranger sent."""
+    """Verify a registration. Raises PasskeyRefused, whatever the library raises for a malformed
+    response."""
     try:
         verified = webauthn.verify_registration_response(
             credential=answer.credential,
@@ -136,7 +141,7 @@ def check_authentication(
     public_key: bytes,
     sign_count: int,
 ) -> int:
-    """The passkey's new count. Raises PasskeyRefused."""
+    """Verify a sign-in and return the passkey's new counter. Raises PasskeyRefused."""
     try:
         verified = webauthn.verify_authentication_response(
             credential=answer.credential,

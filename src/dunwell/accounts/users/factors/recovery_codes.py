@@ -1,4 +1,4 @@
-"""Ten recovery codes for a user who has lost the second factor; each can be used once."""
+"""Ten recovery codes for a user who has lost the second factor. Each can be used once."""
 
 import hashlib
 from collections.abc import Sequence
@@ -12,14 +12,14 @@ from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.platform.crypto import KeyRing
 
 CODE_COUNT = 10
-# In the session that made them.
+# How long the session that created the codes can show them again.
 SHOWN_FOR = timedelta(minutes=30)
 _PURPOSE = "portal-recovery-codes"
-# 24 characters of five bits each are 120 bits, printed in six groups of four.
+# 24 characters of five bits are 120 bits, shown in six groups of four.
 _LENGTH = 24
 _GROUP = 4
 _BITS = 5
-# Crockford's base32: no I, L, O, which read as digits, and no U.
+# Crockford's base32: without I, L and O, which look like digits, and without U.
 _ALPHABET = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
 _NORMALISED = str.maketrans(
     {"O": "0", "I": "1", "L": "1", "-": None, "\u2010": None, "\u2013": None}
@@ -29,7 +29,8 @@ _NORMALISED = str.maketrans(
 def derive_recovery_codes(
     keys: KeyRing, session_secret: str, recovery_codes_id: UUID, version: int | None = None
 ) -> Sequence[str]:
-    """version: of the secret key, if it is not the one in use."""
+    """Derive the codes from the session's secret. `version`: the version of the secret key, if it
+    is not the current one."""
     return [
         _encode_code(
             keys.digest(_PURPOSE, f"{recovery_codes_id} {place} {session_secret}".encode(), version)
@@ -39,12 +40,13 @@ def derive_recovery_codes(
 
 
 def render_recovery_code(code: str) -> str:
-    """Return the code in groups, as it is printed: ABCD-EFGH-JKMN-PQRS-TVWX-YZ01."""
+    """Return the code in groups, as it is shown: ABCD-EFGH-JKMN-PQRS-TVWX-YZ01."""
     return "-".join(code[place : place + _GROUP] for place in range(0, _LENGTH, _GROUP))
 
 
 def hash_recovery_code(typed: str) -> bytes | None:
-    """What the code is known by, whatever its case and groups; None: it can be none."""
+    """Return the stored hash of a typed code, regardless of case and grouping. None: it cannot be a
+    code."""
     code = "".join(typed.split()).upper().translate(_NORMALISED)
     if len(code) != _LENGTH or any(letter not in _ALPHABET for letter in code):
         return None
@@ -58,7 +60,7 @@ def _encode_code(digest: bytes) -> str:
 
 
 async def create_recovery_codes(work: UserWork, user_id: UUID, session_secret: str) -> None:
-    """Those before are good no more."""
+    """Create new codes. The previous ones become invalid."""
     session_hash, recovery_codes_id = hash_secret(session_secret), work.ids.new(work.now)
     assert session_hash is not None
     codes = derive_recovery_codes(work.keys, session_secret, recovery_codes_id)
@@ -69,7 +71,8 @@ async def create_recovery_codes(work: UserWork, user_id: UUID, session_secret: s
 
 
 async def list_shown_codes(work: UserWork, user_id: UUID, session_secret: str) -> Sequence[str]:
-    """As they are printed; none: they were put away, or were not made in this session lately."""
+    """Return the codes as they are shown. Empty if they were hidden, or were not created in this
+    session recently."""
     session_hash = hash_secret(session_secret)
     assert session_hash is not None
     recovery_codes_id = await find_shown_codes(work.tx, session_hash, work.now)
@@ -84,7 +87,7 @@ async def list_shown_codes(work: UserWork, user_id: UUID, session_secret: str) -
 
 
 async def hide_shown_codes(work: UserWork, session_secret: str) -> None:
-    """They were printed or written down; nobody sees them again."""
+    """Stop showing the codes, because the user has saved them."""
     session_hash = hash_secret(session_secret)
     assert session_hash is not None
     await save_shown_codes(work.tx, session_hash, None, work.now)

@@ -1,8 +1,8 @@
-"""Sets up another second factor for somebody who is signed in: an authenticator app, which takes
-the place of the one before once its first code has come, or one more passkey.
+"""Set up another second factor for a signed-in user: an authenticator app, which replaces the
+previous one after its first code, or another passkey.
 
-A factor that someone else added from a stolen session must not go unnoticed: all other sessions of
-the user end, and the user is told by e-mail.
+A factor that someone adds in a stolen session must not go unnoticed: all other sessions of the user
+end, and the user gets an e-mail.
 """
 
 from datetime import timedelta
@@ -34,13 +34,14 @@ from dunwell.accounts.users.user_work import UserWork, save_user_audit
 from dunwell.platform.text.texts import check_printable
 
 MAX_NAME_LENGTH = 60
-# From the password said once more to the app's first code.
+# The time between the password confirmation and the app's first code.
 SETUP_LASTS = timedelta(minutes=10)
 MAX_PASSKEYS = 10
 
 
 async def start_app_setup(work: UserWork, user_id: UUID, randomness: bytes) -> None:
-    """randomness: totp.SECRET_BYTES. Another one that waits for its first code is dropped."""
+    """Start the setup of an app, and drop an earlier unfinished setup. `randomness`:
+    totp.SECRET_BYTES bytes."""
     sealed = seal_secret(work.keys, user_id, randomness)
     await save_unconfirmed_app(
         work.tx, user_id, factor_id=work.ids.new(work.now), secret_sealed=sealed, now=work.now
@@ -48,14 +49,14 @@ async def start_app_setup(work: UserWork, user_id: UUID, randomness: bytes) -> N
 
 
 async def find_new_app_secret(work: UserWork, user_id: UUID) -> str | None:
-    """The secret that the app is to be given, in base32; None: none was started, or
-    too long ago."""
+    """Return the secret for the app in base32. None: no setup was started, or it has expired."""
     app = await _find_app_in_setup(work, user_id)
     return None if app is None else open_secret(work.keys, user_id, app.secret_sealed)
 
 
 async def finish_app_setup(work: UserWork, person: SignedInUser, code: str) -> bool:
-    """False: it is not the code that the app shows now; or none was started, or too long ago."""
+    """Finish the setup with the app's first code. Return False if the code is wrong, or no setup
+    was started, or it has expired."""
     user_id = person.user_id
     await lock_user(work.tx, user_id)
     app = await _find_app_in_setup(work, user_id)
@@ -72,7 +73,8 @@ async def finish_app_setup(work: UserWork, person: SignedInUser, code: str) -> b
 async def start_passkey_setup(
     services: SignInServices, work: UserWork, person: SignedInUser, challenge: bytes
 ) -> str:
-    """What a browser is to make. Raises NotFound where there are no passkeys."""
+    """Return the browser's options for creating a passkey. Raises NotFound if passkeys are
+    unavailable."""
     party = get_relying_party(services)
     factors = await load_factors(work.tx, person.user_id)
     expires_at = work.now + CHALLENGE_LASTS
@@ -88,7 +90,7 @@ async def start_passkey_setup(
 async def add_passkey(
     services: SignInServices, work: UserWork, person: SignedInUser, body: bytes, name: str
 ) -> bool:
-    """False: it is no right answer to what was asked, or there are as many as there may be. Raises
+    """Add a passkey. Return False if the response is wrong, or the user has MAX_PASSKEYS. Raises
     ValidationError for a name with control characters."""
     check_printable(name, "name")
     await lock_user(work.tx, person.user_id)
@@ -105,7 +107,7 @@ async def add_passkey(
 async def _sign_out_elsewhere(
     work: UserWork, person: SignedInUser, factor: str, mail: UserMail
 ) -> None:
-    """Also sign-ins that wait for their second factor end, and known browsers are forgotten."""
+    """End all other sessions and pending sign-ins, and forget the user's known browsers."""
     await delete_pending_sign_ins_of(work.tx, person.user_id)
     ended = await end_all_sessions(work.tx, person.user_id, work.now, but=person.session_id)
     after = {"factor": factor, "sessionsEnded": ended}

@@ -1,6 +1,5 @@
 """The SQL of second factors, recovery codes and challenges, and of wrong codes and the lock that
-follows.
-"""
+follows."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -10,7 +9,7 @@ import msgspec
 
 from dunwell.platform.database.database import Connection
 
-# All ride on factors_user or on primary keys.
+# All use factors_user or primary keys.
 _LOAD = """
 SELECT factor_id, kind, name, created_at, confirmed_at, last_used_at, credential_id
 FROM authentication_factors
@@ -34,7 +33,7 @@ UPDATE authentication_factors SET confirmed_at = $3, last_step = $4, last_used_a
 WHERE factor_id = $1 AND user_id = $2 AND kind = 'TOTP' AND confirmed_at IS NULL
 RETURNING factor_id
 """
-# Of two that bring the same code at once, the second finds the step taken.
+# Of two concurrent requests with one code, the second finds the step used.
 _USE_STEP = """
 UPDATE authentication_factors SET last_step = $3, last_used_at = $4
 WHERE factor_id = $1 AND user_id = $2 AND last_step < $3 AND confirmed_at IS NOT NULL
@@ -48,14 +47,15 @@ VALUES ($1, $2, 'PASSKEY', $3, $4, $4, $5, $6, $7)
 ON CONFLICT (credential_id) DO NOTHING
 RETURNING factor_id
 """
-# By factors_credential_id_key.
+# Uses factors_credential_id_key.
 _FIND_PASSKEY = """
 SELECT f.factor_id, f.user_id, f.public_key, f.sign_count
 FROM authentication_factors f
 JOIN users u ON u.user_id = f.user_id AND u.ended_at IS NULL
 WHERE f.credential_id = $1
 """
-# A counter that does not rise may be a copied key's. Keys that do not count stay at 0.
+# A counter that does not increase may belong to a copied passkey. Passkeys without a counter stay
+# at 0.
 _SAVE_COUNT = """
 UPDATE authentication_factors SET sign_count = $2, last_used_at = $3
 WHERE factor_id = $1 AND (sign_count < $2 OR (sign_count = 0 AND $2 = 0))
@@ -77,7 +77,7 @@ _COUNT_CODES = "SELECT count(*) FROM recovery_codes WHERE user_id = $1 AND used_
 _INSERT_CHALLENGE = """
 INSERT INTO passkey_challenges (challenge, purpose, user_id, expires_at) VALUES ($1, $2, $3, $4)
 """
-# The oldest of those for anybody go, in one order for all who ask. Rides on
+# Deletes the oldest sign-in challenges. All requests lock them in the same order. Uses
 # passkey_challenges_expiry.
 _TRIM_CHALLENGES = """
 DELETE FROM passkey_challenges
@@ -89,7 +89,7 @@ WHERE challenge IN (
     OFFSET $1
     FOR UPDATE)
 """
-# Rides on passkey_challenges_user.
+# Uses passkey_challenges_user.
 _TRIM_CHALLENGES_OF = """
 DELETE FROM passkey_challenges
 WHERE challenge IN (
@@ -100,19 +100,19 @@ WHERE challenge IN (
     OFFSET $2
     FOR UPDATE)
 """
-# Whatever becomes of it, it is asked once.
+# A challenge can be answered only once, whatever the answer.
 _USE_CHALLENGE = """
 DELETE FROM passkey_challenges WHERE challenge = $1
 RETURNING purpose, user_id, expires_at > $2 AS is_live
 """
-# Rides on passkey_challenges_expiry.
+# Uses passkey_challenges_expiry.
 _REMOVE_CHALLENGES = """
 DELETE FROM passkey_challenges
 WHERE challenge IN (SELECT challenge FROM passkey_challenges WHERE expires_at < $1 LIMIT $2)
 """
 
 
-# Challenges that wait for an answer: of those who are not known yet, all together, and of one user.
+# Limits of open challenges: for all sign-ins together, and for one user.
 MAX_CHALLENGES, MAX_CHALLENGES_OF_USER = 2_000, 5
 
 
@@ -154,7 +154,7 @@ class PasskeyChallenge(msgspec.Struct, frozen=True, gc=False):
 
 
 async def load_factors(tx: Connection, user_id: UUID) -> Sequence[SecondFactor]:
-    """The oldest first; one that waits for its first code too."""
+    """Return the factors, oldest first, including an app that is not confirmed yet."""
     return [SecondFactor(**row) for row in await tx.fetch(_LOAD, user_id)]
 
 
@@ -166,20 +166,21 @@ async def find_app(tx: Connection, user_id: UUID, *, is_confirmed: bool) -> Auth
 async def save_unconfirmed_app(
     tx: Connection, user_id: UUID, factor_id: UUID, secret_sealed: bytes, now: datetime
 ) -> None:
-    """One that waits for its first code; another that waited goes."""
+    """Insert an unconfirmed app, which replaces an earlier unconfirmed one."""
     await delete_unconfirmed_app(tx, user_id)
     await tx.execute(_INSERT_APP, factor_id, user_id, now, secret_sealed)
 
 
 async def delete_unconfirmed_app(tx: Connection, user_id: UUID) -> None:
-    """One that waits for its first code, if there is one."""
+    """Delete the unconfirmed app, if there is one."""
     await tx.execute(_REMOVE_APP, user_id, False)  # noqa: FBT003 - a value of SQL
 
 
 async def save_confirmed_app(
     tx: Connection, user_id: UUID, factor_id: UUID, step: int, now: datetime
 ) -> bool:
-    """It takes the place of the one before. False: it waits no more. The user must be locked."""
+    """Confirm the app, which replaces the previous one. Return False if it is no longer
+    unconfirmed. The user must be locked."""
     await tx.execute(_REMOVE_APP, user_id, True)  # noqa: FBT003 - a value of SQL
     return await tx.fetchval(_CONFIRM_APP, factor_id, user_id, now, step) is not None
 
@@ -187,14 +188,14 @@ async def save_confirmed_app(
 async def use_totp_step(
     tx: Connection, user_id: UUID, factor_id: UUID, step: int, now: datetime
 ) -> bool:
-    """False: a code of it, or of a later one, was taken before."""
+    """Mark the code's time step as used. Return False if this or a later step was used before."""
     return await tx.fetchval(_USE_STEP, factor_id, user_id, step, now) is not None
 
 
 async def save_new_passkey(
     tx: Connection, factor_id: UUID, passkey: NewPasskey, now: datetime
 ) -> bool:
-    """False: it is somebody's already."""
+    """Insert the passkey. Return False if it is already registered."""
     saved = await tx.fetchval(
         _INSERT_PASSKEY, factor_id, passkey.user_id, passkey.name, now, passkey.credential_id,
         passkey.public_key, passkey.sign_count,
@@ -203,7 +204,7 @@ async def save_new_passkey(
 
 
 async def find_passkey(tx: Connection, credential_id: bytes) -> Passkey | None:
-    """Of a user who was not ended."""
+    """Return the passkey, only if its user is active."""
     row = await tx.fetchrow(_FIND_PASSKEY, credential_id)
     return None if row is None else Passkey(**row)
 
@@ -211,18 +212,18 @@ async def find_passkey(tx: Connection, credential_id: bytes) -> Passkey | None:
 async def save_passkey_count(
     tx: Connection, factor_id: UUID, sign_count: int, now: datetime
 ) -> bool:
-    """False: the key has counted further already."""
+    """Save the passkey's counter. Return False if it did not increase."""
     return await tx.fetchval(_SAVE_COUNT, factor_id, sign_count, now) is not None
 
 
 async def delete_factor(tx: Connection, user_id: UUID, factor_id: UUID) -> str | None:
-    """Its kind; None: the user has no such factor."""
+    """Delete the factor and return its kind. None: the user has no such factor."""
     kind: str | None = await tx.fetchval(_REMOVE, user_id, factor_id)
     return kind
 
 
 async def delete_all_factors(tx: Connection, user_id: UUID) -> None:
-    """The recovery codes too."""
+    """Delete all factors and the recovery codes."""
     await tx.execute(_REMOVE_ALL, user_id)
     await tx.execute(_REMOVE_CODES, user_id)
 
@@ -233,25 +234,25 @@ async def replace_recovery_codes(tx: Connection, user_id: UUID, hashes: Sequence
 
 
 async def use_recovery_code(tx: Connection, user_id: UUID, code_hash: bytes, now: datetime) -> bool:
-    """False: it is none of the user's, or was taken before."""
+    """Mark the recovery code as used. Return False if it is not the user's, or was used before."""
     return await tx.fetchval(_USE_CODE, user_id, code_hash, now) is not None
 
 
 async def count_unused_codes(tx: Connection, user_id: UUID) -> int:
-    """Those that are still good."""
+    """Return the number of unused codes."""
     count: int = await tx.fetchval(_COUNT_CODES, user_id)
     return count
 
 
 async def load_code_hashes(tx: Connection, user_id: UUID) -> Sequence[bytes]:
-    """Those that were used too."""
+    """Return the hashes of all codes, including used ones."""
     return [row["code_hash"] for row in await tx.fetch(_LOAD_CODES, user_id)]
 
 
 async def save_challenge(
     tx: Connection, challenge: bytes, purpose: str, user_id: UUID | None, expires_at: datetime
 ) -> None:
-    """Those before it go where there are too many."""
+    """Insert the challenge, and delete the oldest ones above the limit."""
     await tx.execute(_INSERT_CHALLENGE, challenge, purpose, user_id, expires_at)
     if user_id is None:
         await tx.execute(_TRIM_CHALLENGES, MAX_CHALLENGES)
@@ -302,7 +303,8 @@ async def save_wrong_code(
 async def count_wrong_codes(
     tx: Connection, user_id: UUID, since: datetime, device_hash: bytes | None = None
 ) -> int:
-    """Return the number after `since`, only those of one browser if its hash is given."""
+    """Return the number of wrong codes since then; if the hash is given, only those of this
+    browser."""
     if device_hash is None:
         count: int = await tx.fetchval(_COUNT_WRONG_CODES, user_id, since)
     else:
@@ -311,7 +313,7 @@ async def count_wrong_codes(
 
 
 async def save_second_factor_lock(tx: Connection, user_id: UUID, now: datetime) -> bool:
-    """Return False if the user's second factor was locked before."""
+    """Lock the user's second factor. Return False if it was locked already."""
     return await tx.fetchval(_LOCK, user_id, now) is not None
 
 

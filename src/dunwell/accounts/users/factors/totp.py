@@ -1,6 +1,7 @@
-"""Authenticator apps: secrets, the address an app reads from a QR code, and codes (RFC 6238).
+"""Authenticator apps: secrets, the address in the QR code, and codes (RFC 6238).
 
-A code is known by its step, of 30 seconds; the caller takes each step once (`store_factors`).
+A code is identified by its time step of 30 seconds. The caller accepts each step once
+(`store.use_totp_step`).
 """
 
 import base64
@@ -17,25 +18,25 @@ PURPOSE = "portal-totp"
 _INVITATION_PURPOSE = "portal-invitation-app"
 _STEP_SECONDS = 30
 _DIGITS = 6
-# Clocks differ, and typing takes time: one step before, one behind.
+# Clocks differ and typing takes time: one step before and one after are accepted.
 _ACCEPTED_STEPS = (0, -1, 1)
 _ISSUER = "Dunwell"
 
 
 def seal_secret(keys: KeyRing, user_id: UUID, secret: bytes) -> bytes:
-    """Opens for this user alone."""
+    """Encrypt the secret for this user."""
     return keys.seal(PURPOSE, secret, str(user_id))
 
 
 def derive_invitation_secret(keys: KeyRing, user_id: UUID, link: str, opener: str) -> bytes:
-    """Of the app that joins by a link, as the browser that has this secret was shown it. By the
-    oldest version of the key, so that a newer one between looking and joining changes nothing."""
+    """Derive the app's secret for a link and the browser that opened it. It uses the oldest version
+    of the secret key, so that a key rotation in between changes nothing."""
     what = b"\0".join([user_id.bytes.hex().encode(), link.encode(), opener.encode()])
     return keys.digest(_INVITATION_PURPOSE, what, min(keys.versions))[:SECRET_BYTES]
 
 
 def open_secret(keys: KeyRing, user_id: UUID, sealed: bytes) -> str:
-    """In base32, as apps take it. Raises SealBroken."""
+    """Return the decrypted secret in base32, as apps expect it. Raises SealBroken."""
     return encode_secret(keys.open(PURPOSE, sealed, str(user_id)))
 
 
@@ -44,12 +45,12 @@ def encode_secret(secret: bytes) -> str:
 
 
 def render_app_address(secret: str, email: str) -> str:
-    """What the QR code says: otpauth://totp/..."""
+    """Return the address in the QR code: otpauth://totp/..."""
     return pyotp.TOTP(secret).provisioning_uri(name=email, issuer_name=_ISSUER)
 
 
 def find_step(secret: str, code: str, now: datetime) -> int | None:
-    """Of the code as it was typed; None: it is not one of this moment."""
+    """Return the time step of a typed code. None: the code is not valid now."""
     digits = "".join(code.split())
     if len(digits) != _DIGITS or not (digits.isascii() and digits.isdecimal()):
         return None

@@ -1,1 +1,1 @@
-"""Users' sessions: opened, found, confirmed and ended."""
+"""Users' sessions: open, find, confirm and end them."""

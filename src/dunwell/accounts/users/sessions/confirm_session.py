@@ -1,9 +1,9 @@
-"""Confirms that the person at a session is its user, before something sensitive is done in it.
+"""Confirm that the person in a session is its user, before a sensitive action.
 
-A session that someone left open, or a stolen cookie, must not be enough to let other people in or
-to hand out secrets. The confirmation is kept with the session and holds for ten minutes. Signing in
-here by a password and a code, by a passkey, or joining counts as one. Signing in by single sign-on
-does not, because the provider may have asked for nothing; `single_sign_on` confirms such a session.
+An unattended session or a stolen cookie must not be enough to invite users or to show secrets. The
+confirmation is stored in the session and lasts ten minutes. Signing in with a password and a code,
+with a passkey, or through an invitation counts as a confirmation. Single sign-on does not, because
+the provider may have asked for nothing; `single_sign_on` confirms such a session.
 """
 
 from dataclasses import dataclass
@@ -45,7 +45,7 @@ CONFIRM = "CONFIRM"
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationWays:
-    """How a user can confirm who they are. provider: the name of their single sign-on."""
+    """How a user can confirm their identity. `provider`: the name of their identity provider."""
 
     has_password: bool
     has_passkey: bool
@@ -70,7 +70,7 @@ async def find_confirmation_ways(work: UserWork, person: SignedInUser) -> Confir
 async def confirm_by_password(
     services: SignInServices, asking: PasswordConfirmation
 ) -> WrongSignIn | TooManyAttempts | None:
-    """Return None if the session is confirmed. Wrong passwords count as those of a sign-in do."""
+    """Return None if the session is confirmed. Wrong passwords count like those of a sign-in."""
     person = asking.signed_in
     refusal = await confirm_own_password(services, asking)
     if refusal is not None:
@@ -83,7 +83,7 @@ async def confirm_by_password(
 async def start_passkey_confirmation(
     services: SignInServices, person: SignedInUser, challenge: bytes
 ) -> str:
-    """Return what the browser is to ask. Raises NotFound where there are no passkeys."""
+    """Return the browser's options for the passkey. Raises NotFound if passkeys are unavailable."""
     party = get_relying_party(services)
     async with services.work(person.actor) as work:
         expires_at = work.now + CHALLENGE_LASTS
@@ -96,9 +96,10 @@ async def start_passkey_confirmation(
 async def confirm_by_passkey(
     services: SignInServices, person: SignedInUser, body: bytes, visitor: Visitor
 ) -> WrongSignIn | TooManyAttempts | None:
-    """Return None if the session is confirmed. body: what the browser sent.
+    """Return None if the session is confirmed. `body`: the browser's passkey response.
 
-    The transaction is kept whatever it returns: the challenge is used up and the try is counted.
+    The transaction commits whatever is returned: the challenge is used up and the attempt is
+    counted.
     """
     party = get_relying_party(services)
     async with services.work(person.actor) as work:
@@ -118,6 +119,6 @@ async def confirm_by_passkey(
 
 
 async def record_confirmation(work: UserWork, person: SignedInUser, by: str) -> None:
-    """The person has just proved who they are."""
+    """Record that the user has just confirmed their identity."""
     await save_confirmation(work.tx, person.user_id, person.session_id, work.now)
     await save_user_audit(work, "session.confirm", person.user_id, after={"by": by})

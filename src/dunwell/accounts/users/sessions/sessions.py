@@ -41,8 +41,8 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import name_network
 
-# How long after a completed sign-in the browser is accepted although the second factor is locked.
-# A month covers a holiday; a computer that was given away is soon a stranger again.
+# For how long a known browser is accepted although the second factor is locked. A month covers a
+# holiday, and a computer that was given away is soon unknown.
 TRUSTED_FOR = timedelta(days=30)
 _PURPOSE = "portal-known-browser"
 
@@ -67,7 +67,7 @@ async def find_known_browser(
     owner = await find_browser_owner(tx, secret_hash, email, since)
     if owner is None:
         return None
-    # Signatures made with an older version of the secret key count as long as that version is kept.
+    # Signatures of older versions of the secret key are valid as long as the version is kept.
     expected = keys.digests(_PURPOSE, _build_signed_bytes(owner, secret_hash))
     is_signed = any(hmac.compare_digest(_encode(each), signature) for each in expected)
     return secret_hash if is_signed else None
@@ -82,8 +82,8 @@ def _encode(signature: bytes) -> str:
 
 
 class OpenedBy(StrEnum):
-    """TOTP and RECOVERY: behind a password. INVITATION: with what was set up just now. PASSWORD: it
-    goes on from one in which the password was changed. PROVIDER: single sign-on."""
+    """How a session was opened. TOTP and RECOVERY follow a password. INVITATION: with the factors
+    that were just set up. PASSWORD: after a change of the password. PROVIDER: single sign-on."""
 
     TOTP = "TOTP"
     RECOVERY = "RECOVERY"
@@ -95,10 +95,12 @@ class OpenedBy(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class OpenedSession:
-    """`secret`: the value of its cookie, which is kept nowhere. `is_new_place`: the user signed in
-    before, but never from this network in the last 90 days: to be asked whether it was they.
-    `is_restricted`: someone entered this user's password and then ten wrong codes, which the user
-    should know. `device`: the value of the cookie that the browser is known by when it comes again.
+    """A new session.
+
+    `secret`: the value of its cookie, which is not stored. `is_new_place`: the user has signed in
+    before, but not from this network in the last 90 days, and is asked to confirm it.
+    `is_restricted`: someone entered the right password and then ten wrong codes, which the user is
+    told. `device`: the value of the cookie by which the browser is recognised later.
     """
 
     user_id: UUID
@@ -114,7 +116,8 @@ async def open_session(
     work: UserWork, user_id: UUID, by: OpenedBy, visitor: Visitor, randomness: bytes, *,
     provider_session: bytes | None = None,
 ) -> OpenedSession:  # fmt: skip
-    """randomness: SECRET_BYTES. provider_session: a hash of the provider's own."""
+    """Open a session for the user. `randomness`: SECRET_BYTES bytes. `provider_session`: the hash
+    of the identity provider's session."""
     secret, browser = render_secret(randomness), derive_browser_secret(randomness)
     session_hash, device_hash = hash_secret(secret), hash_secret(browser)
     assert session_hash is not None
@@ -154,17 +157,15 @@ async def open_session(
 
 @dataclass(frozen=True, slots=True)
 class ShownSession:
-    """`is_new_place`: nobody signed in from there as this user before."""
+    """A session in the user's list. `is_this`: it is the current one."""
 
     row: SessionRow
     is_this: bool
 
 
 async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedInUser | None:
-    """Whose session it is; finding it counts as its use. None: it ended, or never was.
-
-    One statement, which may stand outside a transaction.
-    """
+    """Return the session's user and record its use. None: the session has ended or does not exist.
+    It is one statement and needs no transaction."""
     session_hash = hash_secret(secret)
     if session_hash is None:
         return None
@@ -175,7 +176,8 @@ async def find_session(tx: Connection, secret: str, *, now: datetime) -> SignedI
 
 
 async def find_session_user(tx: Connection, secret: str) -> UUID | None:
-    """Whose session it is, or was, while its row is kept; nothing counts as its use."""
+    """Return the user of the session, also of an ended one that is still stored, without recording
+    a use."""
     session_hash = hash_secret(secret)
     return None if session_hash is None else await load_session_user(tx, session_hash)
 
@@ -183,7 +185,7 @@ async def find_session_user(tx: Connection, secret: str) -> UUID | None:
 async def list_sessions(
     tx: Connection, signed_in: SignedInUser, now: datetime
 ) -> list[ShownSession]:
-    """Those of the same user that last, the newest first."""
+    """Return the user's active sessions, newest first."""
     rows: Sequence[SessionRow] = await list_active_sessions(tx, signed_in.user_id, now)
     return [ShownSession(row, row.session_id == signed_in.session_id) for row in rows]
 
@@ -191,13 +193,14 @@ async def list_sessions(
 async def end_session(
     tx: Connection, signed_in: SignedInUser, session_id: UUID, now: datetime
 ) -> bool:
-    """One of their own. False: there is none of theirs that lasts."""
+    """End one of the user's own sessions. Return False if it is not active."""
     return await save_session_end(tx, signed_in.user_id, session_id, now)
 
 
 async def end_all_sessions(
     tx: Connection, user_id: UUID, now: datetime, *, but: UUID | None = None
 ) -> int:
-    """How many lasted. but: the one that goes on. The user's other browsers are known no more."""
+    """End all sessions except `but`, forget the user's other browsers, and return how many sessions
+    ended."""
     await forget_browsers(tx, user_id, but=but)
     return await save_end_of_all_sessions(tx, user_id, now, but)

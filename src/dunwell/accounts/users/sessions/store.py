@@ -1,4 +1,4 @@
-"""The SQL of users' sessions, and of forms that a user typed when a session had ended."""
+"""The SQL of users' sessions, and of form values that were sent after a session had ended."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
@@ -12,7 +12,7 @@ from dunwell.accounts.users.sessions.session_rules import IDLE_TIMEOUT, LAST_USE
 from dunwell.accounts.users.user import fold_email
 from dunwell.platform.database.database import Connection
 
-# By the primary keys, and memberships_user.
+# Uses primary keys and memberships_user.
 _USE_SESSION = """
 WITH found AS (
     SELECT session_id, user_id, last_used_at, network, confirmed_at
@@ -46,7 +46,7 @@ VALUES ($1, $2, $3, $4, $4, $5, $6, ($7::bytea[])[1], $8, $9, $10, $11, $12,
             SELECT FROM portal_sessions WHERE user_id = $3 AND network_digest = ANY($7::bytea[])))
 RETURNING is_new_network
 """
-# Rides on portal_sessions_user.
+# Uses portal_sessions_user.
 _LOAD = """
 SELECT session_id, opened_at, last_used_at, opened_by, network, browser, is_new_network
 FROM portal_sessions
@@ -54,7 +54,7 @@ WHERE user_id = $1 AND ended_at IS NULL AND expires_at > $2 AND last_used_at > $
 ORDER BY opened_at DESC, session_id DESC
 LIMIT 100
 """
-# Rides on portal_sessions_user.
+# Uses portal_sessions_user.
 _LOAD_OPENING = """
 SELECT opened_by, opened_at FROM portal_sessions
 WHERE user_id = $1 AND session_id = $2 AND ended_at IS NULL
@@ -70,27 +70,27 @@ SET ended_at = $3
 WHERE user_id = $1 AND session_id = $2 AND ended_at IS NULL
 RETURNING session_id
 """
-# Rides on portal_sessions_user.
+# Uses portal_sessions_user.
 _END_ALL = """
 UPDATE portal_sessions
 SET ended_at = $2
 WHERE user_id = $1 AND ended_at IS NULL AND session_id IS DISTINCT FROM $3
 """
-# Rides on portal_sessions_user.
+# Uses portal_sessions_user.
 _FORGET_DEVICES = """
 UPDATE portal_sessions
 SET device_hash = NULL
 WHERE user_id = $1 AND device_hash IS NOT NULL AND ($2::uuid IS NULL OR session_id = $2)
     AND session_id IS DISTINCT FROM $3
 """
-# Rides on portal_sessions_device.
+# Uses portal_sessions_device.
 _FIND_DEVICE_OWNER = """
 SELECT u.user_id
 FROM portal_sessions s
 JOIN users u ON u.user_id = s.user_id
 WHERE s.device_hash = $1 AND s.opened_at > $3 AND u.email_key = $2 AND u.ended_at IS NULL
 """
-# Rides on portal_sessions_user.
+# Uses portal_sessions_user.
 _LOAD_NEW_PLACES = """
 SELECT session_id, opened_at, last_used_at, opened_by, network, browser, is_new_network
 FROM portal_sessions
@@ -98,7 +98,7 @@ WHERE user_id = $1 AND is_new_network
 ORDER BY opened_at DESC, session_id DESC
 LIMIT 20
 """
-# By primary key.
+# Uses the primary key.
 _END_BY_HASH = (
     "UPDATE portal_sessions SET ended_at = $2 WHERE session_hash = $1 AND ended_at IS NULL"
 )
@@ -109,7 +109,7 @@ _FIND_CODES = """
 SELECT recovery_codes_id FROM portal_sessions
 WHERE session_hash = $1 AND recovery_codes_until > $2
 """
-# Rides on portal_sessions_expiry.
+# Uses portal_sessions_expiry.
 _REMOVE = """
 DELETE FROM portal_sessions
 WHERE session_hash IN (SELECT session_hash FROM portal_sessions WHERE expires_at < $1 LIMIT $2)
@@ -117,9 +117,8 @@ WHERE session_hash IN (SELECT session_hash FROM portal_sessions WHERE expires_at
 
 
 class NewSession(msgspec.Struct, frozen=True, gc=False):
-    """`network_digests`: of the network, by every version of the secret key, the one in use
-    first.
-    """
+    """`place_digests`: digests of the network with every version of the secret key, the current one
+    first."""
 
     session_hash: bytes
     session_id: UUID
@@ -131,9 +130,10 @@ class NewSession(msgspec.Struct, frozen=True, gc=False):
     network: str | None
     browser: str
     device_hash: bytes
-    # A hash of the session at the provider of single sign-on, where there is one.
+    # The hash of the identity provider's session, for single sign-on.
     provider_session: bytes | None
-    # When its user proved who they are; None where the provider may have asked for nothing.
+    # When the user confirmed their identity. None after single sign-on, because the provider may
+    # have asked for nothing.
     confirmed_at: datetime | None
 
 
@@ -155,7 +155,8 @@ class SessionRow(msgspec.Struct, frozen=True, gc=False):
 async def load_used_session(
     tx: Connection, session_hash: bytes, now: datetime
 ) -> dict[str, Any] | None:
-    """What `SignedIn` takes, beside its token; that it is used is written now and then."""
+    """Return the fields of `SignedInUser` except its form token, and record the use about once a
+    minute."""
     row = await tx.fetchrow(
         _USE_SESSION, session_hash, now, now - IDLE_TIMEOUT, now - LAST_USE_PRECISION
     )
@@ -170,13 +171,14 @@ async def load_used_session(
 
 
 async def load_session_user(tx: Connection, session_hash: bytes) -> UUID | None:
-    """Of a session that lasts, or has ended."""
+    """Return the user of an active or ended session."""
     user_id: UUID | None = await tx.fetchval(_LOAD_USER, session_hash)
     return user_id
 
 
 async def save_session(tx: Connection, session: NewSession) -> bool:
-    """Whether its user has signed in before, and never from there. The user must be locked."""
+    """Insert the session. Return whether its network is new for a user who has signed in before.
+    The user must be locked."""
     is_new: bool = await tx.fetchval(
         _INSERT_SESSION, session.session_hash, session.session_id, session.user_id,
         session.opened_at,
@@ -194,7 +196,7 @@ async def list_active_sessions(
 
 
 async def list_sign_ins_from_new_places(tx: Connection, user_id: UUID) -> Sequence[SessionRow]:
-    """Sessions of the last 90 days, ended ones too, that began where their user never had been."""
+    """Return the sessions of the last 90 days from new networks, including ended ones."""
     return [SessionRow(**row) for row in await tx.fetch(_LOAD_NEW_PLACES, user_id)]
 
 
@@ -212,13 +214,13 @@ async def find_browser_owner(
 async def forget_browsers(
     tx: Connection, user_id: UUID, session_id: UUID | None = None, *, but: UUID | None = None
 ) -> None:
-    """Browsers that the user was known with; with a session, that one's alone. but: the session
-    whose browser stays known."""
+    """Forget the browsers in which the user signed in. With `session_id` only that session's
+    browser. `but`: the session whose browser stays known."""
     await tx.execute(_FORGET_DEVICES, user_id, session_id, but)
 
 
 async def find_opening(tx: Connection, user_id: UUID, session_id: UUID) -> SessionOpening | None:
-    """None: the session has ended."""
+    """Return how the session was opened. None: it has ended."""
     row = await tx.fetchrow(_LOAD_OPENING, user_id, session_id)
     return None if row is None else SessionOpening(**row)
 
@@ -245,7 +247,7 @@ async def save_session_end_by_hash(tx: Connection, session_hash: bytes, now: dat
 async def save_shown_codes(
     tx: Connection, session_hash: bytes, recovery_codes_id: UUID | None, until: datetime
 ) -> None:
-    """Which recovery codes the session shows; none: none any more."""
+    """Save which recovery codes the session shows. None: it shows none."""
     await tx.execute(_SHOW_CODES, session_hash, recovery_codes_id, until)
 
 
@@ -259,19 +261,19 @@ async def delete_expired_sessions(tx: Connection, expired_before: datetime, limi
     return int(tag.rpartition(" ")[2])
 
 
-# Whoever leaves a form open in the evening finds it the next morning.
+# A form that was left open in the evening can be restored the next morning.
 KEPT_FOR = timedelta(hours=24)
-# After the values were put back once, the page may be loaded again, but does not stay filled.
+# After the values were restored once, the page can be reloaded for this time.
 RESTORABLE_FOR = timedelta(minutes=10)
-# Tabs that one person has forms open in; the oldest is dropped.
+# Saved forms of one user, such as from several tabs. The oldest is deleted.
 MAX_FORMS = 5
-# The largest form without files that the portal reads.
+# The largest form without files that the portal accepts.
 MAX_BYTES = 256 * 1024
 _MAX_ADDRESS = 2_000
 
 KeptFields = Mapping[str, Sequence[str]]
 
-# By primary key.
+# Uses the primary key.
 _SAVE_FORM = """
 INSERT INTO interrupted_forms (user_id, address, fields, saved_at, expires_at)
 VALUES ($1, $2, $3, $4, $5)
@@ -291,7 +293,7 @@ WHERE user_id = $1 AND address = $2 AND expires_at > $3
 RETURNING fields
 """
 _REMOVE_FORM = "DELETE FROM interrupted_forms WHERE user_id = $1 AND address = $2"
-# Rides on kept_forms_expiry.
+# Uses kept_forms_expiry.
 _REMOVE_EXPIRED = """
 DELETE FROM interrupted_forms
 WHERE (user_id, address) IN (
@@ -302,7 +304,7 @@ WHERE (user_id, address) IN (
 async def save_kept_form(
     tx: Connection, user_id: UUID, address: str, *, fields: KeptFields, now: datetime
 ) -> bool:
-    """Return False if the form is too large to be kept."""
+    """Return False if the form is too large to be saved."""
     if len(msgspec.json.encode(fields)) > MAX_BYTES or len(address) > _MAX_ADDRESS:
         return False
     await tx.execute(_SAVE_FORM, user_id, address, fields, now, now + KEPT_FOR)
@@ -313,7 +315,7 @@ async def save_kept_form(
 async def load_kept_form(
     tx: Connection, user_id: UUID, address: str, now: datetime
 ) -> KeptFields | None:
-    """What this user typed at this address; None: nothing is kept."""
+    """Return the values that the user sent to this address, or None."""
     fields: KeptFields | None = await tx.fetchval(
         _RESTORE_FORM, user_id, address, now, now + RESTORABLE_FOR
     )
@@ -321,10 +323,10 @@ async def load_kept_form(
 
 
 async def delete_kept_form(tx: Connection, user_id: UUID, address: str) -> None:
-    """The form was sent."""
+    """Delete the saved values after the form was sent."""
     await tx.execute(_REMOVE_FORM, user_id, address)
 
 
 async def delete_expired_forms(tx: Connection, now: datetime, limit: int) -> int:
-    """Return how many were removed."""
+    """Delete expired values and return their number."""
     return int((await tx.execute(_REMOVE_EXPIRED, now, limit)).rpartition(" ")[2])

@@ -1,1 +1,1 @@
-"""Signing in: by password and code or by passkey, and the limits on attempts."""
+"""Sign-in with a password and a code or with a passkey, and the limits on attempts."""

@@ -1,4 +1,4 @@
-"""Limits on wrong passwords per visitor and user, and on wrong codes of the second factor."""
+"""Limits on wrong passwords per network and user, and on wrong codes of the second factor."""
 
 import math
 from collections.abc import Sequence
@@ -32,15 +32,15 @@ MAX_ATTEMPTS = 10
 WINDOW = timedelta(minutes=15)
 _USER, _VISITOR = "portal-attempts-user", "portal-attempts-visitor"
 _DEVICE, _SIGNED_IN = "portal-attempts-device", "portal-attempts-signed-in"
-# How often a passkey is asked something for somebody who is not known yet, in a window.
+# Passkey requests of one network in a window, for users who are not known yet.
 MAX_PASSKEY_REQUESTS = 30
 _ASKED = "portal-asked-visitor"
-# How many from one network may be on their way to a provider, or lost on it, in a window: a whole
-# house that comes to work at once.
+# Sign-ins of one network in a window that are at an identity provider or were abandoned there. An
+# office that starts work at once must fit in.
 MAX_SIGN_ONS_STARTED = 300
 _STARTED = "portal-started-visitor"
-# How many that come back from a provider without having been sent there are written down, in a
-# window: anybody can ask for that address, and make others' browsers ask for it.
+# Returns from a provider without a matching attempt that are recorded in a window. Anyone can call
+# that address, or make others' browsers call it.
 MAX_UNMATCHED_RETURNS = 30
 _LOST = "portal-lost-visitor"
 
@@ -48,7 +48,8 @@ _LOST = "portal-lost-visitor"
 async def list_attempt_subjects(
     tx: Connection, keys: KeyRing, visitor: Visitor, email: str, now: datetime
 ) -> Sequence[bytes]:
-    """What a try at being the user of this address is counted by."""
+    """Return the keys under which an attempt to sign in as this user is counted. A known browser
+    has its own key."""
     device_hash = await find_known_browser(tx, keys, visitor.device, email, since=now - REMEMBERED)
     if device_hash is not None:
         return [keys.digest(_DEVICE, device_hash, min(keys.versions))]
@@ -56,13 +57,14 @@ async def list_attempt_subjects(
 
 
 def list_signed_in_subjects(keys: KeyRing, user_id: UUID) -> Sequence[bytes]:
-    """What a try of somebody who is signed in is counted by."""
+    """Return the key under which an attempt of a signed-in user is counted."""
     return [keys.digest(_SIGNED_IN, user_id.bytes, min(keys.versions))]
 
 
 def list_stranger_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -> Sequence[bytes]:
-    """What a stranger's try is counted by. email: None: whose it is turns out on the way."""
-    # By the oldest version: what was counted before a newer one came into use goes on counting.
+    """Return the keys under which an attempt from an unknown browser is counted. `email` None: the
+    user is not known yet."""
+    # The oldest version of the secret key, so that attempts keep counting during a key rotation.
     version = min(keys.versions)
     subjects = [keys.digest(_VISITOR, find_network(visitor.host), version)]
     if email is not None:
@@ -71,24 +73,26 @@ def list_stranger_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -
 
 
 def list_passkey_request_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
-    """What asking a passkey is counted by, at most MOST_ASKED times."""
+    """Return the key under which passkey requests are counted."""
     return [keys.digest(_ASKED, find_network(visitor.host), min(keys.versions))]
 
 
 def list_sign_on_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
-    """What being sent to a provider is counted by, at most MOST_STARTED times."""
+    """Return the key under which started single sign-ons are counted."""
     return [keys.digest(_STARTED, find_network(visitor.host), min(keys.versions))]
 
 
 def list_unmatched_return_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
-    """What coming back from nowhere is counted by, at most MOST_LOST times."""
+    """Return the key under which returns without an attempt are counted."""
     return [keys.digest(_LOST, find_network(visitor.host), min(keys.versions))]
 
 
 async def count_sign_in_attempt(
     tx: Connection, subjects: Sequence[bytes], now: datetime, most: int = MAX_ATTEMPTS
 ) -> int | None:
-    """None: it is counted. Else the seconds until there is another one; nothing is counted."""
+    """Count the attempt and return None, or return the seconds until the next attempt
+    is allowed.
+    """
     counted: list[tuple[bytes, Attempts | None]] = []
     wait = 0.0
     for subject in subjects:
@@ -106,18 +110,20 @@ async def count_sign_in_attempt(
 
 
 async def uncount_sign_in_attempt(tx: Connection, subjects: Sequence[bytes]) -> None:
-    """It was right."""
+    """Remove the attempt from the count, because it succeeded."""
     for subject in subjects:
         await uncount_attempt(tx, subject)
 
 
-# Ten guesses at a million codes, of which three are valid at a time, succeed once in 33,000 times.
+# Ten guesses of one in a million codes, of which three are valid at a time, succeed once in 33,000
+# times.
 MAX_WRONG_CODES = 10
 COUNTED_FOR = timedelta(hours=24)
 
 
 async def may_compare_code(work: UserWork, user: User, browser: bytes | None) -> bool:
-    """Return whether a code may be compared. browser: the known browser's hash, if it is one."""
+    """Return whether the code may be compared. `browser`: the hash of the known browser, if it is
+    one."""
     if user.second_factor_locked_at is None:
         return True
     if browser is None:
@@ -127,7 +133,7 @@ async def may_compare_code(work: UserWork, user: User, browser: bytes | None) ->
 
 
 async def record_wrong_code(work: UserWork, user: User, browser: bytes | None) -> None:
-    """Count one, and lock the user's second factor if it is the tenth within 24 hours."""
+    """Record a wrong code, and lock the user's second factor after ten within 24 hours."""
     await save_wrong_code(
         work.tx, work.ids.new(work.now), user.user_id, now=work.now, device_hash=browser
     )

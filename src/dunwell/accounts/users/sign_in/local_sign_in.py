@@ -1,7 +1,6 @@
-"""Who may sign in here, without single sign-on: everybody of Dunwell's own; where the installation
-file requires single sign-on, break-glass admins alone, for the hour in which the provider is away.
-Each time one of them comes in is told.
-"""
+"""Sign-in without single sign-on. Where the installation file requires single sign-on, only
+break-glass admins can use it, for the time in which the provider is unavailable; each use is
+reported."""
 
 from uuid import UUID
 
@@ -20,14 +19,14 @@ async def is_single_sign_on_required(tx: Connection) -> bool:
 
 
 async def may_sign_in_locally(tx: Connection, user: User) -> bool:
-    """By a password, a passkey or a one-time link."""
+    """Return whether the user may sign in with a password, a passkey or an invitation link."""
     if user.provider is not None:
         return False
     return user.is_break_glass or not await is_single_sign_on_required(tx)
 
 
 async def report_break_glass(work: UserWork, user: User, session_id: UUID, by: str) -> None:
-    """A break-glass admin has come in: a sealed row, and an alarm."""
+    """Record that a break-glass admin has signed in: an audit entry, an alert and a log event."""
     await save_user_audit(work, "break_glass.use", user.user_id, after={"by": by})
     await raise_alert(
         work.tx, AlertKind.BREAK_GLASS, subject=str(session_id), now=work.now, ids=work.ids

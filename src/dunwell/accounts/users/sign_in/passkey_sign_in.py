@@ -1,7 +1,7 @@
-"""Signs somebody in by a passkey alone: it is had, and it has verified its user.
+"""Sign in with a passkey alone. It counts as two factors because it verifies its user.
 
-A challenge is good for one answer, right or wrong. Wrong ones are counted by visitor: a passkey
-cannot be guessed, and nobody's name is said.
+A challenge is valid for one response, right or wrong. Wrong responses are counted per network: a
+passkey cannot be guessed, and no user is named.
 """
 
 from datetime import timedelta
@@ -47,7 +47,7 @@ SIGN_IN, REGISTER = "SIGN_IN", "ENROL"
 
 
 def get_relying_party(services: SignInServices) -> RelyingParty:
-    """Raises NotFound where there are no passkeys."""
+    """Return the relying party. Raises NotFound if passkeys are unavailable at this address."""
     party = find_relying_party(services.resources.settings.public_url)
     if party is None:
         raise NotFound("There are no passkeys at this address. Use an authenticator app.")
@@ -57,7 +57,7 @@ def get_relying_party(services: SignInServices) -> RelyingParty:
 async def start_passkey_sign_in(
     services: SignInServices, visitor: Visitor, challenge: bytes
 ) -> str | TooManyAttempts:
-    """What a browser is to ask. Raises NotFound."""
+    """Return the browser's options for a passkey. Raises NotFound."""
     party = get_relying_party(services)
     async with services.work(build_visitor_actor(None, visitor.host)) as work:
         subjects = list_passkey_request_subjects(work.keys, visitor)
@@ -74,7 +74,8 @@ async def start_passkey_sign_in(
 async def sign_in_with_passkey(
     services: SignInServices, body: bytes, visitor: Visitor, randomness: bytes
 ) -> OpenedSession | WrongSignIn | TooManyAttempts:
-    """body: what the browser sent. One transaction, which is kept whatever it answers."""
+    """Sign in with the browser's passkey response `body`. The transaction commits whatever is
+    returned."""
     party = get_relying_party(services)
     async with services.work(build_visitor_actor(None, visitor.host)) as work:
         subjects = list_stranger_subjects(work.keys, visitor, None)
@@ -96,8 +97,8 @@ async def sign_in_with_passkey(
 async def find_passkey_user(
     work: UserWork, party: RelyingParty, body: bytes, *, purpose: str, asked: UUID | None
 ) -> UUID | None:
-    """Return the user whose passkey gave a right answer to what it was asked, else None. The
-    challenge is used up either way. asked: for whom it was asked; None: for anybody."""
+    """Return the user whose passkey answered the challenge correctly, else None. The challenge is
+    used up in any case. `asked`: the user for whom it was issued; None: for any user."""
     try:
         answer = parse_passkey_response(body)
     except PasskeyRefused:

@@ -1,4 +1,4 @@
-"""Signs a user in: a password, then a code of their authenticator app or a recovery code."""
+"""Sign in with a password, and then a code of the authenticator app or a recovery code."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
@@ -47,7 +47,7 @@ PENDING_SIGN_IN_LASTS = timedelta(minutes=10)
 
 @dataclass(frozen=True, slots=True)
 class WrongSignIn:
-    """Whatever it was that is wrong."""
+    """E-mail address, password or code is wrong. Which one is not revealed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,8 @@ class SecondFactorLocked:
 
 @dataclass(frozen=True, slots=True)
 class PendingSignIn:
-    """`secret`: the value of its cookie."""
+    """A sign-in with a right password that waits for the second factor. `secret`: the value of its
+    cookie."""
 
     secret: str
 
@@ -79,7 +80,7 @@ CodeOutcome: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class SubmittedCode:
-    """What is given as second factor. randomness: SECRET_BYTES, for the session."""
+    """A submitted second factor. `randomness`: SECRET_BYTES bytes for the session."""
 
     entry_secret: str
     code: str
@@ -90,7 +91,8 @@ class SubmittedCode:
 async def check_password(
     services: SignInServices, email: str, password: str, visitor: Visitor, randomness: bytes
 ) -> PendingSignIn | WrongSignIn | TooManyAttempts | SecondFactorLocked:
-    """randomness: SECRET_BYTES. The answer and its time tell not whether there is such a user."""
+    """Check the password. Neither the result nor its time reveals whether the user exists.
+    `randomness`: SECRET_BYTES bytes."""
     keys, now = services.resources.keys, services.now()
     async with services.resources.database.transaction() as tx:
         subjects = await list_attempt_subjects(tx, keys, visitor=visitor, email=email, now=now)
@@ -119,7 +121,7 @@ async def check_password(
 
 
 async def check_totp_code(services: SignInServices, given: SubmittedCode) -> CodeOutcome:
-    """Of the authenticator app."""
+    """Check a code of the authenticator app."""
 
     async def take(work: UserWork, user_id: UUID) -> bool:
         app = await find_app(work.tx, user_id, is_confirmed=True)
@@ -149,7 +151,8 @@ async def _finish_sign_in(
     services: SignInServices, given: SubmittedCode, by: OpenedBy,
     take: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> CodeOutcome:  # fmt: skip
-    """One transaction, which is kept whatever it answers: what was counted counts."""
+    """Check the second factor and open a session. The transaction commits whatever is returned, so
+    that attempts are counted."""
     sign_in_hash = hash_secret(given.entry_secret)
     if sign_in_hash is None:
         return SignInExpired()
@@ -182,10 +185,10 @@ async def _check_code(
     work: UserWork, user_id: UUID, sign_in_hash: bytes, visitor: Visitor,
     take: Callable[[UserWork, UUID], Awaitable[bool]],
 ) -> WrongSignIn | SecondFactorLocked | SignInExpired | None:  # fmt: skip
-    """Return None if the code was right; the entry is used up then.
+    """Return None if the code was right; the pending sign-in is then used up.
 
-    Requests for one user take turns from here on. The one before may have used the entry up, as a
-    second click does, or have counted the tenth wrong code.
+    Requests for one user are serialised from here on. An earlier one may have used the pending
+    sign-in (a double click), or recorded the tenth wrong code.
     """
     user = await lock_user(work.tx, user_id)
     if user is None or await find_pending_sign_in(work.tx, sign_in_hash, work.now) is None:
@@ -207,7 +210,7 @@ async def _find_trusted_browser(work: UserWork, user: User, visitor: Visitor) ->
 
 
 async def _refuse_locked_user(work: UserWork, user: User, visitor: Visitor) -> SecondFactorLocked:
-    """The try is not given back, which bounds what this adds to the audit log."""
+    """The attempt stays counted, which limits how many audit entries this can add."""
     after = {"reason": "SECOND_FACTOR_LOCKED"}
     await save_refused_sign_in(work, user.user_id, visitor.host, after=after)
     log_security_event("PORTAL_SIGN_IN_FAILED")
@@ -217,8 +220,8 @@ async def _refuse_locked_user(work: UserWork, user: User, visitor: Visitor) -> S
 async def _start_pending_sign_in(
     work: UserWork, user_id: UUID, compared: str, *, visitor: Visitor, randomness: bytes
 ) -> PendingSignIn | SecondFactorLocked | None:
-    """compared: the hash that was compared. None: it is no more the user's, or they are to come by
-    single sign-on."""
+    """Save the pending sign-in. `compared`: the password hash that was verified. None: it is no
+    longer the user's, or the user must use single sign-on."""
     user = await load_user(work.tx, user_id)
     if user is None or not await may_sign_in_locally(work.tx, user):
         return None
@@ -241,7 +244,8 @@ async def _start_pending_sign_in(
 
 
 async def _rehash(services: SignInServices, user_id: UUID, before: str, password: str) -> str:
-    """The hash, anew with what is usual now, as only now the password is known."""
+    """Return the hash, computed again if its parameters are outdated. The password is known only
+    now."""
     if not services.passwords.is_outdated(before):
         return before
     after = await services.passwords.hash(password)

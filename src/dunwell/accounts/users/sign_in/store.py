@@ -1,4 +1,4 @@
-"""The SQL of one-time links and of sign-ins under way: rows in, values out, no rules."""
+"""The SQL of invitation links and of sign-ins that wait for the second factor."""
 
 from datetime import datetime
 from uuid import UUID
@@ -9,20 +9,20 @@ _REMOVE_INVITATIONS = "DELETE FROM invitations WHERE user_id = $1"
 _INSERT_INVITATION = """
 INSERT INTO invitations (invitation_hash, user_id, created_at, expires_at) VALUES ($1, $2, $3, $4)
 """
-# By primary key.
+# Uses the primary key.
 _FIND_INVITATION = """
 SELECT i.user_id
 FROM invitations i
 JOIN users u ON u.user_id = i.user_id AND u.ended_at IS NULL
 WHERE i.invitation_hash = $1 AND i.used_at IS NULL AND i.expires_at > $2
 """
-# Of two that use it at once, the second finds it used.
+# Of two concurrent requests with one link, the second finds it used.
 _USE_INVITATION = """
 UPDATE invitations SET used_at = $2
 WHERE invitation_hash = $1 AND used_at IS NULL AND expires_at > $2
 RETURNING user_id
 """
-# Whoever gives the user a new password waits, or is waited for.
+# A concurrent change of the user's password waits, or is waited for.
 _INSERT_ENTRY = """
 INSERT INTO pending_sign_ins (sign_in_hash, user_id, opened_at, expires_at)
 SELECT $1, user_id, $3, $4 FROM users
@@ -38,7 +38,7 @@ WHERE e.sign_in_hash = $1 AND e.expires_at > $2
 """
 _USE_ENTRY = "DELETE FROM pending_sign_ins WHERE sign_in_hash = $1 RETURNING user_id"
 _REMOVE_ENTRIES_OF = "DELETE FROM pending_sign_ins WHERE user_id = $1"
-# Rides on portal_entries_expiry.
+# Uses portal_entries_expiry.
 _REMOVE_ENTRIES = """
 DELETE FROM pending_sign_ins
 WHERE sign_in_hash IN (SELECT sign_in_hash FROM pending_sign_ins WHERE expires_at < $1 LIMIT $2)
@@ -48,7 +48,7 @@ WHERE sign_in_hash IN (SELECT sign_in_hash FROM pending_sign_ins WHERE expires_a
 async def save_invitation(
     tx: Connection, invitation_hash: bytes, user_id: UUID, now: datetime, expires_at: datetime
 ) -> None:
-    """Those before it open nothing any more."""
+    """Insert the link. The user's earlier links become invalid."""
     await tx.execute(_REMOVE_INVITATIONS, user_id)
     await tx.execute(_INSERT_INVITATION, invitation_hash, user_id, now, expires_at)
 
@@ -58,13 +58,13 @@ async def delete_invitations(tx: Connection, user_id: UUID) -> None:
 
 
 async def find_invited_user(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
-    """Whose link it is; None: it was used, ran out, or never was."""
+    """Return the link's user. None: it was used, has expired, or does not exist."""
     user_id: UUID | None = await tx.fetchval(_FIND_INVITATION, invitation_hash, now)
     return user_id
 
 
 async def use_invitation(tx: Connection, invitation_hash: bytes, now: datetime) -> UUID | None:
-    """As `find_invited_user`, once."""
+    """Mark the link as used and return its user, as `find_invited_user` does."""
     user_id: UUID | None = await tx.fetchval(_USE_INVITATION, invitation_hash, now)
     return user_id
 
@@ -73,19 +73,20 @@ async def save_pending_sign_in(
     tx: Connection, sign_in_hash: bytes, user_id: UUID, password_hash: str, now: datetime,
     expires_at: datetime,
 ) -> bool:  # fmt: skip
-    """False: the user has another password meanwhile, or none."""
+    """Insert the pending sign-in. Return False if the user's password was changed or deleted in the
+    meantime."""
     saved = await tx.fetchval(_INSERT_ENTRY, sign_in_hash, user_id, now, expires_at, password_hash)
     return saved is not None
 
 
 async def find_pending_sign_in(tx: Connection, sign_in_hash: bytes, now: datetime) -> UUID | None:
-    """Whose password was right; None: too long ago, or never."""
+    """Return the user whose password was right. None: it has expired or does not exist."""
     user_id: UUID | None = await tx.fetchval(_FIND_ENTRY, sign_in_hash, now)
     return user_id
 
 
 async def use_pending_sign_in(tx: Connection, sign_in_hash: bytes) -> bool:
-    """False: somebody has gone in by it, or a new password has ended it."""
+    """Use up the pending sign-in. Return False if it was used, or ended by a new password."""
     return await tx.fetchval(_USE_ENTRY, sign_in_hash) is not None
 
 

@@ -1,1 +1,1 @@
-"""Single sign-on: somebody known by a provider of the operator's comes in, and goes."""
+"""Single sign-on with the operator's identity providers: sign-in, confirmation and logout."""

@@ -1,6 +1,5 @@
-"""Users of identity providers: whom a provider's groups admit, with which roles, and what happens
-at logout.
-"""
+"""Users of identity providers: who is admitted with which roles, linking an existing user, and
+logout."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,7 +58,7 @@ from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.security_events import log_security_event
 from dunwell.platform.text.texts import is_email_address
 
-# Where several apply, the first: over all merchants, and at one.
+# If several roles apply, the first one is used: over all merchants, and at one.
 _EVERYWHERE = (Role.ADMIN, Role.OPERATOR, Role.AUDITOR)
 _AT_MERCHANT = (Role.OPERATOR, Role.MERCHANT_USER, Role.AUDITOR)
 
@@ -67,12 +66,13 @@ _AT_MERCHANT = (Role.OPERATOR, Role.MERCHANT_USER, Role.AUDITOR)
 def choose_rules(
     rules: Sequence[GroupRule], provider: str, groups: frozenset[str]
 ) -> Sequence[GroupRule]:
-    """Those that apply. Groups are compared byte by byte."""
+    """Return the group rules that apply. Groups are compared byte by byte."""
     return [rule for rule in rules if rule.group in groups and rule.provider in (None, provider)]
 
 
 def decide_roles(rules: Sequence[GroupRule], merchants: Mapping[str, int]) -> UserRoles:
-    """rules: those that apply. merchants: ids by key; one that is not there gives nothing."""
+    """Return the roles that the applicable rules give. `merchants`: ids by key; unknown keys give
+    nothing."""
     everywhere = {Role(rule.role) for rule in rules if rule.merchants is None}
     at: dict[int, set[Role]] = {}
     for rule in rules:
@@ -94,7 +94,7 @@ def has_no_role(roles: UserRoles) -> bool:
 
 
 def is_strong_enough(provider: IdentityProviderSettings, claims: IdentityClaims) -> bool:
-    """Whether the sign-in there was as strong as the installation file asks."""
+    """Return whether the provider's sign-in was as strong as the installation file requires."""
     is_known = not provider.acr_values or claims.acr in provider.acr_values
     return is_known and claims.amr.issuperset(provider.amr_values)
 
@@ -104,25 +104,25 @@ def _choose_first(order: Sequence[Role], among: set[Role]) -> Role | None:
 
 
 class RefusalReason(StrEnum):
-    """Why somebody whom the provider knows is not let in."""
+    """Why a user of the provider is not admitted."""
 
-    # None of their groups makes them anything here.
+    # None of the user's groups gives a role.
     NO_GROUP = "NO_GROUP"
-    # Not as strongly signed in there as is asked for.
+    # The sign-in at the provider was not strong enough.
     WEAK = "WEAK"
-    # An admin ended them here.
+    # The user was deactivated.
     ENDED = "ENDED"
-    # The provider tells no e-mail address.
+    # The provider states no e-mail address.
     NO_EMAIL = "NO_EMAIL"
-    # A user has this address whom the provider does not know.
+    # A user with this address exists who is not linked to the provider.
     EMAIL_TAKEN = "EMAIL_TAKEN"
-    # They signed out there meanwhile.
+    # The user has signed out at the provider in the meantime.
     OVER = "OVER"
 
 
 @dataclass(frozen=True, slots=True)
 class SignOnRefused:
-    """`claims`: who it is, to be shown to them alone."""
+    """The user is not admitted. `claims`: who it is, shown only to that person."""
 
     reason: RefusalReason
     claims: IdentityClaims
@@ -135,7 +135,8 @@ async def admit_user(
     visitor: Visitor,
     randomness: bytes,
 ) -> OpenedSession | SignOnRefused:
-    """One transaction, which is kept whatever it answers. The rules are those of this moment."""
+    """Admit the user and open a session, by the current group rules. The transaction commits
+    whatever is returned."""
     await lock_issuer(work.tx, claims.issuer)
     user_id = await find_user_by_identity(work.tx, claims.issuer, claims.subject)
     user = None if user_id is None else await lock_user(work.tx, user_id)
@@ -175,7 +176,7 @@ def hash_subject(subject: str) -> bytes:
 async def _find_rules(
     work: UserWork, provider: IdentityProviderSettings, claims: IdentityClaims
 ) -> list[GroupRule]:
-    """Those that apply; none once the file knows no such provider."""
+    """Return the applicable rules; none if the installation file no longer has the provider."""
     sign_in = (await load_installation(work.tx)).installation.sign_in
     known = None if sign_in is None else sign_in.find(provider.name)
     if sign_in is None or known is None or known.issuer != claims.issuer:
@@ -220,7 +221,7 @@ async def _refuse(
     reason: RefusalReason,
     visitor: Visitor,
 ) -> SignOnRefused:  # fmt: skip
-    """Whose groups are gone is nothing here any more, at once."""
+    """Record the refusal. A user without a group loses all roles and sessions at once."""
     user_id = None if user is None else user.user_id
     if user is not None and reason is RefusalReason.NO_GROUP:
         await _save_roles(work, user, UserRoles())
@@ -253,7 +254,7 @@ async def _create_user(
 async def _update_user(
     work: UserWork, user: User, claims: IdentityClaims, roles: UserRoles
 ) -> None:
-    """What they are, and how they are reached, as the provider has it."""
+    """Save the roles and the e-mail address that the provider states."""
     if is_email_address(claims.email):
         await save_email(work.tx, user.user_id, claims.email)
     await _save_roles(work, user, roles)
@@ -272,8 +273,11 @@ async def _save_roles(work: UserWork, user: User, roles: UserRoles) -> None:
 
 
 async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: str) -> None:
-    """Password, second factors, links and sessions end at once; what they are stays until they
-    sign in. Raises InsufficientScope, NotFound, ValidationError, InvalidState."""
+    """Link the user to an identity of the provider. Password, second factors, links and sessions
+    are deleted at once; the roles stay until the next sign-in.
+
+    Raises InsufficientScope, NotFound, ValidationError, InvalidState.
+    """
     work.require(Right.PEOPLE)
     user = await lock_active_user(work, user_id)
     sign_in = (await load_installation(work.tx)).installation.sign_in
@@ -301,14 +305,16 @@ async def link_identity(work: UserWork, user_id: UUID, provider: str, subject: s
     await save_user_audit(work, "user.link", user_id, after=after)
 
 
-# Longer than any token of a logout, and any attempt, is good.
+# Longer than a logout token or a sign-in attempt is valid.
 LOGOUT_KEPT = timedelta(hours=1)
 
 
 async def process_logout(
     services: SignInServices, provider: str, logout_token: LogoutToken
 ) -> bool:
-    """False: this token was taken before."""
+    """End the sessions that the logout token names. Return False if the token was
+    processed before.
+    """
     session_hash = hash_provider_session(logout_token.issuer, logout_token.session)
     async with services.work(SYSTEM) as work:
         await lock_issuer(work.tx, logout_token.issuer)

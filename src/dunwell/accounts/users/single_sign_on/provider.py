@@ -1,8 +1,5 @@
-"""The port of providers: what is asked of one that somebody signs in with, and what it tells.
-
-A provider's word is checked by its adapter: whoever made it, for whom, when, and for which attempt.
-What it makes of somebody here is decided by `groups`. Pure.
-"""
+"""The port of identity providers. Adapters check each token: issuer, audience, times and the
+attempt that it belongs to. `identities` decides which roles the user gets. Pure."""
 
 import hmac
 from collections.abc import Sequence
@@ -16,8 +13,8 @@ from dunwell.accounts.installation.single_sign_on_settings import IdentityProvid
 
 @dataclass(frozen=True, slots=True)
 class AttemptSecrets:
-    """`state` comes back with the browser, `nonce` in the token; `verifier` (PKCE) goes to the
-    provider alone, with the code."""
+    """`state` returns with the browser, `nonce` in the token. `verifier` (PKCE) is sent only to the
+    provider, with the code."""
 
     state: str
     nonce: str
@@ -29,17 +26,17 @@ class AttemptSecrets:
 
 @dataclass(frozen=True, slots=True)
 class ProviderUnavailable:
-    """The provider does not answer, or with nothing that can be used, or is not set up here."""
+    """The provider does not respond, responds with something unusable, or is not set up."""
 
 
 class TokenFault(StrEnum):
-    """Why a provider's word is not taken."""
+    """Why the provider's response is rejected."""
 
-    # Signature, issuer, audience, times, nonce, access token, or its shape.
+    # Signature, issuer, audience, times, nonce, access token, or format.
     TOKEN = "TOKEN"  # noqa: S105 - the word
-    # The code was none, or used; or the provider does not know us.
+    # The code is invalid or used, or the provider does not accept the client.
     CODE = "CODE"
-    # The answer came from another provider than was asked (mix-up).
+    # The response came from another provider than was asked (mix-up).
     ISSUER = "ISSUER"
 
 
@@ -50,7 +47,8 @@ class TokenRejected:
 
 @dataclass(frozen=True, slots=True)
 class AuthorizationCode:
-    """What somebody came back with. `issuer`: whom the answer says it is from; none: nobody."""
+    """The code with which the browser returned. `issuer`: the issuer that the response names, or
+    None."""
 
     code: str
     issuer: str | None
@@ -60,8 +58,8 @@ class AuthorizationCode:
 
 @dataclass(frozen=True, slots=True)
 class IdentityClaims:
-    """Who somebody is, by the provider's word. `subject`: who they always are there. `session`: the
-    provider's own, by which it tells of their going. `acr`, `amr`: how strongly they signed in."""
+    """The checked claims about a user. `subject`: the user's permanent id. `session`: the
+    provider's session, named in logout tokens. `acr`, `amr`: how strong the sign-in was."""
 
     issuer: str
     subject: str
@@ -73,13 +71,14 @@ class IdentityClaims:
     acr: str | None
     amr: frozenset[str]
     issued_at: datetime
-    # When the provider last asked its user to prove who they are; None: it does not say.
+    # When the provider last authenticated the user. None: it does not say.
     authenticated_at: datetime | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class LogoutToken:
-    """Who went: in one session of the provider's, or, without, in all. `token_id` comes once."""
+    """A checked logout token, for one session of the provider or, without one, for all. Each
+    `token_id` is processed once."""
 
     issuer: str
     token_id: str
@@ -95,38 +94,40 @@ class IdentityProvider(Protocol):
     async def build_address(
         self, secrets: AttemptSecrets, redirect_uri: str, now: datetime, *, is_fresh: bool = False
     ) -> str | ProviderUnavailable:
-        """Where somebody is sent to sign in. is_fresh: the provider is to ask them again, although
-        they are signed in there."""
+        """Return the address to which the user is redirected. `is_fresh`: the provider must
+        authenticate the user again."""
 
     async def redeem(
         self, code: AuthorizationCode, now: datetime
     ) -> IdentityClaims | TokenRejected | ProviderUnavailable:
-        """Ask the provider once who it is."""
+        """Exchange the code for the user's claims, once."""
 
     async def read_logout(
         self, token: str, now: datetime
     ) -> LogoutToken | TokenRejected | ProviderUnavailable:
-        """What a logout token tells; whether it came before is not looked at."""
+        """Parse and check a logout token. It does not check whether the token was
+        processed before.
+        """
 
     async def find_leaving_address(self, back_to: str, now: datetime) -> str | None:
-        """Where somebody is sent to sign out there too; none: nowhere."""
+        """Return the address that signs the user out at the provider, or None."""
 
 
 class IdentityProviders(Protocol):
-    """Those that people can choose among."""
+    """The identity providers of the installation."""
 
     @property
     def is_required(self) -> bool:
-        """Whether break-glass admins alone sign in without one."""
+        """Whether only break-glass admins can sign in without a provider."""
 
     def list_shown(self) -> Sequence[IdentityProviderSettings]: ...
 
     def find(self, name: str) -> IdentityProvider | None:
-        """None: there is none of this name, or it is not set up here."""
+        """Return the provider, or None if there is none with this name or it is not set up."""
 
 
 class NoIdentityProviders:
-    """Where nobody named one."""
+    """An installation without identity providers."""
 
     is_required = False
 

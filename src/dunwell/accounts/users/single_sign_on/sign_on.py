@@ -1,6 +1,5 @@
-"""Single sign-on: redirect a user to an identity provider, and handle the return: open or confirm a
-session.
-"""
+"""Single sign-on: redirect a user to the identity provider, and open or confirm a session on
+return."""
 
 import base64
 from dataclasses import dataclass
@@ -53,7 +52,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
 from dunwell.platform.security_events import log_security_event
 
-# From leaving to coming back.
+# From the redirect to the return.
 ATTEMPT_LASTS = timedelta(minutes=10)
 _STATE, _NONCE, _VERIFIER = "sign-in-state", "sign-in-nonce", "sign-in-verifier"
 
@@ -67,8 +66,8 @@ class StartedSignOn:
 
 
 def build_return_address(resources: Resources, provider: str) -> str:
-    """Where the provider sends people back: by the public address alone, whatever the request said
-    of itself. One for each provider."""
+    """Return the redirect URI of the provider. It uses only the configured public address, never
+    the request's host. Each provider has its own."""
     return f"{resources.settings.public_url}/portal/sign-in/with/{provider}/back"
 
 
@@ -76,8 +75,9 @@ async def start_attempt(
     services: SignInServices, provider: IdentityProvider, next_page: str, *,
     visitor: Visitor, randomness: bytes, confirms_session: UUID | None = None,
 ) -> StartedSignOn | ProviderUnavailable | TooManyAttempts:  # fmt: skip
-    """next_page: of ours, to come back to. randomness: SECRET_BYTES. confirms_session: the session
-    that a fresh sign-in there is to confirm; None: it is to open one."""
+    """Start an attempt. `next_page`: the portal page to return to. `randomness`: SECRET_BYTES
+    bytes. `confirms_session`: the session that a new authentication confirms; None: open a session.
+    """
     resources, now, name = services.resources, services.now(), provider.provider.name
     async with resources.database.transaction() as tx:
         subjects = list_sign_on_subjects(resources.keys, visitor)
@@ -108,8 +108,8 @@ async def start_attempt(
 
 
 def derive_secrets(keys: KeyRing, cookie: str) -> AttemptSecrets:
-    """cookie: the attempt's secret. By the oldest version of the key: one that comes into use
-    meanwhile spoils nothing."""
+    """Derive state, nonce and verifier from the attempt's cookie. The oldest version of the secret
+    key is used, so that a key rotation in between changes nothing."""
     version = min(keys.versions)
 
     def derive(purpose: str) -> str:
@@ -119,19 +119,21 @@ def derive_secrets(keys: KeyRing, cookie: str) -> AttemptSecrets:
     return AttemptSecrets(derive(_STATE), derive(_NONCE), derive(_VERIFIER))
 
 
-# By how much the provider's clock may be behind ours.
+# How far the provider's clock may differ.
 CLOCK_LEEWAY = timedelta(seconds=60)
 
 
 class ConfirmationFailure(StrEnum):
-    """Why a session was not confirmed. DENIED, DOUBTED and AWAY as of a sign-in."""
+    """Why a session was not confirmed. DENIED, DOUBTED and AWAY have the meaning of
+    SignOnFailure.
+    """
 
     DENIED = "DENIED"
     DOUBTED = "DOUBTED"
     AWAY = "AWAY"
-    # The provider did not ask its user again, or does not say when it did.
+    # The provider did not authenticate the user again, or does not say when it did.
     NOT_FRESH = "NOT_FRESH"
-    # Somebody else signed in there.
+    # Another user authenticated at the provider.
     ANOTHER_USER = "ANOTHER_USER"
     # This browser is no longer in the session that was to be confirmed.
     SESSION_OVER = "SESSION_OVER"
@@ -139,7 +141,7 @@ class ConfirmationFailure(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ConfirmationEnded:
-    """failure: None if the session is confirmed."""
+    """`failure`: None if the session is confirmed."""
 
     failure: ConfirmationFailure | None
 
@@ -150,7 +152,8 @@ async def confirm_by_provider(
     *,
     person: SignedInUser | None, visitor: Visitor,
 ) -> ConfirmationEnded:  # fmt: skip
-    """person: whose session the browser is in. claims: what the provider's checked token says."""
+    """Confirm the session by the provider's checked claims. `person`: the user of the browser's
+    session."""
     if person is None or person.session_id != attempt.confirms_session:
         return ConfirmationEnded(ConfirmationFailure.SESSION_OVER)
     async with services.work(person.actor) as work:
@@ -187,21 +190,21 @@ async def _find_failure(
 
 
 class SignOnFailure(StrEnum):
-    """Why nobody is signed in, where it is not yet known who it is."""
+    """Why the sign-in failed before the user was known."""
 
-    # No attempt of this browser's, or one too long ago.
+    # The browser has no attempt, or it has expired.
     GONE = "GONE"
-    # They said no at the provider, or it did.
+    # The user or the provider refused.
     DENIED = "DENIED"
-    # The provider's word was not taken.
+    # The provider's response was rejected.
     DOUBTED = "DOUBTED"
     AWAY = "AWAY"
 
 
 @dataclass(frozen=True, slots=True)
 class ProviderReturn:
-    """What a browser brings back. `secret`: of its cookie; the rest is the address's, "" or none
-    where it was not there. randomness: SECRET_BYTES, for the session."""
+    """What a browser brings back. `secret`: the attempt's cookie. The other values come from the
+    address, "" or None if missing. `randomness`: SECRET_BYTES bytes for the session."""
 
     secret: str
     state: str
@@ -210,7 +213,7 @@ class ProviderReturn:
     issuer: str | None
     visitor: Visitor
     randomness: bytes
-    # The secret of the session that the browser is in, for an attempt that confirms it.
+    # The secret of the browser's session, for an attempt that confirms it.
     session: str = ""
 
 
@@ -256,7 +259,7 @@ async def _redeem(
     returned: ProviderReturn,
     secrets: AttemptSecrets,
 ) -> IdentityClaims | SignOnFailure:
-    """Ask the provider who it is. Failure: DENIED, DOUBTED or AWAY."""
+    """Exchange the code for claims. Failures: DENIED, DOUBTED or AWAY."""
     resources, name = services.resources, provider.provider.name
     if returned.error or not returned.code:
         return await _refuse(
@@ -279,7 +282,7 @@ async def _redeem(
 async def _use_attempt(
     services: SignInServices, provider: str, returned: ProviderReturn, secrets: AttemptSecrets
 ) -> SignOnAttempt | None:
-    """A state of somebody else's uses nothing up."""
+    """Use up the browser's attempt. A wrong state uses nothing up."""
     attempt_hash = hash_secret(returned.secret)
     if attempt_hash is None or not secrets.is_state(returned.state):
         return None
@@ -291,7 +294,8 @@ async def _use_attempt(
 async def _refuse_unmatched(
     services: SignInServices, provider: str, returned: ProviderReturn
 ) -> SignOnFailure:
-    """No attempt stands behind it, so what it leaves in the audit log is counted."""
+    """Record a return without an attempt. It is rate limited, because anyone can add such audit
+    entries."""
     async with services.resources.database.transaction() as tx:
         subjects = list_unmatched_return_subjects(services.resources.keys, returned.visitor)
         wait = await count_sign_in_attempt(tx, subjects, services.now(), MAX_UNMATCHED_RETURNS)

@@ -1,4 +1,4 @@
-"""The SQL of single sign-on: who is known by which provider, attempts, logouts; no rules."""
+"""The SQL of single sign-on: identities, attempts and logouts."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -9,10 +9,10 @@ import msgspec
 from dunwell.accounts.users.user import fold_email
 from dunwell.platform.database.database import Connection
 
-# Sign-ins and logouts of one issuer end one after the other: a session that begins is either seen
-# by the logout, or sees it.
+# Serialises sign-ins and logouts of one issuer: a new session is either ended by the logout, or
+# opened after checking it.
 _LOCK_ISSUER = "SELECT pg_advisory_xact_lock(hashtextextended($1, 74))"
-# By primary key.
+# Uses the primary key.
 _FIND = "SELECT user_id FROM user_identities WHERE issuer = $1 AND subject = $2"
 _SAVE = """
 INSERT INTO user_identities (issuer, subject, user_id, provider, known_since)
@@ -21,7 +21,7 @@ VALUES ($1, $2, $3, $4, $5)
 _SAVE_SEEN = """
 UPDATE user_identities SET provider = $3, last_seen_at = $4 WHERE issuer = $1 AND subject = $2
 """
-# An ended user's goes to whom it is given anew.
+# The identity of a deactivated user can be assigned to another user.
 _ASSIGN = """
 INSERT INTO user_identities (issuer, subject, user_id, provider, known_since)
 VALUES ($1, $2, $3, $4, $5)
@@ -31,26 +31,26 @@ WHERE EXISTS (
     SELECT FROM users u WHERE u.user_id = user_identities.user_id AND u.ended_at IS NOT NULL)
 RETURNING user_id
 """
-# By users_email_key_key; somebody else's address stays theirs.
+# Uses users_email_key_key. An address of another user is not taken over.
 _SAVE_EMAIL = """
 UPDATE users SET email = $2, email_key = $3
 WHERE user_id = $1 AND email <> $2 AND ended_at IS NULL
     AND NOT EXISTS (SELECT FROM users o WHERE o.email_key = $3 AND o.user_id <> $1)
 """
-# By merchants_key_key.
+# Uses merchants_key_key.
 _FIND_MERCHANTS = "SELECT key, merchant_id FROM merchants WHERE key = ANY($1::text[])"
 _INSERT_ATTEMPT = """
 INSERT INTO single_sign_on_attempts
     (attempt_hash, provider, next_page, expires_at, started_at, confirms_session)
 VALUES ($1, $2, $3, $4, $5, $6)
 """
-# By primary key: of two that come back with one attempt at once, the second finds none.
+# Uses the primary key. Of two concurrent returns with one attempt, the second finds none.
 _USE_ATTEMPT = """
 DELETE FROM single_sign_on_attempts
 WHERE attempt_hash = $1 AND provider = $2
 RETURNING next_page, expires_at > $3 AS is_live, started_at, confirms_session
 """
-# Rides on single_sign_on_attempts_expiry.
+# Uses single_sign_on_attempts_expiry.
 _REMOVE_ATTEMPTS = """
 DELETE FROM single_sign_on_attempts
 WHERE attempt_hash IN (
@@ -63,7 +63,7 @@ VALUES ($1, $2, $3, $4, $5, $6)
 ON CONFLICT DO NOTHING
 RETURNING issuer
 """
-# By primary key's first column: the logouts of some minutes.
+# Uses the first column of the primary key. Only the logouts of the last hour are stored.
 _IS_LOGGED_OUT = """
 SELECT EXISTS (
     SELECT FROM provider_logouts
@@ -71,8 +71,8 @@ SELECT EXISTS (
         AND (session_hash = $2
             OR session_hash IS NULL AND subject_hash = $3 AND issued_at >= $4))
 """
-# Rides on portal_sessions_provider, or by user_identities_pkey on portal_sessions_user. A session
-# of which the provider told no name is anyone of its subject's.
+# Uses portal_sessions_provider, or user_identities_pkey and portal_sessions_user. A session without
+# a known provider session can be any session of its subject.
 _END_SESSIONS = """
 UPDATE portal_sessions s
 SET ended_at = $4
@@ -83,7 +83,7 @@ WHERE i.issuer = $1 AND i.user_id = s.user_id AND s.ended_at IS NULL
         OR s.provider_session IS NULL AND i.subject = $3)
 RETURNING s.user_id
 """
-# Rides on provider_logouts_expiry.
+# Uses provider_logouts_expiry.
 _REMOVE_LOGOUTS = """
 DELETE FROM provider_logouts
 WHERE (issuer, token_hash) IN (
@@ -92,7 +92,8 @@ WHERE (issuer, token_hash) IN (
 
 
 class NewAttempt(msgspec.Struct, frozen=True, gc=False):
-    """In the order of its statement's columns. `confirms_session` as of `SignOnAttempt`."""
+    """The fields are in the order of the statement's columns. `confirms_session` as in
+    `SignOnAttempt`."""
 
     attempt_hash: bytes
     provider: str
@@ -103,8 +104,8 @@ class NewAttempt(msgspec.Struct, frozen=True, gc=False):
 
 
 class SignOnAttempt(msgspec.Struct, frozen=True, gc=False):
-    """`is_live`: not too long ago. `confirms_session`: the session that is to be confirmed; None:
-    it is a sign-in."""
+    """`is_live`: not expired. `confirms_session`: the session to confirm; None: the attempt is a
+    sign-in."""
 
     next_page: str
     is_live: bool
@@ -122,12 +123,12 @@ class NewLogout(msgspec.Struct, frozen=True, gc=False):
 
 
 async def lock_issuer(tx: Connection, issuer: str) -> None:
-    """Others of this issuer wait until the transaction ends."""
+    """Serialise transactions of this issuer until the transaction ends."""
     await tx.execute(_LOCK_ISSUER, issuer)
 
 
 async def find_user_by_identity(tx: Connection, issuer: str, subject: str) -> UUID | None:
-    """Whoever was ended too."""
+    """Return the user of the identity, also a deactivated one."""
     user_id: UUID | None = await tx.fetchval(_FIND, issuer, subject)
     return user_id
 
@@ -135,14 +136,14 @@ async def find_user_by_identity(tx: Connection, issuer: str, subject: str) -> UU
 async def save_identity(
     tx: Connection, user_id: UUID, who: tuple[str, str], provider: str, now: datetime
 ) -> None:
-    """who: issuer and subject, which nobody has."""
+    """Insert the identity. `who`: issuer and subject, which must be new."""
     await tx.execute(_SAVE, *who, user_id, provider, now)
 
 
 async def assign_identity(
     tx: Connection, user_id: UUID, who: tuple[str, str], provider: str, now: datetime
 ) -> bool:
-    """False: somebody has it who was not ended."""
+    """Assign the identity to the user. Return False if an active user has it."""
     return await tx.fetchval(_ASSIGN, *who, user_id, provider, now) is not None
 
 
@@ -153,12 +154,12 @@ async def save_identity_seen(
 
 
 async def save_email(tx: Connection, user_id: UUID, email: str) -> None:
-    """Unless somebody else has it."""
+    """Save the e-mail address unless another user has it."""
     await tx.execute(_SAVE_EMAIL, user_id, email, fold_email(email))
 
 
 async def load_merchant_ids(tx: Connection, keys: Sequence[str]) -> Mapping[str, int]:
-    """Ids of those that are there, by key."""
+    """Return the ids of the existing merchants, by key."""
     rows = await tx.fetch(_FIND_MERCHANTS, list(keys))
     return {row["key"]: row["merchant_id"] for row in rows}
 
@@ -170,13 +171,13 @@ async def save_attempt(tx: Connection, attempt: NewAttempt) -> None:
 async def use_attempt(
     tx: Connection, attempt_hash: bytes, provider: str, now: datetime
 ) -> SignOnAttempt | None:
-    """Once. None: there is none, or it is another provider's."""
+    """Use up the attempt. None: there is none, or it belongs to another provider."""
     row = await tx.fetchrow(_USE_ATTEMPT, attempt_hash, provider, now)
     return None if row is None else SignOnAttempt(**row)
 
 
 async def save_logout(tx: Connection, logout: NewLogout) -> bool:
-    """False: this token came before."""
+    """Insert the logout. Return False if the token was processed before."""
     values = msgspec.structs.astuple(logout)
     return await tx.fetchval(_INSERT_LOGOUT, *values) is not None
 
@@ -184,7 +185,8 @@ async def save_logout(tx: Connection, logout: NewLogout) -> bool:
 async def is_logged_out(
     tx: Connection, issuer: str, session_hash: bytes | None, subject_hash: bytes, since: datetime
 ) -> bool:
-    """In this session of the provider's; or everywhere, since then."""
+    """Return whether the provider's session was logged out, or all sessions of the subject since
+    then."""
     is_out: bool = await tx.fetchval(_IS_LOGGED_OUT, issuer, session_hash, subject_hash, since)
     return is_out
 
@@ -192,12 +194,12 @@ async def is_logged_out(
 async def save_provider_session_ends(
     tx: Connection, issuer: str, session_hash: bytes | None, subject: str | None, now: datetime
 ) -> Sequence[UUID]:
-    """Whose sessions ended, one for each session."""
+    """End the sessions and return their users, one for each session."""
     rows = await tx.fetch(_END_SESSIONS, issuer, session_hash, subject, now)
     return [row["user_id"] for row in rows]
 
 
 async def delete_expired_rows(tx: Connection, now: datetime, limit: int) -> int:
-    """Attempts and logouts that are over."""
+    """Delete expired attempts and logouts."""
     tags = [await tx.execute(each, now, limit) for each in (_REMOVE_ATTEMPTS, _REMOVE_LOGOUTS)]
     return sum(int(tag.rpartition(" ")[2]) for tag in tags)
