@@ -23,7 +23,7 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.operations.jobs.previews.draft_previews import (
-    read_preview,
+    find_draft_preview,
     run_previews,
     start_preview,
 )
@@ -134,7 +134,7 @@ async def _run_job(bench: BenchMerchant, count: int) -> float:
     await run_previews(bench.resources)
     seconds = time.perf_counter() - started
     async with bench.resources.database.connection() as connection:
-        preview = await read_preview(bench.work(connection), workflow.draft_id)
+        preview = await find_draft_preview(bench.work(connection), workflow.draft_id)
     assert preview is not None
     assert preview.found is not None
     assert preview.found.claims == count

@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.installation.alerts.alert import Alert, AlertFigures, AlertKind
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.interfaces.cli.findings.installation import judge_standing, judge_telling, judge_watch
-from dunwell.operations.alerts.check_alerts import AlarmsView
+from dunwell.operations.alerts.check_alerts import AlertOverview
 
 NOW = datetime(2026, 3, 2, 9, tzinfo=UTC)
 _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"}
@@ -26,7 +26,7 @@ _LINE = {"channel": "EMAIL", "adapter": "smtp", "server": "mail.example.com:587"
 def test_that_nobody_looks_is_told(
     looked_at: datetime | None, is_stale: bool, mark: str, words: str
 ) -> None:
-    found = judge_watch(AlarmsView([], looked_at, is_stale, is_told_nobody=True))
+    found = judge_watch(AlertOverview([], looked_at, is_stale, is_told_nobody=True))
     assert (found.mark, found.words) == (mark, words)
 
 
@@ -55,7 +55,7 @@ def test_those_that_stand_are_notes() -> None:
         figures=AlertFigures(since=NOW),
         began_at=NOW, seen_at=NOW, ended_at=None,
     )  # fmt: skip
-    [found] = judge_standing(AlarmsView([alarm], NOW, is_stale=False, is_told_nobody=False))
+    [found] = judge_standing(AlertOverview([alarm], NOW, is_stale=False, is_told_nobody=False))
     assert (found.mark, found.words[:45]) == (
         "note",
         "Steps of processes are due since 2026-03-02 0",

@@ -22,15 +22,19 @@ from dunwell.accounts.installation.alerts.alert import (
 )
 from dunwell.accounts.installation.installation_file import Installation, check_installation
 from dunwell.operations.alerts.alert_conditions import (
-    LineFigures,
-    OfLine,
-    OfMerchant,
-    Outside,
-    Seen,
-    find_signs,
+    ExternalFindings,
+    MerchantCount,
+    Observations,
+    ProviderCount,
+    ProviderFigures,
+    find_alert_signs,
 )
-from dunwell.operations.alerts.alert_emails import Telling, describe, write_mail
-from dunwell.operations.alerts.send_alert_emails import choose_lines, find_sender
+from dunwell.operations.alerts.alert_emails import (
+    AlertNotification,
+    describe_alert,
+    render_alert_email,
+)
+from dunwell.operations.alerts.send_alert_emails import choose_sender, order_email_providers
 from dunwell.operations.dashboards.figures import ArrivalFigures, DestinationFigures
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.translation import find_staff_language
@@ -49,11 +53,11 @@ _LINES: dict[str, Any] = {
     "print": {"channel": "LETTER", "adapter": "folder", "folder": "/letters"},
 }  # fmt: skip
 LINES = check_installation({"deliveryProviders": _LINES}).delivery_providers or {}
-NOTHING = Seen(
+NOTHING = Observations(
     waiting=[], batches=[], mailboxes=[], unknown=[], overdue=[], unseen=[], off=[], failing=[],
     strange_sms=[], strange_reports=[], step_due_at=None,
 )  # fmt: skip
-NO_FIGURES = LineFigures({}, [])
+NO_FIGURES = ProviderFigures({}, [])
 
 
 def an_alarm(kind: AlertKind = AlertKind.LINE_BACKLOG, **given: Any) -> Alert:
@@ -112,10 +116,12 @@ def test_a_line_fails_by_number_and_by_share(sent: int, failed: int, *, is_reach
     assert not FailureThreshold(percent=100, least=3).is_reached(sent=4, failed=3)
 
 
-def look(figures: LineFigures = NO_FIGURES, outside: Outside | None = None, **seen: Any) -> Any:
-    found = find_signs(
+def look(
+    figures: ProviderFigures = NO_FIGURES, outside: ExternalFindings | None = None, **seen: Any
+) -> Any:
+    found = find_alert_signs(
         AlertSettings(), LINES, msgspec.structs.replace(NOTHING, **seen), figures,
-        outside or Outside(),
+        outside or ExternalFindings(),
         now=NOW,
     )  # fmt: skip
     return [(each.kind, each.subject) for each in found]
@@ -128,21 +134,25 @@ def test_nothing_seen_is_no_sign() -> None:
 @pytest.mark.parametrize(
     ("kind", "seen", "subject"),
     [
-        (AlertKind.LINE_BACKLOG, {"waiting": [OfLine("post", 3, NOW)]}, "post"),
-        (AlertKind.BATCH_LATE, {"batches": [OfLine("print", 3, NOW - 2 * HOUR)]}, "print"),
-        (None, {"batches": [OfLine("print", 3, NOW - 2 * HOUR + JUST)]}, ""),
+        (AlertKind.LINE_BACKLOG, {"waiting": [ProviderCount("post", 3, NOW)]}, "post"),
+        (AlertKind.BATCH_LATE, {"batches": [ProviderCount("print", 3, NOW - 2 * HOUR)]}, "print"),
+        (None, {"batches": [ProviderCount("print", 3, NOW - 2 * HOUR + JUST)]}, ""),
         (AlertKind.MAILBOX_LATE, {"mailboxes": [("box", NOW - HOUR)]}, "box"),
         (None, {"mailboxes": [("box", NOW - HOUR + JUST)]}, ""),
         (None, {"mailboxes": [("post", NOW - DAY)]}, ""),
         (None, {"mailboxes": [("gone", NOW - DAY)]}, ""),
-        (AlertKind.UNMATCHED_REPORTS, {"strange_reports": [OfLine("post", 10, NOW)]}, "post"),
-        (None, {"strange_reports": [OfLine("post", 9, NOW)]}, ""),
-        (AlertKind.UNMATCHED_SMS, {"strange_sms": [OfLine("sms", 1, NOW)]}, "sms"),
-        (AlertKind.UNKNOWN_SENDS, {"unknown": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
-        (AlertKind.OVERDUE_DISPUTES, {"overdue": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
-        (AlertKind.UNSEEN_REPLIES, {"unseen": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
-        (AlertKind.WEBHOOKS_OFF, {"off": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
-        (AlertKind.WEBHOOKS_FAILING, {"failing": [OfMerchant(7, "nord", 1, NOW)]}, "7"),
+        (
+            AlertKind.UNMATCHED_REPORTS,
+            {"strange_reports": [ProviderCount("post", 10, NOW)]},
+            "post",
+        ),
+        (None, {"strange_reports": [ProviderCount("post", 9, NOW)]}, ""),
+        (AlertKind.UNMATCHED_SMS, {"strange_sms": [ProviderCount("sms", 1, NOW)]}, "sms"),
+        (AlertKind.UNKNOWN_SENDS, {"unknown": [MerchantCount(7, "nord", 1, NOW)]}, "7"),
+        (AlertKind.OVERDUE_DISPUTES, {"overdue": [MerchantCount(7, "nord", 1, NOW)]}, "7"),
+        (AlertKind.UNSEEN_REPLIES, {"unseen": [MerchantCount(7, "nord", 1, NOW)]}, "7"),
+        (AlertKind.WEBHOOKS_OFF, {"off": [MerchantCount(7, "nord", 1, NOW)]}, "7"),
+        (AlertKind.WEBHOOKS_FAILING, {"failing": [MerchantCount(7, "nord", 1, NOW)]}, "7"),
         (AlertKind.STEPS_LATE, {"step_due_at": NOW}, ""),
     ],
 )
@@ -165,16 +175,16 @@ def test_a_domain_that_refuses_us_is_a_sign(
     failed: int, people: int, kinds: list[AlertKind]
 ) -> None:
     sent = ArrivalFigures(100, 0, failed)
-    figures = LineFigures(
+    figures = ProviderFigures(
         {"post": sent}, [DestinationFigures("post", "mail.example", sent, people)]
     )
     assert [kind for kind, _ in look(figures)] == kinds
-    unknown = LineFigures({}, [DestinationFigures("post", None, sent, people)])
+    unknown = ProviderFigures({}, [DestinationFigures("post", None, sent, people)])
     assert look(unknown) == []
 
 
 def test_what_is_outside_is_a_sign() -> None:
-    outside = Outside(unusable=["post"], is_archive_behind=True)
+    outside = ExternalFindings(unusable=["post"], is_archive_behind=True)
     assert look(outside=outside) == [
         (AlertKind.LINE_UNUSABLE, "post"),
         (AlertKind.ARCHIVE_BEHIND, ""),
@@ -185,7 +195,7 @@ def test_what_is_outside_is_a_sign() -> None:
 def test_each_kind_has_its_words(language: str) -> None:
     figures = AlertFigures(count=3, among=40, since=NOW, merchant="nordwind")
     for kind in AlertKind:
-        words = describe(an_alarm(kind, figures=figures), find_staff_language(language))
+        words = describe_alert(an_alarm(kind, figures=figures), find_staff_language(language))
         assert "None" not in words
         assert words[0].isupper() or words.startswith(("post:", "nordwind:"))
     assert set(AlertKind) >= EVENTS
@@ -198,10 +208,11 @@ def test_an_e_mail_tells_all_of_a_moment_and_where_it_is_mended() -> None:
         figures=AlertFigures(count=2, since=NOW, merchant="nordwind"),
     )
     tellings = [
-        Telling(an_alarm(), AlertPhase.BEGAN), Telling(unknown, AlertPhase.LASTS),
-        Telling(an_alarm(AlertKind.BATCH_LATE, subject="print"), AlertPhase.OVER),
+        AlertNotification(an_alarm(), AlertPhase.BEGAN), AlertNotification(unknown,
+        AlertPhase.LASTS),
+        AlertNotification(an_alarm(AlertKind.BATCH_LATE, subject="print"), AlertPhase.OVER),
     ]  # fmt: skip
-    subject, body = write_mail(tellings, AlertSettings(), "https://pay.example.com")
+    subject, body = render_alert_email(tellings, AlertSettings(), "https://pay.example.com")
     assert subject == (
         "Dunwell alert: Delivery provider post: unsent messages: 3, "
         "since 2026-03-02 08:00 UTC, and 1 more"
@@ -218,24 +229,24 @@ def test_an_e_mail_tells_all_of_a_moment_and_where_it_is_mended() -> None:
 
 
 def test_what_is_over_alone_says_so() -> None:
-    over = [Telling(an_alarm(), AlertPhase.OVER)]
-    assert write_mail(over, AlertSettings(language="de"), "")[0].startswith(
+    over = [AlertNotification(an_alarm(), AlertPhase.OVER)]
+    assert render_alert_email(over, AlertSettings(language="de"), "")[0].startswith(
         "Dunwell-Alarm beendet: Versandanbieter"
     )
 
 
 def test_alarms_leave_by_a_line_that_is_well() -> None:
-    assert choose_lines(AlertSettings(), LINES, ()) == ["post", "box"]
-    assert choose_lines(AlertSettings(provider="box"), LINES, ()) == ["box", "post"]
-    assert choose_lines(AlertSettings(provider="box"), LINES, ["box"]) == ["post", "box"]
-    assert choose_lines(AlertSettings(), {}, ()) == []
+    assert order_email_providers(AlertSettings(), LINES, ()) == ["post", "box"]
+    assert order_email_providers(AlertSettings(provider="box"), LINES, ()) == ["box", "post"]
+    assert order_email_providers(AlertSettings(provider="box"), LINES, ["box"]) == ["post", "box"]
+    assert order_email_providers(AlertSettings(), {}, ()) == []
 
 
 def test_the_sender_is_named_or_the_operator_s() -> None:
     named = Installation(operator=OWN, alerts=AlertSettings(sender="dunwell@example.com"))
-    assert find_sender(named, "ops@example.com") == "dunwell@example.com"
-    assert find_sender(Installation(operator=OWN), "ops@example.com") == OWN.contact.email
-    assert find_sender(Installation(), "ops@example.com") == "ops@example.com"
+    assert choose_sender(named, "ops@example.com") == "dunwell@example.com"
+    assert choose_sender(Installation(operator=OWN), "ops@example.com") == OWN.contact.email
+    assert choose_sender(Installation(), "ops@example.com") == "ops@example.com"
 
 
 @pytest.mark.parametrize(

@@ -10,8 +10,8 @@ import pytest
 
 from dunwell.operations.recovery.archive import (
     BASE_FILES,
-    Base,
-    Reach,
+    ArchiveReach,
+    BaseBackup,
     WalArchive,
     extend_bases,
     load_reach,
@@ -44,7 +44,7 @@ def take_base(
     draft = archive.draft_base(name)
     (draft / BASE_FILES).write_bytes(msgspec.json.encode(files or []))
     at = NOW - age
-    archive.finish_base(draft, Base("1", "1", "18", start, at, at, {1: "f"}))
+    archive.finish_base(draft, BaseBackup("1", "1", "18", start, at, at, {1: "f"}))
 
 
 def copy_file(archive: WalArchive, name: str, age: timedelta) -> None:
@@ -63,7 +63,7 @@ def test_a_base_is_taken_when_the_last_is_a_week_old(
 ) -> None:
     take_base(archive, "old", age=12 * DAY, start=a_segment(1))
     take_base(archive, "new", age=age, start=a_segment(9))
-    assert extend_bases(archive, Reach(NOW, a_segment(20))) is is_based
+    assert extend_bases(archive, ArchiveReach(NOW, a_segment(20))) is is_based
     assert list_names(archive) == ["new", "old"]
 
 
@@ -76,7 +76,7 @@ def test_a_base_goes_once_the_next_is_two_weeks_old(
     """Until then it makes the moments between them."""
     take_base(archive, "first", age=100 * DAY, start=a_segment(1))
     take_base(archive, "second", age=age, start=a_segment(9))
-    extend_bases(archive, Reach(NOW, a_segment(20)))
+    extend_bases(archive, ArchiveReach(NOW, a_segment(20)))
     assert list_names(archive) == kept
     first = 9 if kept == ["second"] else 1
     assert archive.list_segments() == {a_segment(number) for number in range(first, 21)}
@@ -84,7 +84,7 @@ def test_a_base_goes_once_the_next_is_two_weeks_old(
 
 def test_the_last_base_stays_however_old_it_is(archive: WalArchive) -> None:
     take_base(archive, "only", age=1000 * DAY, start=a_segment(1))
-    assert extend_bases(archive, Reach(NOW, a_segment(20))) is False
+    assert extend_bases(archive, ArchiveReach(NOW, a_segment(20))) is False
     assert list_names(archive) == ["only"]
     assert len(archive.list_segments()) == 20
 
@@ -97,7 +97,7 @@ def test_with_a_base_go_the_copies_of_files_that_no_kept_one_has(archive: WalArc
     take_base(archive, "third", age=5 * DAY, start=a_segment(9), files=[])
     for name, age in {"gone": 50, "there": 50, "short-lived": 15}.items():
         copy_file(archive, name, age * DAY)
-    extend_bases(archive, Reach(NOW, a_segment(20)))
+    extend_bases(archive, ArchiveReach(NOW, a_segment(20)))
     assert list_names(archive) == ["second", "third"]
     assert {path.name for path in archive.files.iterdir()} == {"there", "short-lived"}
 
@@ -107,12 +107,12 @@ def test_a_base_that_the_log_does_not_go_on_from_reaches_no_further(archive: Wal
     take_base(archive, "broken", age=2 * DAY, start=a_segment(3))
     take_base(archive, "other", age=1 * DAY, start=a_segment(9, timeline=2))
     (archive.log / f"{a_segment(7)}{ENDING}").unlink()
-    assert extend_bases(archive, Reach(NOW, a_segment(20))) is False
+    assert extend_bases(archive, ArchiveReach(NOW, a_segment(20))) is False
     assert [load_reach(folder) for folder, _ in archive.list_bases()] == [None, None]
 
     take_base(archive, "whole", age=3 * DAY, start=a_segment(8))
-    assert extend_bases(archive, Reach(NOW, a_segment(20))) is True
-    assert load_reach(archive.bases / "whole") == Reach(NOW, a_segment(20))
+    assert extend_bases(archive, ArchiveReach(NOW, a_segment(20))) is True
+    assert load_reach(archive.bases / "whole") == ArchiveReach(NOW, a_segment(20))
 
 
 def test_a_base_of_another_timeline_is_none_of_the_one_that_is_written_now(
@@ -120,5 +120,5 @@ def test_a_base_of_another_timeline_is_none_of_the_one_that_is_written_now(
 ) -> None:
     """As after going back to a moment: its own log is whole, and ends elsewhere."""
     take_base(archive, "before", age=1 * DAY, start=a_segment(9))
-    assert extend_bases(archive, Reach(NOW, a_segment(20, timeline=2))) is False
+    assert extend_bases(archive, ArchiveReach(NOW, a_segment(20, timeline=2))) is False
     assert load_reach(archive.bases / "before") is None

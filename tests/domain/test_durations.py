@@ -49,7 +49,7 @@ from dunwell.core.events.webhooks.retry import FailureHistory, judge_endpoint, p
 from dunwell.interfaces.cli.doctor import check_clocks
 from dunwell.interfaces.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.interfaces.landing.session.session import Level, Session
-from dunwell.operations.jobs.job import ArchiveAction, find_keeping
+from dunwell.operations.jobs.job import ArchiveAction, compute_retention
 from dunwell.operations.recovery.archive import ArchiveStatus, ServerLog, describe_archive
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import InvalidState, Unavailable, ValidationError
@@ -261,7 +261,8 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
     "core/events/webhooks/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
     "core/events/webhooks/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
-    "operations/jobs/job.py _KEPT": (lambda: find_keeping(ArchiveAction()), timedelta(days=30)),
+    "operations/jobs/job.py _KEPT": (lambda: compute_retention(ArchiveAction()),
+    timedelta(days=30)),
     "contact/notices/notice.py _LETTER_SENT_WITHIN": (
         lambda: {decide_expiry(kind, "LETTER", NOW) - NOW for kind in NoticeKind},
         {timedelta(days=3)},

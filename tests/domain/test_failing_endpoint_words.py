@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.core.events.webhooks.endpoint import ToldEndpoint, UndeliveredEvents, find_origin
 from dunwell.core.events.webhooks.health.metrics import MOST_LABELLED, OTHERS, decide_labels
-from dunwell.operations.alerts.alert_emails import write_merchant_mail
+from dunwell.operations.alerts.alert_emails import render_webhook_email
 from tests.support.merchants import AT_NOON
 
 _RAISED = UUID(int=int(AT_NOON.timestamp() * 1000) << 80)
@@ -34,7 +34,7 @@ def test_nothing_that_waits_is_a_zero() -> None:
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
 def test_a_message_names_twenty_endpoints_and_how_many_more(language: str) -> None:
     endpoints = [an_endpoint(number) for number in range(25)]
-    subject, body = write_merchant_mail(endpoints, language, "https://dunwell.example")
+    subject, body = render_webhook_email(endpoints, language, "https://dunwell.example")
     assert "https://erp0.example:8443" in subject
     assert body.count("https://erp") == 20
     assert "https://dunwell.example/portal/m/7/webhooks\n" in body
@@ -43,7 +43,7 @@ def test_a_message_names_twenty_endpoints_and_how_many_more(language: str) -> No
 
 
 def test_no_answer_is_told_in_words() -> None:
-    _, body = write_merchant_mail([an_endpoint(1, None)], "en", "https://dunwell.example")
+    _, body = render_webhook_email([an_endpoint(1, None)], "en", "https://dunwell.example")
     assert "No response at the last attempt (timed out)" in body
     assert "Failing since 2026-03-02 12:00 UTC" in body
 

@@ -11,7 +11,11 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.contact.escalation.engine import Engine
 from dunwell.interfaces.api.readiness import Readiness
 from dunwell.interfaces.worker.loops import Loop, run_loops
-from dunwell.operations.alerts.check_alerts import check_for_alerts, raise_clock_alert, read_alarms
+from dunwell.operations.alerts.check_alerts import (
+    check_for_alerts,
+    load_alert_overview,
+    raise_clock_alert,
+)
 from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import ClocksApart, DatabaseTime, WatchedClock
@@ -85,7 +89,7 @@ async def test_the_alarm_names_host_and_clocks_and_is_over_when_they_agree(
     by_database = replace(wrong, clock=DatabaseTime(wrong.clock))
     await check_for_alerts(by_database, _find_no_line, "")
     async with resources.database.transaction() as tx:
-        [alarm] = (await read_alarms(tx, COMMAND_LINE, datetime.now(UTC))).standing
+        [alarm] = (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).standing
     assert (alarm.kind, alarm.subject) == ("CLOCKS_APART", "web-2")
     async with resources.database.transaction() as tx:
         await tx.execute("UPDATE alerts SET began_at = began_at - interval '1 hour',"
@@ -95,7 +99,7 @@ async def test_the_alarm_names_host_and_clocks_and_is_over_when_they_agree(
     assert not await raise_clock_alert(right, "web-2")
     await check_for_alerts(right, _find_no_line, "")
     async with resources.database.transaction() as tx:
-        assert (await read_alarms(tx, COMMAND_LINE, datetime.now(UTC))).standing == []
+        assert (await load_alert_overview(tx, COMMAND_LINE, datetime.now(UTC))).standing == []
 
 
 async def test_a_look_in_the_future_keeps_nobody_from_looking(resources: Resources) -> None:

@@ -14,7 +14,7 @@ from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import HoldKind
-from dunwell.operations.sandbox.advance_clock import Advance, advance_clock
+from dunwell.operations.sandbox.advance_clock import AdvanceResult, advance_clock
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
@@ -81,7 +81,7 @@ def _submit(n: int) -> ClaimSubmission:
     return a_submission(f"INV-{n:03}", email=f"person{n % PEOPLE}@example.org", items=[item])
 
 
-async def advance(house: House, days: int) -> Advance:
+async def advance(house: House, days: int) -> AdvanceResult:
     async with house.work() as work:
         merchant, end = work.merchant, work.now + timedelta(days=days)
     return await advance_clock(house.resources, house.channels, merchant, ERP, end)

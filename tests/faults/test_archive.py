@@ -21,12 +21,12 @@ import pytest
 from dunwell.operations.recovery import wal_file
 from dunwell.operations.recovery.archive import (
     WalArchive,
-    ask_log,
     check_archive,
-    load_standing,
+    load_archive_status,
+    load_server_log,
     open_embedded,
 )
-from dunwell.operations.recovery.keep_archive import Keeper
+from dunwell.operations.recovery.keep_archive import ArchiveKeeper
 from dunwell.operations.recovery.point_in_time import restore_to_moment
 from dunwell.platform.config import Settings, load_settings
 from dunwell.platform.embedded.postgres import find_embedded, stop_server
@@ -164,7 +164,7 @@ def archived(used_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
     try:
         asyncio.run(mark(settings, archive))
         [(_, base)] = archive.list_bases()
-        until = load_standing(archive).until
+        until = load_archive_status(archive).until
         assert until is not None
         yield Archived(settings, archive, base.ended_at, until)
     finally:
@@ -173,7 +173,7 @@ def archived(used_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 async def mark(settings: Settings, archive: WalArchive) -> None:
     """Once, and once more where a base backup was taken."""
-    keeper = Keeper(settings, archive, find_embedded(settings))
+    keeper = ArchiveKeeper(settings, archive, find_embedded(settings))
     await keeper.mark_once()
     if keeper.taking is not None:
         await keeper.taking
@@ -197,7 +197,9 @@ def test_an_archive_that_is_away_holds_nobody_up_and_goes_on_when_it_is_back(
     try:
         asyncio.run(mark(archived.settings, archived.archive))
         asyncio.run(end_segment(archived.settings))
-        wait_until(lambda: asyncio.run(ask_log(url)).is_failing, "the server notices", seconds=5)
+        wait_until(
+            lambda: asyncio.run(load_server_log(url)).is_failing, "the server notices", seconds=5
+        )
         told = asyncio.run(check_archive(here, url))
         assert "nothing is in it yet" in str(told)
         assert "See that DUNWELL_ARCHIVE_DIR is there" in str(told)
@@ -206,7 +208,7 @@ def test_an_archive_that_is_away_holds_nobody_up_and_goes_on_when_it_is_back(
         shutil.rmtree(here)
         away.rename(here)
     asyncio.run(mark(archived.settings, archived.archive))
-    standing = load_standing(archived.archive)
+    standing = load_archive_status(archived.archive)
     assert standing.until is not None
     assert standing.until > archived.ends_at
     told = asyncio.run(check_archive(here, url))
@@ -230,7 +232,7 @@ def test_figures_tell_until_when_it_reaches_and_of_when_its_base_is(
         return tuple(float(each[1]) for each in found if each)
 
     def stand() -> tuple[float, ...]:
-        there = load_standing(archive)
+        there = load_archive_status(archive)
         return tuple(at.timestamp() for at in (there.until, there.based_at) if at is not None)
 
     wait_until(lambda: len(stand()) == 2 and read() == stand(), "the figures say as it is")
@@ -290,7 +292,7 @@ def test_what_cannot_be_gone_back_to_is_refused_and_leaves_nothing(
     data_dir, archive = tmp_path / "new", WalArchive(tmp_path / "archive")
     data_dir.mkdir()
     shutil.copy2(archived.settings.data_dir / "secret.key", data_dir)
-    ends_at = load_standing(archive).until
+    ends_at = load_archive_status(archive).until
     assert ends_at is not None
     spoil(archive, data_dir)
     before = {*data_dir.rglob("*")}

@@ -26,7 +26,7 @@ from dunwell.accounts.users.single_sign_on.identities import (
 from dunwell.accounts.users.single_sign_on.sign_on import SignOnCompleted, SignOnFailure
 from dunwell.accounts.users.store import load_user
 from dunwell.accounts.users.user import User, UserRoles
-from dunwell.operations.jobs.runner import find_rights
+from dunwell.operations.jobs.runner import list_rights
 from dunwell.platform.errors import InvalidState, ValidationError
 from tests.support.merchants import AT_NOON, a_merchant
 from tests.support.people import (
@@ -182,7 +182,7 @@ async def test_merchants_of_a_group_are_found_by_their_keys(house: House) -> Non
     user = await load(house, opened)
     assert user.roles == UserRoles(None, {mine.merchant_id: Role.MERCHANT_USER})
     async with house.resources.database.connection() as connection:
-        assert await find_rights(connection, user.user_id, others.merchant_id) == frozenset()
+        assert await list_rights(connection, user.user_id, others.merchant_id) == frozenset()
 
 
 @pytest.mark.parametrize("groups", [None, [], ["Dunwell-Admins"], ["dunwell-admins "], [7], "x"])

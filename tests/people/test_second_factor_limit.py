@@ -32,7 +32,7 @@ from dunwell.accounts.users.sign_in.sign_in import (
 from dunwell.accounts.users.sweep_users import sweep_user_rows
 from dunwell.accounts.users.user_work import Visitor
 from dunwell.operations.alerts.check_alerts import check_for_alerts
-from dunwell.operations.alerts.send_alert_emails import send_alarm_mails
+from dunwell.operations.alerts.send_alert_emails import send_alert_emails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.resources import Resources
@@ -359,7 +359,7 @@ async def test_the_user_gets_an_e_mail_and_the_operator_an_alert_once(
     assert await rows(services, _ACTS) == [("second_factor.lock", {"wrongCodes": 10})]
     line = ScriptedLine()
     assert await check_for_alerts(resources, lambda _: line, "") == 1
-    await send_alarm_mails(resources, lambda _: line)
+    await send_alert_emails(resources, lambda _: line)
     told = {each.recipient: (each.language, each.subject) for each in line.sent}
     assert told["karl@example.org"] == ("de", subject)
     assert "entered ten wrong codes" in (told["ops@example.com"][1] or "")

@@ -6,13 +6,13 @@ from datetime import timedelta
 import pytest
 
 from dunwell.contact.sending.batches.release_batches import WITHDRAWN_REASON
-from dunwell.operations.alerts.store import load_seen
+from dunwell.operations.alerts.store import load_observations
 from dunwell.operations.dashboards.store import (
-    LookedAtContacts,
-    load_backlogs,
-    load_deliveries,
-    load_failures,
-    load_sent,
+    ContactSelection,
+    list_backlogs,
+    list_deliveries,
+    list_failures,
+    list_sent,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Connection
@@ -47,11 +47,11 @@ async def house(module_resources: Resources, lasting_clock: MovableClock) -> Hou
 
 
 async def read_figures(tx: Connection, house: House) -> list[object]:
-    looked = LookedAtContacts(["post", "other"], house.clock.now() - timedelta(days=1), MOST)
-    deliveries = await load_deliveries(tx, looked, 100)
-    sent = await load_sent(tx, looked)
+    looked = ContactSelection(["post", "other"], house.clock.now() - timedelta(days=1), MOST)
+    deliveries = await list_deliveries(tx, looked, 100)
+    sent = await list_sent(tx, looked)
     assert sum(each.sent.sent for each in deliveries) == sent["post"].sent == MOST
-    failures = await load_failures(tx, looked, 100)
+    failures = await list_failures(tx, looked, 100)
     assert sum(each.messages for each in failures) == sent["post"].failed
     return [sent, deliveries, failures]
 
@@ -69,11 +69,11 @@ async def test_the_look_for_alarms_reads_what_is_wrong_alone(house: House) -> No
     now = house.clock.now()
     async with house.resources.database.connection() as connection:
         explaining = Explaining(connection)
-        await load_seen(
+        await load_observations(
             explaining, now,
             late_before=now, unseen_before=now, strange_since=now - timedelta(days=1),
         )  # fmt: skip
-        await load_backlogs(explaining, ["post"], now, MOST)
+        await list_backlogs(explaining, ["post"], now, MOST)
     large = {"communications", "claims"}
     assert not large & set(explaining.tables_read_whole), explaining.plans
     assert explaining.rows_read < 100, explaining.plans
@@ -88,7 +88,7 @@ async def test_what_was_taken_back_in_time_is_neither_sent_nor_failed(house: Hou
             " WHERE merchant_id = $1 AND state = 'FAILED'",
             house.merchant.merchant_id, WITHDRAWN_REASON,
         )  # fmt: skip
-        looked = LookedAtContacts(["print"], now - timedelta(days=1), MOST)
-        assert await load_sent(tx, looked) == {}
-        assert await load_deliveries(tx, looked, 100) == []
-        assert await load_failures(tx, looked, 100) == []
+        looked = ContactSelection(["print"], now - timedelta(days=1), MOST)
+        assert await list_sent(tx, looked) == {}
+        assert await list_deliveries(tx, looked, 100) == []
+        assert await list_failures(tx, looked, 100) == []

@@ -33,7 +33,7 @@ from dunwell.core.claims.lists.store import FEW, ClaimFilter
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
 from dunwell.core.claims.states import HoldKind, Status
-from dunwell.operations.dashboards.overview import read_waiting
+from dunwell.operations.dashboards.overview import list_attention_items
 from dunwell.operations.jobs.list_jobs import list_jobs
 from dunwell.platform.database.listed_table import BUDGET
 from dunwell.platform.resources import Resources
@@ -338,6 +338,6 @@ async def test_numbers_are_counted_within_bounds(filled: Outbox) -> None:
             assert explaining.rows_read <= MOST_AT_ALL, explaining.plans
             assert not explaining.tables_read_whole & _GROWN
         explaining = Explaining(tx)
-        await read_waiting(replace(filled.work(tx), tx=explaining))
+        await list_attention_items(replace(filled.work(tx), tx=explaining))
         assert explaining.rows_read <= 7 * 2 * 1_100 + 4 * BUDGET, explaining.plans
         assert not explaining.tables_read_whole & _GROWN

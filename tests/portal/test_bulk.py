@@ -5,7 +5,7 @@ import pytest
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.portal.jobs import routes_bulk
 from dunwell.operations.jobs.claim_jobs import run_jobs
-from dunwell.operations.jobs.job import MOST_LIVE
+from dunwell.operations.jobs.job import MAX_LIVE
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.platform.resources import Resources
 from tests.support.disputes import dispute
@@ -87,7 +87,7 @@ async def test_a_selection_is_looked_for_in_so_many_pages(
 
 async def test_a_job_too_many_is_told(clerk: Clerk, house: House) -> None:
     [claim_id] = await house.create("INV-1")
-    for _ in range(MOST_LIVE):
+    for _ in range(MAX_LIVE):
         await _begin(clerk, "pause", which="ticked", claim=str(claim_id))
         await clerk.send("/bulk", do="start", count="1", claim=str(claim_id))
 

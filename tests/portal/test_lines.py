@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
 from dunwell.contact.escalation.reports.delivery_reports import process_reports
 from dunwell.interfaces.portal.render.addresses import build_address
-from dunwell.operations.alerts.alert_emails import PLACES
+from dunwell.operations.alerts.alert_emails import ALERT_PAGES
 from dunwell.operations.alerts.check_alerts import check_for_alerts
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -126,7 +126,7 @@ def test_each_kind_of_alarm_leads_to_a_page_of_ours() -> None:
         build_address("unplaced", of="reports"),
         build_address("messages", merchant_id=7, state="UNKNOWN"),
     }  # fmt: skip
-    found = {path.format(subject=7) for path in PLACES.values()} | {"/portal/lines"}
+    found = {path.format(subject=7) for path in ALERT_PAGES.values()} | {"/portal/lines"}
     assert found == pages
 
 

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.credentials.store import find_merchant_id_by_key
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.interfaces.portal.setup.sections import SECTIONS
-from dunwell.operations.merchant_file.apply_file import apply_checked, open_file
+from dunwell.operations.merchant_file.apply_file import apply_checked, read_checked_file
 from dunwell.operations.merchant_file.check_file import CheckedFile
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml, render_yaml
@@ -45,7 +45,7 @@ async def everything(
     document = {**EVERYTHING, "payment": {**EVERYTHING["payment"], "methods": []}}
     path = folder / "merchant.yaml"
     path.write_text(render_yaml({**document, "webhooks": []}))
-    return await open_file(lasting_resources, path, ADAPTERS, ())
+    return await read_checked_file(lasting_resources, path, ADAPTERS, ())
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.adapters.channels.smtp.channel import SmtpChannel
 from dunwell.operations.alerts.check_alerts import check_for_alerts
-from dunwell.operations.alerts.send_alert_emails import send_alarm_mails
+from dunwell.operations.alerts.send_alert_emails import send_alert_emails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.servers.postfix import Postfix
@@ -33,7 +33,7 @@ async def test_an_alarm_arrives_where_the_installation_file_says(
     # The line cannot be used at this moment, and can when it is to tell so.
     assert await check_for_alerts(resources, lambda _: None, "") == 1
     for _ in range(2):
-        await send_alarm_mails(resources, lambda _: channel)
+        await send_alert_emails(resources, lambda _: channel)
         clock.advance(timedelta(minutes=10))
     await channel.close()
     drain(postfix)

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import msgspec
 
-from dunwell.operations.sandbox.store import load_agenda
+from dunwell.operations.sandbox.store import load_due_times
 from tests.support.house import House
 
 _BERLIN = ZoneInfo("Europe/Berlin")
@@ -41,7 +41,7 @@ async def live_until(house: House, local: str) -> None:
     while True:
         await house.run()
         async with house.resources.database.connection() as connection:
-            following = (await load_agenda(connection, house.merchant.merchant_id)).next_at
+            following = (await load_due_times(connection, house.merchant.merchant_id)).next_at
         if following is None or following > end:
             break
         house.clock.move_to(max(following, house.clock.now()))

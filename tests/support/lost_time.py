@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dunwell.core.claims.claim_holds import resume_claim
-from dunwell.operations.recovery.restore_hold import REASON, hold, resume
+from dunwell.operations.recovery.restore_hold import REASON, hold_installation, resume_installation
 from dunwell.platform.embedded.postgres import find_binaries
 from dunwell.platform.resources import Resources
 from tests.support.house import House
@@ -50,8 +50,8 @@ async def restore(resources: Resources, backup: Backup) -> None:
         resources, "psql", "--no-psqlrc", "--quiet", "--single-transaction",
         "--set=ON_ERROR_STOP=1", rows=backup.rows,
     )  # fmt: skip
-    await hold(resources, backup.taken_at)
-    await resume(resources, resources.clock.now())
+    await hold_installation(resources, backup.taken_at)
+    await resume_installation(resources, resources.clock.now())
 
 
 async def let_go_on(house: House) -> None:

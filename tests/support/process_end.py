@@ -3,7 +3,7 @@
 from datetime import datetime
 
 from dunwell.core.claims.states import Status
-from dunwell.operations.sandbox.store import load_agenda
+from dunwell.operations.sandbox.store import load_due_times
 from tests.support.process_world import World
 
 
@@ -28,7 +28,7 @@ async def play_out(world: World) -> None:
 async def _find_next(world: World) -> datetime | None:
     """A lease's end counts too: what a dispatcher left is taken up then."""
     async with world.house.resources.database.connection() as connection:
-        due = (await load_agenda(connection, world.merchant_id)).next_at
+        due = (await load_due_times(connection, world.merchant_id)).next_at
     rows = await world.house.rows(
         "SELECT min(lease_until) AS at FROM communications"
         " WHERE merchant_id = $1 AND state = 'HANDED_OVER'"

@@ -11,8 +11,8 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, credential_actor
 from dunwell.contact.sending.channel import Permanent, Temporary
-from dunwell.operations.alerts.check_alerts import check_for_alerts, read_alarms
-from dunwell.operations.alerts.send_alert_emails import send_alarm_mails
+from dunwell.operations.alerts.check_alerts import check_for_alerts, load_alert_overview
+from dunwell.operations.alerts.send_alert_emails import send_alert_emails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources
@@ -44,13 +44,13 @@ class World:
     async def send(self) -> list[str]:
         """The subjects of what the line was given."""
         self.line.sent.clear()
-        await send_alarm_mails(self.house.resources, self.lines.get)
+        await send_alert_emails(self.house.resources, self.lines.get)
         return [each.subject or "" for each in self.line.sent]
 
     async def standing(self) -> list[tuple[str, str]]:
         resources = self.house.resources
         async with resources.database.transaction() as tx:
-            view = await read_alarms(tx, COMMAND_LINE, resources.clock.now())
+            view = await load_alert_overview(tx, COMMAND_LINE, resources.clock.now())
         return [(each.kind, each.subject) for each in view.standing]
 
     async def states(self) -> list[str]:
@@ -241,7 +241,7 @@ async def test_what_a_dead_worker_held_is_not_sent_again(world: World) -> None:
         raise SystemExit
 
     with pytest.raises(SystemExit):
-        await send_alarm_mails(resources, die)
+        await send_alert_emails(resources, die)
     world.house.clock.advance(3 * MINUTE - JUST)
     assert await world.send() == []
     assert set(await world.states()) == {"HANDED_OVER"}
@@ -313,13 +313,13 @@ async def test_whoever_does_not_operate_sees_no_alarms(world: World) -> None:
     async with world.house.resources.database.transaction() as tx:
         nobody = credential_actor("erp", frozenset())
         with pytest.raises(InsufficientScope):
-            await read_alarms(tx, nobody, world.house.clock.now())
+            await load_alert_overview(tx, nobody, world.house.clock.now())
 
 
 async def test_that_nobody_looks_is_seen(world: World) -> None:
     async def is_stale() -> bool:
         async with world.house.resources.database.transaction() as tx:
-            return (await read_alarms(tx, COMMAND_LINE, world.house.clock.now())).is_stale
+            return (await load_alert_overview(tx, COMMAND_LINE, world.house.clock.now())).is_stale
 
     assert await is_stale()
     await world.look()

@@ -11,7 +11,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.accounts.merchants.configuration import ChannelSetup
 from dunwell.accounts.merchants.merchant import Merchant
-from dunwell.operations.alerts.backlog_metrics import BacklogFigures, compute_message_counts
+from dunwell.operations.alerts.backlog_metrics import BacklogMetrics, compute_message_counts
 from dunwell.operations.alerts.store import MessageCount, count_due_steps, count_messages
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import Database
@@ -54,7 +54,7 @@ class Installation:
     clock: MovableClock
     merchant: Merchant
     sandbox: Merchant
-    figures: BacklogFigures
+    figures: BacklogMetrics
 
     @property
     def now(self) -> datetime:
@@ -95,7 +95,7 @@ async def installation(resources: Resources, clock: MovableClock) -> Installatio
         sandbox = await a_merchant(
             tx, "probe", now=clock.now(), configuration=by_line, sandbox=True
         )
-    return Installation(resources, clock, merchant, sandbox, BacklogFigures(resources))
+    return Installation(resources, clock, merchant, sandbox, BacklogMetrics(resources))
 
 
 def read_figure(name: str, **labels: str) -> float | None:

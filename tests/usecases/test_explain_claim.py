@@ -16,7 +16,7 @@ from dunwell.operations.claim_status.explain_claim import explain_claim
 from dunwell.operations.claim_status.views import (
     ClaimExplanation,
     ExplainedNextContact,
-    write_plain,
+    render_explanation,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
@@ -201,7 +201,7 @@ async def test_the_commands_json_has_the_names_of_the_apis(
     [claim_id] = await house.create()
     await house.run()
     said = json.loads(dunwell.run("explain", "nordwind", str(claim_id), "--json").stdout)
-    told = read_as_json(write_plain(await explain(house, claim_id)))
+    told = read_as_json(render_explanation(await explain(house, claim_id)))
     # The command goes by the real clock.
     del said["nextContacts"][0]["at"], told["nextContacts"][0]["at"]
     assert said == told

@@ -19,8 +19,8 @@ from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.core.events.webhooks.endpoints import switch_on_endpoint
 from dunwell.operations.alerts.check_alerts import check_for_alerts
-from dunwell.operations.alerts.endpoint_alerts import EndpointWatch
-from dunwell.operations.alerts.send_alert_emails import send_alarm_mails
+from dunwell.operations.alerts.endpoint_alerts import EndpointAlerts
+from dunwell.operations.alerts.send_alert_emails import send_alert_emails
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
@@ -44,7 +44,7 @@ class World:
     dispatcher: WebhookDispatcher
     receiver: Receiver
     line: ScriptedLine = field(default_factory=ScriptedLine)
-    watches: list[EndpointWatch] = field(default_factory=list)
+    watches: list[EndpointAlerts] = field(default_factory=list)
 
     async def watch(self, later: timedelta = timedelta(0)) -> list[dict[str, Any]]:
         """What was logged about endpoints, in a round of each worker."""
@@ -58,7 +58,7 @@ class World:
     async def told(self) -> list[tuple[str, str]]:
         """The recipients and subjects of the e-mails that leave now."""
         self.line.sent.clear()
-        await send_alarm_mails(self.outbox.resources, {"post": self.line}.get)
+        await send_alert_emails(self.outbox.resources, {"post": self.line}.get)
         return [(each.recipient, each.subject or "") for each in self.line.sent]
 
     async def fail(self) -> None:
@@ -83,7 +83,7 @@ async def world(resources: Resources, clock: MovableClock) -> AsyncIterator[Worl
         await outbox.add_endpoint(receiver.url + _SECRET)
         dispatcher = WebhookDispatcher(resources, sender, fraction=lambda: 0.5)
         made = World(outbox, clock, dispatcher, receiver)
-        made.watches = [EndpointWatch(resources), EndpointWatch(resources)]
+        made.watches = [EndpointAlerts(resources), EndpointAlerts(resources)]
         yield made
 
 

@@ -17,10 +17,10 @@ from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.operations.merchant_file.apply_file import (
     apply_file,
-    apply_given,
-    export_file,
-    plan_given,
-    read_given,
+    apply_given_file,
+    export_merchant_file,
+    parse_given_file,
+    plan_given_file,
 )
 from dunwell.operations.merchant_file.changes import ApplyReport
 from dunwell.operations.merchant_file.check_file import InstallationLimits
@@ -57,23 +57,25 @@ class Desk:
     async def export(self) -> str:
         async with self.resources.database.transaction() as tx:
             work = Work.open(self.resources, tx, await self.merchant(), self.actor)
-            return render_yaml(await export_file(work, self.resources))
+            return render_yaml(await export_merchant_file(work, self.resources))
 
     async def plan(self, text: str, *, publish: bool = False) -> ApplyReport:
         merchant = await self.merchant()
-        source = await read_given(text, merchant, DOCUMENTS, logos=LOGOS, key="somebody")
+        source = await parse_given_file(text, merchant, DOCUMENTS, logos=LOGOS, key="somebody")
         async with self.resources.database.transaction() as tx:
             work = Work.open(self.resources, tx, merchant, self.actor)
-            return await plan_given(work, self.resources, source, SURROUNDINGS, publish=publish)
+            return await plan_given_file(
+                work, self.resources, source, SURROUNDINGS, publish=publish
+            )
 
     async def apply(
         self, text: str, *, publish: bool = False, known: int | None = None
     ) -> ApplyReport:
         merchant = await self.merchant()
-        source = await read_given(text, merchant, DOCUMENTS, logos=LOGOS, key="somebody")
+        source = await parse_given_file(text, merchant, DOCUMENTS, logos=LOGOS, key="somebody")
         async with self.resources.database.transaction() as tx:
             work = Work.open(self.resources, tx, merchant, self.actor)
-            return await apply_given(
+            return await apply_given_file(
                 work, self.resources, source, SURROUNDINGS,
                 publish=publish, known_revision=merchant.revision if known is None else known,
             )  # fmt: skip
@@ -92,7 +94,7 @@ async def a_fresh_desk(resources: Resources, *, sandbox: bool = False) -> Desk:
         "sandbox": sandbox,
     }  # fmt: skip
     async with resources.database.transaction() as tx:
-        await open_merchant(resources, tx, KIM, document=document, surroundings=SURROUNDINGS)
+        await open_merchant(resources, tx, KIM, document=document, limits=SURROUNDINGS)
     return Desk(resources, "elsewhere")
 
 

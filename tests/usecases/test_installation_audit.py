@@ -14,7 +14,7 @@ from dunwell.accounts.installation.installation_file import Installation
 from dunwell.accounts.merchants.actor import COMMAND_LINE, Interface, Origin, user_actor
 from dunwell.accounts.merchants.audit_log import list_installation_audit
 from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
-from dunwell.operations.seals.seals import seal_installation, verify_installation
+from dunwell.operations.seals.seals import seal_installation, verify_installation_seals
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InsufficientScope, ValidationError
 from dunwell.platform.resources import Resources
@@ -37,7 +37,7 @@ async def tamper(resources: Resources, statement: str) -> None:
 
 
 async def faults(resources: Resources) -> list[str]:
-    return [each.fault.value for each in (await verify_installation(resources)).findings]
+    return [each.fault.value for each in (await verify_installation_seals(resources)).findings]
 
 
 @pytest.fixture
@@ -77,14 +77,14 @@ async def test_who_may_not_read_it_is_refused(resources: Resources) -> None:
 
 async def test_a_clean_chain_is_sound_and_names_its_head(sealed: Resources) -> None:
     await sign_in(sealed, "dora")
-    verdict = await verify_installation(sealed)
+    verdict = await verify_installation_seals(sealed)
     assert (verdict.findings, verdict.sealed_rows, verdict.unsealed_rows) == ((), 3, 1)
     assert verdict.head is not None
     assert verdict.head.seal == 2
-    assert (await verify_installation(sealed, verdict.head)).is_sound
+    assert (await verify_installation_seals(sealed, verdict.head)).is_sound
     assert await seal_installation(sealed) == 1
     assert await seal_installation(sealed) == 0
-    assert (await verify_installation(sealed)).is_sound
+    assert (await verify_installation_seals(sealed)).is_sound
 
 
 @pytest.mark.parametrize(
@@ -100,13 +100,13 @@ async def test_an_altered_row_is_named(sealed: Resources, change: str) -> None:
 
 
 async def test_rows_and_seals_taken_out_are_found(sealed: Resources) -> None:
-    head = (await verify_installation(sealed)).head
+    head = (await verify_installation_seals(sealed)).head
     await tamper(sealed, "DELETE FROM installation_audit WHERE actor_id = 'bert'")
     assert await faults(sealed) == ["ROWS_MISSING"]
     await tamper(sealed, "DELETE FROM installation_audit WHERE seal = 2")
     await tamper(sealed, "DELETE FROM installation_seals WHERE seal = 2")
-    assert (await verify_installation(sealed)).is_sound
-    assert [each.fault for each in (await verify_installation(sealed, head)).findings] == [
+    assert (await verify_installation_seals(sealed)).is_sound
+    assert [each.fault for each in (await verify_installation_seals(sealed, head)).findings] == [
         "HEAD_MISSING"
     ]
 

@@ -14,7 +14,7 @@ from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.core.files.storage import ContentMissing, SealedFiles
 from dunwell.operations.jobs import run_exports as running
 from dunwell.operations.jobs.job import BackgroundJob, Export, ExportedList, JobState
-from dunwell.operations.jobs.list_jobs import JobView, open_export, read_job
+from dunwell.operations.jobs.list_jobs import JobView, get_job, open_export
 from dunwell.operations.jobs.run_exports import run_exports
 from dunwell.operations.jobs.runner import sweep_jobs
 from dunwell.operations.jobs.start_job import cancel_job, start_export
@@ -48,7 +48,7 @@ async def start(house: House, exported: ExportedList, **wanted: Any) -> Backgrou
 
 async def look(house: House, job: BackgroundJob) -> JobView:
     async with house.work(STARTER) as work:
-        return await read_job(work, job.job_id)
+        return await get_job(work, job.job_id)
 
 
 async def read(

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from dunwell.operations.jobs.job import (
-    MOST_LIVE,
+    MAX_LIVE,
     BackgroundJob,
     Export,
     ExportedList,
@@ -38,7 +38,7 @@ async def test_no_more_than_ten_jobs_of_a_merchant_wait_or_run(
     hansen = await a_house(resources, clock, key="hansen")
     ended = await start(house, Pause(), [claim_id])
     await run(house)
-    jobs = [await start(house, Resume(), [claim_id]) for _ in range(MOST_LIVE)]
+    jobs = [await start(house, Resume(), [claim_id]) for _ in range(MAX_LIVE)]
 
     async with house.work(STARTER) as work:
         with pytest.raises(TooManyJobs, match="cancel one"):
@@ -55,7 +55,7 @@ async def test_no_more_than_ten_jobs_of_a_merchant_wait_or_run(
 
 async def test_of_two_that_begin_the_last_job_at_once_one_does(house: House) -> None:
     [claim_id] = await house.create()
-    for _ in range(MOST_LIVE - 1):
+    for _ in range(MAX_LIVE - 1):
         await start(house, Resume(), [claim_id])
     outcomes = await asyncio.gather(
         *(start(house, Resume(), [claim_id]) for _ in range(4)), return_exceptions=True
@@ -65,7 +65,7 @@ async def test_of_two_that_begin_the_last_job_at_once_one_does(house: House) -> 
     [[live]] = await house.rows(
         "SELECT count(*) FROM jobs WHERE merchant_id = $1 AND due_at IS NOT NULL"
     )
-    assert live == MOST_LIVE
+    assert live == MAX_LIVE
 
 
 async def test_jobs_that_begin_at_once_take_a_place_each(house: House) -> None:

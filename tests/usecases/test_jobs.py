@@ -29,7 +29,7 @@ from dunwell.operations.jobs.job import (
     RowOutcome,
     RowReason,
 )
-from dunwell.operations.jobs.list_jobs import JobFilter, JobView, list_job_rows, list_jobs, read_job
+from dunwell.operations.jobs.list_jobs import JobFilter, JobView, get_job, list_job_rows, list_jobs
 from dunwell.operations.jobs.start_job import (
     DryRun,
     cancel_job,
@@ -68,7 +68,7 @@ async def dry_run(house: House, action: Action, claim_ids: Sequence[int]) -> Dry
 
 async def look(house: House, job_id: UUID) -> JobView:
     async with house.work(STARTER) as work:
-        return await read_job(work, job_id)
+        return await get_job(work, job_id)
 
 
 async def run(house: House, batch: int = 2) -> None:
@@ -157,7 +157,7 @@ async def test_a_worker_that_dies_between_batches_leaves_the_rest_to_the_next(
 ) -> None:
     claim_ids = await house.create(*(f"A-{n}" for n in range(6)))
     job = await start(house, Pause(), claim_ids)
-    monkeypatch.setattr(running, "load_waiting", _dies_after(2))
+    monkeypatch.setattr(running, "list_waiting_rows", _dies_after(2))
     with pytest.raises(_Killed):
         await run_jobs(house.resources, batch=2)
     monkeypatch.undo()
@@ -316,7 +316,7 @@ async def test_another_merchants_job_and_claims_are_absent(
     hansen = await a_house(resources, clock, key="hansen")
     claim_ids = await house.create("A-1", "A-2")
     job = await start(house, Pause(), claim_ids)
-    for ask in (read_job, cancel_job, retry_failed):
+    for ask in (get_job, cancel_job, retry_failed):
         async with hansen.work(STARTER) as work:
             with pytest.raises(NotFound):
                 await ask(work, job.job_id)
@@ -340,7 +340,7 @@ class _Killed(Exception):  # noqa: N818 - as a signal would
 
 def _dies_after(calls: int) -> object:
     """A statement that is the last thing a worker does, in its turn."""
-    name = "load_waiting" if calls == 2 else "save_outcomes"
+    name = "list_waiting_rows" if calls == 2 else "save_outcomes"
     real, count = getattr(running, name), 0
 
     async def die(*given: object) -> object:

@@ -13,7 +13,12 @@ from dunwell.core.files.storage import Storage
 from dunwell.operations.keys.reseal import Resealer
 from dunwell.operations.keys.sealed_columns import SealedValues
 from dunwell.operations.keys.sealed_files import SealedLetters
-from dunwell.operations.keys.versions import Moment, abandon_version, load_standing, retire_version
+from dunwell.operations.keys.versions import (
+    RetirementTime,
+    abandon_version,
+    list_version_states,
+    retire_version,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
@@ -171,8 +176,8 @@ def kinds(resources: Resources) -> list[SealedValues]:
     ]
 
 
-def moment(resources: Resources) -> Moment:
-    return Moment(resources.clock.now(), resources.ids)
+def moment(resources: Resources) -> RetirementTime:
+    return RetirementTime(resources.clock.now(), resources.ids)
 
 
 async def retire(resources: Resources, version: int) -> None:
@@ -182,7 +187,7 @@ async def retire(resources: Resources, version: int) -> None:
 
 async def state_of(resources: Resources, version: int) -> str:
     async with resources.database.connection() as connection:
-        standing = await load_standing(connection, resources.keys, kinds(resources))
+        standing = await list_version_states(connection, resources.keys, kinds(resources))
     return next(each.state for each in standing if each.version == version)
 
 

@@ -10,7 +10,7 @@ from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_draft
 from dunwell.operations.jobs.job import BackgroundJob
 from dunwell.operations.jobs.previews import draft_previews as run_previews
-from dunwell.operations.jobs.previews.draft_previews import PreviewRuns, start_preview
+from dunwell.operations.jobs.previews.draft_previews import PreviewRunning, start_preview
 from dunwell.operations.jobs.start_job import cancel_job
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
@@ -63,7 +63,7 @@ async def test_of_two_drafts_one_is_previewed_at_a_time(
     hansen = await a_house(resources, clock, key="hansen")
     first = await start(house, one)
 
-    with pytest.raises(PreviewRuns, match="Wait until it has ended"):
+    with pytest.raises(PreviewRunning, match="Wait until it has ended"):
         await start(house, two)
     await start(hansen, await a_draft(hansen, "One"))
     async with house.work(STARTER) as work:

@@ -7,9 +7,9 @@ from dunwell.core.workflows.definition import ContactStep, FeeStep, Step, WaitSt
 from dunwell.operations.dashboards.overview import (
     DueStep,
     Overview,
-    Tomorrow,
-    foresee_day,
-    read_overview,
+    TomorrowForecast,
+    forecast_day,
+    load_overview,
 )
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
@@ -27,7 +27,7 @@ RETURNING 1
 
 async def look(house: House) -> Overview:
     async with house.work() as work:
-        return await read_overview(work)
+        return await load_overview(work)
 
 
 async def test_messages_are_those_of_seven_days(resources: Resources, clock: MovableClock) -> None:
@@ -60,7 +60,7 @@ async def test_tomorrow_brings_the_steps_up_to_the_next_wait(
     house = await a_house(resources, clock, a_definition())
     await house.create("A-1", "A-2")
     await house.run()
-    assert (await look(house)).tomorrow == Tomorrow(0, {}, 0, 0, 0)
+    assert (await look(house)).tomorrow == TomorrowForecast(0, {}, 0, 0, 0)
     clock.move_to(datetime(2026, 3, 8, 12, tzinfo=UTC))
 
     found = (await look(house)).tomorrow
@@ -84,6 +84,6 @@ def test_a_run_of_steps_is_counted_with_its_channels_and_its_end() -> None:
         DueStep(other, 1, 1, 1),
     ]
 
-    found = foresee_day(due, {(process, 1): steps})
+    found = forecast_day(due, {(process, 1): steps})
 
-    assert found == Tomorrow(11, {"LETTER": 3, "EMAIL": 2}, 3, 750, 5)
+    assert found == TomorrowForecast(11, {"LETTER": 3, "EMAIL": 2}, 3, 750, 5)

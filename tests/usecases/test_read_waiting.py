@@ -6,7 +6,11 @@ import pytest
 
 from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
 from dunwell.operations.dashboards import overview
-from dunwell.operations.dashboards.overview import AttentionKind, WaitingWork, read_waiting
+from dunwell.operations.dashboards.overview import (
+    AttentionItem,
+    AttentionKind,
+    list_attention_items,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources
@@ -16,7 +20,7 @@ from tests.support.house import ERP, House, a_house
 from tests.support.modalities import OFFERING, Arrangement
 
 DAY = timedelta(days=1)
-NOTHING = {kind: WaitingWork(Count(0, is_more=False), None) for kind in AttentionKind}
+NOTHING = {kind: AttentionItem(Count(0, is_more=False), None) for kind in AttentionKind}
 _SENT = """
 INSERT INTO communications (merchant_id, communication_id, claim_id, run, step_id, place, channel,
                             state, not_before, planned_at, settled_at)
@@ -40,9 +44,9 @@ async def house(resources: Resources, clock: MovableClock) -> House:
     return await a_house(resources, clock, configuration=OFFERING)
 
 
-async def look(house: House) -> dict[AttentionKind, WaitingWork]:
+async def look(house: House) -> dict[AttentionKind, AttentionItem]:
     async with house.work() as work:
-        return dict(await read_waiting(work))
+        return dict(await list_attention_items(work))
 
 
 async def add_endpoints(house: House) -> None:
@@ -76,15 +80,15 @@ async def test_each_kind_is_counted_with_its_oldest(
 
     found = await look(house)
     assert found == {
-        AttentionKind.OPEN_DISPUTES: WaitingWork(Count(2, is_more=False), begun),
-        AttentionKind.OVERDUE_DISPUTES: WaitingWork(Count(0, is_more=False), None),
-        AttentionKind.OVERDUE_MODALITIES: WaitingWork(Count(0, is_more=False), None),
-        AttentionKind.REQUESTED_MODALITIES: WaitingWork(Count(1, is_more=False), begun),
-        AttentionKind.UNKNOWN_SENDS: WaitingWork(Count(1, is_more=False), begun),
-        AttentionKind.FAILING_ENDPOINTS: WaitingWork(Count(2, is_more=False), begun),
-        AttentionKind.BOUNCED_CONTACTS: WaitingWork(Count(1, is_more=False), begun),
-        AttentionKind.UNSEEN_REPLIES: WaitingWork(Count(0, is_more=False), None),
-        AttentionKind.PENDING_PAYMENTS: WaitingWork(Count(1, is_more=False), begun),
+        AttentionKind.OPEN_DISPUTES: AttentionItem(Count(2, is_more=False), begun),
+        AttentionKind.OVERDUE_DISPUTES: AttentionItem(Count(0, is_more=False), None),
+        AttentionKind.OVERDUE_MODALITIES: AttentionItem(Count(0, is_more=False), None),
+        AttentionKind.REQUESTED_MODALITIES: AttentionItem(Count(1, is_more=False), begun),
+        AttentionKind.UNKNOWN_SENDS: AttentionItem(Count(1, is_more=False), begun),
+        AttentionKind.FAILING_ENDPOINTS: AttentionItem(Count(2, is_more=False), begun),
+        AttentionKind.BOUNCED_CONTACTS: AttentionItem(Count(1, is_more=False), begun),
+        AttentionKind.UNSEEN_REPLIES: AttentionItem(Count(0, is_more=False), None),
+        AttentionKind.PENDING_PAYMENTS: AttentionItem(Count(1, is_more=False), begun),
     }
     clock.advance(30 * DAY)
     overdue = (await look(house))[AttentionKind.OVERDUE_DISPUTES]

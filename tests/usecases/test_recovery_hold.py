@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.audit_log import list_installation_audit
 from dunwell.contact.escalation.engine import Engine
 from dunwell.core.claims.claim_holds import resume_claim
-from dunwell.operations.recovery.restore_hold import REASON, resume, wait_until_resumed
+from dunwell.operations.recovery.restore_hold import REASON, resume_installation, wait_until_resumed
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.resources import Resources
@@ -41,7 +41,7 @@ async def test_what_may_have_been_sent_meanwhile_waits_for_a_person(
     await note_restore(resources, clock.now())
     clock.advance(DAY)
 
-    assert await resume(resources, clock.now()) == 1
+    assert await resume_installation(resources, clock.now()) == 1
 
     await house.run()
     assert house.channels[0].sent == []
@@ -59,7 +59,7 @@ async def test_a_planned_contact_waits_too(
     [claim_id] = await house.create()
     await Engine(resources).run_once()
     await note_restore(resources, clock.now())
-    assert await resume(resources, clock.now()) == 1
+    assert await resume_installation(resources, clock.now()) == 1
     await house.run()
     assert house.channels[0].sent == []
     assert [each.reason for each in (await house.read(claim_id)).holds] == [REASON]
@@ -70,7 +70,7 @@ async def test_who_let_it_go_on_is_told(
 ) -> None:
     await house.create()
     await note_restore(resources, clock.now())
-    await resume(resources, clock.now())
+    await resume_installation(resources, clock.now())
     async with resources.database.connection() as tx:
         [entry] = (await list_installation_audit(tx, COMMAND_LINE, limit=10)).items
     assert (entry.action, entry.actor_kind) == ("restore.resume", "OPERATOR")
@@ -84,7 +84,7 @@ async def test_a_worker_waits_until_it_is_resumed(
     waiting = asyncio.create_task(wait_until_resumed(resources, asyncio.Event()))
     done, _ = await asyncio.wait([waiting], timeout=0.3)
     assert not done
-    assert await resume(resources, clock.now()) == 0
+    assert await resume_installation(resources, clock.now()) == 0
     await asyncio.wait_for(waiting, 5)
 
 
@@ -100,8 +100,8 @@ async def test_only_what_waits_is_resumed_and_with_a_time_that_can_be(
     resources: Resources, clock: MovableClock
 ) -> None:
     with pytest.raises(InvalidState):
-        await resume(resources, clock.now())
+        await resume_installation(resources, clock.now())
     await note_restore(resources, clock.now())
     for impossible in (clock.now() - DAY, clock.now() + DAY):
         with pytest.raises(InvalidState):
-            await resume(resources, impossible)
+            await resume_installation(resources, impossible)

@@ -13,8 +13,12 @@ from dunwell.cases.replies.receive_reply import ReplyOutcome, list_unread_replie
 from dunwell.cases.replies.reply import compute_hold_end, open_reply
 from dunwell.contact.escalation.end_claim import withdraw_claim
 from dunwell.core.claims.claim_holds import pause_claim
-from dunwell.operations.claim_status.timeline import read_claim_life
-from dunwell.operations.dashboards.overview import AttentionKind, WaitingWork, read_waiting
+from dunwell.operations.claim_status.timeline import list_timeline
+from dunwell.operations.dashboards.overview import (
+    AttentionItem,
+    AttentionKind,
+    list_attention_items,
+)
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import Count
 from dunwell.platform.resources import Resources
@@ -75,7 +79,7 @@ async def test_an_answer_is_kept_and_the_process_waits_three_business_days(house
     assert tuple(hold) == ("PAUSE", until, None, "REPLY", "SYSTEM")
     claim_id, _ = await contact(house)
     async with house.work() as work:
-        life = await read_claim_life(work, claim_id)
+        life = await list_timeline(work, claim_id)
     [told] = [each for each in life if each.kind == "REPLY"]
     assert (told.word, told.text) == ("UNSEEN", "I paid last week.")
 
@@ -195,13 +199,13 @@ async def test_what_nobody_has_looked_at_waits_until_somebody_has(
     await answer(house, again)
     async with house.work(ERP) as work:
         [first, second] = await list_unread_replies(work)
-        waiting = (await read_waiting(work))[AttentionKind.UNSEEN_REPLIES]
+        waiting = (await list_attention_items(work))[AttentionKind.UNSEEN_REPLIES]
     assert (first.received_at, first.subject, first.excerpt) == (
         came_at, "Re: Reminder", "I paid last week.",
     )  # fmt: skip
     assert len(second.excerpt) == 200
-    assert waiting == WaitingWork(Count(2, is_more=False), came_at)
+    assert waiting == AttentionItem(Count(2, is_more=False), came_at)
     async with house.work(ERP) as work:
         await mark_replies_read(work, first.claim_id)
         assert await list_unread_replies(work) == []
-        assert (await read_waiting(work))[AttentionKind.UNSEEN_REPLIES].count.number == 0
+        assert (await list_attention_items(work))[AttentionKind.UNSEEN_REPLIES].count.number == 0

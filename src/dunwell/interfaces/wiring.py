@@ -72,14 +72,14 @@ from dunwell.interfaces.portal.texts.routes_preview import PreviewPrinter
 from dunwell.interfaces.portal.web.site import PortalServices
 from dunwell.interfaces.worker.housekeeping import HOUSEKEEPING_SECONDS, Housekeeping
 from dunwell.interfaces.worker.loops import Loop, note_success
-from dunwell.operations.alerts.backlog_metrics import BACKLOG_SECONDS, BacklogFigures
+from dunwell.operations.alerts.backlog_metrics import BACKLOG_SECONDS, BacklogMetrics
 from dunwell.operations.alerts.check_alerts import (
-    LOOK_SECONDS,
+    CHECK_SECONDS,
     check_for_alerts,
-    raising_clock_alerts,
+    report_clock_difference,
 )
-from dunwell.operations.alerts.endpoint_alerts import WATCH_SECONDS, EndpointWatch
-from dunwell.operations.alerts.send_alert_emails import MAIL_SECONDS, send_alarm_mails
+from dunwell.operations.alerts.endpoint_alerts import WATCH_SECONDS, EndpointAlerts
+from dunwell.operations.alerts.send_alert_emails import EMAIL_SECONDS, send_alert_emails
 from dunwell.operations.jobs.claim_jobs import JOB_SECONDS, run_jobs
 from dunwell.operations.jobs.previews.draft_previews import run_previews
 from dunwell.operations.jobs.run_exports import run_exports
@@ -139,7 +139,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
         closing.push_async_callback(preview_press.close)
         closing.push_async_callback(painter.close)
         closing.push_async_callback(documents.close)
-        await closing.enter_async_context(raising_clock_alerts(resources, socket.gethostname()))
+        await closing.enter_async_context(report_clock_difference(resources, socket.gethostname()))
         installation = await closing.enter_async_context(open_current_installation(resources))
         identities = await closing.enter_async_context(open_providers(installation))
         lines = await closing.enter_async_context(open_lines(resources, installation))
@@ -173,7 +173,7 @@ async def open_loops(resources: Resources, stop: asyncio.Event) -> AsyncIterator
     """Open the loops that one worker runs until `stop`."""
     settings = resources.settings
     async with AsyncExitStack() as closing:
-        await closing.enter_async_context(raising_clock_alerts(resources, socket.gethostname()))
+        await closing.enter_async_context(report_clock_difference(resources, socket.gethostname()))
         sender = await closing.enter_async_context(
             open_webhook_sender(allow_loopback=settings.is_development, authorities=settings.ca)
         )
@@ -262,17 +262,17 @@ def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
         Loop(
             "alarms",
             lambda: check_for_alerts(resources, lines.find, url),
-            idle_seconds=LOOK_SECONDS,
+            idle_seconds=CHECK_SECONDS,
             runs_by_database_time=True,
         ),
         Loop(
             "alarm mails",
-            lambda: send_alarm_mails(resources, lines.find),
-            idle_seconds=MAIL_SECONDS,
+            lambda: send_alert_emails(resources, lines.find),
+            idle_seconds=EMAIL_SECONDS,
             runs_by_database_time=True,
         ),
-        Loop("failing webhooks", EndpointWatch(resources).run_once, idle_seconds=WATCH_SECONDS),
-        Loop("backlog", BacklogFigures(resources).run_once, idle_seconds=BACKLOG_SECONDS),
+        Loop("failing webhooks", EndpointAlerts(resources).run_once, idle_seconds=WATCH_SECONDS),
+        Loop("backlog", BacklogMetrics(resources).run_once, idle_seconds=BACKLOG_SECONDS),
     ]
 
 

@@ -29,7 +29,7 @@ from dunwell.interfaces.cli.findings.merchants import (
 )
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.operations.recovery.archive import check_archive
-from dunwell.operations.recovery.restore_hold import Restored, load_hold
+from dunwell.operations.recovery.restore_hold import RestoreHold, find_hold
 from dunwell.platform.children.child import Confinement, find_confinement
 from dunwell.platform.config import Settings
 from dunwell.platform.config.loading import find_ssl_mode
@@ -157,17 +157,17 @@ def check_figures(settings: Settings) -> DoctorFinding:
     return DoctorFinding("figures", "/metrics is nowhere", remedy, is_note=True)
 
 
-async def _ask_restored(url: str) -> Restored | None:
+async def _ask_restored(url: str) -> RestoreHold | None:
     connection = await _connect(url)
     try:
         with contextlib.suppress(asyncpg.UndefinedTableError):
-            return await load_hold(connection)
+            return await find_hold(connection)
         return None
     finally:
         await connection.close()
 
 
-def check_restored(restored: Restored | None) -> DoctorFinding:
+def check_restored(restored: RestoreHold | None) -> DoctorFinding:
     """After a restore the worker does nothing until a person says how much was lost."""
     if restored is None:
         return DoctorFinding("restore", "none waits to be resumed")

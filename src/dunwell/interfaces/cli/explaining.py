@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_change
 from dunwell.operations.claim_status.explain_claim import explain_claim
-from dunwell.operations.claim_status.views import ClaimExplanation, write_plain
+from dunwell.operations.claim_status.views import ClaimExplanation, render_explanation
 from dunwell.platform.resources import Resources
 
 
@@ -18,7 +18,7 @@ def print_explanation(data_dir: str | None, merchant: str, claim: int, *, is_jso
     """Say it of the claim with this id of the merchant with this key."""
 
     async def change(work: Work, resources: Resources) -> tuple[ClaimExplanation, str]:
-        told = write_plain(await explain_claim(work, resources.keys, claim))
+        told = render_explanation(await explain_claim(work, resources.keys, claim))
         return told, work.merchant.configuration.timezone
 
     told, zone = run_change(data_dir, "explain", merchant_of_key(merchant), change)

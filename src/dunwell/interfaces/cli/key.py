@@ -13,11 +13,11 @@ from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.interfaces.cli.output import confirm, echo_json, render_table
 from dunwell.operations.keys.reseal import list_sealed_values
 from dunwell.operations.keys.versions import (
-    Moment,
-    VersionStanding,
+    KeyVersionState,
+    RetirementTime,
     abandon_version,
     find_next_version,
-    load_standing,
+    list_version_states,
     retire_version,
 )
 from dunwell.platform.clock import SystemClock
@@ -81,8 +81,8 @@ def status(data_dir: str | None, is_json: bool) -> None:
     """Show the versions of the secret key, and how much is sealed or digested with each."""
     settings = read_settings(_WORD, data_dir=data_dir)
 
-    async def use(tx: Connection, keys: KeyRing) -> list[VersionStanding]:
-        return await load_standing(tx, keys, list_sealed_values(settings))
+    async def use(tx: Connection, keys: KeyRing) -> list[KeyVersionState]:
+        return await list_version_states(tx, keys, list_sealed_values(settings))
 
     standing = _run(settings, use)
     if is_json:
@@ -104,7 +104,7 @@ def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) 
     end = abandon_version if is_lost else retire_version
 
     async def use(tx: Connection, keys: KeyRing) -> None:
-        moment = Moment(SystemClock().now(), RandomIds())
+        moment = RetirementTime(SystemClock().now(), RandomIds())
         await end(tx, keys, kinds=list_sealed_values(settings), version=version, moment=moment)
 
     _run(settings, use)
@@ -133,7 +133,7 @@ def _run(settings: Settings, use: _Use[_Answer]) -> _Answer:
         return asyncio.run(run(url))
 
 
-def _render(standing: list[VersionStanding]) -> str:
+def _render(standing: list[KeyVersionState]) -> str:
     kinds = list(standing[0].sealed)
     digests = list(standing[0].digests)
     heads = ["VERSION", "STATE", "SINCE", *map(str.upper, kinds), *map(str.upper, digests)]

@@ -15,7 +15,7 @@ from dunwell.operations.recovery.back_up import back_up, check_restorable
 from dunwell.operations.recovery.back_up import restore as restore_backup
 from dunwell.operations.recovery.backup_set import DUMP, BackupManifest
 from dunwell.operations.recovery.point_in_time import restore_to_moment
-from dunwell.operations.recovery.restore_hold import hold, resume
+from dunwell.operations.recovery.restore_hold import hold_installation, resume_installation
 from dunwell.operations.recovery.verify_backup import verify_backup
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock
@@ -114,11 +114,13 @@ def restore(
             _restore(data_dir, folder)
         case None, datetime(), False, None if until is None:
             since = taken_at
-            run_reading(data_dir, "restore", lambda resources: hold(resources, since))
+            run_reading(data_dir, "restore", lambda resources: hold_installation(resources, since))
             click.echo(_HELD.format(taken_at=taken_at.isoformat()))
         case None, None, True, datetime() if until is None:
             until = lost_until
-            paused = run_reading(data_dir, "restore", lambda resources: resume(resources, until))
+            paused = run_reading(
+                data_dir, "restore", lambda resources: resume_installation(resources, until)
+            )
             click.echo(f"resumed; {paused} claims are paused that may have been contacted")
         case _:
             raise click.UsageError(

@@ -35,7 +35,7 @@ from dunwell.cases.assignment.wording import describe_default, describe_verdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm, echo_json, render_table
 from dunwell.interfaces.cli.work import merchant_of_key, run_change
-from dunwell.operations.claim_status.explain_claim import show_match
+from dunwell.operations.claim_status.explain_claim import build_explained_rules
 from dunwell.platform.errors import InvalidRequest, InvalidState
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml
@@ -78,7 +78,10 @@ def show_possibilities(
     rulebook: Rulebook, found: tuple[PossibleMatch, ...]
 ) -> dict[str, list[dict[str, Any]]]:
     """Each as the API explains what the rules say of a claim."""
-    shown = [{"percent": each.percent, "rules": show_match(rulebook, each.match)} for each in found]
+    shown = [
+        {"percent": each.percent, "rules": build_explained_rules(rulebook, each.match)}
+        for each in found
+    ]
     return {"possibilities": shown}
 
 

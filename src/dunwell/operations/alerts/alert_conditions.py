@@ -23,43 +23,43 @@ from dunwell.accounts.installation.delivery_providers import (
 from dunwell.operations.dashboards.figures import ArrivalFigures, DestinationFigures
 
 
-class OfLine(msgspec.Struct, frozen=True, gc=False):
+class ProviderCount(msgspec.Struct, frozen=True, gc=False):
     line: str
     count: int
     since: datetime
 
 
-class OfMerchant(msgspec.Struct, frozen=True, gc=False):
+class MerchantCount(msgspec.Struct, frozen=True, gc=False):
     merchant_id: int
     key: str
     count: int
     since: datetime
 
 
-class Seen(msgspec.Struct, frozen=True, gc=False, kw_only=True):
+class Observations(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     """What there is at one instant, as far as it is old enough."""
 
-    waiting: Sequence[OfLine]
-    batches: Sequence[OfLine]
+    waiting: Sequence[ProviderCount]
+    batches: Sequence[ProviderCount]
     # When each line's mailbox was read last.
     mailboxes: Sequence[tuple[str, datetime]]
-    unknown: Sequence[OfMerchant]
-    overdue: Sequence[OfMerchant]
-    unseen: Sequence[OfMerchant]
-    off: Sequence[OfMerchant]
-    failing: Sequence[OfMerchant]
-    strange_sms: Sequence[OfLine]
-    strange_reports: Sequence[OfLine]
+    unknown: Sequence[MerchantCount]
+    overdue: Sequence[MerchantCount]
+    unseen: Sequence[MerchantCount]
+    off: Sequence[MerchantCount]
+    failing: Sequence[MerchantCount]
+    strange_sms: Sequence[ProviderCount]
+    strange_reports: Sequence[ProviderCount]
     # The first step that is late; none: none is.
     step_due_at: datetime | None
 
 
 # A domain of so few people could tell who they are.
-_LEAST_PEOPLE = 3
+_MIN_PEOPLE = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Outside:
+class ExternalFindings:
     """What is not of the database: lines that cannot be used, and the archive."""
 
     unusable: Collection[str] = ()
@@ -67,27 +67,28 @@ class Outside:
 
 
 @dataclass(frozen=True, slots=True)
-class LineFigures:
+class ProviderFigures:
     """Of the last day."""
 
     sent: Mapping[str, ArrivalFigures]
     deliveries: Sequence[DestinationFigures]
 
 
-def find_signs(
-    alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], seen: Seen, figures: LineFigures,
-    outside: Outside,
+def find_alert_signs(
+    alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], seen: Observations,
+    figures: ProviderFigures,
+    outside: ExternalFindings,
     *, now: datetime,
 ) -> list[AlertCondition]:  # fmt: skip
     signs = [
-        *_judge_lines(alarms, lines, seen, now),
-        *_judge_figures(alarms, figures),
-        *_judge_strangers(alarms, seen),
-        *_of_merchants(AlertKind.UNKNOWN_SENDS, seen.unknown),
-        *_of_merchants(AlertKind.OVERDUE_DISPUTES, seen.overdue),
-        *_of_merchants(AlertKind.UNSEEN_REPLIES, seen.unseen),
-        *_of_merchants(AlertKind.WEBHOOKS_OFF, seen.off),
-        *_of_merchants(AlertKind.WEBHOOKS_FAILING, seen.failing),
+        *_check_providers(alarms, lines, seen, now),
+        *_check_failure_rates(alarms, figures),
+        *_check_unmatched(alarms, seen),
+        *_build_merchant_signs(AlertKind.UNKNOWN_SENDS, seen.unknown),
+        *_build_merchant_signs(AlertKind.OVERDUE_DISPUTES, seen.overdue),
+        *_build_merchant_signs(AlertKind.UNSEEN_REPLIES, seen.unseen),
+        *_build_merchant_signs(AlertKind.WEBHOOKS_OFF, seen.off),
+        *_build_merchant_signs(AlertKind.WEBHOOKS_FAILING, seen.failing),
     ]
     signs += [AlertCondition(AlertKind.LINE_UNUSABLE, name) for name in sorted(outside.unusable)]
     if seen.step_due_at is not None:
@@ -97,8 +98,8 @@ def find_signs(
     return signs
 
 
-def _judge_lines(
-    alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], seen: Seen, now: datetime
+def _check_providers(
+    alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], seen: Observations, now: datetime
 ) -> Iterator[AlertCondition]:
     late = timedelta(minutes=alarms.late_after_minutes)
     for each in seen.waiting:
@@ -117,7 +118,9 @@ def _judge_lines(
             yield AlertCondition(AlertKind.MAILBOX_LATE, name, AlertFigures(since=read_at))
 
 
-def _judge_figures(alarms: AlertSettings, figures: LineFigures) -> Iterator[AlertCondition]:
+def _check_failure_rates(
+    alarms: AlertSettings, figures: ProviderFigures
+) -> Iterator[AlertCondition]:
     for name, sent in figures.sent.items():
         if alarms.failing.is_reached(sent=sent.sent, failed=sent.failed):
             yield AlertCondition(
@@ -126,14 +129,14 @@ def _judge_figures(alarms: AlertSettings, figures: LineFigures) -> Iterator[Aler
     for each in figures.deliveries:
         sent = each.sent
         is_reached = alarms.failing.is_reached(sent=sent.sent, failed=sent.failed)
-        if is_reached and each.destination is not None and each.people >= _LEAST_PEOPLE:
+        if is_reached and each.destination is not None and each.people >= _MIN_PEOPLE:
             told = AlertFigures(count=sent.failed, among=sent.sent)
             yield AlertCondition(
                 AlertKind.DESTINATION_FAILING, f"{each.line}/{each.destination}", told
             )
 
 
-def _judge_strangers(alarms: AlertSettings, seen: Seen) -> Iterator[AlertCondition]:
+def _check_unmatched(alarms: AlertSettings, seen: Observations) -> Iterator[AlertCondition]:
     for each in seen.strange_reports:
         if each.count >= alarms.failing.least:
             figures = AlertFigures(count=each.count, since=each.since)
@@ -144,7 +147,9 @@ def _judge_strangers(alarms: AlertSettings, seen: Seen) -> Iterator[AlertConditi
         )
 
 
-def _of_merchants(kind: AlertKind, found: Sequence[OfMerchant]) -> Iterator[AlertCondition]:
+def _build_merchant_signs(
+    kind: AlertKind, found: Sequence[MerchantCount]
+) -> Iterator[AlertCondition]:
     for each in found:
         figures = AlertFigures(count=each.count, since=each.since, merchant=each.key)
         yield AlertCondition(kind, str(each.merchant_id), figures)

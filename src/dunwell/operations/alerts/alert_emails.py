@@ -10,7 +10,7 @@ from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.translation import Language, find_staff_language
 
 # Where in the portal it is looked at and mended.
-PLACES: Mapping[AlertKind, str] = {
+ALERT_PAGES: Mapping[AlertKind, str] = {
     AlertKind.UNKNOWN_SENDS: "/portal/m/{subject}/messages?state=UNKNOWN",
     AlertKind.OVERDUE_DISPUTES: "/portal/m/{subject}/disputes",
     AlertKind.UNSEEN_REPLIES: "/portal/m/{subject}/replies",
@@ -21,7 +21,7 @@ PLACES: Mapping[AlertKind, str] = {
     AlertKind.BREAK_GLASS: "/portal/people/audit",
     AlertKind.SECOND_FACTOR_LOCKED: "/portal/people/audit",
 }
-_LINES = "/portal/lines"
+_PROVIDERS_PAGE = "/portal/lines"
 
 _DESCRIPTIONS: Mapping[AlertKind, LazyText] = {
     AlertKind.LINE_UNUSABLE: LazyText(
@@ -88,36 +88,36 @@ _HEADS: Mapping[AlertPhase, LazyText] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Telling:
+class AlertNotification:
     alarm: Alert
     phase: AlertPhase
 
 
-def write_mail(
-    tellings: Sequence[Telling], alarms: AlertSettings, public_url: str
+def render_alert_email(
+    tellings: Sequence[AlertNotification], alarms: AlertSettings, public_url: str
 ) -> tuple[str, str]:
     """Subject and text."""
     language = find_staff_language(alarms.language)
     blocks = [
         f"{language.translate(_HEADS[phase])}:\n"
-        + "\n".join(_write_line(each, language, public_url))
+        + "\n".join(_render_alerts(each, language, public_url))
         for phase in AlertPhase
         for each in [[t for t in tellings if t.phase is phase]]
         if each
     ]
     end = language.translate(
         "You will be reminded of active alerts every %(hours)s hours and notified when "
-        "they are resolved. The recipients are set in the installation file (alarms).",
+        "they are resolved. The recipients are set in the installation file (alerts).",
         hours=alarms.again_after_hours,
     )
     blocks.append(end)
-    return _write_subject(tellings, language), "\n\n".join(blocks) + "\n"
+    return _render_subject(tellings, language), "\n\n".join(blocks) + "\n"
 
 
-def _write_subject(tellings: Sequence[Telling], language: Language) -> str:
+def _render_subject(tellings: Sequence[AlertNotification], language: Language) -> str:
     news = [each for each in tellings if each.phase is not AlertPhase.OVER]
     told = news or tellings
-    translate, what = language.translate, describe(told[0].alarm, language)
+    translate, what = language.translate, describe_alert(told[0].alarm, language)
     if len(told) > 1:
         what = translate("%(what)s, and %(more)s more", what=what, more=len(told) - 1)
     if news:
@@ -125,19 +125,21 @@ def _write_subject(tellings: Sequence[Telling], language: Language) -> str:
     return translate("Dunwell alert resolved: %(what)s", what=what)
 
 
-def _write_line(tellings: Sequence[Telling], language: Language, public_url: str) -> list[str]:
+def _render_alerts(
+    tellings: Sequence[AlertNotification], language: Language, public_url: str
+) -> list[str]:
     return [
-        f"- {describe(each.alarm, language)}.\n  {public_url}{find_place(each.alarm)}"
+        f"- {describe_alert(each.alarm, language)}.\n  {public_url}{find_alert_page(each.alarm)}"
         for each in tellings
     ]
 
 
-def find_place(alarm: Alert) -> str:
+def find_alert_page(alarm: Alert) -> str:
     """The path of the page where it is mended."""
-    return PLACES.get(alarm.kind, _LINES).format(subject=alarm.subject)
+    return ALERT_PAGES.get(alarm.kind, _PROVIDERS_PAGE).format(subject=alarm.subject)
 
 
-def describe(alarm: Alert, language: Language) -> str:
+def describe_alert(alarm: Alert, language: Language) -> str:
     figures = alarm.figures
     return language.translate(
         _DESCRIPTIONS[alarm.kind],
@@ -145,8 +147,8 @@ def describe(alarm: Alert, language: Language) -> str:
         merchant=figures.merchant,
         count=figures.count,
         among=figures.among,
-        since=_render_at(figures.since, language),
-        began=_render_at(alarm.began_at, language),
+        since=_render_time(figures.since, language),
+        began=_render_time(alarm.began_at, language),
         host_clock=_render_clock(figures.host_clock),
         database_clock=_render_clock(figures.database_clock),
     )
@@ -156,17 +158,17 @@ def _render_clock(at: datetime | None) -> str:
     return "" if at is None else f"{at.astimezone(UTC):%Y-%m-%d %H:%M:%S} UTC"
 
 
-def _render_at(at: datetime | None, language: Language) -> str:
+def _render_time(at: datetime | None, language: Language) -> str:
     if at is None:
         return language.translate("the start")
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
 # Enough to see what is wrong; a merchant with more has one cause, and a page that lists them all.
-_MOST_NAMED = 20
+_MAX_NAMED = 20
 
 
-def write_merchant_mail(
+def render_webhook_email(
     endpoints: Sequence[ToldEndpoint], language: str, public_url: str
 ) -> tuple[str, str]:
     """Subject and text. endpoints: of one merchant, at least one; all of them fail, or all work
@@ -185,8 +187,8 @@ def write_merchant_mail(
         intro = translate(
             "These webhook endpoints accept events again. Pending events are being delivered now."
         )
-    blocks = [intro, *(_write_endpoint(each, translate, pages) for each in endpoints[:_MOST_NAMED])]
-    left_out = len(endpoints) - _MOST_NAMED
+    blocks = [intro, *(_render_endpoint(each, translate, pages) for each in endpoints[:_MAX_NAMED])]
+    left_out = len(endpoints) - _MAX_NAMED
     if left_out > 0:
         blocks.append(translate("And %(count)s more: %(address)s", count=left_out, address=pages))
     if first.since is not None:
@@ -201,7 +203,7 @@ def write_merchant_mail(
     return subject, "\n\n".join(blocks) + "\n"
 
 
-def _write_endpoint(endpoint: ToldEndpoint, translate: Callable[..., str], pages: str) -> str:
+def _render_endpoint(endpoint: ToldEndpoint, translate: Callable[..., str], pages: str) -> str:
     lines = [find_origin(endpoint.url)]
     if endpoint.since is not None:
         lines.append(translate("Failing since %(since)s", since=_render_instant(endpoint.since)))

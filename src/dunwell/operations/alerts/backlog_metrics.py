@@ -17,13 +17,13 @@ from dunwell.platform.resources import Resources
 BACKLOG_SECONDS = 60.0
 # Steps and messages that are counted over all merchants: enough to see a backlog, and counted in a
 # fraction of a second each minute.
-MOST_WAITING = 100_000
+MAX_WAITING = 100_000
 # Delivery providers that have a value of their own; all others share one. An installation has a
 # handful, and Prometheus keeps a time series for each value there ever was.
-MOST_LINES = 50
+MAX_PROVIDERS = 50
 # Names of lines consist of lower-case letters, digits and hyphens, so these could be such names;
 # an underscore keeps them apart.
-WITHOUT_LINE, OTHERS = "_none", "_other"
+NO_PROVIDER, OTHER_PROVIDERS = "_none", "_other"
 STATES = ("planned", "leased", "unknown")
 
 _STEPS = Gauge(
@@ -43,7 +43,7 @@ _MESSAGES = Gauge(
 )  # fmt: skip
 
 
-class BacklogFigures:
+class BacklogMetrics:
     """Counts what waits, for one worker."""
 
     def __init__(self, resources: Resources) -> None:
@@ -55,8 +55,8 @@ class BacklogFigures:
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
             lines = (await load_installation(connection)).installation.delivery_providers or {}
-            steps = await count_due_steps(connection, now, MOST_WAITING)
-            messages = await count_messages(connection, now, MOST_WAITING)
+            steps = await count_due_steps(connection, now, MAX_WAITING)
+            messages = await count_messages(connection, now, MAX_WAITING)
         _show_steps(steps, now)
         self._show_messages(messages, lines)
         return 0
@@ -78,10 +78,14 @@ def compute_message_counts(
     messages: Sequence[MessageCount], lines: Collection[str]
 ) -> Mapping[tuple[str, str], int]:
     """Counts by label and state, zeros included; `lines` are those of the installation file."""
-    own = sorted(lines)[:MOST_LINES]
-    counts = {(label, state): 0 for label in (*own, WITHOUT_LINE, OTHERS) for state in STATES}
+    own = sorted(lines)[:MAX_PROVIDERS]
+    counts = {
+        (label, state): 0 for label in (*own, NO_PROVIDER, OTHER_PROVIDERS) for state in STATES
+    }
     for each in messages:
-        label = WITHOUT_LINE if each.line is None else each.line if each.line in own else OTHERS
+        label = (
+            NO_PROVIDER if each.line is None else each.line if each.line in own else OTHER_PROVIDERS
+        )
         counts[label, each.state] += each.count
     return counts
 

@@ -32,23 +32,27 @@ from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.sending.adapters import FindProvider
-from dunwell.operations.alerts.alert_conditions import LineFigures, Outside, find_signs
-from dunwell.operations.alerts.alert_emails import Telling, write_mail
-from dunwell.operations.alerts.store import (
-    load_looked_at,
-    load_seen,
-    lock_alert_check,
-    save_tellings,
+from dunwell.operations.alerts.alert_conditions import (
+    ExternalFindings,
+    ProviderFigures,
+    find_alert_signs,
 )
-from dunwell.operations.dashboards.store import LookedAtContacts, load_deliveries, load_sent
+from dunwell.operations.alerts.alert_emails import AlertNotification, render_alert_email
+from dunwell.operations.alerts.store import (
+    find_last_check,
+    insert_notifications,
+    load_observations,
+    lock_alert_check,
+)
+from dunwell.operations.dashboards.store import ContactSelection, list_deliveries, list_sent
 from dunwell.operations.recovery.archive import check_archive
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import WatchedClock
 
-LOOK_SECONDS = 60.0
+CHECK_SECONDS = 60.0
 # Who looked last was another worker.
-_EVERY = timedelta(seconds=45)
+_MIN_INTERVAL = timedelta(seconds=45)
 _DAY = timedelta(days=1)
 KEPT_FOR = timedelta(days=90)
 _MOST_SENT, _MOST_DELIVERIES, _MOST_TOLD, _SWEPT_AT_ONCE = 10_001, 100, 100, 500
@@ -59,57 +63,57 @@ async def check_for_alerts(resources: Resources, find_line: FindProvider, databa
     is_behind = await _is_archive_behind(resources, database_url)
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
-        if not await lock_alert_check(tx, now, now - _EVERY):
+        if not await lock_alert_check(tx, now, now - _MIN_INTERVAL):
             return 0
         installation = (await load_installation(tx)).installation
         alarms, lines = (
             installation.alerts or AlertSettings(),
             installation.delivery_providers or {},
         )
-        outside = Outside(_list_unusable(lines, find_line), is_behind)
-        signs = await _find_signs(tx, alarms, lines, outside, now=now)
+        outside = ExternalFindings(_list_unusable_providers(lines, find_line), is_behind)
+        signs = await _load_signs(tx, alarms, lines, outside, now=now)
         changes = compare_alerts(await list_active_alerts(tx), signs, now)
         await save_alert_changes(tx, changes, now, resources.ids)
-        told = await _plan_telling(tx, resources, alarms, now) if alarms.email else 0
+        told = await _plan_emails(tx, resources, alarms, now) if alarms.email else 0
         await sweep_alerts(tx, now - KEPT_FOR, _SWEPT_AT_ONCE)
     return told
 
 
-async def _find_signs(
+async def _load_signs(
     tx: Connection,
     alarms: AlertSettings,
     lines: Mapping[str, DeliveryProvider],
-    outside: Outside,
+    outside: ExternalFindings,
     *,
     now: datetime,
 ) -> list[AlertCondition]:
-    looked = LookedAtContacts(list(lines), now - _DAY, _MOST_SENT)
-    figures = LineFigures(
-        await load_sent(tx, looked), await load_deliveries(tx, looked, _MOST_DELIVERIES)
+    looked = ContactSelection(list(lines), now - _DAY, _MOST_SENT)
+    figures = ProviderFigures(
+        await list_sent(tx, looked), await list_deliveries(tx, looked, _MOST_DELIVERIES)
     )
-    seen = await load_seen(
+    seen = await load_observations(
         tx, now,
         late_before=now - timedelta(minutes=alarms.late_after_minutes),
         unseen_before=now - timedelta(minutes=alarms.unseen_after_minutes),
         strange_since=now - _DAY,
     )  # fmt: skip
-    return find_signs(alarms, lines, seen=seen, figures=figures, outside=outside, now=now)
+    return find_alert_signs(alarms, lines, seen=seen, figures=figures, outside=outside, now=now)
 
 
-async def _plan_telling(
+async def _plan_emails(
     tx: Connection, resources: Resources, alarms: AlertSettings, now: datetime
 ) -> int:
     """One e-mail to each address, of all that is to be told at this moment."""
     again_after = timedelta(hours=alarms.again_after_hours)
-    tellings: list[Telling] = []
+    tellings: list[AlertNotification] = []
     for alarm in await list_unreported_alerts(tx, now - KEPT_FOR, _MOST_TOLD):
         phase = decide_phase(alarm, now, again_after)
         if phase is not None:
-            tellings.append(Telling(alarm, phase))
+            tellings.append(AlertNotification(alarm, phase))
     if not tellings:
         return 0
-    await save_tellings(tx, tellings, now)
-    words = write_mail(tellings, alarms, resources.settings.public_url)
+    await insert_notifications(tx, tellings, now)
+    words = render_alert_email(tellings, alarms, resources.settings.public_url)
     mails = [
         NewAlertMail(resources.ids.new(now), each, *words, alarms.language) for each in alarms.email
     ]
@@ -117,7 +121,7 @@ async def _plan_telling(
     return len(tellings)
 
 
-def _list_unusable(
+def _list_unusable_providers(
     lines: Mapping[str, DeliveryProvider], find_line: FindProvider
 ) -> Collection[str]:
     """Those of which no adapter can be made: a secret that is gone, a file that is none."""
@@ -134,7 +138,7 @@ STALE_AFTER = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class AlarmsView:
+class AlertOverview:
     # The oldest first.
     standing: Sequence[Alert]
     # When somebody looked last; none: never.
@@ -145,12 +149,12 @@ class AlarmsView:
     is_told_nobody: bool
 
 
-async def read_alarms(tx: Connection, actor: Actor, now: datetime) -> AlarmsView:
+async def load_alert_overview(tx: Connection, actor: Actor, now: datetime) -> AlertOverview:
     """now: real time. Over all merchants."""
     check_right(actor, Right.OPERATE)
-    looked_at = await load_looked_at(tx)
+    looked_at = await find_last_check(tx)
     installation = (await load_installation(tx)).installation
-    return AlarmsView(
+    return AlertOverview(
         standing=await list_active_alerts(tx),
         looked_at=looked_at,
         is_stale=looked_at is None or now - looked_at >= STALE_AFTER,
@@ -159,7 +163,7 @@ async def read_alarms(tx: Connection, actor: Actor, now: datetime) -> AlarmsView
 
 
 # Well within the time after which an alarm that nobody keeps is over.
-_TELL_SECONDS = 30.0
+_REPORT_SECONDS = 30.0
 
 log = structlog.get_logger(__name__)
 
@@ -181,9 +185,9 @@ async def raise_clock_alert(resources: Resources, host: str) -> bool:
 
 
 @asynccontextmanager
-async def raising_clock_alerts(resources: Resources, host: str) -> AsyncIterator[None]:
+async def report_clock_difference(resources: Resources, host: str) -> AsyncIterator[None]:
     """Do so again and again until the block ends."""
-    task = asyncio.create_task(_keep_telling(resources, host))
+    task = asyncio.create_task(_report_repeatedly(resources, host))
     try:
         yield
     finally:
@@ -191,10 +195,10 @@ async def raising_clock_alerts(resources: Resources, host: str) -> AsyncIterator
         await asyncio.wait([task])
 
 
-async def _keep_telling(resources: Resources, host: str) -> None:
+async def _report_repeatedly(resources: Resources, host: str) -> None:
     while True:
         try:
             await raise_clock_alert(resources, host)
         except Exception:  # the next round tries again, whatever it was
             log.exception("clocks not reported", once_a_minute=True)
-        await asyncio.sleep(_TELL_SECONDS)
+        await asyncio.sleep(_REPORT_SECONDS)

@@ -22,7 +22,7 @@ from dunwell.core.events.webhooks.health.store import (
     mark_logged,
     mark_recoveries_told,
 )
-from dunwell.operations.alerts.alert_emails import write_merchant_mail
+from dunwell.operations.alerts.alert_emails import render_webhook_email
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
@@ -30,14 +30,14 @@ WATCH_SECONDS = 60.0
 # A failing endpoint is a line in the log, and another each hour.
 _LOGGED_EVERY = timedelta(hours=1)
 # Rows that are locked at once; the next round goes on with what is left.
-_SET_SIZE = 200
+_BATCH_SIZE = 200
 # Events that are counted for one endpoint: enough to see a backlog, quick to count each minute.
-MOST_UNDELIVERED = 10_000
+MAX_UNDELIVERED = 10_000
 
 _log = structlog.get_logger(__name__)
 
 
-class EndpointWatch:
+class EndpointAlerts:
     """Looks after the webhook endpoints of all merchants, for one worker."""
 
     def __init__(self, resources: Resources) -> None:
@@ -54,7 +54,7 @@ class EndpointWatch:
     async def _log_failing(self) -> int:
         now = self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
-            failing = await mark_logged(tx, now, now - _LOGGED_EVERY, _SET_SIZE)
+            failing = await mark_logged(tx, now, now - _LOGGED_EVERY, _BATCH_SIZE)
         for each in failing:
             _log.warning(
                 "webhook endpoint fails",
@@ -70,11 +70,11 @@ class EndpointWatch:
             lines = (await load_installation(tx)).installation.delivery_providers or {}
             if not any(each.channel == "EMAIL" for each in lines.values()):
                 return 0
-            failing = await mark_failures_told(tx, now, now - TOLD_AFTER, _SET_SIZE)
-            working = await mark_recoveries_told(tx, _SET_SIZE)
+            failing = await mark_failures_told(tx, now, now - TOLD_AFTER, _BATCH_SIZE)
+            working = await mark_recoveries_told(tx, _BATCH_SIZE)
             mails = [
                 mail
-                for endpoints in [*_group(failing), *_group(working)]
+                for endpoints in [*_group_by_merchant(failing), *_group_by_merchant(working)]
                 if (mail := await self._write(tx, endpoints)) is not None
             ]
             await save_alert_mails(tx, mails, now)
@@ -92,19 +92,19 @@ class EndpointWatch:
         language = "de" if merchant.configuration.language == "de" else "en"
         if contact is None:
             return None
-        words = write_merchant_mail(endpoints, language, self._resources.settings.public_url)
+        words = render_webhook_email(endpoints, language, self._resources.settings.public_url)
         email_id = self._resources.ids.new(self._resources.clock.now())
         return NewAlertMail(email_id, contact.email, *words, language=language)
 
     async def _show_figures(self) -> None:
         async with self._resources.database.connection() as connection:
             failing, switched_off = await count_failing(connection)
-            waiting = await count_undelivered(connection, MOST_UNDELIVERED)
+            waiting = await count_undelivered(connection, MAX_UNDELIVERED)
         show_failing(failing=failing, switched_off=switched_off)
         self._figures.show(waiting, self._resources.clock.now())
 
 
-def _group(endpoints: Sequence[ToldEndpoint]) -> Iterator[Sequence[ToldEndpoint]]:
+def _group_by_merchant(endpoints: Sequence[ToldEndpoint]) -> Iterator[Sequence[ToldEndpoint]]:
     """Those of one merchant together, as each merchant is told of its own alone."""
     for _, of_merchant in groupby(endpoints, key=lambda each: each.merchant_id):
         yield list(of_merchant)

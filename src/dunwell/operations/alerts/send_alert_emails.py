@@ -33,7 +33,7 @@ from dunwell.contact.sending.channel import (
 from dunwell.platform.resources import Resources
 
 
-def choose_lines(
+def order_email_providers(
     alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], unwell: Collection[str]
 ) -> list[str]:
     """Lines for e-mail, the best first: those that are well before those that alarms are about, and
@@ -42,33 +42,33 @@ def choose_lines(
     return sorted(mail, key=lambda name: (name in unwell, name != alarms.provider))
 
 
-def find_sender(installation: Installation, recipient: str) -> str:
+def choose_sender(installation: Installation, recipient: str) -> str:
     """The one the file names, else the operator's contact, else whoever is told."""
     alarms, operator = installation.alerts or AlertSettings(), installation.operator
     return alarms.sender or (operator.contact.email if operator else recipient)
 
 
-MAIL_SECONDS = 5.0
+EMAIL_SECONDS = 5.0
 _CALL_SECONDS = 60
 # Longer than a call, and than recording what it answered.
 _ANSWERED_WITHIN = timedelta(minutes=3)
 _FIRST_PAUSE = timedelta(minutes=1)
 _LONGEST_PAUSE = timedelta(hours=1)
-_MOST_TRIES = 24
-_SET_SIZE = 20
+_MAX_ATTEMPTS = 24
+_BATCH_SIZE = 20
 
 log = structlog.get_logger(__name__)
 
 
-async def send_alarm_mails(resources: Resources, find_line: FindProvider) -> int:
+async def send_alert_emails(resources: Resources, find_line: FindProvider) -> int:
     """How many were tried."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         installation = (await load_installation(tx)).installation
         standing = await list_active_alerts(tx)
-        mails = await lease_due_mails(tx, now, now + _ANSWERED_WITHIN, _SET_SIZE)
-    unwell = {each.subject for each in standing if each.kind in _UNWELL}
-    wanted = choose_lines(
+        mails = await lease_due_mails(tx, now, now + _ANSWERED_WITHIN, _BATCH_SIZE)
+    unwell = {each.subject for each in standing if each.kind in _PROVIDER_TROUBLE}
+    wanted = order_email_providers(
         installation.alerts or AlertSettings(), installation.delivery_providers or {}, unwell
     )
     adapter = next((found for name in wanted if (found := find_line(name))), None)
@@ -78,7 +78,9 @@ async def send_alarm_mails(resources: Resources, find_line: FindProvider) -> int
     return len(mails)
 
 
-_UNWELL = frozenset({AlertKind.LINE_UNUSABLE, AlertKind.LINE_FAILING, AlertKind.LINE_BACKLOG})
+_PROVIDER_TROUBLE = frozenset(
+    {AlertKind.LINE_UNUSABLE, AlertKind.LINE_FAILING, AlertKind.LINE_BACKLOG}
+)
 
 
 async def _send(
@@ -95,7 +97,7 @@ async def _send(
         claim_id=0,
         channel="EMAIL",
         recipient=mail.recipient,
-        sender=find_sender(installation, mail.recipient),
+        sender=choose_sender(installation, mail.recipient),
         sender_name="Dunwell",
         reply_to=None,
         language=mail.language,
@@ -114,14 +116,14 @@ async def _send(
 
 async def _record(resources: Resources, mail: DueAlertMail, outcome: Outcome | None) -> None:
     now = resources.clock.now()
-    state, again_at = _decide(mail, outcome, now)
+    state, again_at = _decide_state(mail, outcome, now)
     if state == "FAILED":
         log.error("alarm not sent", email_id=str(mail.email_id), attempts=mail.attempts)
     async with resources.database.transaction() as tx:
         await save_mail_outcome(tx, mail, state, again_at)
 
 
-def _decide(
+def _decide_state(
     mail: DueAlertMail, outcome: Outcome | None, now: datetime
 ) -> tuple[str, datetime | None]:
     match outcome:
@@ -131,6 +133,6 @@ def _decide(
             return "FAILED", None
         case None:
             return "UNKNOWN", None
-    if mail.attempts >= _MOST_TRIES:
+    if mail.attempts >= _MAX_ATTEMPTS:
         return "FAILED", None
     return "PLANNED", now + min(_FIRST_PAUSE * (1 << min(mail.attempts - 1, 10)), _LONGEST_PAUSE)

@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 import msgspec
 
 from dunwell.core.events.webhooks.endpoint import TOLD_AFTER
-from dunwell.operations.alerts.alert_conditions import OfLine, OfMerchant, Seen
-from dunwell.operations.alerts.alert_emails import Telling
+from dunwell.operations.alerts.alert_conditions import MerchantCount, Observations, ProviderCount
+from dunwell.operations.alerts.alert_emails import AlertNotification
 from dunwell.platform.database.database import Connection
 
 # By claims_due_anywhere, as far as $2.
@@ -94,7 +94,7 @@ async def count_messages(
 
 # The longest pause between two tries of a contact (escalation.settlement).
 _LONGEST_PAUSE = timedelta(hours=6)
-_MOST = 10_001
+_MAX_COUNTED = 10_001
 # Contacts tried thrice have waited for their line since they were planned: each try puts the next
 # one off. Rides on communications_planned_anywhere; a claim that is held waits for nobody.
 _WAITING = """
@@ -201,24 +201,26 @@ FROM unnest($1::uuid[], $2::integer[], $3::text[]) AS n (alert_id, number, phase
 """
 
 
-async def load_seen(
+async def load_observations(
     tx: Connection, now: datetime, *, late_before: datetime, unseen_before: datetime,
     strange_since: datetime,
-) -> Seen:  # fmt: skip
+) -> Observations:  # fmt: skip
     """late_before, unseen_before: from when on what waits is told; strange_since: how far back
     what names nothing of ours is counted."""
-    waiting = await tx.fetch(_WAITING, late_before, now + _LONGEST_PAUSE, _MOST)
-    return Seen(
-        waiting=[OfLine(*row) for row in waiting],
-        batches=[OfLine(*row) for row in await tx.fetch(_BATCHES)],
+    waiting = await tx.fetch(_WAITING, late_before, now + _LONGEST_PAUSE, _MAX_COUNTED)
+    return Observations(
+        waiting=[ProviderCount(*row) for row in waiting],
+        batches=[ProviderCount(*row) for row in await tx.fetch(_BATCHES)],
         mailboxes=[(row["provider"], row["read_at"]) for row in await tx.fetch(_MAILBOXES)],
-        unknown=[OfMerchant(*row) for row in await tx.fetch(_UNKNOWN, unseen_before)],
-        overdue=[OfMerchant(*row) for row in await tx.fetch(_OVERDUE, unseen_before)],
-        unseen=[OfMerchant(*row) for row in await tx.fetch(_UNSEEN, unseen_before)],
-        off=[OfMerchant(*row) for row in await tx.fetch(_OFF, now)],
-        failing=[OfMerchant(*row) for row in await tx.fetch(_FAILING, now - TOLD_AFTER)],
-        strange_sms=[OfLine(*row) for row in await tx.fetch(_STRANGE_SMS, strange_since)],
-        strange_reports=[OfLine(*row) for row in await tx.fetch(_STRANGE_REPORTS, strange_since)],
+        unknown=[MerchantCount(*row) for row in await tx.fetch(_UNKNOWN, unseen_before)],
+        overdue=[MerchantCount(*row) for row in await tx.fetch(_OVERDUE, unseen_before)],
+        unseen=[MerchantCount(*row) for row in await tx.fetch(_UNSEEN, unseen_before)],
+        off=[MerchantCount(*row) for row in await tx.fetch(_OFF, now)],
+        failing=[MerchantCount(*row) for row in await tx.fetch(_FAILING, now - TOLD_AFTER)],
+        strange_sms=[ProviderCount(*row) for row in await tx.fetch(_STRANGE_SMS, strange_since)],
+        strange_reports=[
+            ProviderCount(*row) for row in await tx.fetch(_STRANGE_REPORTS, strange_since)
+        ],
         step_due_at=await tx.fetchval(_STEPS, late_before),
     )
 
@@ -228,13 +230,15 @@ async def lock_alert_check(tx: Connection, now: datetime, last_before: datetime)
     return bool(await tx.fetchval(_TAKE_TURN, now, last_before))
 
 
-async def load_looked_at(tx: Connection) -> datetime | None:
+async def find_last_check(tx: Connection) -> datetime | None:
     """None: nobody has ever looked."""
     looked_at: datetime | None = await tx.fetchval(_LOAD_LOOKED_AT)
     return looked_at
 
 
-async def save_tellings(tx: Connection, tellings: Sequence[Telling], now: datetime) -> None:
+async def insert_notifications(
+    tx: Connection, tellings: Sequence[AlertNotification], now: datetime
+) -> None:
     await tx.execute(
         _SAVE_TELLINGS, [each.alarm.alert_id for each in tellings],
         [each.alarm.tellings + 1 for each in tellings], [each.phase for each in tellings], now,

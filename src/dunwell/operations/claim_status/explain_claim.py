@@ -47,7 +47,11 @@ from dunwell.operations.claim_status.reasons import (
     explain_past_step,
     explain_standstill,
 )
-from dunwell.operations.claim_status.store import load_history, load_open_contact, load_standing
+from dunwell.operations.claim_status.store import (
+    find_open_contact,
+    list_past_steps,
+    load_claim_state,
+)
 from dunwell.operations.claim_status.views import (
     ClaimExplanation,
     ClaimState,
@@ -83,10 +87,10 @@ async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
         targets=rulebook.targets,
         claim_id=standing.claim_id,
     )
-    return show_match(rulebook, match)
+    return build_explained_rules(rulebook, match)
 
 
-def show_match(rulebook: Rulebook, match: RuleMatch) -> ExplainedRules:
+def build_explained_rules(rulebook: Rulebook, match: RuleMatch) -> ExplainedRules:
     return ExplainedRules(
         version=rulebook.version,
         rules=tuple(
@@ -106,7 +110,7 @@ async def _load_rulebook(work: Work, standing: ClaimState) -> Rulebook:
     return await load_rulebook_of_rules(work.tx, work.merchant, chosen_by.rules, chosen_by.version)
 
 
-_MOST_CONTACTS = 5
+_MAX_CONTACTS = 5
 _ARCHIVING = "Archiving"
 _KINDS: dict[type, StepKind] = {
     ContactStep: "COMMUNICATION",
@@ -137,7 +141,7 @@ async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplan
     """Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        standing = await load_standing(work.tx, work.merchant_id, claim_id)
+        standing = await load_claim_state(work.tx, work.merchant_id, claim_id)
         if standing is None:
             raise NotFound(f"There is no claim {claim_id}.")
         rules = await explain_rules(work, standing)
@@ -146,8 +150,8 @@ async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplan
             for hold in await load_holds(work.tx, work.merchant_id, claim_id)
             if hold.stands(work.now)
         ]
-        case = await _open_case(work, keys, standing, holds)
-        contacts = await _foresee(work, keys, case) if case else ()
+        case = await _load_case(work, keys, standing, holds)
+        contacts = await _forecast(work, keys, case) if case else ()
     zone = case.zone if case else work.merchant.configuration.timezone
     return ClaimExplanation(
         claim_id=claim_id,
@@ -163,7 +167,7 @@ async def explain_claim(work: Work, keys: KeyRing, claim_id: int) -> ClaimExplan
     )
 
 
-async def _open_case(
+async def _load_case(
     work: Work, keys: KeyRing, standing: ClaimState, holds: Sequence[Hold]
 ) -> _Case | None:
     if standing.workflow_id is None or standing.workflow_major is None:
@@ -179,21 +183,21 @@ async def _open_case(
         version=version,
         process=process,
         facts=claim.step_facts(process.calendar.local_date(work.now)),
-        history=await load_history(work.tx, *run),
+        history=await list_past_steps(work.tx, *run),
         holds=holds,
-        contact=await load_open_contact(work.tx, *run),
+        contact=await find_open_contact(work.tx, *run),
         zone=process.calendar.zone.key,
         is_switched=work.merchant.switched_to_workflows,
     )
 
 
-async def _foresee(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNextContact, ...]:
+async def _forecast(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNextContact, ...]:
     if Status(case.standing.status) not in ACTIVE:
         return ()
     identities = list_identities(keys, work.merchant_id, build_debtor_person(case.claim))
     contacted_on = await load_contact_days(work.tx, work.merchant_id, identities)
     guard = build_person_guard(work.merchant.configuration, identities, contacted_on)
-    foreseen = forecast_claim(case.process, _find_running(case), work.now, guard)
+    foreseen = forecast_claim(case.process, _find_current_step(case), work.now, guard)
     contacts = (
         ExplainedNextContact(
             write_instant(each.at), each.channel, step_id=each.step.id, name=each.step.name
@@ -201,10 +205,10 @@ async def _foresee(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNex
         for each in foreseen
         if each.channel is not None and each.step is not None
     )
-    return tuple(islice(contacts, _MOST_CONTACTS))
+    return tuple(islice(contacts, _MAX_CONTACTS))
 
 
-def _find_running(case: _Case) -> RunningClaim:
+def _find_current_step(case: _Case) -> RunningClaim:
     """The claim as previews see it."""
     contact, until = case.contact, None
     if case.holds and all(hold.until for hold in case.holds):

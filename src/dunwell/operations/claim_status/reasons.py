@@ -46,7 +46,7 @@ def render_instant(instant: datetime, zone: str) -> InstantText:
     return InstantText(text, instant)
 
 
-def say_step_reason(recorded: str) -> LazyText | str:
+def render_step_reason(recorded: str) -> LazyText | str:
     """Return why a step was not done, from what is recorded: a code, and names of conditions."""
     code, _, names = recorded.partition(" ")
     reason = STEP_REASONS.get(code, code)
@@ -64,7 +64,7 @@ def explain_past_step(step: PastStep, *, is_wait: bool = False) -> LazyText:
         if channel in {"EMAIL", "SMS", "LETTER"}:
             return LazyText("sent by %(channel)s", channel=channel)
         return LazyText("done")
-    reason = say_step_reason(step.reason or "")
+    reason = render_step_reason(step.reason or "")
     if step.outcome == "SKIPPED":
         return LazyText("skipped: %(reason)s", reason=reason)
     return LazyText("failed: %(reason)s", reason=reason)
@@ -81,10 +81,10 @@ def explain_contact(contact: StoredOpenContact, standing: ClaimState, zone: str)
         return LazyText("delivery status unknown: a user has to resolve it")
     if contact.state == "HANDED_OVER":
         return LazyText("it is being sent")
-    return _say_waiting(contact, standing, zone)
+    return _explain_waiting(contact, standing, zone)
 
 
-def _say_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
+def _explain_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
     """Of one that was not handed over yet. It is looked at once more before, so that a
     hold that came meanwhile keeps it."""
     until = render_instant(contact.not_before, zone)

@@ -61,13 +61,13 @@ LIMIT 1
 
 
 @dataclass(frozen=True, slots=True)
-class Doer:
+class TimelineActor:
     kind: str
     actor_id: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class LifeRow:
+class TimelineRow:
     kind: str
     at: datetime
     subject_id: UUID | None
@@ -76,13 +76,15 @@ class LifeRow:
     text: str | None
     cents: int | None
     until: datetime | None
-    doer: Doer | None
+    doer: TimelineActor | None
 
 
-async def load_life(tx: Connection, merchant_id: int, claim_id: int, limit: int) -> list[LifeRow]:
+async def list_timeline_rows(
+    tx: Connection, merchant_id: int, claim_id: int, limit: int
+) -> list[TimelineRow]:
     rows = await tx.fetch(_LOAD, merchant_id, claim_id, list(_TELLING), limit)
     return [
-        LifeRow(
+        TimelineRow(
             kind=row["kind"],
             at=row["at"],
             subject_id=row["subject_id"],
@@ -91,24 +93,24 @@ async def load_life(tx: Connection, merchant_id: int, claim_id: int, limit: int)
             text=row["text"],
             cents=row["cents"],
             until=row["until"],
-            doer=Doer(row["actor_kind"], row["actor_id"]) if row["actor_kind"] else None,
+            doer=TimelineActor(row["actor_kind"], row["actor_id"]) if row["actor_kind"] else None,
         )
         for row in rows
     ]
 
 
-async def load_actors(
+async def list_actors(
     tx: Connection, merchant_id: int, claim_id: int
-) -> Mapping[tuple[str, str], Doer]:
+) -> Mapping[tuple[str, str], TimelineActor]:
     """By action and the id of what it was done to."""
     rows = await tx.fetch(_LOAD_ACTORS, merchant_id, claim_id, list(_NAMING))
     return {
-        (row["action"], row["about"] or ""): Doer(row["actor_kind"], row["actor_id"])
+        (row["action"], row["about"] or ""): TimelineActor(row["actor_kind"], row["actor_id"])
         for row in rows
     }
 
 
-async def load_user_names(tx: Connection, user_ids: Collection[str]) -> Mapping[str, str]:
+async def list_user_names(tx: Connection, user_ids: Collection[str]) -> Mapping[str, str]:
     if not user_ids:
         return {}
     known = [each for each in user_ids if _is_uuid(each)]
@@ -123,12 +125,12 @@ def _is_uuid(text: str) -> bool:
     return True
 
 
-async def load_standing(tx: Connection, merchant_id: int, claim_id: int) -> ClaimState | None:
+async def load_claim_state(tx: Connection, merchant_id: int, claim_id: int) -> ClaimState | None:
     row = await tx.fetchrow(_LOAD_STANDING, merchant_id, claim_id)
     return None if row is None else ClaimState(**row)
 
 
-async def load_history(
+async def list_past_steps(
     tx: Connection, merchant_id: int, claim_id: int, run: int
 ) -> Sequence[PastStep]:
     """What became of the steps of a run, the earliest first."""
@@ -146,7 +148,7 @@ async def load_history(
     ]
 
 
-async def load_open_contact(
+async def find_open_contact(
     tx: Connection, merchant_id: int, claim_id: int, run: int
 ) -> StoredOpenContact | None:
     row = await tx.fetchrow(_LOAD_OPEN_CONTACT, merchant_id, claim_id, run)

@@ -12,16 +12,16 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.access import check_claim
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.operations.claim_status.store import (
-    LifeRow,
-    load_actors,
-    load_life,
-    load_standing,
-    load_user_names,
+    TimelineRow,
+    list_actors,
+    list_timeline_rows,
+    list_user_names,
+    load_claim_state,
 )
 from dunwell.operations.claim_status.views import ClaimState
 from dunwell.platform.database.database import snapshot
 
-MOST = 500
+MAX_EVENTS = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,14 +43,14 @@ class TimelineEvent:
     actor: str | None
 
 
-async def read_claim_life(work: Work, claim_id: int) -> list[TimelineEvent]:
-    """At most `MOST`. Raises NotFound."""
+async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
+    """At most `MAX_EVENTS`. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
-        rows = await load_life(work.tx, work.merchant_id, claim_id, MOST)
-        doers = await load_actors(work.tx, work.merchant_id, claim_id)
-        standing = await load_standing(work.tx, work.merchant_id, claim_id)
+        rows = await list_timeline_rows(work.tx, work.merchant_id, claim_id, MAX_EVENTS)
+        doers = await list_actors(work.tx, work.merchant_id, claim_id)
+        standing = await load_claim_state(work.tx, work.merchant_id, claim_id)
         known = [(row, doers.get(_find_action(row.kind, row.word, row.subject_id))) for row in rows]
         ids = {
             doer.actor_id
@@ -58,7 +58,7 @@ async def read_claim_life(work: Work, claim_id: int) -> list[TimelineEvent]:
             for doer in (row.doer, found)
             if doer is not None and doer.kind == "USER" and doer.actor_id
         }
-        names = await load_user_names(work.tx, ids)
+        names = await list_user_names(work.tx, ids)
     waiting = _find_wait(rows)
     wait_ends_at = _find_end_of_wait(standing) if standing is not None else None
     happenings = []
@@ -83,13 +83,13 @@ async def read_claim_life(work: Work, claim_id: int) -> list[TimelineEvent]:
     return happenings
 
 
-def _find_wait(rows: Sequence[LifeRow]) -> LifeRow | None:
+def _find_wait(rows: Sequence[TimelineRow]) -> TimelineRow | None:
     """The wait that the process is in: it is recorded when it starts, and nothing ran after it."""
     newest = next((row for row in rows if row.kind in ("STEP", "CONTACT")), None)
     return newest if newest is not None and _is_wait(newest) else None
 
 
-def _is_wait(row: LifeRow) -> bool:
+def _is_wait(row: TimelineRow) -> bool:
     return (
         (row.kind, row.word) == ("STEP", "DONE")
         and row.doer is not None

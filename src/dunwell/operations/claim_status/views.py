@@ -127,7 +127,7 @@ class ClaimExplanation(Wire, frozen=True):
     ]
 
 
-def write_plain(told: ClaimExplanation) -> ClaimExplanation:
+def render_explanation(told: ClaimExplanation) -> ClaimExplanation:
     """As it goes out: its reasons as English sentences and nothing more."""
 
     def plain(each: _Explained) -> _Explained:

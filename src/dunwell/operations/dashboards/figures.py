@@ -5,7 +5,7 @@ from datetime import datetime
 import msgspec
 
 
-class Backlog(msgspec.Struct, frozen=True, gc=False):
+class ProviderBacklog(msgspec.Struct, frozen=True, gc=False):
     waiting: int
     # Of the one that has waited longest; none: nothing waits.
     since: datetime | None
@@ -35,7 +35,7 @@ class DestinationFigures(msgspec.Struct, frozen=True, gc=False):
     people: int
 
 
-class Failures(msgspec.Struct, frozen=True, gc=False):
+class FailureReason(msgspec.Struct, frozen=True, gc=False):
     """Messages to one destination that failed for one reason."""
 
     line: str
@@ -46,7 +46,7 @@ class Failures(msgspec.Struct, frozen=True, gc=False):
     last_at: datetime
 
 
-class Unmatched(msgspec.Struct, frozen=True, gc=False):
+class UnmatchedReport(msgspec.Struct, frozen=True, gc=False):
     line: str
     provider_message_id: str
     state: str

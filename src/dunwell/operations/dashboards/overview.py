@@ -37,8 +37,8 @@ from dunwell.platform.database.listed_table import Count, ListedTable
 from dunwell.platform.database.lists import MAX_COUNTED, count_listed, find_oldest_at
 from dunwell.platform.database.sql import load_statement
 
-MOST = 1_000
-NEWEST = 10_000
+MAX_CLAIMS = 1_000
+MAX_NEWEST = 10_000
 RECENT = timedelta(days=7)
 MONEY_DAYS = 14
 _LOAD = load_statement(__file__, "overview.sql")
@@ -60,7 +60,7 @@ class DueStep(msgspec.Struct, frozen=True, array_like=True):
     number: int
 
 
-class Tomorrow(msgspec.Struct, frozen=True):
+class TomorrowForecast(msgspec.Struct, frozen=True):
     """What the claims that are due do, if nobody pays and all conditions hold. `claims`: how many;
     `contacts`: by the first channel of each; `fees` in cents of the merchant's currency."""
 
@@ -74,7 +74,7 @@ class Tomorrow(msgspec.Struct, frozen=True):
 class Overview(msgspec.Struct, frozen=True):
     states: dict[str, int]
     held: int
-    tomorrow: Tomorrow
+    tomorrow: TomorrowForecast
     # Channel -> state -> how many were planned in the last seven days.
     contacts: dict[str, dict[str, int]]
     paid: list[PaidDay]
@@ -93,14 +93,14 @@ class _Loaded(msgspec.Struct, frozen=True):
     is_cut: bool
 
 
-async def read_overview(work: Work) -> Overview:
+async def load_overview(work: Work) -> Overview:
     work.require(Right.READ_CLAIMS)
     configuration = work.merchant.configuration
     zone = ZoneInfo(configuration.timezone)
     today = work.now.astimezone(zone).date()
     document = await work.tx.fetchval(
-        _LOAD, work.merchant_id, MOST + 1, work.now - RECENT,
-        [str(each) for each in Status], _start(today, 1, zone), _start(today, 2, zone), NEWEST,
+        _LOAD, work.merchant_id, MAX_CLAIMS + 1, work.now - RECENT,
+        [str(each) for each in Status], _start(today, 1, zone), _start(today, 2, zone), MAX_NEWEST,
         configuration.timezone, _start(today, 1 - MONEY_DAYS, zone),
     )  # fmt: skip
     loaded = msgspec.json.decode(document, type=_Loaded)
@@ -108,14 +108,14 @@ async def read_overview(work: Work) -> Overview:
     versions = await load_newest(work.tx, work.merchant_id, processes) if processes else {}
     steps = {pair: version.definition.steps for pair, version in versions.items()}
     return Overview(
-        states=loaded.states, held=loaded.held, tomorrow=foresee_day(loaded.tomorrow, steps),
+        states=loaded.states, held=loaded.held, tomorrow=forecast_day(loaded.tomorrow, steps),
         contacts=loaded.contacts, paid=loaded.paid, is_cut=loaded.is_cut,
     )  # fmt: skip
 
 
-def foresee_day(
+def forecast_day(
     due: Sequence[DueStep], steps: Mapping[tuple[UUID, int], Sequence[Step]]
-) -> Tomorrow:
+) -> TomorrowForecast:
     """The steps of a process follow one another at once, up to its next wait."""
     contacts, fees, fee_cents, archived = Counter[str](), 0, 0, 0
     for each in due:
@@ -127,7 +127,7 @@ def foresee_day(
             elif isinstance(step, FeeStep):
                 fees += each.number
                 fee_cents += each.number * int(step.value)
-    return Tomorrow(
+    return TomorrowForecast(
         sum(each.number for each in due),
         contacts,
         fees=fees,
@@ -166,25 +166,30 @@ class AttentionKind(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingWork:
+class AttentionItem:
     count: Count
     # When the oldest of them arose, by its list's time; none: there is none.
     oldest_at: datetime | None
 
 
-async def read_waiting(work: Work) -> Mapping[AttentionKind, WaitingWork]:
+async def list_attention_items(work: Work) -> Mapping[AttentionKind, AttentionItem]:
     """Of one instant."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        found = {kind: await _look(work, *asked) for kind, asked in _list_asked(work).items()}
+        found = {
+            kind: await _list_with_right(work, *asked)
+            for kind, asked in _list_pending_requests(work).items()
+        }
         return {
             **found,
-            AttentionKind.BOUNCED_CONTACTS: await _look_at_failed(work),
-            AttentionKind.UNSEEN_REPLIES: await _look_at_replies(work),
+            AttentionKind.BOUNCED_CONTACTS: await _count_failed_messages(work),
+            AttentionKind.UNSEEN_REPLIES: await _count_unread_replies(work),
         }
 
 
-def _list_asked(work: Work) -> Mapping[AttentionKind, tuple[ListedTable[Any, Any, Any], object]]:
+def _list_pending_requests(
+    work: Work,
+) -> Mapping[AttentionKind, tuple[ListedTable[Any, Any, Any], object]]:
     """The list and the filter of each kind."""
     configuration = work.merchant.configuration
     zone, answer_days = configuration.timezone, configuration.modalities.answer_within_days
@@ -204,19 +209,21 @@ def _list_asked(work: Work) -> Mapping[AttentionKind, tuple[ListedTable[Any, Any
     }
 
 
-async def _look(work: Work, listed: ListedTable[Any, Any, Any], wanted: object) -> WaitingWork:
+async def _list_with_right(
+    work: Work, listed: ListedTable[Any, Any, Any], wanted: object
+) -> AttentionItem:
     count = await count_listed(work.scope(), listed, wanted, limit=MAX_COUNTED)
     oldest_at = await find_oldest_at(work.scope(), listed, wanted) if count.number else None
-    return WaitingWork(count, oldest_at)
+    return AttentionItem(count, oldest_at)
 
 
-async def _look_at_failed(work: Work) -> WaitingWork:
+async def _count_failed_messages(work: Work) -> AttentionItem:
     """They failed at any time behind their planning, by which their list is ordered."""
     since = work.now - _BOUNCES_FOR
     number, oldest_at = await count_failed(work.tx, work.merchant_id, since, MAX_COUNTED + 1)
-    return WaitingWork(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)
+    return AttentionItem(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)
 
 
-async def _look_at_replies(work: Work) -> WaitingWork:
+async def _count_unread_replies(work: Work) -> AttentionItem:
     number, oldest_at = await count_unread_replies(work.tx, work.merchant_id, MAX_COUNTED + 1)
-    return WaitingWork(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)
+    return AttentionItem(Count(min(number, MAX_COUNTED), is_more=number > MAX_COUNTED), oldest_at)

@@ -14,23 +14,23 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.operations.dashboards.store import (
     BatchRow,
     LetterRow,
-    LineWaiting,
     StatusFileRow,
+    WaitingLetters,
     count_statuses,
-    find_asked_letters,
-    find_batches,
-    find_letters,
-    find_status_files,
-    load_batch,
-    load_waiting,
+    find_batch_row,
+    list_batch_rows,
+    list_doubtful_letter_rows,
+    list_letter_rows,
+    list_status_files,
+    list_waiting_letters,
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.listed_table import CursorFormat
 from dunwell.platform.errors import NotFound
 
 # What is counted no further.
-MOST_WAITING = 1_001
-_MOST_FILES = 20
+MAX_WAITING = 1_001
+_MAX_FILES = 20
 _BATCH_CURSORS = CursorFormat("letter batches", owner=(), place=(UUID,))
 _LETTER_CURSORS = CursorFormat("letters", owner=(), place=(UUID, int))
 _NEWEST = UUID(int=(1 << 128) - 1)
@@ -42,7 +42,7 @@ class BatchesView:
     """lines: those of the installation that carry letters. No cursor when these are the last."""
 
     lines: Sequence[str]
-    waiting: Sequence[LineWaiting]
+    waiting: Sequence[WaitingLetters]
     batches: Sequence[BatchRow]
     next_cursor: str | None
     files: Sequence[StatusFileRow]
@@ -59,12 +59,12 @@ class BatchView:
 
 
 @dataclass(frozen=True, slots=True)
-class AskedView:
+class DoubtfulLettersView:
     letters: Sequence[LetterRow]
     next_cursor: str | None
 
 
-async def read_batches(
+async def list_batches(
     tx: Connection, actor: Actor, *, limit: int, line: str | None = None, cursor: str | None = None
 ) -> BatchesView:
     """The newest first. Raises ValidationError for a bad cursor."""
@@ -76,53 +76,53 @@ async def read_batches(
     lines = sorted(
         name for name, each in known.items() if isinstance(each, FolderProvider | SftpProvider)
     )
-    found = await find_batches(tx, line, before, limit + 1)
+    found = await list_batch_rows(tx, line, before, limit + 1)
     batches = found[:limit]
     return BatchesView(
         lines=lines,
-        waiting=await load_waiting(tx, lines, MOST_WAITING),
+        waiting=await list_waiting_letters(tx, lines, MAX_WAITING),
         batches=batches,
         next_cursor=_BATCH_CURSORS.render((), (batches[-1].batch_id,))
         if len(found) > limit
         else None,
-        files=await find_status_files(tx, _MOST_FILES),
+        files=await list_status_files(tx, _MAX_FILES),
     )
 
 
-async def read_batch(
+async def get_batch(
     tx: Connection, actor: Actor, batch_id: UUID, *,
     limit: int, cursor: str | None = None, only_failed: bool = False,
 ) -> BatchView:  # fmt: skip
     """Raises NotFound, and ValidationError for a bad cursor."""
     check_right(actor, Right.OPERATE)
-    batch = await load_batch(tx, batch_id)
+    batch = await find_batch_row(tx, batch_id)
     if batch is None:
         raise NotFound("There is no such batch.")
-    found = await find_letters(
-        tx, batch_id, _read_place(cursor), limit + 1, only_failed=only_failed
+    found = await list_letter_rows(
+        tx, batch_id, _parse_cursor(cursor), limit + 1, only_failed=only_failed
     )
     statuses = await count_statuses(tx, batch_id)
-    return BatchView(batch, statuses, found[:limit], _write_place(found, limit))
+    return BatchView(batch, statuses, found[:limit], _render_cursor(found, limit))
 
 
-async def read_asked_letters(
+async def list_doubtful_letters(
     tx: Connection, actor: Actor, line: str, *, limit: int, cursor: str | None = None
-) -> AskedView:
+) -> DoubtfulLettersView:
     """Of which a person is asked whether they were released. Raises ValidationError for a bad
     cursor."""
     check_right(actor, Right.OPERATE)
-    found = await find_asked_letters(tx, line, _read_place(cursor), limit + 1)
-    return AskedView(found[:limit], _write_place(found, limit))
+    found = await list_doubtful_letter_rows(tx, line, _parse_cursor(cursor), limit + 1)
+    return DoubtfulLettersView(found[:limit], _render_cursor(found, limit))
 
 
-def _read_place(cursor: str | None) -> tuple[UUID, int]:
+def _parse_cursor(cursor: str | None) -> tuple[UUID, int]:
     if cursor is None:
         return _FIRST
     communication_id, merchant_id = _LETTER_CURSORS.parse((), cursor)
     return communication_id, merchant_id
 
 
-def _write_place(found: Sequence[LetterRow], limit: int) -> str | None:
+def _render_cursor(found: Sequence[LetterRow], limit: int) -> str | None:
     if len(found) <= limit:
         return None
     last = found[limit - 1]

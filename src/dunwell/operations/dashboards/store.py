@@ -11,10 +11,10 @@ import msgspec
 from dunwell.contact.sending.batches.release_batches import WITHDRAWN_REASON
 from dunwell.operations.dashboards.figures import (
     ArrivalFigures,
-    Backlog,
     DestinationFigures,
-    Failures,
-    Unmatched,
+    FailureReason,
+    ProviderBacklog,
+    UnmatchedReport,
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import compose
@@ -135,7 +135,7 @@ class LetterRow(msgspec.Struct, frozen=True, gc=False):
     reference_number: str | None
 
 
-class LineWaiting(msgspec.Struct, frozen=True, gc=False):
+class WaitingLetters(msgspec.Struct, frozen=True, gc=False):
     """since: of the letter that has waited longest. asked: of which a person is asked."""
 
     line: str
@@ -155,7 +155,7 @@ class StatusFileRow(msgspec.Struct, frozen=True, gc=False):
     reason: str | None
 
 
-async def find_batches(
+async def list_batch_rows(
     tx: Connection, line: str | None, before: UUID, limit: int
 ) -> Sequence[BatchRow]:
     """The newest first."""
@@ -166,7 +166,7 @@ async def find_batches(
     return [BatchRow(*row) for row in rows]
 
 
-async def load_batch(tx: Connection, batch_id: UUID) -> BatchRow | None:
+async def find_batch_row(tx: Connection, batch_id: UUID) -> BatchRow | None:
     row = await tx.fetchrow(_LOAD, batch_id, 1)
     return None if row is None else BatchRow(*row)
 
@@ -176,26 +176,28 @@ async def count_statuses(tx: Connection, batch_id: UUID) -> dict[str | None, int
     return {row["status"]: row["letters"] for row in await tx.fetch(_COUNT, batch_id)}
 
 
-async def find_letters(
+async def list_letter_rows(
     tx: Connection, batch_id: UUID, behind: tuple[UUID, int], limit: int, *, only_failed: bool
 ) -> Sequence[LetterRow]:
     statement = _FIND_FAILED if only_failed else _FIND_LETTERS
     return [LetterRow(*row) for row in await tx.fetch(statement, *behind, limit, batch_id)]
 
 
-async def find_asked_letters(
+async def list_doubtful_letter_rows(
     tx: Connection, line: str, behind: tuple[UUID, int], limit: int
 ) -> Sequence[LetterRow]:
     """Those that a person is asked about."""
     return [LetterRow(*row) for row in await tx.fetch(_FIND_ASKED, *behind, limit, line)]
 
 
-async def load_waiting(tx: Connection, lines: Sequence[str], most: int) -> Sequence[LineWaiting]:
+async def list_waiting_letters(
+    tx: Connection, lines: Sequence[str], most: int
+) -> Sequence[WaitingLetters]:
     rows = await tx.fetch(_WAITING, list(lines), most)
-    return sorted((LineWaiting(*row) for row in rows), key=lambda each: each.line)
+    return sorted((WaitingLetters(*row) for row in rows), key=lambda each: each.line)
 
 
-async def find_status_files(tx: Connection, limit: int) -> Sequence[StatusFileRow]:
+async def list_status_files(tx: Connection, limit: int) -> Sequence[StatusFileRow]:
     """The latest first."""
     return [StatusFileRow(*row) for row in await tx.fetch(_STATUS_FILES, limit)]
 
@@ -304,15 +306,15 @@ LIMIT $2
 """
 
 
-async def load_backlogs(
+async def list_backlogs(
     tx: Connection, lines: Sequence[str], now: datetime, most: int
-) -> Mapping[str, Backlog]:
+) -> Mapping[str, ProviderBacklog]:
     """Of lines that merchants send by."""
     rows = await tx.fetch(_BACKLOG, lines, now, most)
-    return {row["provider"]: Backlog(row["waiting"], row["since"]) for row in rows}
+    return {row["provider"]: ProviderBacklog(row["waiting"], row["since"]) for row in rows}
 
 
-class LookedAtContacts(msgspec.Struct, frozen=True, gc=False):
+class ContactSelection(msgspec.Struct, frozen=True, gc=False):
     """Which contacts are looked at: of these lines, settled since, so many of each at most."""
 
     lines: Sequence[str]
@@ -324,7 +326,7 @@ class LookedAtContacts(msgspec.Struct, frozen=True, gc=False):
         return (self.lines, self.since, self.most, WITHDRAWN_REASON)
 
 
-async def load_sent(tx: Connection, looked: LookedAtContacts) -> Mapping[str, ArrivalFigures]:
+async def list_sent(tx: Connection, looked: ContactSelection) -> Mapping[str, ArrivalFigures]:
     """Of lines that something left by."""
     rows = await tx.fetch(_SENT, *looked.values)
     return {
@@ -333,8 +335,8 @@ async def load_sent(tx: Connection, looked: LookedAtContacts) -> Mapping[str, Ar
     }
 
 
-async def load_deliveries(
-    tx: Connection, looked: LookedAtContacts, limit: int
+async def list_deliveries(
+    tx: Connection, looked: ContactSelection, limit: int
 ) -> Sequence[DestinationFigures]:
     """Where most failed first."""
     rows = await tx.fetch(_DELIVERIES, *looked.values, limit)
@@ -348,11 +350,13 @@ async def load_deliveries(
     ]  # fmt: skip
 
 
-async def load_failures(tx: Connection, looked: LookedAtContacts, limit: int) -> Sequence[Failures]:
+async def list_failures(
+    tx: Connection, looked: ContactSelection, limit: int
+) -> Sequence[FailureReason]:
     """The most frequent first."""
-    return [Failures(*row) for row in await tx.fetch(_FAILURES, *looked.values, limit)]
+    return [FailureReason(*row) for row in await tx.fetch(_FAILURES, *looked.values, limit)]
 
 
-async def load_unmatched(tx: Connection, since: datetime, most: int) -> Sequence[Unmatched]:
+async def list_unmatched(tx: Connection, since: datetime, most: int) -> Sequence[UnmatchedReport]:
     """Those that name nothing of ours, the latest first."""
-    return [Unmatched(*row) for row in await tx.fetch(_UNMATCHED, since, most)]
+    return [UnmatchedReport(*row) for row in await tx.fetch(_UNMATCHED, since, most)]

@@ -31,8 +31,8 @@ from dunwell.operations.jobs.job import (
 )
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
 from dunwell.operations.jobs.store import (
-    load_facts,
-    load_waiting,
+    list_job_claims,
+    list_waiting_rows,
     lock_claims,
     save_outcomes,
     save_progress,
@@ -45,15 +45,15 @@ from dunwell.platform.resources import Resources
 
 async def act_on_claims(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
     """Locks the claims."""
-    target = await find_target(work, action)
+    target = await load_action_target(work, action)
     await lock_claims(work.tx, work.merchant_id, claim_ids)
-    facts = await load_facts(work.tx, work.merchant_id, claim_ids, work.now)
+    facts = await list_job_claims(work.tx, work.merchant_id, claim_ids, work.now)
     outcomes = decide_rows(action, claim_ids, facts, target)
     to_do = [claim_id for claim_id in claim_ids if outcomes[claim_id] is None]
-    return {**outcomes, **(await _do(work, action, to_do))}
+    return {**outcomes, **(await _act_in_bulk(work, action, to_do))}
 
 
-async def find_target(work: Work, action: Action) -> JobTarget | None:
+async def load_action_target(work: Work, action: Action) -> JobTarget | None:
     """Of an assignment. Raises NotFound."""
     if not isinstance(action, Assign):
         return None
@@ -73,13 +73,13 @@ def decide_rows(
     return {each: decide_row(action, facts.get(each), target) for each in claim_ids}
 
 
-async def _do(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
+async def _act_in_bulk(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
     if isinstance(action, Assign):
         return await _assign(work, action, claim_ids) if claim_ids else {}
     try:
         async with savepoint(work.tx):
             for claim_id in claim_ids:
-                await _do_one(work, action, claim_id)
+                await _act_on_one(work, action, claim_id)
     except Unavailable:
         raise
     except Refusal:
@@ -90,7 +90,7 @@ async def _do(work: Work, action: Action, claim_ids: Sequence[int]) -> Outcomes:
 async def _try_one(work: Work, action: Action, claim_id: int) -> NotDone | None:
     try:
         async with savepoint(work.tx):
-            await _do_one(work, action, claim_id)
+            await _act_on_one(work, action, claim_id)
     except Unavailable:
         raise
     except InsufficientScope:
@@ -100,7 +100,7 @@ async def _try_one(work: Work, action: Action, claim_id: int) -> NotDone | None:
     return None
 
 
-async def _do_one(work: Work, action: Action, claim_id: int) -> None:
+async def _act_on_one(work: Work, action: Action, claim_id: int) -> None:
     if isinstance(action, Pause):
         await pause_claim(work, claim_id, until=action.until, reason=action.reason)
     elif isinstance(action, ArchiveAction):
@@ -128,7 +128,7 @@ JOB_SECONDS = 0.5
 _SLICE_SECONDS = 2.0
 _PAUSE = timedelta(seconds=1)
 # Leased so often without progress, it goes row by row, and then leaves the row out.
-_CAREFUL_FROM, _GIVES_UP_ROW_FROM = 3, 5
+_ROW_BY_ROW_FROM, _GIVES_UP_ROW_FROM = 3, 5
 _NO_MESSAGE = NotDone(RowOutcome.FAILED, RowReason.ERROR)
 
 log = structlog.get_logger(__name__)
@@ -144,7 +144,7 @@ async def run_jobs(resources: Resources, *, batch: int = BATCH) -> int:
 async def _run_slice(running: RunningJob, batch: int) -> None:
     attempts = running.leased.attempts
     ends_at = time.monotonic() + _SLICE_SECONDS
-    limit = 1 if attempts >= _CAREFUL_FROM else batch
+    limit = 1 if attempts >= _ROW_BY_ROW_FROM else batch
     leaves_out = attempts >= _GIVES_UP_ROW_FROM
     while time.monotonic() < ends_at:
         if await _run_batch(running, limit, leaves_out=leaves_out) == 0:
@@ -157,9 +157,9 @@ async def _run_batch(running: RunningJob, limit: int, *, leaves_out: bool) -> in
     """The number of rows; after 0 the job has ended. With `leaves_out`, the row at which earlier
     workers failed is recorded as FAILED instead."""
     async with running.step() as (tx, job):
-        assert not isinstance(job.deed, Export | PreviewDraft)
+        assert not isinstance(job.task, Export | PreviewDraft)
         work = await running.open_work(tx, job)
-        claim_ids = await load_waiting(tx, work.merchant_id, job.job_id, limit)
+        claim_ids = await list_waiting_rows(tx, work.merchant_id, job.job_id, limit)
         if not claim_ids:
             await running.finish(tx, job)
             return 0
@@ -167,7 +167,7 @@ async def _run_batch(running: RunningJob, limit: int, *, leaves_out: bool) -> in
             log.error("job row given up", claim_id=claim_ids[0])
             outcomes: Outcomes = {claim_ids[0]: _NO_MESSAGE}
         else:
-            outcomes = await act_on_claims(work, job.deed, claim_ids)
+            outcomes = await act_on_claims(work, job.task, claim_ids)
         await save_outcomes(tx, work.merchant_id, job.job_id, outcomes)
         progress = count_progress(0, list(outcomes.values()))
         await save_progress(tx, running.leased, progress, running.resources.clock.now() + LEASE)

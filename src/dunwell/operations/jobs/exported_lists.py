@@ -49,12 +49,12 @@ from dunwell.platform.text.wire import write_instant
 Cell: TypeAlias = str | int | bool | datetime | date | Enum | None
 Cells: TypeAlias = Sequence[Cell]
 
-MARK = "\ufeff".encode()
+BYTE_ORDER_MARK = "\ufeff".encode()
 # What a spreadsheet takes for the beginning of a formula, or passes over before one.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 # Where a spreadsheet of another language cuts a cell in two, and the rest is taken for a formula;
 # what is between is passed over.
-_CUT = re.compile(r"""([;\t\r\n])(?=(?:[^\S\t\r\n]|")*[=+\-@])""")
+_SPLIT = re.compile(r"""([;\t\r\n])(?=(?:[^\S\t\r\n]|")*[=+\-@])""")
 
 
 def render_rows(rows: Iterable[Cells]) -> bytes:
@@ -82,13 +82,13 @@ def _render_cell(cell: Cell) -> str:
         return "true" if cell else "false"
     text = str(cell.value) if isinstance(cell, Enum) else str(cell)
     is_text = isinstance(cell, str) and not isinstance(cell, Enum)
-    return _make_text(text) if is_text else text
+    return _escape_formula(text) if is_text else text
 
 
-def _make_text(text: str) -> str:
+def _escape_formula(text: str) -> str:
     """Taken for text, whole or cut in two: by an apostrophe before whatever begins like a
     formula."""
-    safe = _CUT.sub(r"\1'", text)
+    safe = _SPLIT.sub(r"\1'", text)
     return f"'{safe}" if safe.lstrip(' "').startswith(_FORMULA) else safe
 
 
@@ -99,7 +99,7 @@ class ExportedDisputeFilter:
 
 
 @dataclass(frozen=True, slots=True)
-class Exported:
+class ExportDefinition:
     """list_page: given the work and a filter of the type `filter`, a page behind `cursor`.
     columns: what each shows of an item."""
 
@@ -118,7 +118,7 @@ class Exported:
         return rows, page.next_cursor
 
 
-def check_readable(work: Work, exported: ExportedList) -> None:
+def check_may_read(work: Work, exported: ExportedList) -> None:
     """Raises InsufficientScope."""
     work.require(EXPORTED[exported].right)
 
@@ -144,7 +144,7 @@ def _render_json(fields: Mapping[str, Any] | None) -> str | None:
     return msgspec.json.encode(redact(fields)).decode() if fields else None
 
 
-def _read_origin(name: str) -> Callable[[AuditEntry], Cell]:
+def _parse_origin(name: str) -> Callable[[AuditEntry], Cell]:
     return lambda entry: (entry.origin or {}).get(name)
 
 
@@ -250,19 +250,21 @@ _AUDIT: Mapping[str, Callable[[AuditEntry], Cell]] = {
     "before": lambda entry: _render_json(entry.before),
     "after": lambda entry: _render_json(entry.after),
     "details": lambda entry: _render_json(entry.details),
-    **{name: _read_origin(name) for name in ("face", "network", "session")},
+    **{name: _parse_origin(name) for name in ("face", "network", "session")},
     "seal": lambda entry: entry.seal,
     "id": lambda entry: str(entry.audit_id),
 }
-EXPORTED: Mapping[ExportedList, Exported] = {
-    ExportedList.CLAIMS: Exported(list_claims, ClaimFilter, _CLAIMS),
-    ExportedList.DISPUTES: Exported(_list_disputes, ExportedDisputeFilter, _DISPUTES),
-    ExportedList.MODALITIES: Exported(list_modalities, ModalityFilter, _MODALITIES),
-    ExportedList.PAYMENTS: Exported(list_payments, PaymentFilter, _PAYMENTS),
-    ExportedList.REQUESTS: Exported(list_payment_requests, PaymentRequestFilter, _REQUESTS),
-    ExportedList.COMMUNICATIONS: Exported(
+EXPORTED: Mapping[ExportedList, ExportDefinition] = {
+    ExportedList.CLAIMS: ExportDefinition(list_claims, ClaimFilter, _CLAIMS),
+    ExportedList.DISPUTES: ExportDefinition(_list_disputes, ExportedDisputeFilter, _DISPUTES),
+    ExportedList.MODALITIES: ExportDefinition(list_modalities, ModalityFilter, _MODALITIES),
+    ExportedList.PAYMENTS: ExportDefinition(list_payments, PaymentFilter, _PAYMENTS),
+    ExportedList.REQUESTS: ExportDefinition(list_payment_requests, PaymentRequestFilter, _REQUESTS),
+    ExportedList.COMMUNICATIONS: ExportDefinition(
         list_communications, CommunicationFilter, _COMMUNICATIONS
     ),
-    ExportedList.SUPPRESSIONS: Exported(list_suppressions, SuppressionFilter, _SUPPRESSIONS),
-    ExportedList.AUDIT: Exported(list_audit, AuditFilter, _AUDIT, Right.AUDIT),
+    ExportedList.SUPPRESSIONS: ExportDefinition(
+        list_suppressions, SuppressionFilter, _SUPPRESSIONS
+    ),
+    ExportedList.AUDIT: ExportDefinition(list_audit, AuditFilter, _AUDIT, Right.AUDIT),
 }

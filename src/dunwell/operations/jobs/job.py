@@ -15,11 +15,11 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 
 # Of a selection.
-MOST_ROWS = 50_000
+MAX_ROWS = 50_000
 # Of a merchant, that wait or run.
-MOST_LIVE = 10
-_KEPT = timedelta(days=30)
-_EXPORTS_KEPT = timedelta(days=7)
+MAX_LIVE = 10
+_RETENTION = timedelta(days=30)
+_EXPORT_RETENTION = timedelta(days=7)
 
 
 class JobKind(StrEnum):
@@ -120,9 +120,9 @@ class PreviewDraft(msgspec.Struct, frozen=True, tag="PREVIEW"):
 
 # What is done to each claim of a selection, and all that a job can do.
 Action: TypeAlias = Pause | Resume | Assign | ArchiveAction
-Deed: TypeAlias = Pause | Resume | Assign | ArchiveAction | Export | PreviewDraft
+JobTask: TypeAlias = Pause | Resume | Assign | ArchiveAction | Export | PreviewDraft
 
-KINDS: Mapping[type[Deed], JobKind] = {
+KINDS: Mapping[type[JobTask], JobKind] = {
     Pause: JobKind.PAUSE,
     Resume: JobKind.RESUME,
     Assign: JobKind.ASSIGN,
@@ -152,7 +152,7 @@ class BackgroundJob:
     """All instants are real time."""
 
     job_id: UUID
-    deed: Deed
+    task: JobTask
     state: JobState
     # Who started it, with what could be done then.
     starter: Actor
@@ -167,7 +167,7 @@ class BackgroundJob:
 
     @property
     def kind(self) -> JobKind:
-        return KINDS[type(self.deed)]
+        return KINDS[type(self.task)]
 
     @property
     def is_live(self) -> bool:
@@ -204,19 +204,19 @@ def count_progress(total: int, outcomes: Sequence[NotDone | None]) -> Progress:
     )  # fmt: skip
 
 
-def find_keeping(deed: Deed) -> timedelta:
+def compute_retention(task: JobTask) -> timedelta:
     """How long a job that has ended is seen; an export's file goes with it."""
-    return _EXPORTS_KEPT if isinstance(deed, Export) else _KEPT
+    return _EXPORT_RETENTION if isinstance(task, Export) else _RETENTION
 
 
-def encode_deed(deed: Deed) -> dict[str, Any]:
-    encoded: dict[str, Any] = msgspec.to_builtins(deed)
+def encode_task(task: JobTask) -> dict[str, Any]:
+    encoded: dict[str, Any] = msgspec.to_builtins(task)
     return encoded
 
 
-def decode_deed(stored: Mapping[str, Any]) -> Deed:
-    deed: Deed = msgspec.convert(stored, Deed)
-    return deed
+def decode_task(stored: Mapping[str, Any]) -> JobTask:
+    task: JobTask = msgspec.convert(stored, JobTask)
+    return task
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.files.storage import SealedFiles
-from dunwell.operations.jobs.exported_lists import check_readable
+from dunwell.operations.jobs.exported_lists import check_may_read
 from dunwell.operations.jobs.job import (
     LIVE,
     BackgroundJob,
@@ -21,7 +21,7 @@ from dunwell.operations.jobs.job import (
     RowOutcome,
     RowReason,
 )
-from dunwell.operations.jobs.store import count_reasons, list_rows, load_files, load_jobs
+from dunwell.operations.jobs.store import count_reasons, list_files, list_rows, load_jobs
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import ListedTable, ListPage
 from dunwell.platform.database.lists import list_page
@@ -66,7 +66,7 @@ JOBS: ListedTable[JobFilter, UUID, BackgroundJob] = ListedTable(
 EVERY_JOB = JobFilter()
 
 
-async def read_job(work: Work, job_id: UUID) -> JobView:
+async def get_job(work: Work, job_id: UUID) -> JobView:
     """Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
@@ -74,7 +74,7 @@ async def read_job(work: Work, job_id: UUID) -> JobView:
         if job is None:
             raise NotFound(f"There is no job {job_id}.")
         reasons = await count_reasons(work.tx, work.merchant_id, job_id)
-        files = await load_files(work.tx, work.merchant_id, job_id)
+        files = await list_files(work.tx, work.merchant_id, job_id)
     is_whole = job.kind is JobKind.EXPORT and job.state is JobState.DONE
     file_bytes = sum(each.size_bytes or 0 for each in files) if is_whole else None
     return JobView(job, reasons, file_bytes)
@@ -105,11 +105,11 @@ async def open_export(work: Work, storage: SealedFiles, job_id: UUID) -> AsyncIt
     job = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if job is None or job.kind is not JobKind.EXPORT or job.state is not JobState.DONE:
         raise NotFound(f"There is no file of a job {job_id}.")
-    assert isinstance(job.deed, Export)
-    check_readable(work, job.deed.list)
-    parts = await load_files(work.tx, work.merchant_id, job_id)
+    assert isinstance(job.task, Export)
+    check_may_read(work, job.task.list)
+    parts = await list_files(work.tx, work.merchant_id, job_id)
     await save_audit(
-        work, "export.read", f"job:{job_id}", list=job.deed.list, rows=job.progress.done
+        work, "export.read", f"job:{job_id}", list=job.task.list, rows=job.progress.done
     )
     return _load_parts(storage, [each.file_key for each in parts])
 

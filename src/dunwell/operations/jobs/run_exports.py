@@ -11,19 +11,19 @@ from functools import partial
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.files.storage import SealedFiles
 from dunwell.operations.jobs.exported_lists import (
+    BYTE_ORDER_MARK,
     EXPORTED,
-    MARK,
     check_export,
-    check_readable,
+    check_may_read,
     render_rows,
 )
 from dunwell.operations.jobs.job import Export, JobKind, Progress
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
 from dunwell.operations.jobs.store import (
     FilePart,
+    delete_file,
     insert_file,
-    load_files,
-    remove_file,
+    list_files,
     save_progress,
     save_written,
 )
@@ -64,10 +64,10 @@ async def _begin_part(running: RunningJob, storage: SealedFiles) -> FilePart:
     """The next part, recorded. Files of parts that another worker did not finish are removed."""
     leased = running.leased
     async with running.step() as (tx, _):
-        parts = [*await load_files(tx, leased.merchant_id, leased.job_id)]
+        parts = [*await list_files(tx, leased.merchant_id, leased.job_id)]
         unwritten = [each for each in parts if each.size_bytes is None]
         for each in unwritten:
-            await remove_file(tx, leased.merchant_id, leased.job_id, each.part)
+            await delete_file(tx, leased.merchant_id, leased.job_id, each.part)
         whole = [each for each in parts if each.size_bytes is not None]
         number = len(whole) + 1
         key = f"{leased.merchant_id}/exports/{leased.job_id}/{leased.lease_id}-{number}"
@@ -85,10 +85,10 @@ async def _read_part(running: RunningJob, part: FilePart, part_rows: int) -> _Wr
         job = await running.load(connection)
         work = await running.open_work(connection, job)
         work.require(Right.READ_CLAIMS)
-        assert isinstance(job.deed, Export)
-        check_readable(work, job.deed.list)
-        exported, wanted = EXPORTED[job.deed.list], check_export(job.deed)
-        content = MARK + render_rows([list(exported.columns)]) if part.part == 1 else b""
+        assert isinstance(job.task, Export)
+        check_may_read(work, job.task.list)
+        exported, wanted = EXPORTED[job.task.list], check_export(job.task)
+        content = BYTE_ORDER_MARK + render_rows([list(exported.columns)]) if part.part == 1 else b""
         cursor, rows = part.next_cursor, 0
         while True:
             page, cursor = await exported.read_rows(work, wanted, _PAGE, cursor)

@@ -22,16 +22,16 @@ from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Right, rights_of_scop
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.accounts.users.store import load_user
 from dunwell.core.files.storage import SealedFiles
-from dunwell.operations.jobs.job import BackgroundJob, JobKind, JobState, find_keeping
+from dunwell.operations.jobs.job import BackgroundJob, JobKind, JobState, compute_retention
 from dunwell.operations.jobs.store import (
     LeasedJob,
-    find_old,
+    delete_job,
     lease_job,
-    load_files,
+    list_expired_jobs,
+    list_files,
     load_jobs,
     lock_leased,
     release_job,
-    remove_job,
     renew_job,
     save_end,
 )
@@ -56,13 +56,13 @@ async def ask_rights_again(tx: Connection, merchant_id: int, starter: Actor) -> 
         left = frozenset() if scopes is None else rights_of_scopes(tuple(scopes))
     elif starter.kind is ActorKind.USER:
         assert starter.actor_id is not None
-        left = await find_rights(tx, UUID(starter.actor_id), merchant_id)
+        left = await list_rights(tx, UUID(starter.actor_id), merchant_id)
     else:
         return starter
     return replace(starter, rights=starter.rights & left)
 
 
-async def find_rights(tx: Connection, user_id: UUID, merchant_id: int) -> frozenset[Right]:
+async def list_rights(tx: Connection, user_id: UUID, merchant_id: int) -> frozenset[Right]:
     """None for whoever was ended, or does not reach the merchant."""
     user = await load_user(tx, user_id)
     if user is None or user.ended_at is not None:
@@ -72,7 +72,7 @@ async def find_rights(tx: Connection, user_id: UUID, merchant_id: int) -> frozen
 
 
 # A job that was leased more often than this without any progress fails.
-_MOST_TRIES = 5
+_MAX_ATTEMPTS = 5
 
 
 class LeaseLostError(Exception):
@@ -134,7 +134,7 @@ class RunningJob:
         self, tx: Connection, job: BackgroundJob, state: JobState, failure: str | None = None
     ) -> None:
         now = self.resources.clock.now()
-        kept_until = now + find_keeping(job.deed)
+        kept_until = now + compute_retention(job.task)
         await save_end(tx, self.leased, state, now=now, kept_until=kept_until, failure=failure)
 
 
@@ -168,7 +168,7 @@ async def run_due_job(resources: Resources, kind: RunnableKind) -> int:
         return 0
     running = RunningJob(resources, leased)
     with suppress(LeaseLostError):
-        if kind.given_up is not None and leased.attempts > _MOST_TRIES:
+        if kind.given_up is not None and leased.attempts > _MAX_ATTEMPTS:
             await running.fail(kind.given_up)
         else:
             await _run(running, kind)
@@ -224,13 +224,13 @@ async def _run_with_lease(running: RunningJob, kind: RunnableKind) -> None:
 
 
 SWEEP_JOBS_SECONDS = 60.0
-_AT_ONCE = 10
+_SWEEP_SIZE = 10
 
 
 async def sweep_jobs(resources: Resources, storage: SealedFiles) -> int:
     """How many; 0: none is old."""
     async with resources.database.connection() as connection:
-        old = await find_old(connection, resources.clock.now(), _AT_ONCE)
+        old = await list_expired_jobs(connection, resources.clock.now(), _SWEEP_SIZE)
     for merchant_id, job_id in old:
         await _sweep(resources, storage, merchant_id, job_id)
     return len(old)
@@ -241,8 +241,8 @@ async def _sweep(
 ) -> None:
     """The files first: as long as they are there, their rows say where."""
     async with resources.database.connection() as connection:
-        files = await load_files(connection, merchant_id, job_id)
+        files = await list_files(connection, merchant_id, job_id)
     for each in files:
         await storage.remove(each.file_key)
     async with resources.database.transaction() as tx:
-        await remove_job(tx, merchant_id, job_id)
+        await delete_job(tx, merchant_id, job_id)

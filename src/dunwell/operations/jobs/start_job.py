@@ -12,31 +12,31 @@ from dunwell.accounts.merchants.actor import Actor
 from dunwell.accounts.merchants.audit_fields import redact
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.operations.jobs.claim_jobs import decide_rows, find_target
-from dunwell.operations.jobs.exported_lists import check_export, check_readable
+from dunwell.operations.jobs.claim_jobs import decide_rows, load_action_target
+from dunwell.operations.jobs.exported_lists import check_export, check_may_read
 from dunwell.operations.jobs.job import (
-    MOST_LIVE,
-    MOST_ROWS,
+    MAX_LIVE,
+    MAX_ROWS,
     Action,
     BackgroundJob,
-    Deed,
     Export,
     JobState,
+    JobTask,
     NotDone,
     Pause,
     PreviewDraft,
     Progress,
     RowReason,
+    compute_retention,
     count_progress,
-    find_keeping,
 )
 from dunwell.operations.jobs.store import (
+    insert_failed_rows,
     insert_job,
-    load_facts,
+    insert_rows,
+    list_job_claims,
     load_jobs,
     save_cancellation,
-    save_failed_rows,
-    save_rows,
     save_total,
 )
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
@@ -60,8 +60,8 @@ async def preview_job(work: Work, action: Action, claim_ids: Sequence[int]) -> D
     workflow)."""
     work.require(Right.CHANGE_CLAIMS)
     selected = _check(work, action, claim_ids)
-    target = await find_target(work, action)
-    facts = await load_facts(work.tx, work.merchant_id, selected, work.now)
+    target = await load_action_target(work, action)
+    facts = await list_job_claims(work.tx, work.merchant_id, selected, work.now)
     found: list[NotDone | None] = list(decide_rows(action, selected, facts, target).values())
     skipped: dict[RowReason, int] = {}
     for each in found:
@@ -75,10 +75,10 @@ async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Bac
     TooManyJobs."""
     work.require(Right.CHANGE_CLAIMS)
     selected = _check(work, action, claim_ids)
-    await find_target(work, action)
-    job = _compose(work, action, total=len(selected))
+    await load_action_target(work, action)
+    job = _build_job(work, action, total=len(selected))
     await _insert(work, job)
-    await save_rows(work.tx, work.merchant_id, job.job_id, selected)
+    await insert_rows(work.tx, work.merchant_id, job.job_id, selected)
     await _audit(work, job)
     return job
 
@@ -86,18 +86,18 @@ async def start_job(work: Work, action: Action, claim_ids: Sequence[int]) -> Bac
 async def start_export(work: Work, export: Export) -> BackgroundJob:
     """Raises ValidationError (no such filter of the list), TooManyJobs."""
     work.require(Right.READ_CLAIMS)
-    check_readable(work, export.list)
+    check_may_read(work, export.list)
     check_export(export)
-    job = _compose(work, export)
+    job = _build_job(work, export)
     await _insert(work, job)
     await _audit(work, job)
     return job
 
 
-async def begin_job(work: Work, deed: PreviewDraft) -> BackgroundJob:
+async def create_job(work: Work, task: PreviewDraft) -> BackgroundJob:
     """One without rows. Raises TooManyJobs."""
     work.require(Right.CONFIGURE)
-    job = _compose(work, deed)
+    job = _build_job(work, task)
     await _insert(work, job)
     await _audit(work, job)
     return job
@@ -111,7 +111,7 @@ async def retry_failed(work: Work, job_id: UUID) -> BackgroundJob:
     earlier = (await load_jobs(work.tx, work.merchant_id, [job_id])).get(job_id)
     if earlier is None:
         raise NotFound(f"There is no job {job_id}.")
-    if isinstance(earlier.deed, Export | PreviewDraft):
+    if isinstance(earlier.task, Export | PreviewDraft):
         raise InvalidState(
             LazyText("An export has no rows to retry. Start a new export."),
             state=earlier.state,
@@ -121,9 +121,9 @@ async def retry_failed(work: Work, job_id: UUID) -> BackgroundJob:
             LazyText("The job has not ended yet. Wait for it, or cancel it."),
             state=earlier.state,
         )
-    job = _compose(work, earlier.deed, retry_of=job_id)
+    job = _build_job(work, earlier.task, retry_of=job_id)
     await _insert(work, job)
-    failed = await save_failed_rows(work.tx, work.merchant_id, job.job_id, job_id)
+    failed = await insert_failed_rows(work.tx, work.merchant_id, job.job_id, job_id)
     if not failed:
         raise InvalidState(LazyText("Nothing to retry."), state=earlier.state)
     await save_total(work.tx, work.merchant_id, job.job_id, len(failed))
@@ -133,11 +133,11 @@ async def retry_failed(work: Work, job_id: UUID) -> BackgroundJob:
 
 async def _insert(work: Work, job: BackgroundJob) -> None:
     """Raises TooManyJobs, also to the second of two that begin the last at once."""
-    if not await insert_job(work.tx, work.merchant_id, job, most=MOST_LIVE):
+    if not await insert_job(work.tx, work.merchant_id, job, most=MAX_LIVE):
         message = LazyText(
             "%(count)s background jobs are already queued or running. Wait until one is "
             "done, or cancel one.",
-            count=MOST_LIVE,
+            count=MAX_LIVE,
         )
         raise TooManyJobs(message, state=JobState.WAITING)
 
@@ -148,8 +148,8 @@ def _check(work: Work, action: Action, claim_ids: Sequence[int]) -> list[int]:
     faults = []
     if not selected:
         faults.append(Fault("/claimIds", "Choose at least one claim.", "TOO_FEW"))
-    if len(selected) > MOST_ROWS:
-        message = f"Choose at most {MOST_ROWS} claims at a time."
+    if len(selected) > MAX_ROWS:
+        message = f"Choose at most {MAX_ROWS} claims at a time."
         faults.append(Fault("/claimIds", message, "TOO_MANY"))
     if isinstance(action, Pause) and action.until is not None and action.until <= work.now:
         faults.append(Fault("/until", "The hold must end after it begins.", "WRONG_ORDER"))
@@ -158,12 +158,12 @@ def _check(work: Work, action: Action, claim_ids: Sequence[int]) -> list[int]:
     return selected
 
 
-def _compose(
-    work: Work, deed: Deed, *, total: int = 0, retry_of: UUID | None = None
+def _build_job(
+    work: Work, task: JobTask, *, total: int = 0, retry_of: UUID | None = None
 ) -> BackgroundJob:
     return BackgroundJob(
         job_id=work.ids.new(work.real_now),
-        deed=deed,
+        task=task,
         state=JobState.WAITING,
         starter=work.actor,
         progress=Progress(total),
@@ -178,8 +178,8 @@ def _compose(
 
 async def _audit(work: Work, job: BackgroundJob) -> None:
     details: dict[str, Any] = {"kind": job.kind, "claims": job.progress.total}
-    if isinstance(job.deed, Export):
-        details |= {"list": job.deed.list, "wanted": redact(dict(job.deed.wanted))}
+    if isinstance(job.task, Export):
+        details |= {"list": job.task.list, "wanted": redact(dict(job.task.wanted))}
     await save_audit(work, "job.start", f"job:{job.job_id}", after={"state": job.state}, **details)
 
 
@@ -190,7 +190,7 @@ async def cancel_job(work: Work, job_id: UUID) -> BackgroundJob:
     job = await _load(work, job_id)
     if not may_cancel(work.actor, job):
         work.require(Right.CHANGE_CLAIMS)
-    kept_until = work.real_now + find_keeping(job.deed)
+    kept_until = work.real_now + compute_retention(job.task)
     is_cancelled = await save_cancellation(
         work.tx, work.merchant_id, job_id, now=work.real_now, kept_until=kept_until
     )
@@ -206,7 +206,7 @@ async def cancel_job(work: Work, job_id: UUID) -> BackgroundJob:
 
 def may_cancel(actor: Actor, job: BackgroundJob) -> bool:
     is_own = (job.starter.kind, job.starter.actor_id) == (actor.kind, actor.actor_id)
-    only_reads = isinstance(job.deed, Export | PreviewDraft)
+    only_reads = isinstance(job.task, Export | PreviewDraft)
     return Right.CHANGE_CLAIMS in actor.rights or (is_own and only_reads)
 
 

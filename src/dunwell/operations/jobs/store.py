@@ -18,8 +18,8 @@ from dunwell.operations.jobs.job import (
     Progress,
     RowOutcome,
     RowReason,
-    decode_deed,
-    encode_deed,
+    decode_task,
+    encode_task,
 )
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease, LeasedTable
@@ -145,7 +145,7 @@ async def insert_job(tx: Connection, merchant_id: int, job: BackgroundJob, *, mo
 async def _insert(tx: Connection, merchant_id: int, job: BackgroundJob, most: int) -> bool:
     starter = job.starter
     written = await tx.fetchval(
-        _INSERT, merchant_id, job.job_id, job.kind, encode_deed(job.deed), starter.kind,
+        _INSERT, merchant_id, job.job_id, job.kind, encode_task(job.task), starter.kind,
         starter.actor_id, sorted(starter.rights),
         None if starter.origin is None else dict(starter.origin.as_json()),
         job.retry_of, job.progress.total, job.created_at, most, job.kind is JobKind.PREVIEW,
@@ -221,13 +221,15 @@ async def renew_job(
     return renewed is True
 
 
-async def find_old(tx: Connection, now: datetime, limit: int) -> Sequence[tuple[int, UUID]]:
+async def list_expired_jobs(
+    tx: Connection, now: datetime, limit: int
+) -> Sequence[tuple[int, UUID]]:
     """Of all merchants: merchant and job."""
     rows = await tx.fetch(_FIND_OLD, now, limit)
     return [(row["merchant_id"], row["job_id"]) for row in rows]
 
 
-async def remove_job(tx: Connection, merchant_id: int, job_id: UUID) -> None:
+async def delete_job(tx: Connection, merchant_id: int, job_id: UUID) -> None:
     """With its rows."""
     await tx.execute(_REMOVE, merchant_id, job_id)
 
@@ -236,7 +238,7 @@ def _read(row: Row) -> BackgroundJob:
     origin = row["actor_origin"]
     return BackgroundJob(
         job_id=row["job_id"],
-        deed=decode_deed(row["parameters"]),
+        task=decode_task(row["parameters"]),
         state=JobState(row["state"]),
         starter=Actor(
             ActorKind(row["actor_kind"]),
@@ -320,14 +322,14 @@ WHERE c.merchant_id = $1 AND c.claim_id = ANY($2::bigint[])
 """
 
 
-async def save_rows(
+async def insert_rows(
     tx: Connection, merchant_id: int, job_id: UUID, claim_ids: Sequence[int]
 ) -> None:
     """In their order, each once."""
     await tx.execute(_SAVE, merchant_id, job_id, list(claim_ids))
 
 
-async def save_failed_rows(
+async def insert_failed_rows(
     tx: Connection, merchant_id: int, job_id: UUID, of_job: UUID
 ) -> Sequence[int]:
     """The failed rows of another job as those of this one; their claims."""
@@ -335,7 +337,9 @@ async def save_failed_rows(
     return [row["claim_id"] for row in rows]
 
 
-async def load_waiting(tx: Connection, merchant_id: int, job_id: UUID, limit: int) -> Sequence[int]:
+async def list_waiting_rows(
+    tx: Connection, merchant_id: int, job_id: UUID, limit: int
+) -> Sequence[int]:
     """The next claims whose turn it is."""
     rows = await tx.fetch(_LOAD_WAITING, merchant_id, job_id, limit)
     return [row["claim_id"] for row in rows]
@@ -374,7 +378,7 @@ async def lock_claims(tx: Connection, merchant_id: int, claim_ids: Sequence[int]
     await tx.execute(_LOCK_CLAIMS, merchant_id, list(claim_ids))
 
 
-async def load_facts(
+async def list_job_claims(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
 ) -> Mapping[int, JobClaim]:
     """By claim; those that there are."""
@@ -434,7 +438,7 @@ class FilePart:
     next_cursor: str | None = None
 
 
-async def load_files(tx: Connection, merchant_id: int, job_id: UUID) -> Sequence[FilePart]:
+async def list_files(tx: Connection, merchant_id: int, job_id: UUID) -> Sequence[FilePart]:
     """In their order."""
     return [FilePart(*row) for row in await tx.fetch(_LOAD_FILES, merchant_id, job_id)]
 
@@ -449,5 +453,5 @@ async def save_written(tx: Connection, merchant_id: int, job_id: UUID, part: Fil
     )
 
 
-async def remove_file(tx: Connection, merchant_id: int, job_id: UUID, part: int) -> None:
+async def delete_file(tx: Connection, merchant_id: int, job_id: UUID, part: int) -> None:
     await tx.execute(_REMOVE_FILE, merchant_id, job_id, part)

@@ -27,7 +27,7 @@ PART_SIZE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ResealedPart:
     """A part of the rows that was gone through. `last` is its last row, or None when no row was
     left."""
 
@@ -49,7 +49,7 @@ class SealedValues(Protocol):
     async def count(self, tx: Connection) -> Mapping[int, int]:
         """The number of values by version."""
 
-    async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> Part:
+    async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> ResealedPart:
         """Reseal the values of the next part that an older version sealed. A value that is changed
         meanwhile stays as it was written. It is safe to break this off at any point."""
 
@@ -110,12 +110,12 @@ class SealedColumn:
         statement = compose(_LOAD_HEADS, column=self.column, table=self.table)
         return Counter(read_version(head) for (head,) in await tx.fetch(statement))
 
-    async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> Part:
+    async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> ResealedPart:
         count = len(self.keys)
         async with database.transaction() as tx:
             rows = await tx.fetch(self._compose_load(), *after, self.rows_at_once)
             if not rows:
-                return Part(None)
+                return ResealedPart(None)
             changed = []
             for row in rows:
                 new = self._reseal_value(keys, row["sealed"], tuple(row)[count:-1])
@@ -123,7 +123,7 @@ class SealedColumn:
                     changed.append((*tuple(row)[:count], row["sealed"], new))
             if changed:
                 await tx.execute(self._compose_save(), *map(list, zip(*changed, strict=True)))
-        return Part(tuple(rows[-1])[:count], len(changed))
+        return ResealedPart(tuple(rows[-1])[:count], len(changed))
 
     def _reseal_value(self, keys: KeyRing, sealed: bytes, owner: tuple[object, ...]) -> bytes:
         """A value that cannot be opened stays as it is, for an operator to look at."""

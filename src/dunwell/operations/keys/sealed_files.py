@@ -13,7 +13,7 @@ import structlog
 
 from dunwell.contact.messages.letters.letter_files import reencrypt_letter
 from dunwell.core.files.storage import ContentMissing, Storage
-from dunwell.operations.keys.sealed_columns import PART_SIZE, Part, RowKey
+from dunwell.operations.keys.sealed_columns import PART_SIZE, ResealedPart, RowKey
 from dunwell.platform.crypto import KeyRing, SealBroken
 from dunwell.platform.database.database import Connection, Database
 
@@ -68,11 +68,11 @@ class SealedLetters:
     async def count(self, tx: Connection) -> Mapping[int, int]:
         return dict(map(tuple, await tx.fetch(_COUNT)))
 
-    async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> Part:
+    async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> ResealedPart:
         async with database.connection() as connection:
             rows = [_Row(*row) for row in await connection.fetch(_LOAD_PART, *after, PART_SIZE)]
         if not rows:
-            return Part(None)
+            return ResealedPart(None)
         done = {
             each.document_key: each
             for each in rows
@@ -84,7 +84,7 @@ class SealedLetters:
             for key in done.keys() - left:
                 # Its claim was erased while the letter was written.
                 await self._storage.remove(key)
-        return Part((rows[-1].merchant_id, rows[-1].communication_id), len(done))
+        return ResealedPart((rows[-1].merchant_id, rows[-1].communication_id), len(done))
 
     async def _write(self, keys: KeyRing, row: _Row) -> bool:
         """False: it does not open; somebody has to look. Raises Unavailable."""
@@ -122,5 +122,5 @@ class SealedUploads:
         counted = dict(map(tuple, await tx.fetch(_COUNT_UPLOADS)))
         return {version: count for version, count in counted.items() if count}
 
-    async def reseal(self, _database: Database, _keys: KeyRing, _after: RowKey) -> Part:
-        return Part(None)
+    async def reseal(self, _database: Database, _keys: KeyRing, _after: RowKey) -> ResealedPart:
+        return ResealedPart(None)

@@ -45,7 +45,7 @@ UPDATE key_versions SET retired_at = now() WHERE version = $1 AND retired_at IS 
 _GUARDS_LAST = timedelta(days=9)
 
 
-class VersionStanding(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class KeyVersionState(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     version: int
     # IN_USE, KEPT, MISSING in this process's settings, or RETIRED.
     state: str
@@ -55,9 +55,9 @@ class VersionStanding(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     digests: Mapping[str, int]
 
 
-async def load_standing(
+async def list_version_states(
     tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues]
-) -> list[VersionStanding]:
+) -> list[KeyVersionState]:
     """The newest first."""
     known = {each.version: each for each in await load_versions(tx)}
     sealed: dict[str, Counter[int]] = {kind.name: Counter() for kind in kinds}
@@ -68,7 +68,7 @@ async def load_standing(
         for name, statement in _COUNT_DIGESTS.items()
     }
     return [
-        VersionStanding(
+        KeyVersionState(
             version=version,
             state=_decide_state(keys, version, known.get(version)),
             recorded_at=known[version].recorded_at if version in known else None,
@@ -86,7 +86,7 @@ async def find_next_version(tx: Connection, keys: KeyRing) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class RetirementTime:
     """When something is done, and what it is recorded under."""
 
     now: datetime
@@ -94,7 +94,11 @@ class Moment:
 
 
 async def retire_version(
-    tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int, moment: Moment
+    tx: Connection,
+    keys: KeyRing,
+    kinds: Sequence[SealedValues],
+    version: int,
+    moment: RetirementTime,
 ) -> None:
     """From now on it may be taken out of the settings. Twice is as good as once. Raises NotFound,
     InvalidState: something needs it."""
@@ -104,11 +108,15 @@ async def retire_version(
 
 
 async def abandon_version(
-    tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int, moment: Moment
+    tx: Connection,
+    keys: KeyRing,
+    kinds: Sequence[SealedValues],
+    version: int,
+    moment: RetirementTime,
 ) -> None:
     """It is lost: go on without what needs it. Raises NotFound, InvalidState: it is there."""
     await tx.execute(_LOCK)
-    standing = {each.version: each for each in await load_standing(tx, keys, kinds)}
+    standing = {each.version: each for each in await list_version_states(tx, keys, kinds)}
     if version not in standing:
         raise NotFound(f"There is no version {version} of the secret key here.")
     if standing[version].state in ("IN_USE", "KEPT"):
@@ -116,7 +124,7 @@ async def abandon_version(
     await _retire(tx, version, "key.give-up", moment)
 
 
-async def _retire(tx: Connection, version: int, action: str, moment: Moment) -> None:
+async def _retire(tx: Connection, version: int, action: str, moment: RetirementTime) -> None:
     if (await tx.execute(_RETIRE, version)).endswith(" 0"):
         return
     act = InstallationAction(
@@ -133,7 +141,7 @@ async def _retire(tx: Connection, version: int, action: str, moment: Moment) -> 
 async def _check_retirable(
     tx: Connection, keys: KeyRing, kinds: Sequence[SealedValues], version: int
 ) -> None:
-    standing = {each.version: each for each in await load_standing(tx, keys, kinds)}
+    standing = {each.version: each for each in await list_version_states(tx, keys, kinds)}
     found = standing.get(version)
     if found is None:
         raise NotFound(f"There is no version {version} of the secret key here.")
@@ -155,7 +163,7 @@ async def _check_retirable(
     _check_guards(standing.values(), version, await tx.fetchval("SELECT now()"))
 
 
-def _check_guards(standing: Collection[VersionStanding], version: int, now: datetime) -> None:
+def _check_guards(standing: Collection[KeyVersionState], version: int, now: datetime) -> None:
     """Raises InvalidState."""
     others = [
         each.recorded_at

@@ -33,21 +33,25 @@ from dunwell.operations.merchant_file.changes import (
     DiscardRules,
     WorkflowPreview,
 )
-from dunwell.operations.merchant_file.check_against_merchant import find_standing_faults
+from dunwell.operations.merchant_file.check_against_merchant import find_state_faults
 from dunwell.operations.merchant_file.check_file import (
     CheckedFile,
     InstallationLimits,
     check_merchant_file,
 )
 from dunwell.operations.merchant_file.decide_changes import decide_changes, describe_warnings
-from dunwell.operations.merchant_file.file import find_process_key
-from dunwell.operations.merchant_file.load_state import load_standing
-from dunwell.operations.merchant_file.logo import LOGO_PLACE, LogoMaker, add_logo, find_logo
-from dunwell.operations.merchant_file.logo_image import DATA, ImageRefused, read_data
-from dunwell.operations.merchant_file.make_changes import APPLY, perform_changes
-from dunwell.operations.merchant_file.merchant_state import MerchantState, StandingWorkflow
-from dunwell.operations.merchant_file.read_file import Source, read_merchant_file
-from dunwell.operations.merchant_file.settings import describe_gaps, write_file
+from dunwell.operations.merchant_file.file import find_workflows_key
+from dunwell.operations.merchant_file.load_state import load_merchant_state
+from dunwell.operations.merchant_file.logo import LOGO_POINTER, LogoMaker, add_logo, find_logo
+from dunwell.operations.merchant_file.logo_image import (
+    DATA_PREFIX,
+    ImageRefused,
+    parse_data_address,
+)
+from dunwell.operations.merchant_file.make_changes import APPLY, make_changes
+from dunwell.operations.merchant_file.merchant_state import CurrentWorkflow, MerchantState
+from dunwell.operations.merchant_file.read_file import MerchantFileSource, read_merchant_file
+from dunwell.operations.merchant_file.settings import describe_gaps, render_merchant_file
 from dunwell.platform.children.document_reader import DocumentReader
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, snapshot
@@ -57,7 +61,7 @@ from dunwell.platform.text.shape import render_pointer
 from dunwell.platform.text.yaml_document import DocumentFaulty
 
 
-async def open_file(
+async def read_checked_file(
     resources: Resources,
     path: Path,
     available_adapters: Mapping[str, Collection[str]],
@@ -71,39 +75,39 @@ async def open_file(
     )
 
 
-async def open_standing(
+async def load_checked_state(
     resources: Resources, tx: Connection, checked: CheckedFile, *, lock: bool
 ) -> MerchantState:
     """The merchant as it stands. Raises ValidationError with all that the file cannot change."""
-    standing = await load_standing(tx, resources.keys, checked.file.key, lock=lock)
+    state = await load_merchant_state(tx, resources.keys, checked.file.key, lock=lock)
     is_development = resources.settings.is_development
-    faults = list(find_standing_faults(checked, standing, is_development=is_development))
+    faults = list(find_state_faults(checked, state, is_development=is_development))
     if faults:
         raise ValidationError(faults)
-    return standing
+    return state
 
 
 # Next contacts alone: how the days ahead look is asked for one workflow at a time.
-_ASKED = PreviewScope(days=0, listed=20)
+_NEXT_CONTACTS_ONLY = PreviewScope(days=0, listed=20)
 
 
 async def preview_workflows(
-    work: Work, keys: KeyRing, checked: CheckedFile, standing: MerchantState,
+    work: Work, keys: KeyRing, checked: CheckedFile, state: MerchantState,
     progress: ProgressCallback | None = None,
 ) -> list[tuple[WorkflowPreview, str | None]]:  # fmt: skip
     """In the order of the file, each with a line for people if it reaches any claim."""
     work.require(Right.CONFIGURE)
     previews = []
-    for name, definition, workflow, current in _list_changed(checked, standing):
+    for name, definition, workflow, current in _list_changed(checked, state):
         verdict = find_verdict(current.definition, definition)
         reached = count_reached_claims(current, verdict, workflow.active_claims)
         effects = PreviewEffects()
         if reached:
             change = MinorVersionChange(current, definition, reached)
-            asked = replace(_ASKED, progress=progress)
+            asked = replace(_NEXT_CONTACTS_ONLY, progress=progress)
             effects = await preview_effects(work, keys, change, asked)
         staying = sum(workflow.active_claims.values()) - reached
-        preview = _compose(
+        preview = _build_preview(
             name,
             wanted=definition,
             current=current,
@@ -116,19 +120,19 @@ async def preview_workflows(
 
 
 def _list_changed(
-    checked: CheckedFile, standing: MerchantState
-) -> Iterator[tuple[str, Definition, StandingWorkflow, Version]]:
-    if standing.scenarios:
+    checked: CheckedFile, state: MerchantState
+) -> Iterator[tuple[str, Definition, CurrentWorkflow, Version]]:
+    if state.scenarios:
         # Edited in place: there is no version to go over from.
         return
     for name, definition in checked.definitions.items():
-        workflow = standing.workflows.get(name)
+        workflow = state.workflows.get(name)
         current = workflow.current if workflow else None
         if workflow is not None and current is not None and current.definition != definition:
             yield name, definition, workflow, current
 
 
-def _compose(
+def _build_preview(
     name: str, wanted: Definition, current: Version, verdict: VersionVerdict,
     reach: tuple[int, int, PreviewEffects],
 ) -> WorkflowPreview:  # fmt: skip
@@ -155,21 +159,21 @@ async def plan_file(
 
     Raises ValidationError with every fault.
     """
-    checked = await open_file(resources, path, available_adapters, available_providers)
+    checked = await read_checked_file(resources, path, available_adapters, available_providers)
     async with resources.database.connection() as connection, snapshot(connection):
-        standing = await open_standing(resources, connection, checked, lock=False)
-        changes = decide_changes(checked, standing, publish=publish, is_plan=True)
+        state = await load_checked_state(resources, connection, checked, lock=False)
+        changes = decide_changes(checked, state, publish=publish, is_plan=True)
         words = [line for change in changes for line in change.words]
-        gaps = describe_gaps(checked, standing.configuration)
+        gaps = describe_gaps(checked, state.configuration)
         warnings = describe_warnings(checked) or UNSET
-        merchant = standing.merchant
+        merchant = state.merchant
         if merchant is None:
             return ApplyReport(
                 None, checked.file.key, words, gaps=gaps, warnings=warnings, previews=[]
             )
         work = Work.open(resources, connection, merchant, APPLY)
         previews = await preview_workflows(
-            work, resources.keys, checked=checked, standing=standing, progress=progress
+            work, resources.keys, checked=checked, state=state, progress=progress
         )
     words += [line for _, line in previews if line]
     reports = [preview for preview, _ in previews]
@@ -193,7 +197,7 @@ async def apply_file(
     payment providers. `publish`: changed definitions become versions, not drafts. Raises
     ValidationError with every fault.
     """
-    checked = await open_file(resources, path, available_adapters, available_providers)
+    checked = await read_checked_file(resources, path, available_adapters, available_providers)
     return await apply_checked(resources, checked, publish=publish)
 
 
@@ -202,9 +206,9 @@ async def apply_checked(
 ) -> ApplyReport:
     """The same of a file that was opened."""
     async with resources.database.transaction() as tx:
-        standing = await open_standing(resources, tx, checked, lock=True)
-        changes = decide_changes(checked, standing, publish=publish)
-        made = await perform_changes(resources, tx, standing.merchant, changes=changes)
+        state = await load_checked_state(resources, tx, checked, lock=True)
+        changes = decide_changes(checked, state, publish=publish)
+        made = await make_changes(resources, tx, state.merchant, changes=changes)
     words = [line for change in changes for line in change.words]
     return ApplyReport(
         merchant_id=made.merchant_id,
@@ -212,7 +216,7 @@ async def apply_checked(
         changes=words,
         credentials=made.credentials,
         webhooks=made.webhooks,
-        gaps=describe_gaps(checked, standing.configuration),
+        gaps=describe_gaps(checked, state.configuration),
         warnings=describe_warnings(checked) or UNSET,
     )
 
@@ -223,9 +227,9 @@ _LOGO_PATH = (
 _FILE_PATH = "A file that is given here brings its definitions in itself, under the definition key."
 
 
-async def read_given(
+async def parse_given_file(
     text: str, merchant: Merchant, documents: DocumentReader, *, logos: LogoMaker, key: Hashable
-) -> Source:
+) -> MerchantFileSource:
     """Raises ValidationError when it is no YAML at all, RateLimited and Unavailable; what else is
     wrong is among the source's faults. Child processes read the file and its logo, so this is not
     called within a transaction. key: who gives the file."""
@@ -234,17 +238,19 @@ async def read_given(
     except DocumentFaulty as error:
         raise ValidationError([Fault("", f"It is no YAML. {error}", "NOT_YAML")]) from error
     if not isinstance(document, dict):
-        return Source(document, {}, [])
+        return MerchantFileSource(document, {}, [])
     own = {
         "key": merchant.key,
         "sandbox": merchant.is_sandbox,
         "switchedToWorkflows": merchant.switched_to_workflows,
     }
-    return await _add_logo(Source({**document, **own}, {}, _find_paths(document)), merchant, logos)
+    return await _add_logo(
+        MerchantFileSource({**document, **own}, {}, _find_paths(document)), merchant, logos
+    )
 
 
 def _find_paths(document: dict[str, Any]) -> list[Fault]:
-    key = find_process_key(document)
+    key = find_workflows_key(document)
     processes = document.get(key)
     return [
         Fault(render_pointer([key, index, "file"]), _FILE_PATH, "NOT_HERE")
@@ -253,62 +259,66 @@ def _find_paths(document: dict[str, Any]) -> list[Fault]:
     ]
 
 
-async def _add_logo(source: Source, merchant: Merchant, logos: LogoMaker) -> Source:
+async def _add_logo(
+    source: MerchantFileSource, merchant: Merchant, logos: LogoMaker
+) -> MerchantFileSource:
     name, present = find_logo(source.document), merchant.configuration.brand.logo
     if name is None:
         return source
-    if not name.startswith(DATA):
-        fault = Fault(LOGO_PLACE, _LOGO_PATH, "NOT_HERE")
+    if not name.startswith(DATA_PREFIX):
+        fault = Fault(LOGO_POINTER, _LOGO_PATH, "NOT_HERE")
         return replace(source, faults=[*source.faults, fault])
     try:
-        content = read_data(name)
+        content = parse_data_address(name)
         # What is there was looked into when it came; written anew once more, it would be another.
         is_present = present is not None and present.content == content and present.png is not None
         logo = present if is_present else await logos.make_logo(content)
         return replace(source, logo=logo)
     except ImageRefused as refusal:
-        fault = Fault(LOGO_PLACE, f"The image is not taken. {refusal}", "WRONG_IMAGE")
+        fault = Fault(LOGO_POINTER, f"The image is not taken. {refusal}", "WRONG_IMAGE")
         return replace(source, faults=[*source.faults, fault])
 
 
-async def export_file(work: Work, resources: Resources) -> dict[str, object]:
+async def export_merchant_file(work: Work, resources: Resources) -> dict[str, object]:
     """The merchant as a merchant file."""
     work.require(Right.CONFIGURE)
-    standing = await load_standing(
+    state = await load_merchant_state(
         work.tx, resources.keys, work.merchant.key, lock=False, counts_claims=False
     )
-    return write_file(standing)
+    return render_merchant_file(state)
 
 
-async def plan_given(
-    work: Work, resources: Resources, source: Source, surroundings: InstallationLimits,
+async def plan_given_file(
+    work: Work, resources: Resources, source: MerchantFileSource, limits: InstallationLimits,
     *, publish: bool,
 ) -> ApplyReport:  # fmt: skip
-    """What `apply_given` would answer, secrets apart. Raises ValidationError with every fault."""
+    """What `apply_given_file` would answer, secrets apart. Raises ValidationError with every
+    fault.
+    """
     work.require(Right.CONFIGURE)
-    checked = check_merchant_file(source, surroundings)
-    standing = await load_standing(work.tx, resources.keys, work.merchant.key, lock=False)
-    changes = _decide(checked, standing, surroundings, publish=publish, is_plan=True)
-    return _report(work, checked, standing, changes)
+    checked = check_merchant_file(source, limits)
+    state = await load_merchant_state(work.tx, resources.keys, work.merchant.key, lock=False)
+    changes = _decide(checked, state, limits, publish=publish, is_plan=True)
+    return _report(work, checked, state, changes)
 
 
-async def apply_given(
-    work: Work, resources: Resources, source: Source, surroundings: InstallationLimits,
+async def apply_given_file(
+    work: Work, resources: Resources, source: MerchantFileSource, limits: InstallationLimits,
     *, publish: bool, known_revision: int,
 ) -> ApplyReport:  # fmt: skip
     """known_revision: of the merchant as it was planned for. Raises ValidationError, and
     EditConflict when it has changed since."""
     work.require(Right.CONFIGURE)
-    checked = check_merchant_file(source, surroundings)
-    standing = await load_standing(work.tx, resources.keys, work.merchant.key, lock=True)
-    merchant = standing.merchant
+    checked = check_merchant_file(source, limits)
+    state = await load_merchant_state(work.tx, resources.keys, work.merchant.key, lock=True)
+    merchant = state.merchant
     if merchant is None or merchant.revision != known_revision:
         raise EditConflict("The merchant was changed meanwhile. Look anew.")
-    changes = _decide(checked, standing, surroundings, publish=publish)
-    made = await perform_changes(
+    changes = _decide(checked, state, limits, publish=publish)
+    made = await make_changes(
         resources, work.tx, merchant, changes=changes, actor=work.actor
     )  # fmt: skip
-    report = _report(work, checked, standing, changes)
+    report = _report(work, checked, state, changes)
     return ApplyReport(
         merchant_id=report.merchant_id,
         key=report.key,
@@ -320,21 +330,19 @@ async def apply_given(
 
 
 def _decide(
-    checked: CheckedFile, standing: MerchantState, surroundings: InstallationLimits,
+    checked: CheckedFile, state: MerchantState, limits: InstallationLimits,
     *, publish: bool, is_plan: bool = False,
 ) -> list[Change]:  # fmt: skip
-    faults = list(
-        find_standing_faults(checked, standing, is_development=surroundings.is_development)
-    )
+    faults = list(find_state_faults(checked, state, is_development=limits.is_development))
     if faults:
         raise ValidationError(faults)
-    changes = decide_changes(checked, standing, publish=publish, is_plan=is_plan)
+    changes = decide_changes(checked, state, publish=publish, is_plan=is_plan)
     return [each for each in changes if not isinstance(each, DiscardDraft | DiscardRules)]
 
 
 def _report(
-    work: Work, checked: CheckedFile, standing: MerchantState, changes: list[Change]
+    work: Work, checked: CheckedFile, state: MerchantState, changes: list[Change]
 ) -> ApplyReport:
     words = [line for change in changes for line in change.words]
-    gaps = describe_gaps(checked, standing.configuration)
+    gaps = describe_gaps(checked, state.configuration)
     return ApplyReport(work.merchant_id, checked.file.key, words, gaps=gaps)

@@ -20,21 +20,21 @@ from dunwell.contact.messages.templates.merchant_rules import (
     list_quiet_hour_faults,
 )
 from dunwell.core.workflows.definition import Definition
-from dunwell.operations.merchant_file.check_against_merchant import find_standing_faults
+from dunwell.operations.merchant_file.check_against_merchant import find_state_faults
 from dunwell.operations.merchant_file.check_file import (
     CheckedFile,
     InstallationLimits,
     check_merchant_file,
 )
 from dunwell.operations.merchant_file.decide_changes import decide_changes
-from dunwell.operations.merchant_file.load_state import load_standing
-from dunwell.operations.merchant_file.make_changes import perform_changes
+from dunwell.operations.merchant_file.load_state import load_merchant_state
+from dunwell.operations.merchant_file.make_changes import make_changes
 from dunwell.operations.merchant_file.merchant_state import MerchantState
-from dunwell.operations.merchant_file.read_file import Source
+from dunwell.operations.merchant_file.read_file import MerchantFileSource
 from dunwell.operations.merchant_file.settings import (
     compute_parts_revision,
     merge_configuration,
-    write_settings,
+    render_settings,
 )
 from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 from dunwell.platform.resources import Resources
@@ -53,79 +53,77 @@ class SettingsChange:
     logo: Logo | None = None
 
 
-async def read_settings(work: Work) -> dict[str, Any]:
+async def get_settings(work: Work) -> dict[str, Any]:
     """As a merchant file has them."""
     work.require(Right.CONFIGURE)
-    return write_settings(await _load(work))
+    return render_settings(await _load(work))
 
 
 async def check_settings(
-    work: Work, resources: Resources, change: SettingsChange, surroundings: InstallationLimits
+    work: Work, resources: Resources, change: SettingsChange, limits: InstallationLimits
 ) -> None:
     """Whether `save_settings` would take it now. Raises what that raises."""
     work.require(Right.CONFIGURE)
-    standing = await load_standing(
+    state = await load_merchant_state(
         work.tx, resources.keys, work.merchant.key, lock=False, counts_claims=False
     )
-    _check(standing, change, surroundings)
+    _check(state, change, limits)
 
 
 async def save_settings(
-    work: Work, resources: Resources, change: SettingsChange, surroundings: InstallationLimits
+    work: Work, resources: Resources, change: SettingsChange, limits: InstallationLimits
 ) -> bool:
     """False: it is so already. Raises ValidationError with every fault, by pointers into the file,
     and EditConflict when what was shown has changed."""
     work.require(Right.CONFIGURE)
-    standing = await load_standing(
+    state = await load_merchant_state(
         work.tx, resources.keys, work.merchant.key, lock=True, counts_claims=False
     )
-    checked = _check(standing, change, surroundings)
-    changes = decide_changes(checked, standing, publish=False)
-    await perform_changes(
-        resources, work.tx, standing.merchant, changes=changes, actor=work.actor
+    checked = _check(state, change, limits)
+    changes = decide_changes(checked, state, publish=False)
+    await make_changes(
+        resources, work.tx, state.merchant, changes=changes, actor=work.actor
     )  # fmt: skip
     return bool(changes)
 
 
-def _check(
-    standing: MerchantState, change: SettingsChange, surroundings: InstallationLimits
-) -> CheckedFile:
-    merchant = standing.merchant
+def _check(state: MerchantState, change: SettingsChange, limits: InstallationLimits) -> CheckedFile:
+    merchant = state.merchant
     assert merchant is not None
-    present = write_settings(merchant)
+    present = render_settings(merchant)
     if compute_parts_revision(present, change.parts) != change.revision:
         raise EditConflict("Somebody has changed these settings meanwhile.")
     named = {"key": merchant.key, **{key: present[key] for key in _NAMED}}
     checked = check_merchant_file(
-        Source({**named, **change.parts}, {}, [], change.logo), surroundings
+        MerchantFileSource({**named, **change.parts}, {}, [], change.logo), limits
     )
     wanted = merge_configuration(checked, merchant.configuration)
     faults = [
-        *find_standing_faults(checked, standing, is_development=surroundings.is_development),
-        *_find_broken(standing, merchant.configuration, wanted),
+        *find_state_faults(checked, state, is_development=limits.is_development),
+        *_find_broken_workflows(state, merchant.configuration, wanted),
     ]
     if faults:
         raise ValidationError(faults)
     return checked
 
 
-def _find_broken(
-    standing: MerchantState, before: Configuration, after: Configuration
+def _find_broken_workflows(
+    state: MerchantState, before: Configuration, after: Configuration
 ) -> Iterator[Fault]:
     """What the published processes would lose; what is wrong with them already is no matter of this
     change."""
-    for name, workflow in standing.workflows.items():
+    for name, workflow in state.workflows.items():
         if workflow.current is None:
             continue
         definition = workflow.current.definition
-        known = set(_find_process_faults(before, definition))
-        for fault in _find_process_faults(after, definition):
+        known = set(_find_workflow_faults(before, definition))
+        for fault in _find_workflow_faults(after, definition):
             if fault not in known:
                 message = f'The workflow "{name}" needs it: {fault.message}'
                 yield replace(fault, path="", message=message)
 
 
-def _find_process_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
+def _find_workflow_faults(configuration: Configuration, definition: Definition) -> Iterator[Fault]:
     yield from list_missing_value_faults(configuration, definition)
     yield from list_forbidden_word_faults(definition, configuration.forbidden_words)
     yield from list_quiet_hour_faults(configuration, definition)

@@ -41,7 +41,7 @@ class AddCredential(_Change):
 
 
 @dataclass(frozen=True, slots=True)
-class ScopeCredential(_Change):
+class SetCredentialScopes(_Change):
     """What it may do at its own merchant, from now on."""
 
     client_id: str
@@ -110,7 +110,7 @@ Change = (
     CreateMerchant
     | ChangeConfiguration
     | AddCredential
-    | ScopeCredential
+    | SetCredentialScopes
     | AddWebhook
     | ChangeWebhook
     | RemoveWebhook

@@ -14,10 +14,10 @@ from dunwell.contact.messages.templates.merchant_rules import (
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.versions import find_reused_ids
 from dunwell.operations.merchant_file.check_file import CheckedFile
-from dunwell.operations.merchant_file.decide_changes import find_edit
-from dunwell.operations.merchant_file.file import MerchantFile, list_processes
+from dunwell.operations.merchant_file.decide_changes import decide_scenario_edit
+from dunwell.operations.merchant_file.file import MerchantFile, list_workflow_parts
 from dunwell.operations.merchant_file.merchant_state import MerchantState
-from dunwell.operations.merchant_file.rules import find_unreached_webhooks, point_at
+from dunwell.operations.merchant_file.rules import find_webhook_reach_faults, locate_fault
 from dunwell.operations.merchant_file.settings import merge_configuration
 from dunwell.platform.errors import Fault
 
@@ -25,39 +25,41 @@ _SANDBOX_ADAPTERS = ("outbox", "sandbox")
 _SANDBOX_PROVIDER = "sandbox"
 
 
-def find_standing_faults(
-    checked: CheckedFile, standing: MerchantState, *, is_development: bool
+def find_state_faults(
+    checked: CheckedFile, state: MerchantState, *, is_development: bool
 ) -> Iterator[Fault]:
     """Faults with pointers into the file."""
     file = checked.file
-    yield from _find_fixed_faults(file, standing)
-    merchant = standing.merchant
+    yield from _find_fixed_faults(file, state)
+    merchant = state.merchant
     is_sandbox = file.sandbox is True if merchant is None else merchant.is_sandbox
     for name, setup in file.channels.items():
         key = "adapter" if setup.provider is None else "provider"
         if is_sandbox and setup.adapter not in _SANDBOX_ADAPTERS:
             message = 'A sandbox merchant sends nothing outside; use the adapter "outbox".'
             yield Fault(f"/channels/{name}/{key}", message, "NOT_IN_SANDBOX")
-        elif setup.provider is not None and standing.lines.get(setup.provider) != name:
-            yield Fault(f"/channels/{name}/provider", _say_lines(name, standing), "UNKNOWN_LINE")
+        elif setup.provider is not None and state.lines.get(setup.provider) != name:
+            yield Fault(
+                f"/channels/{name}/provider", _describe_providers(name, state), "UNKNOWN_LINE"
+            )
     yield from _find_method_faults(file, is_sandbox=is_sandbox, is_development=is_development)
     webhooks = () if file.webhooks is UNSET else file.webhooks
-    yield from find_unreached_webhooks(webhooks, standing.reach, is_development=is_development)
-    yield from _find_world_faults(file, standing)
-    yield from _find_target_faults(file, standing)
-    yield from _find_definition_faults(checked, standing)
+    yield from find_webhook_reach_faults(webhooks, state.reach, is_development=is_development)
+    yield from _find_kind_faults(file, state)
+    yield from _find_target_faults(file, state)
+    yield from _find_definition_faults(checked, state)
 
 
-def _say_lines(channel: Channel, standing: MerchantState) -> str:
-    there = sorted(name for name, of in standing.lines.items() if of == channel)
+def _describe_providers(channel: Channel, state: MerchantState) -> str:
+    there = sorted(name for name, of in state.lines.items() if of == channel)
     if not there:
         return f"The installation file has no line for {channel}; add one and apply it first."
     return f"The installation file's lines for {channel} are: {', '.join(there)}."
 
 
-def _find_world_faults(file: MerchantFile, standing: MerchantState) -> Iterator[Fault]:
+def _find_kind_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
     """Processes of the kind that the merchant does not have."""
-    merchant = standing.merchant
+    merchant = state.merchant
     is_switched = file.switched_to_workflows is not False
     if merchant is not None:
         is_switched = merchant.switched_to_workflows
@@ -85,9 +87,9 @@ def _find_method_faults(
             yield Fault(path, message, "SANDBOX_ONLY")
 
 
-def _find_fixed_faults(file: MerchantFile, standing: MerchantState) -> Iterator[Fault]:
+def _find_fixed_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
     """Some keys count at creation only (CONTRACT 11)."""
-    merchant = standing.merchant
+    merchant = state.merchant
     if merchant is None:
         return
     if file.sandbox is not UNSET and file.sandbox != merchant.is_sandbox:
@@ -102,41 +104,41 @@ def _find_fixed_faults(file: MerchantFile, standing: MerchantState) -> Iterator[
         yield Fault("/switchedToWorkflows", message, "FIXED")
 
 
-def _find_target_faults(file: MerchantFile, standing: MerchantState) -> Iterator[Fault]:
+def _find_target_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
     """Workflows that the rules name: there, or made by this file, and published."""
     if file.assignment_rules is UNSET:
         return
-    made = [part.name for part in list_processes(file)]
-    known = [*made, *standing.workflows]
+    made = [part.name for part in list_workflow_parts(file)]
+    known = [*made, *state.workflows]
     for fault in find_unknown_names(file.assignment_rules, known):
         yield Fault(f"/assignmentRules{fault.path}", fault.message, fault.code)
     for path, name in list_workflow_names(file.assignment_rules):
-        present = standing.workflows.get(name)
+        present = state.workflows.get(name)
         if name not in made and present is not None and present.current is None:
             message = f'The workflow "{name}" was never published; publish it first.'
             yield Fault(f"/assignmentRules{path}", message, "NEVER_PUBLISHED")
 
 
-def _find_definition_faults(checked: CheckedFile, standing: MerchantState) -> Iterator[Fault]:
+def _find_definition_faults(checked: CheckedFile, state: MerchantState) -> Iterator[Fault]:
     """Against the configuration as it will be once the file is applied, and earlier versions."""
-    before = None if standing.merchant is None else standing.merchant.configuration
+    before = None if state.merchant is None else state.merchant.configuration
     configuration = merge_configuration(checked, before)
     key = "workflows" if checked.file.workflows else "scenarios"
-    for index, part in enumerate(list_processes(checked.file)):
+    for index, part in enumerate(list_workflow_parts(checked.file)):
         definition = checked.definitions[part.name]
         faults = list(list_missing_value_faults(configuration, definition))
         faults += list_forbidden_word_faults(definition, configuration.forbidden_words)
         if checked.file.guards is UNSET:  # else those of the file were held against it
             faults += list_quiet_hour_faults(configuration, definition)
-        faults += _find_id_faults(part.name, definition, standing)
+        faults += _find_id_faults(part.name, definition, state)
         for fault in faults:
             is_inline = part.definition is not UNSET
-            yield point_at(fault, f"/{key}/{index}", is_inline=is_inline)
+            yield locate_fault(fault, f"/{key}/{index}", is_inline=is_inline)
 
 
-def _find_id_faults(name: str, definition: Definition, standing: MerchantState) -> Sequence[Fault]:
+def _find_id_faults(name: str, definition: Definition, state: MerchantState) -> Sequence[Fault]:
     """Step ids that stood for something else; of a scenario also an order that cannot be."""
-    if name in standing.scenarios:
-        return find_edit(definition, standing.scenarios[name]).faults
-    present = standing.workflows.get(name)
+    if name in state.scenarios:
+        return decide_scenario_edit(definition, state.scenarios[name]).faults
+    present = state.workflows.get(name)
     return find_reused_ids({} if present is None else present.known_steps, definition)

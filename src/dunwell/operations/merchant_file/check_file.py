@@ -16,9 +16,9 @@ from dunwell.operations.merchant_file.file import (
     NOT_AVAILABLE,
     RENAMED_KEYS,
     MerchantFile,
-    list_processes,
+    list_workflow_parts,
 )
-from dunwell.operations.merchant_file.read_file import Source
+from dunwell.operations.merchant_file.read_file import MerchantFileSource
 from dunwell.operations.merchant_file.rules import (
     find_account_faults,
     find_dispute_faults,
@@ -55,20 +55,20 @@ class CheckedFile:
     definitions: dict[str, Definition]
 
 
-def check_merchant_file(source: Source, surroundings: InstallationLimits) -> CheckedFile:
+def check_merchant_file(source: MerchantFileSource, limits: InstallationLimits) -> CheckedFile:
     """Raises ValidationError with every fault."""
-    faults = list(dict.fromkeys(_find_faults(source, surroundings)))
+    faults = list(dict.fromkeys(_find_faults(source, limits)))
     if faults:
         raise ValidationError(faults)
     file = msgspec.convert(source.document, MerchantFile)
     definitions = {}
-    for index, part in enumerate(list_processes(file)):
+    for index, part in enumerate(list_workflow_parts(file)):
         document = source.definitions.get(index, part.definition)
         definitions[part.name] = msgspec.convert(document, Definition)
     return CheckedFile(file, source.document, source.logo, definitions)
 
 
-def _find_faults(source: Source, surroundings: InstallationLimits) -> Iterator[Fault]:
+def _find_faults(source: MerchantFileSource, limits: InstallationLimits) -> Iterator[Fault]:
     document = source.document
     if not isinstance(document, dict):
         yield from find_faults(document, MerchantFile)
@@ -78,10 +78,10 @@ def _find_faults(source: Source, surroundings: InstallationLimits) -> Iterator[F
     without_definitions = {k: v for k, v in document.items() if k not in processes}
     yield from find_unprintable(without_definitions)
     yield from source.faults
-    yield from find_account_faults(document, surroundings.available_adapters)
+    yield from find_account_faults(document, limits.available_adapters)
     yield from find_identity_faults(document)
     yield from find_page_faults(document)
-    yield from find_method_faults(document, surroundings.available_providers)
+    yield from find_method_faults(document, limits.available_providers)
     yield from find_partial_faults(document)
     yield from find_guard_faults(document, source.definitions)
     yield from find_modality_faults(document)

@@ -12,7 +12,7 @@ _BY_LAW = ("legal.representatives", "legal.register", "privacy")
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class ChecklistItem:
     """A key of the merchant file. `is_required`: no claim is created without it."""
 
     key: str
@@ -22,12 +22,12 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Checklist:
-    needs: Sequence[Need]
+    needs: Sequence[ChecklistItem]
     # By whose law: ISO 3166-1.
     country: str | None
 
     @property
-    def missing(self) -> Sequence[Need]:
+    def missing(self) -> Sequence[ChecklistItem]:
         """What keeps claims from being created."""
         return [each for each in self.needs if each.is_required and not each.is_done]
 
@@ -40,7 +40,7 @@ class Checklist:
         return sum(each.is_done for each in self.needs)
 
 
-def list_needs(merchant: Merchant) -> Checklist:
+def build_checklist(merchant: Merchant) -> Checklist:
     """By the same rules that creating a claim goes by."""
     configuration = merchant.configuration
     country, missing = find_country(configuration), list_missing_keys(configuration)
@@ -56,8 +56,14 @@ def list_needs(merchant: Merchant) -> Checklist:
     is_enforced = not merchant.is_sandbox and country in ENFORCED_IN
     return Checklist(
         [
-            *(Need(key, is_required=True, is_done=key not in missing) for key in _REQUIRED),
-            *(Need(key, is_required=is_enforced, is_done=key not in gaps) for key in wanted),
+            *(
+                ChecklistItem(key, is_required=True, is_done=key not in missing)
+                for key in _REQUIRED
+            ),
+            *(
+                ChecklistItem(key, is_required=is_enforced, is_done=key not in gaps)
+                for key in wanted
+            ),
         ],
         country,
     )

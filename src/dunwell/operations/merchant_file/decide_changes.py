@@ -45,76 +45,74 @@ from dunwell.operations.merchant_file.changes import (
     SaveDraft,
     SaveRules,
     SaveScenario,
-    ScopeCredential,
+    SetCredentialScopes,
 )
 from dunwell.operations.merchant_file.check_file import CheckedFile
 from dunwell.operations.merchant_file.file import CredentialPart, MerchantFile
 from dunwell.operations.merchant_file.merchant_state import (
+    CurrentScenario,
+    CurrentWorkflow,
     MerchantState,
-    StandingScenario,
-    StandingWorkflow,
 )
-from dunwell.operations.merchant_file.rules import to_wanted
+from dunwell.operations.merchant_file.rules import build_wanted_endpoint
 from dunwell.operations.merchant_file.settings import merge_configuration, render_configuration
 from dunwell.platform.text.differences import compare_values
 from dunwell.platform.text.texts import render_count
 
 
 def decide_scenario(
-    name: str, wanted: Definition, description: str | None, standing: StandingScenario | None,
+    name: str, wanted: Definition, description: str | None, present: CurrentScenario | None,
     *, is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
     """No description: the one there is. `is_plan` is a matter of words alone."""
     would = "would be " if is_plan else ""
-    if standing is None:
+    if present is None:
         words = [f'scenario "{name}" {would}created']
         yield SaveScenario(name, wanted, description, words=words)
         return
     words = []
-    if description is not None and description != standing.scenario.description:
+    if description is not None and description != present.scenario.description:
         words.append(f'scenario "{name}": description changed')
-    if wanted != standing.scenario.definition:
-        reach = f"claims in process follow it with their next step: {standing.active_claims:,}"
+    if wanted != present.scenario.definition:
+        reach = f"claims in process follow it with their next step: {present.active_claims:,}"
         words.append(f'scenario "{name}" {would}changed in place; {reach}')
         told = [
-            *find_differences(standing.scenario.definition, wanted),
-            *find_edit(wanted, standing).words,
+            *find_differences(present.scenario.definition, wanted),
+            *decide_scenario_edit(wanted, present).words,
         ]
         words += [f'scenario "{name}": {line}' for line in told]
     if words:
         yield SaveScenario(name, wanted, description, words=words)
 
 
-def find_edit(wanted: Definition, standing: StandingScenario) -> ScenarioEdit:
+def decide_scenario_edit(wanted: Definition, present: CurrentScenario) -> ScenarioEdit:
     """What the definition of the file means for the claims as they stand."""
-    scenario = standing.scenario
-    return decide_edit(scenario.definition, wanted, scenario.retired, standing.places)
+    scenario = present.scenario
+    return decide_edit(scenario.definition, wanted, scenario.retired, present.places)
 
 
 def decide_workflow(
-    name: str, wanted: Definition, standing: StandingWorkflow | None, *, publish: bool,
+    name: str, wanted: Definition, present: CurrentWorkflow | None, *, publish: bool,
     is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
     """`is_plan` is a matter of words alone: what is not done is not told as done."""
     published = "would be published as" if is_plan else "published as"
-    current = standing.current if standing else None
-    draft = standing.draft.definition if standing and standing.draft else None
-    if standing is None or current is None:
+    current = present.current if present else None
+    draft = present.draft.definition if present and present.draft else None
+    if present is None or current is None:
         if draft != wanted:
             yield SaveDraft(name, wanted)
         yield PublishDraft(name, words=[f'workflow "{name}" {published} v1.0'])
     elif current.definition == wanted:
         if draft is not None:
             words = f'workflow "{name}": draft discarded; the file says what {current.name} says'
-            yield DiscardDraft(standing.workflow_id, words=[words])
+            yield DiscardDraft(present.workflow_id, words=[words])
     elif publish:
         if draft != wanted:
             yield SaveDraft(name, wanted)
         yield PublishDraft(
             name,
-            words=_describe(
-                name, wanted=wanted, standing=standing, current=current, said=published
-            ),
+            words=_describe(name, wanted=wanted, present=present, current=current, said=published),
         )
     elif draft != wanted:
         saved = "would be saved" if is_plan else "saved"
@@ -122,26 +120,26 @@ def decide_workflow(
         yield SaveDraft(
             name,
             wanted,
-            words=_describe(name, wanted=wanted, standing=standing, current=current, said=said),
+            words=_describe(name, wanted=wanted, present=present, current=current, said=said),
         )
 
 
 def _describe(
-    name: str, wanted: Definition, standing: StandingWorkflow, current: Version, said: str
+    name: str, wanted: Definition, present: CurrentWorkflow, current: Version, said: str
 ) -> list[str]:
     verdict = find_verdict(current.definition, wanted)
     number = render_version_name(*find_next_number(current, verdict))
-    reach = _describe_reach(standing, current.major, verdict)
+    reach = _describe_reach(present, current.major, verdict)
     return [
         f'workflow "{name}" {said} {number} ({verdict.lower()}): {reach}',
         *(f'workflow "{name}": {line}' for line in find_differences(current.definition, wanted)),
     ]
 
 
-def _describe_reach(standing: StandingWorkflow, major: int, verdict: VersionVerdict) -> str:
+def _describe_reach(present: CurrentWorkflow, major: int, verdict: VersionVerdict) -> str:
     """Which claims under way take the new version (spec, Workflow version 4 and 5)."""
-    reached = standing.active_claims.get(major, 0) if verdict is VersionVerdict.MINOR else 0
-    staying = sum(standing.active_claims.values()) - reached
+    reached = present.active_claims.get(major, 0) if verdict is VersionVerdict.MINOR else 0
+    staying = sum(present.active_claims.values()) - reached
     return (
         f"{render_count(reached, 'claim')} in process {_takes(reached)} it over, "
         f"{render_count(staying, 'claim')} {_stays(staying)} on the version of before"
@@ -157,20 +155,20 @@ def _stays(claims: int) -> str:
 
 
 def decide_rules(
-    wanted: RulesDocument, standing: MerchantState, currencies: Mapping[str, str],
+    wanted: RulesDocument, state: MerchantState, currencies: Mapping[str, str],
     *, publish: bool, is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
     """`currencies`: of every workflow named, as it will be once the file is applied. `is_plan` is a
     matter of words alone."""
     would = "would be " if is_plan else ""
-    published, draft = standing.rules, standing.rules_draft
+    published, draft = state.rules, state.rules_draft
     if wanted == (published or NO_RULES):
         if draft is not None:
             words = f"assignment rules: draft {would}discarded; the file says what is published"
             yield DiscardRules(words=[words])
         return
     told = [*describe_rule_differences(published, wanted), *_describe_overlaps(wanted, currencies)]
-    number = standing.rules_version + 1
+    number = state.rules_version + 1
     if published is None or publish:
         head = (
             [] if published is None else [f"assignment rules {would}published as version {number}"]
@@ -193,28 +191,28 @@ def _describe_overlaps(wanted: RulesDocument, currencies: Mapping[str, str]) -> 
 
 
 def decide_changes(
-    checked: CheckedFile, standing: MerchantState, *, publish: bool, is_plan: bool = False
+    checked: CheckedFile, state: MerchantState, *, publish: bool, is_plan: bool = False
 ) -> list[Change]:
     """The changes in the order they are to be made; none: everything is as the file says."""
     file = checked.file
     changes = [
-        *_decide_account(checked, standing),
-        *_decide_credentials(file, standing),
-        *_decide_webhooks(file, standing),
+        *_decide_account(checked, state),
+        *_decide_credentials(file, state),
+        *_decide_webhooks(file, state),
     ]
     for part in file.scenarios or []:
         description = None if part.description is UNSET else part.description
-        wanted, present = checked.definitions[part.name], standing.scenarios.get(part.name)
+        wanted, present = checked.definitions[part.name], state.scenarios.get(part.name)
         changes += decide_scenario(part.name, wanted, description, present, is_plan=is_plan)
     for each in file.workflows or []:
         name, definition = each.name, checked.definitions[each.name]
         changes += decide_workflow(
-            name, definition, standing.workflows.get(name), publish=publish, is_plan=is_plan
+            name, definition, state.workflows.get(name), publish=publish, is_plan=is_plan
         )
     if file.assignment_rules is not UNSET:
-        currencies = _find_currencies(checked, standing)
+        currencies = _find_currencies(checked, state)
         changes += decide_rules(
-            file.assignment_rules, standing, currencies, publish=publish, is_plan=is_plan
+            file.assignment_rules, state, currencies, publish=publish, is_plan=is_plan
         )
     return changes
 
@@ -230,8 +228,8 @@ def describe_warnings(checked: CheckedFile) -> list[str]:
     ]
 
 
-def _decide_account(checked: CheckedFile, standing: MerchantState) -> Iterator[Change]:
-    file, merchant = checked.file, standing.merchant
+def _decide_account(checked: CheckedFile, state: MerchantState) -> Iterator[Change]:
+    file, merchant = checked.file, state.merchant
     if merchant is None:
         new = NewMerchant(
             key=file.key,
@@ -251,10 +249,10 @@ def _decide_account(checked: CheckedFile, standing: MerchantState) -> Iterator[C
         yield ChangeConfiguration(file.name, wanted, words=words)
 
 
-def _decide_credentials(file: MerchantFile, standing: MerchantState) -> Iterator[Change]:
+def _decide_credentials(file: MerchantFile, state: MerchantState) -> Iterator[Change]:
     """Those that are there keep secret and limit, revoked ones too; a given scope counts."""
     for part in file.credentials or []:
-        scopes, present = _find_scopes(part), standing.credentials.get(part.name)
+        scopes, present = _find_scopes(part), state.credentials.get(part.name)
         if present is None:
             limit = part.requests_per_minute
             yield AddCredential(
@@ -266,7 +264,7 @@ def _decide_credentials(file: MerchantFile, standing: MerchantState) -> Iterator
         elif scopes and scopes != present.scopes:
             before, after = ", ".join(present.scopes), ", ".join(scopes)
             words = [f'credential "{part.name}" scope: {before} -> {after}']
-            yield ScopeCredential(present.client_id, scopes, words=words)
+            yield SetCredentialScopes(present.client_id, scopes, words=words)
 
 
 def _find_scopes(part: CredentialPart) -> tuple[Scope, ...]:
@@ -276,17 +274,17 @@ def _find_scopes(part: CredentialPart) -> tuple[Scope, ...]:
     return order_scopes([part.scope] if isinstance(part.scope, str) else part.scope)
 
 
-def _decide_webhooks(file: MerchantFile, standing: MerchantState) -> Iterator[Change]:
+def _decide_webhooks(file: MerchantFile, state: MerchantState) -> Iterator[Change]:
     """The list in the file is the whole list."""
     if file.webhooks is UNSET:
         return
-    kept = {url: endpoint.authorization for url, endpoint in standing.endpoints.items()}
-    wanted = {part.url: to_wanted(part, kept.get(part.url)) for part in file.webhooks}
-    for url, endpoint in standing.endpoints.items():
+    kept = {url: endpoint.authorization for url, endpoint in state.endpoints.items()}
+    wanted = {part.url: build_wanted_endpoint(part, kept.get(part.url)) for part in file.webhooks}
+    for url, endpoint in state.endpoints.items():
         if url not in wanted:
             yield RemoveWebhook(endpoint.endpoint_id, words=[f"webhook {url} removed"])
     for url, each in wanted.items():
-        present, types = standing.endpoints.get(url), sort_types(each.types)
+        present, types = state.endpoints.get(url), sort_types(each.types)
         if present is None:
             yield AddWebhook(each, words=[f"webhook {url} added: {', '.join(types)}"])
             continue
@@ -297,11 +295,11 @@ def _decide_webhooks(file: MerchantFile, standing: MerchantState) -> Iterator[Ch
             yield ChangeWebhook(present.endpoint_id, each, words=words)
 
 
-def _find_currencies(checked: CheckedFile, standing: MerchantState) -> dict[str, str]:
+def _find_currencies(checked: CheckedFile, state: MerchantState) -> dict[str, str]:
     """What each workflow takes, by its name: as the file says, else as it stands."""
-    before = None if standing.merchant is None else standing.merchant.configuration
+    before = None if state.merchant is None else state.merchant.configuration
     own = merge_configuration(checked, before).currency
-    current = {name: each.current for name, each in standing.workflows.items()}
+    current = {name: each.current for name, each in state.workflows.items()}
     definitions = {name: each.definition for name, each in current.items() if each is not None}
     return {
         name: definition.settings.currency or own

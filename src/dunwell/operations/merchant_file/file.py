@@ -118,12 +118,12 @@ class MerchantFile(_Part, frozen=True):
     assignment_rules: RulesDocument | UnsetType = UNSET
 
 
-def find_process_key(document: Mapping[str, Any]) -> str:
+def find_workflows_key(document: Mapping[str, Any]) -> str:
     """Under which key a file has its processes."""
     is_on_scenarios = "scenarios" in document and "workflows" not in document
     return "scenarios" if is_on_scenarios else "workflows"
 
 
-def list_processes(file: MerchantFile) -> Sequence[WorkflowPart]:
+def list_workflow_parts(file: MerchantFile) -> Sequence[WorkflowPart]:
     """A file's workflows or scenarios, whichever it has."""
     return file.workflows or file.scenarios or []

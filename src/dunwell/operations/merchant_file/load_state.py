@@ -20,16 +20,16 @@ from dunwell.core.workflows.scenarios.store import load_scenarios
 from dunwell.core.workflows.store import Workflow, load_current, load_draft, load_workflows
 from dunwell.core.workflows.versions.store import load_known_steps
 from dunwell.operations.merchant_file.merchant_state import (
+    CurrentEndpoint,
+    CurrentScenario,
+    CurrentWorkflow,
     MerchantState,
-    StandingEndpoint,
-    StandingScenario,
-    StandingWorkflow,
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 
 
-async def load_standing(
+async def load_merchant_state(
     tx: Connection, keys: KeyRing, key: str, *, lock: bool, counts_claims: bool = True
 ) -> MerchantState:
     """What there is under a merchant's key; `lock` holds it still until the transaction ends.
@@ -55,7 +55,7 @@ async def load_standing(
         merchant=merchant,
         credentials={each.name: each for each in await load_credentials(tx, merchant_id)},
         endpoints={
-            each.url: _read_endpoint(keys, each) for each in await load_endpoints(tx, merchant_id)
+            each.url: _build_endpoint(keys, each) for each in await load_endpoints(tx, merchant_id)
         },
         workflows=await _load_workflows(tx, merchant_id, workflows, active),
         scenarios=await _load_scenarios(tx, merchant_id, active) if is_on_scenarios else {},
@@ -67,20 +67,20 @@ async def load_standing(
     )
 
 
-def _read_endpoint(keys: KeyRing, endpoint: WebhookEndpoint) -> StandingEndpoint:
+def _build_endpoint(keys: KeyRing, endpoint: WebhookEndpoint) -> CurrentEndpoint:
     sealed = endpoint.authorization_sealed
     authorization = None
     if sealed is not None:
         owner = (endpoint.merchant_id, endpoint.endpoint_id)
         authorization = open_authorization(keys, *owner, sealed)
-    return StandingEndpoint(endpoint.endpoint_id, endpoint.types, authorization)
+    return CurrentEndpoint(endpoint.endpoint_id, endpoint.types, authorization)
 
 
 async def _load_scenarios(
     tx: Connection, merchant_id: int, active: Mapping[UUID, Mapping[int, int]]
-) -> dict[str, StandingScenario]:
+) -> dict[str, CurrentScenario]:
     return {
-        scenario.name: StandingScenario(
+        scenario.name: CurrentScenario(
             scenario,
             sum(active.get(scenario.workflow_id, {}).values()),
             await count_claims_by_step(tx, merchant_id, scenario.workflow_id),
@@ -92,10 +92,10 @@ async def _load_scenarios(
 async def _load_workflows(
     tx: Connection, merchant_id: int, workflows: list[Workflow],
     active: Mapping[UUID, Mapping[int, int]],
-) -> dict[str, StandingWorkflow]:  # fmt: skip
+) -> dict[str, CurrentWorkflow]:  # fmt: skip
     """active: workflow -> major -> claims in process."""
     return {
-        workflow.name: StandingWorkflow(
+        workflow.name: CurrentWorkflow(
             workflow_id=workflow.workflow_id,
             current=await load_current(tx, merchant_id, workflow.workflow_id),
             draft=await load_draft(tx, merchant_id, workflow.workflow_id),

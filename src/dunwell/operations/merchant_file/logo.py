@@ -18,19 +18,19 @@ from dunwell.contact.messages.letters.sheet import Picture
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.upload import PDF
 from dunwell.operations.merchant_file.logo_image import (
-    DATA,
+    DATA_PREFIX,
     SVG_TYPE,
     ImageRefused,
     clean_svg,
     looks_like_svg,
-    read_data,
+    parse_data_address,
 )
-from dunwell.operations.merchant_file.read_file import Source
+from dunwell.operations.merchant_file.read_file import MerchantFileSource
 from dunwell.platform.errors import Fault, Unavailable, UnsupportedMediaType
 
-_MOST_BYTES = 50 * 1024
+_MAX_BYTES = 50 * 1024
 _TOO_LARGE = "It is larger than 50 KB; make it smaller."
-LOGO_PLACE = "/brand/logo"
+LOGO_POINTER = "/brand/logo"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +47,7 @@ class LogoMaker:
 
         Raises ImageRefused, RateLimited, Unavailable.
         """
-        if len(content) > _MOST_BYTES:
+        if len(content) > _MAX_BYTES:
             raise ImageRefused(_TOO_LARGE)
         return await self._draw_for_mail(await self._check(content))
 
@@ -85,20 +85,22 @@ async def open_logo_maker() -> AsyncIterator[LogoMaker]:
         await printer.close()
 
 
-async def add_logo(source: Source, path: Path) -> Source:
+async def add_logo(source: MerchantFileSource, path: Path) -> MerchantFileSource:
     """The source of the merchant file at `path` with its logo, or a fault that says why not."""
     name = find_logo(source.document)
     if name is None:
         return source
     try:
-        content = read_data(name) if name.startswith(DATA) else _read(path.parent / name)
+        content = (
+            parse_data_address(name) if name.startswith(DATA_PREFIX) else _read(path.parent / name)
+        )
         async with open_logo_maker() as maker:
             return replace(source, logo=await maker.make_logo(content))
     except ImageRefused as refusal:
-        called = "The image" if name.startswith(DATA) else name
-        fault = Fault(LOGO_PLACE, f"{called} is not taken. {refusal}", "WRONG_IMAGE")
+        called = "The image" if name.startswith(DATA_PREFIX) else name
+        fault = Fault(LOGO_POINTER, f"{called} is not taken. {refusal}", "WRONG_IMAGE")
     except OSError as error:
-        fault = Fault(LOGO_PLACE, f"{name} cannot be read: {error.strerror}.", "UNREADABLE")
+        fault = Fault(LOGO_POINTER, f"{name} cannot be read: {error.strerror}.", "UNREADABLE")
     return replace(source, faults=[*source.faults, fault])
 
 
@@ -111,6 +113,6 @@ def find_logo(document: Any) -> str | None:
 
 
 def _read(path: Path) -> bytes:
-    if path.stat().st_size > _MOST_BYTES:
+    if path.stat().st_size > _MAX_BYTES:
         raise ImageRefused(_TOO_LARGE)
     return path.read_bytes()

@@ -29,7 +29,7 @@ _ATTRIBUTES = frozenset({
 # A reference leads into the image itself.
 _WITHIN = re.compile(r"#[A-Za-z_][\w.-]*")
 _REFERENCE = re.compile(r"url\(\s*['\"]?(.*?)['\"]?\s*\)", re.IGNORECASE | re.DOTALL)
-_MOST_ELEMENTS = 2_000
+_MAX_ELEMENTS = 2_000
 
 ET.register_namespace("", _NAMESPACE)
 
@@ -49,8 +49,8 @@ def clean_svg(content: bytes) -> bytes:
     if root.tag != f"{{{_NAMESPACE}}}svg":
         raise ImageRefused('It is no SVG: its root is not <svg> with xmlns="' + _NAMESPACE + '".')
     elements = list(root.iter())
-    if len(elements) > _MOST_ELEMENTS:
-        raise ImageRefused(f"It has more than {_MOST_ELEMENTS} elements; draw it more simply.")
+    if len(elements) > _MAX_ELEMENTS:
+        raise ImageRefused(f"It has more than {_MAX_ELEMENTS} elements; draw it more simply.")
     for element in elements:
         _check_element(element)
     return ET.tostring(root, encoding="unicode").encode()
@@ -88,16 +88,16 @@ def _name_of(tag: str) -> str:
     return tag.removeprefix(f"{{{_NAMESPACE}}}")
 
 
-DATA = "data:"
+DATA_PREFIX = "data:"
 _ENCODED = ";base64"
 
 
-def write_data(logo: Logo) -> str:
+def render_data_address(logo: Logo) -> str:
     text = base64.b64encode(logo.content).decode()
-    return f"{DATA}{logo.content_type}{_ENCODED},{text}"
+    return f"{DATA_PREFIX}{logo.content_type}{_ENCODED},{text}"
 
 
-def read_data(address: str) -> bytes:
+def parse_data_address(address: str) -> bytes:
     """What it holds; of which type that is, the image itself says. Raises ImageRefused."""
     head, _, text = address.partition(",")
     try:

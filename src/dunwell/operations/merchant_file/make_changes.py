@@ -43,7 +43,7 @@ from dunwell.operations.merchant_file.changes import (
     SaveDraft,
     SaveRules,
     SaveScenario,
-    ScopeCredential,
+    SetCredentialScopes,
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
@@ -52,7 +52,7 @@ APPLY = operator_actor("apply")
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class MadeChanges:
     """Whose changes they were, and the secrets that came into being."""
 
     merchant_id: int
@@ -60,30 +60,30 @@ class Made:
     webhooks: list[NewWebhookReport] = field(default_factory=list)
 
 
-async def perform_changes(
+async def make_changes(
     resources: Resources, tx: Connection, merchant: Merchant | None,
     *, changes: Sequence[Change], actor: Actor = APPLY,
-) -> Made:  # fmt: skip
+) -> MadeChanges:  # fmt: skip
     """No merchant: the first change creates it."""
     check_right(actor, Right.CONFIGURE)
-    work = await _begin(resources, tx, merchant, changes=changes, actor=actor)
-    made = Made(work.merchant_id)
+    work = await _open_work(resources, tx, merchant, changes=changes, actor=actor)
+    made = MadeChanges(work.merchant_id)
     for change in changes:
         match change:
             case (
                 AddCredential()
-                | ScopeCredential()
+                | SetCredentialScopes()
                 | AddWebhook()
                 | ChangeWebhook()
                 | RemoveWebhook()
             ):
-                await _perform_access(resources, work, change, made)
+                await _change_access(resources, work, change, made)
             case SaveDraft() | PublishDraft() | DiscardDraft():
-                await _perform_process(work, change)
+                await _change_workflow(work, change)
             case SaveScenario():
                 await save_scenario(work, change.name, change.definition, change.description)
             case SaveRules() | PublishRules() | DiscardRules():
-                await _perform_rules(work, change)
+                await _change_rules(work, change)
             case ChangeConfiguration():
                 await change_configuration(work, change.name, change.configuration)
                 # What comes after is checked against it.
@@ -95,7 +95,7 @@ async def perform_changes(
     return made
 
 
-async def _begin(
+async def _open_work(
     resources: Resources, tx: Connection, merchant: Merchant | None,
     *, changes: Sequence[Change], actor: Actor,
 ) -> Work:  # fmt: skip
@@ -108,11 +108,11 @@ async def _begin(
     )
 
 
-async def _perform_access(
+async def _change_access(
     resources: Resources,
     work: Work,
-    change: AddCredential | ScopeCredential | AddWebhook | ChangeWebhook | RemoveWebhook,
-    made: Made,
+    change: AddCredential | SetCredentialScopes | AddWebhook | ChangeWebhook | RemoveWebhook,
+    made: MadeChanges,
 ) -> None:
     match change:
         case AddCredential():
@@ -125,7 +125,7 @@ async def _perform_access(
             made.credentials.append(
                 NewCredentialReport(change.name, credential.client_id, credential.client_secret)
             )
-        case ScopeCredential():
+        case SetCredentialScopes():
             await allow_credential(work, change.client_id, change.scopes)
         case AddWebhook():
             new = await add_endpoint(
@@ -145,12 +145,12 @@ async def _perform_access(
             await remove_endpoint(work, change.endpoint_id)
 
 
-async def _perform_process(work: Work, change: SaveDraft | PublishDraft | DiscardDraft) -> None:
+async def _change_workflow(work: Work, change: SaveDraft | PublishDraft | DiscardDraft) -> None:
     match change:
         case SaveDraft():
             await save_draft(work, change.name, change.definition)
         case PublishDraft():
-            workflow_id = await _find_workflow(work, change.name)
+            workflow_id = await _get_workflow_id(work, change.name)
             # Whoever gives a file has said all of what is published.
             said = {
                 each.change_id
@@ -162,7 +162,7 @@ async def _perform_process(work: Work, change: SaveDraft | PublishDraft | Discar
             await discard_draft(work, change.workflow_id)
 
 
-async def _perform_rules(work: Work, change: SaveRules | PublishRules | DiscardRules) -> None:
+async def _change_rules(work: Work, change: SaveRules | PublishRules | DiscardRules) -> None:
     match change:
         case SaveRules():
             await save_rules_draft(work, change.document)
@@ -172,7 +172,7 @@ async def _perform_rules(work: Work, change: SaveRules | PublishRules | DiscardR
             await discard_rules_draft(work)
 
 
-async def _find_workflow(work: Work, name: str) -> UUID:
+async def _get_workflow_id(work: Work, name: str) -> UUID:
     """The id of a workflow that is there, or that a change before has made."""
     workflows = await load_workflows(work.tx, work.merchant_id)
     return next(each.workflow_id for each in workflows if each.name == name)

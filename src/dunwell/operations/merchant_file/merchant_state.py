@@ -18,14 +18,14 @@ from dunwell.core.workflows.versions.versions import (
 
 
 @dataclass(frozen=True, slots=True)
-class StandingEndpoint:
+class CurrentEndpoint:
     endpoint_id: UUID
     types: tuple[str, ...]
     authorization: str | None = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
-class StandingWorkflow:
+class CurrentWorkflow:
     workflow_id: UUID
     current: Version | None
     draft: WorkflowDraft | None
@@ -36,7 +36,7 @@ class StandingWorkflow:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingScenario:
+class CurrentScenario:
     scenario: ScenarioVersion
     active_claims: int
     # How many claims stand at which step, of those that have begun; no step: behind the last.
@@ -51,11 +51,11 @@ class MerchantState:
     # By name.
     credentials: Mapping[str, Credential] = field(default_factory=dict)
     # By address.
-    endpoints: Mapping[str, StandingEndpoint] = field(default_factory=dict)
+    endpoints: Mapping[str, CurrentEndpoint] = field(default_factory=dict)
     # By name.
-    workflows: Mapping[str, StandingWorkflow] = field(default_factory=dict)
+    workflows: Mapping[str, CurrentWorkflow] = field(default_factory=dict)
     # The same as long as the merchant works with scenarios, by name.
-    scenarios: Mapping[str, StandingScenario] = field(default_factory=dict)
+    scenarios: Mapping[str, CurrentScenario] = field(default_factory=dict)
     # The published rules and their number, 0 when there are none, and the draft.
     rules: RulesDocument | None = None
     rules_version: int = 0

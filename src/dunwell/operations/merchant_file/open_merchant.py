@@ -26,23 +26,23 @@ from dunwell.operations.merchant_file.changes import (
 )
 from dunwell.operations.merchant_file.check_file import InstallationLimits, check_merchant_file
 from dunwell.operations.merchant_file.decide_changes import decide_changes
-from dunwell.operations.merchant_file.load_state import load_standing
-from dunwell.operations.merchant_file.make_changes import perform_changes
-from dunwell.operations.merchant_file.read_file import Source
-from dunwell.operations.merchant_file.settings import write_counterpart_settings
+from dunwell.operations.merchant_file.load_state import load_merchant_state
+from dunwell.operations.merchant_file.make_changes import make_changes
+from dunwell.operations.merchant_file.read_file import MerchantFileSource
+from dunwell.operations.merchant_file.settings import build_counterpart_settings
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 
 
 @dataclass(frozen=True, slots=True)
-class CopiedProcesses:
+class CopiedWorkflows:
     changes: list[Change]
     # Names of workflows that new claims do not get.
     deactivated: frozenset[str]
 
 
-async def load_processes_to_copy(tx: Connection, merchant_id: int) -> CopiedProcesses:
+async def load_workflows_to_copy(tx: Connection, merchant_id: int) -> CopiedWorkflows:
     """The sandbox is locked, so that nobody changes rules or workflows between two reads."""
     await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
@@ -67,10 +67,10 @@ async def load_processes_to_copy(tx: Connection, merchant_id: int) -> CopiedProc
             SaveRules(_keep_known(build_document(draft_rules.rules, names), names.values()))
         )
     deactivated = frozenset(each.name for each in workflows if not each.assignment_enabled)
-    return CopiedProcesses(changes, deactivated)
+    return CopiedWorkflows(changes, deactivated)
 
 
-async def deactivate_copied(work: Work, copied: CopiedProcesses) -> None:
+async def deactivate_copied_workflows(work: Work, copied: CopiedWorkflows) -> None:
     """New claims do not get what they did not get in the sandbox."""
     for each in await load_workflows(work.tx, work.merchant_id):
         if each.name in copied.deactivated:
@@ -92,47 +92,48 @@ def _list_targets(rule: RuleDocument) -> set[str]:
 
 async def open_merchant(
     resources: Resources, tx: Connection, actor: Actor,
-    *, document: dict[str, Any], surroundings: InstallationLimits, beside: Merchant | None = None,
+    *, document: dict[str, Any], limits: InstallationLimits, counterpart: Merchant | None = None,
 ) -> int:  # fmt: skip
-    """The new merchant's id. `document`: key, name, language, timezone, currency, sandbox.
-    `beside`: the counterpart, whose settings it begins with; a live merchant gets the workflows,
-    templates and rules of its sandbox too. Raises ValidationError with every fault; one of them:
-    the key is taken."""
+    """Create the merchant and return its id.
+
+    `document` has key, name, language, timezone, currency and sandbox. The new merchant starts with
+    the settings of its counterpart. A live merchant also gets the workflows, response templates and
+    assignment rules of its sandbox. Raises ValidationError with every fault, also if the key is
+    taken.
+    """
     check_right(actor, Right.CONFIGURE)
-    logo = beside.configuration.brand.logo if beside else None
-    settings = write_counterpart_settings(beside) if beside else {}
-    source = Source({**settings, **document}, {}, [], logo)
+    logo = counterpart.configuration.brand.logo if counterpart else None
+    settings = build_counterpart_settings(counterpart) if counterpart else {}
+    source = MerchantFileSource({**settings, **document}, {}, [], logo)
     try:
-        checked = check_merchant_file(source, surroundings)
+        checked = check_merchant_file(source, limits)
     except ValidationError as refusal:
         if all(fault.path != "/key" for fault in refusal.faults):
-            taken = await _find_taken(tx, resources, document["key"])
+            taken = await _find_taken_key(tx, resources, document["key"])
             raise ValidationError([*taken, *refusal.faults]) from None
         raise
-    taken = await _find_taken(tx, resources, checked.file.key)
+    taken = await _find_taken_key(tx, resources, checked.file.key)
     if taken:
         raise ValidationError(taken)
-    standing = await load_standing(tx, resources.keys, checked.file.key, lock=False)
-    changes = [*decide_changes(checked, standing, publish=False)]
-    if beside is None or not beside.is_sandbox or document["sandbox"]:
-        return (
-            await perform_changes(resources, tx, None, changes=changes, actor=actor)
-        ).merchant_id
-    copied = await load_processes_to_copy(tx, beside.merchant_id)
+    state = await load_merchant_state(tx, resources.keys, checked.file.key, lock=False)
+    changes = [*decide_changes(checked, state, publish=False)]
+    if counterpart is None or not counterpart.is_sandbox or document["sandbox"]:
+        return (await make_changes(resources, tx, None, changes=changes, actor=actor)).merchant_id
+    copied = await load_workflows_to_copy(tx, counterpart.merchant_id)
     changes += copied.changes
-    made = await perform_changes(resources, tx, None, changes=changes, actor=actor)
+    made = await make_changes(resources, tx, None, changes=changes, actor=actor)
     merchant = await load_merchant(tx, made.merchant_id)
     assert merchant is not None
     work = Work.open(resources, tx, merchant, actor)
-    await deactivate_copied(work, copied)
-    for text in await list_response_templates(Work.open(resources, tx, beside, actor)):
+    await deactivate_copied_workflows(work, copied)
+    for text in await list_response_templates(Work.open(resources, tx, counterpart, actor)):
         await add_response_template(work, text.name, text.text)
     return made.merchant_id
 
 
-async def _find_taken(tx: Connection, resources: Resources, key: str) -> list[Fault]:
+async def _find_taken_key(tx: Connection, resources: Resources, key: str) -> list[Fault]:
     """The fault of a key, itself well formed, that another merchant has."""
-    standing = await load_standing(tx, resources.keys, key, lock=False)
-    if standing.merchant is None:
+    state = await load_merchant_state(tx, resources.keys, key, lock=False)
+    if state.merchant is None:
         return []
     return [Fault("/key", "Another merchant has this key already. Choose another.", "TAKEN")]

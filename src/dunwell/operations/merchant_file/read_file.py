@@ -6,16 +6,16 @@ from pathlib import Path
 from typing import Any
 
 from dunwell.accounts.merchants.configuration import Logo
-from dunwell.operations.merchant_file.file import find_process_key
+from dunwell.operations.merchant_file.file import find_workflows_key
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import render_pointer
 from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml
 
-_MOST_BYTES = 10 * 1024 * 1024
+_MAX_BYTES = 10 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class MerchantFileSource:
     """A merchant file as read: its value, and those of the definitions it names by `file`."""
 
     document: Any
@@ -27,7 +27,7 @@ class Source:
     logo: Logo | None = None
 
 
-def read_merchant_file(path: Path) -> Source:
+def read_merchant_file(path: Path) -> MerchantFileSource:
     """Raises ValidationError when the file itself cannot be read; the others are faults in it."""
     document = read_document(path)
     definitions: dict[int, Any] = {}
@@ -38,7 +38,7 @@ def read_merchant_file(path: Path) -> Source:
             faults.append(value)
         else:
             definitions[index] = value
-    return Source(document, definitions, faults)
+    return MerchantFileSource(document, definitions, faults)
 
 
 def read_document(path: Path) -> Any:
@@ -53,7 +53,7 @@ def _list_files(document: Any) -> list[tuple[str, int, str]]:
     """Where each is named, its process's place, and its path."""
     if not isinstance(document, dict):
         return []
-    key = find_process_key(document)
+    key = find_workflows_key(document)
     processes = document.get(key)
     if not isinstance(processes, list):
         return []
@@ -67,7 +67,7 @@ def _list_files(document: Any) -> list[tuple[str, int, str]]:
 def _read(path: Path, pointer: str) -> Any:
     """The value in the file, or the Fault that keeps us from it."""
     try:
-        if path.stat().st_size > _MOST_BYTES:
+        if path.stat().st_size > _MAX_BYTES:
             return Fault(pointer, f"{path.name} is larger than 10 MiB.", "TOO_LARGE")
         return parse_yaml(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:

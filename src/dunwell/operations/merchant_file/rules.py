@@ -48,7 +48,7 @@ from dunwell.operations.merchant_file.file import (
     CredentialPart,
     ScenarioPart,
     WebhookPart,
-    find_process_key,
+    find_workflows_key,
 )
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.codes import (
@@ -180,7 +180,7 @@ def _find_contact_hours(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[tuple[str, WorkflowContactHours]]:
     """Of the file's processes in the merchant's own zone."""
-    parts = read_if_fits(document.get(find_process_key(document)), list[ScenarioPart]) or []
+    parts = read_if_fits(document.get(find_workflows_key(document)), list[ScenarioPart]) or []
     for index, part in enumerate(parts):
         definition = definitions.get(index, part.definition)
         settings = definition.get("settings") if isinstance(definition, dict) else None
@@ -215,13 +215,13 @@ def _find_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
         message = f"{reason.type} is always offered: nobody may be left without a way to object."
         yield Fault(f"{path}/hidden", message, "NOT_ALLOWED")
     if reason.type not in RESERVED_NAMES:
-        yield from _find_own_faults(reason, path)
+        yield from _find_own_reason_faults(reason, path)
     for code in reason.labels:
         if not is_language(code):
             yield language_fault(code, f"{path}/label/{code}")
 
 
-def _find_own_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
+def _find_own_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
     near = difflib.get_close_matches(reason.type, RESERVED_NAMES, n=1, cutoff=_TYPO)
     if near:
         message = f'Did you mean "{near[0]}"? Else choose a name that is less like it.'
@@ -326,11 +326,11 @@ def find_webhook_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
         if part.url in seen:
             yield Fault(f"{path}/url", "This address is in the list already.", "REPEATED")
         seen.add(part.url)
-        for fault in find_form_faults(to_wanted(part)):
+        for fault in find_form_faults(build_wanted_endpoint(part)):
             yield Fault(path + fault.path, fault.message, fault.code)
 
 
-def find_unreached_webhooks(
+def find_webhook_reach_faults(
     parts: Sequence[WebhookPart], reach: WebhookReach, *, is_development: bool
 ) -> Iterator[Fault]:
     """reach: where the merchant's webhooks may be sent, as the installation file says."""
@@ -339,7 +339,7 @@ def find_unreached_webhooks(
             yield Fault(f"/webhooks/{index}{fault.path}", fault.message, fault.code)
 
 
-def to_wanted(part: WebhookPart, kept: str | None = None) -> WantedEndpoint:
+def build_wanted_endpoint(part: WebhookPart, kept: str | None = None) -> WantedEndpoint:
     """kept: the authorization of the endpoint that is there, for a file that says none."""
     authorization = kept if part.authorization is UNSET else part.authorization
     return WantedEndpoint(part.url, tuple(part.events), authorization)
@@ -349,23 +349,23 @@ def find_process_faults(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[Fault]:
     """`definitions`: those that stand in files of their own, by place among the processes."""
-    key = find_process_key(document)
+    key = find_workflows_key(document)
     processes = document.get(key)
     entries = processes if isinstance(processes, list) else []
     for index, entry in enumerate(entries):
         if isinstance(entry, dict):
             yield from _find_entry_faults(entry, f"/{key}/{index}", definitions.get(index))
     names = [entry.get("name") if isinstance(entry, dict) else None for entry in entries]
-    for fault in find_repeats(_distinguish(names), f"/{key}"):
+    for fault in find_repeats(_list_comparable(names), f"/{key}"):
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
-    yield from _find_world_faults(document)
+    yield from _find_kind_faults(document)
     rules = document.get("assignmentRules")
     if isinstance(rules, dict):
         for fault in find_rule_faults(rules):
             yield Fault(f"/assignmentRules{fault.path}", fault.message, fault.code)
 
 
-def _find_world_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
+def _find_kind_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """A merchant works with workflows or, until it is switched, with scenarios."""
     if document.get("workflows") and document.get("scenarios"):
         message = "A merchant has workflows or scenarios; remove one of the two."
@@ -378,7 +378,7 @@ def _find_world_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault("/scenarios", message, "SWITCHED")
 
 
-def _distinguish(names: list[Any]) -> list[object]:
+def _list_comparable(names: list[Any]) -> list[object]:
     """Names as they are; what is no name repeats nothing."""
     return [name if isinstance(name, str) else object() for name in names]
 
@@ -391,13 +391,16 @@ def _find_entry_faults(entry: Mapping[str, Any], path: str, loaded: Any) -> Iter
         return
     if "definition" in entry:
         yield from (
-            point_at(fault, path, is_inline=True) for fault in _find_all(entry["definition"])
+            locate_fault(fault, path, is_inline=True)
+            for fault in _find_definition_faults(entry["definition"])
         )
     elif loaded is not None:
-        yield from (point_at(fault, path, is_inline=False) for fault in _find_all(loaded))
+        yield from (
+            locate_fault(fault, path, is_inline=False) for fault in _find_definition_faults(loaded)
+        )
 
 
-def point_at(fault: Fault, path: str, *, is_inline: bool) -> Fault:
+def locate_fault(fault: Fault, path: str, *, is_inline: bool) -> Fault:
     """A definition's fault as one of the merchant file; `path` is the process's place in it."""
     if is_inline:
         return Fault(f"{path}/definition{fault.path}", fault.message, fault.code)
@@ -415,7 +418,7 @@ def _find_name_faults(name: Any, path: str) -> Iterator[Fault]:
             yield Fault(path + fault.path, fault.message, fault.code)
 
 
-def _find_all(document: Any) -> list[Fault]:
+def _find_definition_faults(document: Any) -> list[Fault]:
     """Faults of a definition, those of its texts' placeholders included."""
     faults = find_definition_faults(document)
     definition = read_if_fits(document, Definition)

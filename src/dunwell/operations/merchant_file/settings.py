@@ -15,7 +15,7 @@ from dunwell.accounts.merchants.legal_gaps import list_legal_gaps
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.cases.assignment.rules import render_document
 from dunwell.operations.merchant_file.check_file import CheckedFile
-from dunwell.operations.merchant_file.logo_image import write_data
+from dunwell.operations.merchant_file.logo_image import render_data_address
 from dunwell.operations.merchant_file.merchant_state import MerchantState
 from dunwell.platform.text.differences import compute_revision
 
@@ -87,14 +87,14 @@ def _describe_logo(logo: Logo | None) -> str | None:
     return f"{logo.content_type}, {len(logo.content)} bytes, {digest}{where}"
 
 
-def write_settings(merchant: Merchant) -> dict[str, Any]:
+def render_settings(merchant: Merchant) -> dict[str, Any]:
     """The keys that stand in its configuration, as a file has them; what is not set is absent."""
     document: dict[str, Any] = _drop_absent(
         render_configuration(merchant.name, merchant.configuration)
     )
     logo = merchant.configuration.brand.logo
     if logo is not None:
-        document["brand"]["logo"] = write_data(logo)
+        document["brand"]["logo"] = render_data_address(logo)
     # Null takes it back; absent keeps what is there.
     document["payment"].setdefault("partial", None)
     return document
@@ -105,27 +105,27 @@ def compute_parts_revision(document: Mapping[str, Any], keys: Collection[str]) -
     return compute_revision({key: document.get(key) for key in keys})
 
 
-def write_file(standing: MerchantState) -> dict[str, Any]:
+def render_merchant_file(state: MerchantState) -> dict[str, Any]:
     """All that a file can say of a merchant that is there."""
-    merchant = standing.merchant
+    merchant = state.merchant
     assert merchant is not None
-    rules = standing.rules
+    rules = state.rules
     document = {
         "key": merchant.key,
         "sandbox": merchant.is_sandbox,
         "switchedToWorkflows": merchant.switched_to_workflows,
-        **write_settings(merchant),
+        **render_settings(merchant),
         "webhooks": [
-            {"url": url, "events": list(each.types)} for url, each in standing.endpoints.items()
+            {"url": url, "events": list(each.types)} for url, each in state.endpoints.items()
         ],
-        "credentials": list(_list_credentials(standing)),
-        **_write_processes(standing),
+        "credentials": list(_list_credentials(state)),
+        **_render_workflows(state),
     }
     return document if rules is None else {**document, "assignmentRules": render_document(rules)}
 
 
-def _list_credentials(standing: MerchantState) -> Iterator[dict[str, Any]]:
-    for name, each in standing.credentials.items():
+def _list_credentials(state: MerchantState) -> Iterator[dict[str, Any]]:
+    for name, each in state.credentials.items():
         if each.revoked_at is None:
             yield {
                 "name": name,
@@ -134,21 +134,21 @@ def _list_credentials(standing: MerchantState) -> Iterator[dict[str, Any]]:
             }
 
 
-def _write_processes(standing: MerchantState) -> dict[str, Any]:
+def _render_workflows(state: MerchantState) -> dict[str, Any]:
     scenarios = [
         {
             "name": name,
             "description": each.scenario.description,
             "definition": _drop_absent(msgspec.to_builtins(each.scenario.definition)),
         }
-        for name, each in standing.scenarios.items()
+        for name, each in state.scenarios.items()
     ]
     if scenarios:
         return {"scenarios": scenarios}
     return {
         "workflows": [
             {"name": name, "definition": _drop_absent(msgspec.to_builtins(each.current.definition))}
-            for name, each in standing.workflows.items()
+            for name, each in state.workflows.items()
             if each.current is not None
         ]
     }
@@ -170,10 +170,10 @@ def find_counterpart_key(merchant: Merchant) -> str:
     return merchant.key.removesuffix(_SUFFIX) if merchant.key.endswith(_SUFFIX) else ""
 
 
-def write_counterpart_settings(merchant: Merchant) -> dict[str, Any]:
+def build_counterpart_settings(merchant: Merchant) -> dict[str, Any]:
     """Its settings as its counterpart can have them: a sandbox sends and pays nothing outside, and
     what carries a sandbox's messages and money is chosen anew for a live merchant."""
-    settings = write_settings(merchant)
+    settings = render_settings(merchant)
     payment, channels = settings["payment"], settings["channels"]
     if merchant.is_sandbox:
         payment["methods"] = []

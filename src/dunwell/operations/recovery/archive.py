@@ -37,7 +37,7 @@ class ArchiveUnusable(InvalidState):
     """The archive is not there, is another database's, or cannot give what is asked for."""
 
 
-class Base(msgspec.Struct, frozen=True, gc=False, rename="camel"):
+class BaseBackup(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     """A base backup: the log from `start_segment` on makes any moment from `ended_at` on of it."""
 
     dunwell: str
@@ -49,7 +49,7 @@ class Base(msgspec.Struct, frozen=True, gc=False, rename="camel"):
     fingerprints: Mapping[int, str]
 
 
-class Reach(msgspec.Struct, frozen=True, gc=False):
+class ArchiveReach(msgspec.Struct, frozen=True, gc=False):
     """All that was acknowledged until then is in the archive, files too, with the log until
     `segment`."""
 
@@ -83,14 +83,14 @@ class WalArchive:
         for folder in (self.folder, self.log):
             chown_to_server(folder)
         if owner is None:
-            write_whole(self.folder / _MARKER, identifier.encode())
+            write_atomically(self.folder / _MARKER, identifier.encode())
         if known != str(self.folder):
             note.write_text(str(self.folder))
 
-    def list_bases(self) -> list[tuple[Path, Base]]:
+    def list_bases(self) -> list[tuple[Path, BaseBackup]]:
         """The whole ones, the oldest first."""
         found = [
-            (path.parent, msgspec.json.decode(path.read_bytes(), type=Base))
+            (path.parent, msgspec.json.decode(path.read_bytes(), type=BaseBackup))
             for path in self.bases.glob(f"*/{MANIFEST}")
             if not path.parent.name.endswith(_DRAFT)
         ]
@@ -112,8 +112,8 @@ class WalArchive:
         draft.mkdir(parents=True)
         return draft
 
-    def finish_base(self, draft: Path, base: Base) -> None:
-        write_whole(draft / MANIFEST, msgspec.json.format(msgspec.json.encode(base), indent=2))
+    def finish_base(self, draft: Path, base: BaseBackup) -> None:
+        write_atomically(draft / MANIFEST, msgspec.json.format(msgspec.json.encode(base), indent=2))
         draft.rename(draft.with_name(draft.name.removesuffix(_DRAFT)))
         sync_folder(self.bases)
 
@@ -126,7 +126,7 @@ class ArchiveStatus(msgspec.Struct, frozen=True, gc=False):
     until: datetime | None
 
 
-def load_standing(archive: WalArchive) -> ArchiveStatus:
+def load_archive_status(archive: WalArchive) -> ArchiveStatus:
     bases = archive.list_bases()
     if not bases:
         return ArchiveStatus(0, None, None)
@@ -136,13 +136,13 @@ def load_standing(archive: WalArchive) -> ArchiveStatus:
     )
 
 
-def save_reach(base: Path, reach: Reach) -> None:
-    write_whole(base / _REACH, msgspec.json.encode(reach))
+def save_reach(base: Path, reach: ArchiveReach) -> None:
+    write_atomically(base / _REACH, msgspec.json.encode(reach))
 
 
-def load_reach(base: Path) -> Reach | None:
+def load_reach(base: Path) -> ArchiveReach | None:
     with contextlib.suppress(FileNotFoundError):
-        return msgspec.json.decode((base / _REACH).read_bytes(), type=Reach)
+        return msgspec.json.decode((base / _REACH).read_bytes(), type=ArchiveReach)
     return None
 
 
@@ -195,7 +195,7 @@ def read_identifier(postgres: EmbeddedPostgres) -> str | None:
     return None
 
 
-def write_whole(path: Path, content: bytes) -> None:
+def write_atomically(path: Path, content: bytes) -> None:
     """Either as it was before or all of it, whatever happens."""
     draft = path.with_name(f".{path.name}{_DRAFT}")
     with draft.open("wb") as file:
@@ -224,10 +224,10 @@ BASE_EVERY = timedelta(days=7)
 # Any moment of this long can be gone back to.
 KEPT_FOR = timedelta(days=14)
 
-_Bases = Sequence[tuple[Path, Base]]
+_Bases = Sequence[tuple[Path, BaseBackup]]
 
 
-def extend_bases(archive: WalArchive, reach: Reach) -> bool:
+def extend_bases(archive: WalArchive, reach: ArchiveReach) -> bool:
     """Note the reach with every base that the log goes on from; False: none of them is recent, and
     another one is to be taken. What is not needed any more goes."""
     bases, segments = archive.list_bases(), archive.list_segments()
@@ -285,7 +285,7 @@ class ServerLog(msgspec.Struct, frozen=True, gc=False):
     is_failing: bool
 
 
-async def ask_log(url: str) -> ServerLog:
+async def load_server_log(url: str) -> ServerLog:
     connection = await asyncpg.connect(url, timeout=10)
     try:
         return ServerLog(*await connection.fetchrow(_LOG))
@@ -298,10 +298,10 @@ async def check_archive(folder: Path | None, url: str) -> tuple[str, str | None]
     if folder is None:
         return None
     try:
-        standing = load_standing(WalArchive(folder))
+        standing = load_archive_status(WalArchive(folder))
     except OSError:
         standing = ArchiveStatus(0, None, None)
-    return describe_archive(standing, await ask_log(url))
+    return describe_archive(standing, await load_server_log(url))
 
 
 def describe_archive(archive: ArchiveStatus, log: ServerLog) -> tuple[str, str | None]:

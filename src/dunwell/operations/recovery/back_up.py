@@ -6,18 +6,18 @@ from pathlib import Path
 
 import msgspec
 
-from dunwell.operations.recovery.archive import Base
+from dunwell.operations.recovery.archive import BaseBackup
 from dunwell.operations.recovery.backup_set import (
     DUMP,
     FORMAT,
     BackupManifest,
     BackupUnusable,
-    copy_kept,
+    copy_kept_files,
     describe_files,
-    find_in_the_way,
     find_uploads,
+    list_existing_files,
     load_manifest,
-    place_kept,
+    restore_kept_files,
     save_manifest,
 )
 from dunwell.operations.recovery.dump import check_target, dump_database, restore_database
@@ -57,7 +57,7 @@ def back_up(settings: Settings, url: str, target: Path) -> BackupManifest:
 
 def _fill(settings: Settings, url: str, draft: Path) -> BackupManifest:
     dump = dump_database(url, draft / DUMP)
-    copy_kept(settings, draft)
+    copy_kept_files(settings, draft)
     manifest = BackupManifest(
         **msgspec.structs.asdict(dump),
         format=FORMAT, dunwell=version("dunwell"),
@@ -83,16 +83,16 @@ def fingerprint_keys(settings: Settings) -> dict[int, str]:
     return {each: keys.fingerprint(each).hex() for each in keys.versions}
 
 
-def check_fits(settings: Settings, manifest: BackupManifest | Base) -> None:
+def check_fits(settings: Settings, manifest: BackupManifest | BaseBackup) -> None:
     """That this installation has the keys, knows the schema, and has no files. Raises
     BackupUnusable and InvalidState."""
     check_readable(settings, manifest)
-    in_the_way = find_in_the_way(settings)
+    in_the_way = list_existing_files(settings)
     if in_the_way is not None:
         raise InvalidState(f"{in_the_way} is there. A backup is restored where nothing is yet.")
 
 
-def check_readable(settings: Settings, manifest: BackupManifest | Base) -> None:
+def check_readable(settings: Settings, manifest: BackupManifest | BaseBackup) -> None:
     """That this installation has the keys and knows the schema. Raises BackupUnusable."""
     keys = KeyRing(settings.secret_key)
     for number, fingerprint in manifest.fingerprints.items():
@@ -118,7 +118,7 @@ def restore(settings: Settings, url: str, backup: Path, manifest: BackupManifest
     check_target(url)
     placed: list[Path] = []
     try:
-        placed += place_kept(settings, backup)
+        placed += restore_kept_files(settings, backup)
         restore_database(url, backup / DUMP, manifest, restored_as_of=manifest.taken_at)
     except BaseException:
         for path in placed:

@@ -67,11 +67,11 @@ def find_uploads(settings: Settings) -> Path | None:
     return Path(unquote(parts.path)) if parts.scheme == "file" else None
 
 
-def copy_kept(settings: Settings, draft: Path) -> None:
+def copy_kept_files(settings: Settings, draft: Path) -> None:
     """What is kept on this host, taken after the dump: contents are written before the rows that
     name them and never change, so that none of those is missing."""
     for name, folder in list_kept_folders(settings).items():
-        for path in walk_kept(folder):
+        for path in walk_kept_files(folder):
             target = draft / name / path.relative_to(folder)
             target.parent.mkdir(parents=True, exist_ok=True)
             try:
@@ -80,19 +80,19 @@ def copy_kept(settings: Settings, draft: Path) -> None:
                 target.unlink(missing_ok=True)
 
 
-def find_in_the_way(settings: Settings) -> Path | None:
+def list_existing_files(settings: Settings) -> Path | None:
     """A kept file where a backup is to be restored, if there is one."""
     for folder in list_kept_folders(settings).values():
-        for path in walk_kept(folder):
+        for path in walk_kept_files(folder):
             return path
     return None
 
 
-def place_kept(settings: Settings, backup: Path) -> list[Path]:
+def restore_kept_files(settings: Settings, backup: Path) -> list[Path]:
     """Puts the files where they belong; which they are, to be taken away if the rest fails."""
     placed = []
     for name, folder in list_kept_folders(settings).items():
-        for path in walk_kept(backup / name):
+        for path in walk_kept_files(backup / name):
             target = folder / path.relative_to(backup / name)
             target.parent.mkdir(parents=True, exist_ok=True)
             placed.append(target)
@@ -101,7 +101,7 @@ def place_kept(settings: Settings, backup: Path) -> list[Path]:
 
 
 def describe_files(draft: Path) -> list[StoredFile]:
-    return [_describe(draft, path) for path in sorted(walk_kept(draft))]
+    return [_describe(draft, path) for path in sorted(walk_kept_files(draft))]
 
 
 def save_manifest(draft: Path, manifest: BackupManifest) -> None:
@@ -139,7 +139,7 @@ def _describe(folder: Path, path: Path) -> StoredFile:
     return StoredFile(path.relative_to(folder).as_posix(), path.stat().st_size, digest)
 
 
-def walk_kept(folder: Path) -> Iterator[Path]:
+def walk_kept_files(folder: Path) -> Iterator[Path]:
     """Files, without those of the data folder that no backup holds."""
     if not folder.is_dir():
         return

@@ -23,16 +23,16 @@ from prometheus_client import Gauge
 
 from dunwell.operations.recovery.archive import (
     BASE_FILES,
-    Base,
-    Reach,
+    ArchiveReach,
+    BaseBackup,
     WalArchive,
     chown_to_server,
     extend_bases,
-    load_standing,
-    write_whole,
+    load_archive_status,
+    write_atomically,
 )
 from dunwell.operations.recovery.back_up import fingerprint_keys
-from dunwell.operations.recovery.backup_set import list_kept_folders, walk_kept
+from dunwell.operations.recovery.backup_set import list_kept_folders, walk_kept_files
 from dunwell.operations.recovery.wal_file import ENDING, put
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.postgres import EmbeddedPostgres
@@ -42,7 +42,7 @@ from dunwell.platform.metrics import REGISTRY
 MARK_SECONDS = 30.0
 # Twice, at the end, within what `up` gives its programs to end.
 _PATIENCE_SECONDS = 8.0
-_LOOK_SECONDS = 0.1
+_POLL_SECONDS = 0.1
 # Of the data folder; gone with the processes that made them.
 _PASSING = frozenset({"figures", "incoming"})
 _SERVER = """
@@ -87,7 +87,7 @@ async def keep_archive(
 ) -> None:
     """Until it is to stop; then marks once more. What fails is logged and tried again: nothing of
     the service waits for the archive."""
-    keeper = Keeper(settings, archive, postgres)
+    keeper = ArchiveKeeper(settings, archive, postgres)
     stopping = asyncio.create_task(stop.wait())
     while not stop.is_set():
         await keeper.mark_once()
@@ -98,7 +98,7 @@ async def keep_archive(
     await keeper.mark_once()
 
 
-class Keeper:
+class ArchiveKeeper:
     def __init__(self, settings: Settings, archive: WalArchive, postgres: EmbeddedPostgres) -> None:
         self._settings = settings
         self._archive = archive
@@ -132,15 +132,17 @@ class Keeper:
             await connection.close()
         async with asyncio.timeout(_PATIENCE_SECONDS):
             while not self._archive.has(segment):  # noqa: ASYNC110 - another program's doing
-                await asyncio.sleep(_LOOK_SECONDS)
-        is_based = await asyncio.to_thread(extend_bases, self._archive, Reach(until, segment))
+                await asyncio.sleep(_POLL_SECONDS)
+        is_based = await asyncio.to_thread(
+            extend_bases, self._archive, ArchiveReach(until, segment)
+        )
         if not is_based and self.taking is None and not self.is_stopping:
             self.taking = asyncio.create_task(self._take_base(server, until))
 
     def _tell_figures(self) -> None:
         """As instants: they grow old by themselves, whatever becomes of this process."""
         with contextlib.suppress(OSError):
-            standing = load_standing(self._archive)
+            standing = load_archive_status(self._archive)
             if standing.based_at is not None:
                 _BASED_AT.set(standing.based_at.timestamp())
             if standing.until is not None:
@@ -170,11 +172,11 @@ class Keeper:
         try:
             there = [name for name, _ in _walk_files(self._settings)]
             await _run_base_backup(self._postgres, draft)
-            write_whole(draft / BASE_FILES, msgspec.json.encode(there))
+            write_atomically(draft / BASE_FILES, msgspec.json.encode(there))
             connection = await asyncpg.connect(self._postgres.url)
             ended_at = await connection.fetchval(_NOW)
             await connection.close()
-            base = Base(
+            base = BaseBackup(
                 dunwell=version("dunwell"), schema=server.schema, server=server.version,
                 start_segment=_read_start(draft), started_at=now, ended_at=ended_at,
                 fingerprints=fingerprint_keys(self._settings),
@@ -223,7 +225,7 @@ def _read_start(draft: Path) -> str:
 def _walk_files(settings: Settings) -> Iterator[tuple[str, Path]]:
     """Kept files, with their names in the archive. Their contents never change."""
     for part, folder in list_kept_folders(settings).items():
-        for path in walk_kept(folder):
+        for path in walk_kept_files(folder):
             relative = path.relative_to(folder)
             if relative.parts[0] not in _PASSING:
                 yield f"{part}/{relative.as_posix()}", path
@@ -232,4 +234,4 @@ def _walk_files(settings: Settings) -> Iterator[tuple[str, Path]]:
 def _copy(source: Path, target: Path, draft: Path) -> None:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     shutil.copyfile(source, draft)
-    write_whole(target, draft.read_bytes())
+    write_atomically(target, draft.read_bytes())

@@ -18,14 +18,14 @@ from dunwell.operations.recovery.archive import (
     BASE,
     BASE_LOG,
     ArchiveUnusable,
-    Base,
+    BaseBackup,
     WalArchive,
     chown_to_server,
     find_missing,
     load_reach,
 )
 from dunwell.operations.recovery.back_up import check_fits
-from dunwell.operations.recovery.backup_set import place_kept
+from dunwell.operations.recovery.backup_set import restore_kept_files
 from dunwell.operations.recovery.restore_hold import NOTE
 from dunwell.operations.recovery.wal_file import render_get_command
 from dunwell.platform.config import Settings
@@ -39,7 +39,7 @@ def restore_to_moment(settings: Settings, archive: WalArchive, until: datetime) 
     BackupUnusable, InvalidState, FolderTaken, PostgresFailed and OSError."""
     lock = FolderLock.acquire(settings.data_dir, "restore")
     try:
-        _make_anew(settings, archive, _find_base(settings, archive, until), until)
+        _rebuild(settings, archive, _find_base(settings, archive, until), until)
     finally:
         lock.release()
 
@@ -54,7 +54,7 @@ def _find_base(settings: Settings, archive: WalArchive, until: datetime) -> Path
     return folder
 
 
-def _choose_base(archive: WalArchive, until: datetime) -> tuple[Path, Base]:
+def _choose_base(archive: WalArchive, until: datetime) -> tuple[Path, BaseBackup]:
     bases = archive.list_bases()
     if not bases:
         raise ArchiveUnusable(f"{archive.folder} holds no base backup: it is no archive yet.")
@@ -75,7 +75,7 @@ def _choose_base(archive: WalArchive, until: datetime) -> tuple[Path, Base]:
     return folder, base
 
 
-def _make_anew(settings: Settings, archive: WalArchive, base: Path, until: datetime) -> None:
+def _rebuild(settings: Settings, archive: WalArchive, base: Path, until: datetime) -> None:
     final = find_embedded(settings)
     draft = EmbeddedPostgres(
         final.folder.with_name("postgres.draft"),
@@ -96,10 +96,10 @@ def _make_anew(settings: Settings, archive: WalArchive, base: Path, until: datet
         _unpack(base, draft.folder / "data")
         server = draft.start(patience_seconds=0)
         try:
-            asyncio.run(_note(draft.url, until))
+            asyncio.run(_record_hold(draft.url, until))
         finally:
             stop_server(server)
-        placed += place_kept(settings, archive.files)
+        placed += restore_kept_files(settings, archive.files)
         shutil.rmtree(final.folder, ignore_errors=True)
         draft.folder.rename(final.folder)
     except BaseException:
@@ -119,7 +119,7 @@ def _unpack(base: Path, data: Path) -> None:
         chown_to_server(path)
 
 
-async def _note(url: str, until: datetime) -> None:
+async def _record_hold(url: str, until: datetime) -> None:
     connection = await asyncpg.connect(url)
     try:
         await connection.execute(NOTE, until)

@@ -50,19 +50,19 @@ UPDATE restores SET resumed_at = $1, lost_until = $2 WHERE resumed_at IS NULL
 log = structlog.get_logger(__name__)
 
 
-class Restored(msgspec.Struct, frozen=True, gc=False):
+class RestoreHold(msgspec.Struct, frozen=True, gc=False):
     """A restore that nobody has looked at."""
 
     restored_at: datetime
     taken_at: datetime
 
 
-async def load_hold(connection: Connection) -> Restored | None:
+async def find_hold(connection: Connection) -> RestoreHold | None:
     row = await connection.fetchrow(_LOAD)
-    return None if row is None else Restored(*row)
+    return None if row is None else RestoreHold(*row)
 
 
-async def hold(resources: Resources, taken_at: datetime) -> None:
+async def hold_installation(resources: Resources, taken_at: datetime) -> None:
     """What was restored by other means, as of that time. Stop the worker before."""
     async with resources.database.connection() as connection:
         await connection.execute(NOTE, taken_at)
@@ -75,7 +75,7 @@ async def wait_until_resumed(resources: Resources, stop: asyncio.Event) -> None:
     while not stop.is_set():
         try:
             async with resources.database.connection() as connection:
-                held = await load_hold(connection)
+                held = await find_hold(connection)
         except (DatabaseAway, NotMigrated):
             held = None
         else:
@@ -90,11 +90,11 @@ async def wait_until_resumed(resources: Resources, stop: asyncio.Event) -> None:
             continue
 
 
-async def resume(resources: Resources, lost_until: datetime) -> int:
+async def resume_installation(resources: Resources, lost_until: datetime) -> int:
     """Pause the claims that may have been contacted until then, and let the worker go on; how many
     were paused. May be repeated if it was broken off. Raises InvalidState."""
     async with resources.database.connection() as connection:
-        held = await load_hold(connection)
+        held = await find_hold(connection)
         if held is None:
             raise InvalidState("Nothing is held: no restore waits to be resumed.")
         # To the second, as people give it.

@@ -22,10 +22,10 @@ from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import ChannelAdapter
 from dunwell.core.claims.claim_holds import expire_holds
 from dunwell.operations.sandbox.store import (
-    Agenda,
+    DueTimes,
     begin_count,
     count_since,
-    load_agenda,
+    load_due_times,
     move_clock,
 )
 from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
@@ -36,7 +36,7 @@ _POLL_SECONDS = 0.02
 
 
 @dataclass(frozen=True, slots=True)
-class Advance:
+class AdvanceResult:
     now: datetime
     steps_run: int
     events_raised: int
@@ -55,7 +55,7 @@ async def advance_clock(
     merchant: Merchant,
     actor: Actor,
     advance_to: datetime,
-) -> Advance:
+) -> AdvanceResult:
     """Raises InvalidState (no sandbox), ValidationError (backwards) and Unavailable (what is due
     did not finish in time; the clock then stands where it got to, and may be moved again)."""
     check_right(actor, Right.OPERATE)
@@ -83,7 +83,7 @@ async def advance_clock(
         await runner.close()
     async with resources.database.connection() as connection:
         done = await count_since(connection, merchant.merchant_id, beginning)
-    return Advance(advance_to, done.steps, done.events)
+    return AdvanceResult(advance_to, done.steps, done.events)
 
 
 class _Runner:
@@ -122,7 +122,7 @@ class _Runner:
                 await asyncio.sleep(_POLL_SECONDS)
             before = agenda
 
-    async def _run_first(self, agenda: Agenda, now: datetime) -> int:
+    async def _run_first(self, agenda: DueTimes, now: datetime) -> int:
         """One set of what comes first: modalities and holds end, claims take their steps, messages
         go out."""
         if agenda.modality_at is not None and agenda.modality_at <= now:
@@ -133,9 +133,9 @@ class _Runner:
             return await self._engine.run_set(self._merchant_id)
         return await self._dispatcher.run_merchant(self._merchant_id)
 
-    async def _load_agenda(self) -> Agenda:
+    async def _load_agenda(self) -> DueTimes:
         async with self._resources.database.connection() as connection:
-            return await load_agenda(connection, self._merchant_id)
+            return await load_due_times(connection, self._merchant_id)
 
     async def _move(self, instant: datetime) -> None:
         async with self._resources.database.connection() as connection:
@@ -150,8 +150,8 @@ class TestClockState:
     next_at: datetime | None
 
 
-async def read_clock(work: Work) -> TestClockState:
+async def get_test_clock(work: Work) -> TestClockState:
     """Raises InvalidState for a merchant that is no sandbox."""
     work.require(Right.OPERATE)
     now = check_sandbox(work.merchant)
-    return TestClockState(now, (await load_agenda(work.tx, work.merchant_id)).next_at)
+    return TestClockState(now, (await load_due_times(work.tx, work.merchant_id)).next_at)

@@ -54,7 +54,7 @@ WHERE merchant_id = $1 AND audit_id >= $2 AND action = 'escalation.run'
 
 
 @dataclass(frozen=True, slots=True)
-class Agenda:
+class DueTimes:
     """What falls due next, of each kind; it may be due already."""
 
     claim_at: datetime | None
@@ -74,7 +74,7 @@ class Agenda:
 
 
 @dataclass(frozen=True, slots=True)
-class Beginning:
+class CountStart:
     """A moment from which on what is done is counted."""
 
     # No id of an audit row written since is less; what was written before and is not less either
@@ -86,7 +86,7 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class CountedSteps:
     steps: int
     events: int
 
@@ -95,23 +95,23 @@ async def move_clock(tx: Connection, merchant_id: int, instant: datetime) -> Non
     await tx.execute(_MOVE, merchant_id, instant)
 
 
-async def load_agenda(tx: Connection, merchant_id: int) -> Agenda:
-    return Agenda(**await _fetch(tx, _LOAD_AGENDA, merchant_id))
+async def load_due_times(tx: Connection, merchant_id: int) -> DueTimes:
+    return DueTimes(**await _fetch(tx, _LOAD_AGENDA, merchant_id))
 
 
-async def begin_count(tx: Connection, merchant_id: int, now: datetime) -> Beginning:
+async def begin_count(tx: Connection, merchant_id: int, now: datetime) -> CountStart:
     """now: the merchant's."""
     first_id = uuid7(now, bytes(10))
     row = await _fetch(tx, _BEGIN_COUNT, merchant_id, first_id)
-    return Beginning(first_id, row["steps"], row["transaction"])
+    return CountStart(first_id, row["steps"], row["transaction"])
 
 
-async def count_since(tx: Connection, merchant_id: int, beginning: Beginning) -> Counts:
+async def count_since(tx: Connection, merchant_id: int, beginning: CountStart) -> CountedSteps:
     """Steps decided and events raised."""
     row = await _fetch(
         tx, _COUNT, merchant_id, beginning.audit_id, beginning.steps, beginning.transaction
     )
-    return Counts(row["steps"], row["events"])
+    return CountedSteps(row["steps"], row["events"])
 
 
 async def _fetch(tx: Connection, statement: str, *values: object) -> Row:

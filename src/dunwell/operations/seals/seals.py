@@ -64,7 +64,7 @@ async def seal_installation(resources: Resources) -> int:
         return len(audits)
 
 
-async def verify_installation(
+async def verify_installation_seals(
     resources: Resources, expected: SealHead | None = None
 ) -> LedgerVerdict:
     """`expected`: a head that was kept elsewhere. The verdict's key is empty: it is no merchant's.
@@ -154,7 +154,7 @@ class ContactSeal:
     sealed_at: datetime | None
 
 
-async def read_seal(work: Work, communication_id: UUID) -> ContactSeal | None:
+async def find_contact_seal(work: Work, communication_id: UUID) -> ContactSeal | None:
     """None: nothing of it stands in the ledger, as nothing was sent."""
     work.require(Right.READ_CLAIMS)
     return await load_seal(work.tx, work.merchant_id, communication_id)

@@ -20,7 +20,7 @@ from dunwell.interfaces.api.routes.parameters import CLAIM_ID, CURSOR, LIMIT, ME
 from dunwell.interfaces.api.schemas import claims
 from dunwell.interfaces.api.schemas.claims import ClaimList, ListedClaim
 from dunwell.operations.claim_status.explain_claim import explain_claim
-from dunwell.operations.claim_status.views import EXAMPLE, ClaimExplanation, write_plain
+from dunwell.operations.claim_status.views import EXAMPLE, ClaimExplanation, render_explanation
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.wire import read_as_json, write_instant
 
@@ -234,7 +234,7 @@ async def answer_claim(call: ApiCall, claim_id: int) -> claims.Claim:
 async def _explain(call: ApiCall) -> ClaimExplanation:
     claim_id = read_claim_id(call.path["claim_id"])
     call.query.check()
-    return write_plain(await explain_claim(call.work, call.tools.resources.keys, claim_id))
+    return render_explanation(await explain_claim(call.work, call.tools.resources.keys, claim_id))
 
 
 ENDPOINTS = (

@@ -38,11 +38,11 @@ from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import run_reading
 from dunwell.operations.dashboards.delivery_providers import (
-    Destination,
-    LinesView,
-    read_lines,
+    DestinationState,
+    ProviderOverview,
+    load_provider_overview,
 )
-from dunwell.operations.dashboards.figures import DestinationFigures, Failures
+from dunwell.operations.dashboards.figures import DestinationFigures, FailureReason
 from dunwell.platform.errors import NotFound, Refusal
 from dunwell.platform.resources import Resources
 
@@ -54,7 +54,7 @@ class ProviderDeliveryView(msgspec.Struct, frozen=True, rename="camel"):
     """What programs are answered."""
 
     delivery: DestinationFigures
-    reasons: list[Failures]
+    reasons: list[FailureReason]
     is_losing: bool
 
 
@@ -64,9 +64,9 @@ class ProviderDeliveryView(msgspec.Struct, frozen=True, rename="camel"):
 def deliveries(data_dir: str | None, *, is_json: bool) -> None:
     """Say by line, receiving domain and country how the messages of the last seven days fared."""
 
-    async def read(resources: Resources) -> LinesView:
+    async def read(resources: Resources) -> ProviderOverview:
         async with resources.database.transaction() as tx:
-            return await read_lines(tx, COMMAND_LINE, resources.clock.now())
+            return await load_provider_overview(tx, COMMAND_LINE, resources.clock.now())
 
     view = run_reading(data_dir, _WORD, read)
     if is_json:
@@ -78,11 +78,11 @@ def deliveries(data_dir: str | None, *, is_json: bool) -> None:
         click.echo(line)
 
 
-def _view(each: Destination) -> ProviderDeliveryView:
+def _view(each: DestinationState) -> ProviderDeliveryView:
     return ProviderDeliveryView(each.delivery, list(each.reasons), each.is_losing)
 
 
-def _row(each: Destination) -> tuple[str, ...]:
+def _row(each: DestinationState) -> tuple[str, ...]:
     delivery, sent = each.delivery, each.delivery.sent
     return (
         delivery.line, delivery.destination or "-", f"{sent.sent:,}", f"{sent.delivered:,}",
@@ -91,7 +91,7 @@ def _row(each: Destination) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _list_reasons(view: LinesView) -> Iterator[str]:
+def _list_reasons(view: ProviderOverview) -> Iterator[str]:
     failed = [reason for each in view.destinations for reason in each.reasons]
     if failed:
         yield "\nWhy"

@@ -24,9 +24,9 @@ from dunwell.accounts.users.single_sign_on.store import load_merchant_ids
 from dunwell.accounts.users.store import count_break_glass
 from dunwell.adapters.providers import ProviderUnusable, build_provider
 from dunwell.interfaces.cli.findings.finding import DoctorFinding
-from dunwell.operations.alerts.alert_emails import describe
-from dunwell.operations.alerts.check_alerts import AlarmsView, read_alarms
-from dunwell.operations.alerts.send_alert_emails import choose_lines
+from dunwell.operations.alerts.alert_emails import describe_alert
+from dunwell.operations.alerts.check_alerts import AlertOverview, load_alert_overview
+from dunwell.operations.alerts.send_alert_emails import order_email_providers
 from dunwell.platform.config import Settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
@@ -44,7 +44,7 @@ async def check_alarms(url: str) -> list[DoctorFinding]:
     try:
         async with database.connection() as connection:
             installation = (await load_installation(connection)).installation
-            view = await read_alarms(connection, COMMAND_LINE, datetime.now(UTC))
+            view = await load_alert_overview(connection, COMMAND_LINE, datetime.now(UTC))
     except (Unavailable, asyncpg.PostgresError):
         return []
     finally:
@@ -52,7 +52,7 @@ async def check_alarms(url: str) -> list[DoctorFinding]:
     return [judge_watch(view), judge_telling(installation), *judge_standing(view)]
 
 
-def judge_watch(view: AlarmsView) -> DoctorFinding:
+def judge_watch(view: AlertOverview) -> DoctorFinding:
     if not view.is_stale:
         return DoctorFinding(_ALERTS, "a worker looks for them each minute")
     remedy = 'See that a worker runs, and what its log says behind "round failed".'
@@ -67,7 +67,7 @@ def judge_telling(installation: Installation) -> DoctorFinding:
     if not alarms.email:
         remedy = "Name who in the installation file: alerts: {email: [ops@example.com]}"
         return DoctorFinding(_ALERTS, "nobody is told of them by e-mail", remedy, is_note=True)
-    lines = choose_lines(alarms, installation.delivery_providers or {}, ())
+    lines = order_email_providers(alarms, installation.delivery_providers or {}, ())
     if not lines:
         words = f"cannot be told to {len(alarms.email)} addresses: there is no line for e-mail"
         return DoctorFinding(
@@ -76,12 +76,12 @@ def judge_telling(installation: Installation) -> DoctorFinding:
     return DoctorFinding(_ALERTS, f"told to {len(alarms.email)} addresses by the line {lines[0]}")
 
 
-def judge_standing(view: AlarmsView) -> Sequence[DoctorFinding]:
+def judge_standing(view: AlertOverview) -> Sequence[DoctorFinding]:
     """Notes: what they are about is for whoever is told of it."""
     return [
         DoctorFinding(
             _ALERTS,
-            describe(each, find_staff_language("en")),
+            describe_alert(each, find_staff_language("en")),
             "See the portal: Lines, Alarms.",
             is_note=True,
         )

@@ -13,7 +13,7 @@ from dunwell.contact.messages.ledger.verify_ledger import (
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.work import merchant_of_key, run_reading
-from dunwell.operations.seals.seals import verify_installation
+from dunwell.operations.seals.seals import verify_installation_seals
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.texts import render_count
 
@@ -67,11 +67,11 @@ def command(
 
     async def read(resources: Resources) -> list[LedgerVerdict]:
         if is_installation:
-            return [await verify_installation(resources, expect)]
+            return [await verify_installation_seals(resources, expect)]
         merchant_ids = await _choose(resources, merchant)
         found = [await verify_ledger(resources, each, expect) for each in merchant_ids]
         if merchant is None:
-            own = await verify_installation(resources)
+            own = await verify_installation_seals(resources)
             # Before anybody has signed in there is nothing to tell.
             found += [own] if own.head or own.unsealed_rows or own.fault_count else []
         return found

@@ -28,7 +28,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.claim_status.store import load_user_names
+from dunwell.operations.claim_status.store import list_user_names
 from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.operations.jobs.start_job import start_export
 from dunwell.operations.seals.seals import SpanVerdict, verify_span
@@ -172,7 +172,7 @@ async def show_audit(site: PortalSite, visit: PortalRequest, access: MerchantAcc
             found = await list_audit(work, limit=_PAGE, cursor=after or None, wanted=wanted)
         except ValidationError:
             return site.redirect(visit, access, "audit", **filters.query)
-        names = await load_user_names(work.tx, _list_people(found.items))
+        names = await list_user_names(work.tx, _list_people(found.items))
         seals = [each.seal for each in found.items if each.seal is not None]
         span = (min(seals), max(seals)) if seals else None
         verdict = None

@@ -33,7 +33,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.amounts import read_amount, render_plain
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.operations.claim_status.timeline import TimelineEvent, read_claim_life
+from dunwell.operations.claim_status.timeline import TimelineEvent, list_timeline
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.texts import is_line
@@ -278,7 +278,7 @@ async def _answer_conflict(
     async with site.work(access) as work:
         seen = await load_seen(work, claim_id)
         view = await open_claim(work, access, claim_id)
-        life = await read_claim_life(work, claim_id)
+        life = await list_timeline(work, claim_id)
     changed = [each for each in life if each.at >= find_last_seen(fields["revision"])]
     values = {name: fields.text(name) for name in act.names}
     return _answer(

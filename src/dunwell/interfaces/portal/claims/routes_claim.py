@@ -27,8 +27,8 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.formats import parse_instant
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.operations.claim_status.explain_claim import explain_claim
-from dunwell.operations.claim_status.timeline import MOST, read_claim_life
-from dunwell.operations.seals.seals import read_seal
+from dunwell.operations.claim_status.timeline import MAX_EVENTS, list_timeline
+from dunwell.operations.seals.seals import find_contact_seal
 from dunwell.platform.errors import NotFound
 
 
@@ -38,7 +38,7 @@ async def show_claim(site: PortalSite, visit: PortalRequest, access: MerchantAcc
     async with site.work(access) as work:
         view = await open_claim(work, access, claim_id)
         explanation = await explain_claim(work, site.resources.keys, claim_id)
-        life = await read_claim_life(work, claim_id)
+        life = await list_timeline(work, claim_id)
         documents = await list_all_attachments(work, claim_id)
     chips = list_chips(life)
     chip = chip if chip in chips else ""
@@ -55,7 +55,7 @@ async def show_claim(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         told=describe_life(life, chip),
         chips=chips,
         chip=chip,
-        has_more=len(life) == MOST,
+        has_more=len(life) == MAX_EVENTS,
         documents=documents,
         open_dispute_id=find_open_dispute(life),
         has_unseen=any((each.kind, each.word) == ("REPLY", "UNSEEN") for each in life),
@@ -80,7 +80,7 @@ async def show_message(site: PortalSite, visit: PortalRequest, access: MerchantA
     async with site.work(access) as work:
         view = await open_claim(work, access, claim_id)
         message = await get_communication(work, message_id)
-        seal = await read_seal(work, message_id)
+        seal = await find_contact_seal(work, message_id)
     if message.claim_id != claim_id:
         raise NotFound("There is no such message of this claim.")
     planned_at = parse_instant(message.planned_at)

@@ -21,22 +21,22 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.alerts.alert_emails import describe, find_place
-from dunwell.operations.alerts.check_alerts import AlarmsView, read_alarms
+from dunwell.operations.alerts.alert_emails import describe_alert, find_alert_page
+from dunwell.operations.alerts.check_alerts import AlertOverview, load_alert_overview
 from dunwell.operations.dashboards import print_batches
 from dunwell.operations.dashboards.delivery_providers import (
-    MOST_SENT,
-    MOST_WAITING,
-    LinesView,
-    read_lines,
+    MAX_SENT,
+    MAX_WAITING,
+    ProviderOverview,
+    load_provider_overview,
 )
 from dunwell.operations.dashboards.print_batches import (
-    AskedView,
     BatchesView,
     BatchView,
-    read_asked_letters,
-    read_batch,
-    read_batches,
+    DoubtfulLettersView,
+    get_batch,
+    list_batches,
+    list_doubtful_letters,
 )
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.translation import find_staff_language
@@ -53,7 +53,7 @@ class ShownAlarm(msgspec.Struct, frozen=True, gc=False):
 class LinesPage(Page, frozen=True):
     template: ClassVar[str] = "lines.html"
 
-    view: LinesView
+    view: ProviderOverview
     alarms: Sequence[ShownAlarm]
     # Nobody looks for alarms, or nobody is told of them.
     is_stale: bool
@@ -89,7 +89,7 @@ class AskedPage(Page, frozen=True):
 
     template: ClassVar[str] = "letters_asked.html"
 
-    view: AskedView
+    view: DoubtfulLettersView
     line: str
     after: str
     fault: str = ""
@@ -104,8 +104,8 @@ _OUTCOMES = {"released": True, "not_released": False}
 async def show_lines(site: PortalSite, visit: PortalRequest, person: SignedInUser) -> Response:
     resources = site.resources
     async with resources.database.transaction() as tx:
-        view = await read_lines(tx, person.actor, resources.clock.now())
-        alarms = await read_alarms(tx, person.actor, resources.clock.now())
+        view = await load_provider_overview(tx, person.actor, resources.clock.now())
+        alarms = await load_alert_overview(tx, person.actor, resources.clock.now())
     frame = site.frame(visit)
     page = LinesPage(
         view=view,
@@ -113,15 +113,19 @@ async def show_lines(site: PortalSite, visit: PortalRequest, person: SignedInUse
         is_stale=alarms.is_stale,
         looked_at=alarms.looked_at,
         is_told_nobody=alarms.is_told_nobody,
-        most_waiting=MOST_WAITING,
-        most_sent=MOST_SENT,
+        most_waiting=MAX_WAITING,
+        most_sent=MAX_SENT,
     )
     return site.answer(frame, page)
 
 
-def _show_alarms(view: AlarmsView, language: str) -> Sequence[ShownAlarm]:
+def _show_alarms(view: AlertOverview, language: str) -> Sequence[ShownAlarm]:
     return [
-        ShownAlarm(describe(each, find_staff_language(language)), find_place(each), each.began_at)
+        ShownAlarm(
+            describe_alert(each, find_staff_language(language)),
+            find_alert_page(each),
+            each.began_at,
+        )
         for each in view.standing
     ]
 
@@ -131,12 +135,12 @@ async def show_batches(site: PortalSite, visit: PortalRequest, person: SignedInU
     line, after = visit.ask("line"), visit.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
-            lambda cursor: read_batches(
+            lambda cursor: list_batches(
                 tx, person.actor, limit=PAGE, line=line or None, cursor=cursor
             ),
             after,
         )
-    page = BatchesPage(view, line, after, print_batches.MOST_WAITING)
+    page = BatchesPage(view, line, after, print_batches.MAX_WAITING)
     return site.answer(site.frame(visit), page)
 
 
@@ -146,7 +150,7 @@ async def show_batch(site: PortalSite, visit: PortalRequest, person: SignedInUse
     only_failed = visit.ask("show") == "failed"
     async with site.resources.database.transaction() as tx:
         view = await find_page(
-            lambda cursor: read_batch(
+            lambda cursor: get_batch(
                 tx, person.actor, batch_id, limit=PAGE, cursor=cursor, only_failed=only_failed
             ),
             after,
@@ -184,7 +188,7 @@ async def _answer_asked(
     line, after = visit.path_params["line"], visit.ask("after")
     async with site.resources.database.transaction() as tx:
         view = await find_page(
-            lambda cursor: read_asked_letters(tx, person.actor, line, limit=PAGE, cursor=cursor),
+            lambda cursor: list_doubtful_letters(tx, person.actor, line, limit=PAGE, cursor=cursor),
             after,
         )
     page = AskedPage(

@@ -16,15 +16,15 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.claim_status.store import load_user_names
-from dunwell.operations.jobs.exported_lists import MARK, render_rows
+from dunwell.operations.claim_status.store import list_user_names
+from dunwell.operations.jobs.exported_lists import BYTE_ORDER_MARK, render_rows
 from dunwell.operations.jobs.job import BackgroundJob, JobRow, RowOutcome, RowReason
 from dunwell.operations.jobs.list_jobs import (
     JobView,
+    get_job,
     list_job_rows,
     list_jobs,
     open_export,
-    read_job,
 )
 from dunwell.operations.jobs.start_job import (
     DryRun,
@@ -92,7 +92,7 @@ async def show_jobs(site: PortalSite, visit: PortalRequest, access: MerchantAcce
     async with site.work(access) as work:
         found = await find_page(lambda cursor: list_jobs(work, limit=PAGE, cursor=cursor), after)
         ids = {each.starter.actor_id for each in found.items if each.starter.actor_id}
-        names = await load_user_names(work.tx, ids)
+        names = await list_user_names(work.tx, ids)
     return site.answer_at(visit, access, JobsPage(found.items, names, after, found.next_cursor))
 
 
@@ -101,9 +101,9 @@ async def show_job(site: PortalSite, visit: PortalRequest, access: MerchantAcces
     """With an ETag, so that whoever waits for it asks for little."""
     job_id = read_id(visit, "job_id")
     async with site.work(access) as work:
-        view = await read_job(work, job_id)
+        view = await get_job(work, job_id)
         rows = await _list_not_done(work, visit)
-        names = await load_user_names(work.tx, {view.job.starter.actor_id or ""})
+        names = await list_user_names(work.tx, {view.job.starter.actor_id or ""})
     reasons = [(str(kind), str(reason), count) for (kind, reason), count in view.reasons.items()]
     starter = names.get(view.job.starter.actor_id or "", view.job.starter.actor_id or "")
     answer = site.answer_at(
@@ -144,7 +144,7 @@ async def send_rows(site: PortalSite, visit: PortalRequest, access: MerchantAcce
         site.pages.read_words(language, "_job_words.html", name)
         for name in ("HEADS", "OUTCOMES", "WHY")
     )
-    body, after = [MARK, render_rows([heads])], 0
+    body, after = [BYTE_ORDER_MARK, render_rows([heads])], 0
     async with site.work(access) as work:
         while rows := await list_job_rows(work, job_id, after=after, limit=_BATCH):
             body.append(

@@ -24,7 +24,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.operations.jobs.job import (
-    MOST_ROWS,
+    MAX_ROWS,
     Action,
     ArchiveAction,
     Assign,
@@ -87,7 +87,7 @@ async def select_all(work: Work, wanted: ClaimFilter) -> list[int] | None:
         found = await list_claims(work, limit=_PAGE, cursor=cursor, wanted=wanted)
         claim_ids += [each.claim_id for each in found.items]
         cursor = found.next_cursor
-        if cursor is None or len(claim_ids) > MOST_ROWS:
+        if cursor is None or len(claim_ids) > MAX_ROWS:
             return claim_ids
     return None
 
@@ -169,7 +169,7 @@ async def redirect_to_claims(
 def _find_faults(fields: FormFields, count: int) -> list[str]:
     if not count:
         return ["NONE"]
-    if count > MOST_ROWS:
+    if count > MAX_ROWS:
         return ["TOO_MANY"]
     if fields["do"] != "start":
         return []
@@ -180,7 +180,7 @@ def _find_faults(fields: FormFields, count: int) -> list[str]:
 
 
 async def _try(work: Work, asked: BulkRequest, selected: list[int]) -> DryRun | None:
-    if asked.action is None or not 0 < len(selected) <= MOST_ROWS:
+    if asked.action is None or not 0 < len(selected) <= MAX_ROWS:
         return None
     try:
         return await preview_job(work, asked.action, selected)

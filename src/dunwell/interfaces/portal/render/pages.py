@@ -27,7 +27,7 @@ from dunwell.interfaces.portal.render.labels import (
 )
 from dunwell.interfaces.web.formats import build_page_filters
 from dunwell.interfaces.web.templates import Page, PageContext, PageRenderer, build_environment
-from dunwell.operations.claim_status.reasons import say_step_reason
+from dunwell.operations.claim_status.reasons import render_step_reason
 from dunwell.platform.text.lazy_text import CountText, InstantText, LazyText
 from dunwell.platform.text.translation import Language
 
@@ -140,7 +140,7 @@ def load_environment(language: Language) -> Environment:
         masked=hide_secrets,
         described=describe_secrets,
         translated=build_translated(language),
-        step_reason=say_step_reason,
+        step_reason=render_step_reason,
         text_fault=describe_text_fault,
     )
     return environment

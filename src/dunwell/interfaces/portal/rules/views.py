@@ -31,7 +31,7 @@ from dunwell.cases.assignment.store import RulesDraftChange, RulesVersionSummary
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.web.forms import Form, PlacedFaults
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.claim_status.store import load_user_names
+from dunwell.operations.claim_status.store import list_user_names
 from dunwell.platform.errors import NotFound
 from dunwell.platform.text.differences import compute_revision
 
@@ -334,7 +334,7 @@ async def name_writers(
     """The names of people, by their ids."""
     work.require(Right.READ_CLAIMS)
     ids = {*(change.actor_id for change in changes), *others}
-    return await load_user_names(work.tx, {each for each in ids if each is not None})
+    return await list_user_names(work.tx, {each for each in ids if each is not None})
 
 
 def _find_obstacle(row: TargetRow) -> str:

@@ -28,7 +28,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.forms import PlacedFaults, find_field
-from dunwell.operations.merchant_file.checklist import list_needs
+from dunwell.operations.merchant_file.checklist import build_checklist
 from dunwell.operations.merchant_file.open_merchant import open_merchant
 from dunwell.operations.merchant_file.settings import find_counterpart_key
 from dunwell.platform.database.database import Connection
@@ -64,8 +64,8 @@ async def open_new(
         async with site.resources.database.transaction() as tx:
             merchant_id = await open_merchant(
                 site.resources, tx, person.actor,
-                document={**document, **sandbox}, surroundings=find_surroundings(site),
-                beside=beside,
+                document={**document, **sandbox}, limits=find_surroundings(site),
+                counterpart=beside,
             )  # fmt: skip
     except ValidationError as refusal:
         faults = [(find_field(_NAMES, fault.path), fault) for fault in refusal.faults]
@@ -85,7 +85,7 @@ async def show_settings(site: PortalSite, visit: PortalRequest, access: Merchant
         storage = await read_storage_use(work, site.resources.settings.merchant_storage_bytes)
     brand = access.merchant.configuration.brand
     page = MerchantSettingsPage(
-        checklist=list_needs(access.merchant),
+        checklist=build_checklist(access.merchant),
         section_of=SECTION_OF,
         sections=[*SECTIONS],
         beside=beside,

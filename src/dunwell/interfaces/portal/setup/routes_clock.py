@@ -18,7 +18,7 @@ from dunwell.interfaces.portal.web.paging import PAGE
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.operations.sandbox.advance_clock import TestClockState, advance_clock, read_clock
+from dunwell.operations.sandbox.advance_clock import TestClockState, advance_clock, get_test_clock
 from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import NotFound, ValidationError
 
@@ -44,7 +44,7 @@ async def move(
     check_right(access.actor, Right.OPERATE)
     typed = fields.text("to")
     async with site.work(access) as work:
-        clock = await read_clock(work)
+        clock = await get_test_clock(work)
     known, wanted = _read(fields["known_now"]), _find_target(access, clock, fields["do"], typed)
     if known != clock.now:
         return await _answer(site, visit, access, typed=typed, error="MOVED")
@@ -90,7 +90,7 @@ async def _answer(
     since = _read(visit.ask("since"))
     came: ListPage[str] = ListPage([], None)
     async with site.work(access) as work:
-        clock = await read_clock(work)
+        clock = await get_test_clock(work)
         if since is not None:
             wanted = EventFilter(since=since)
             came = await find_events(work, limit=PAGE, wanted=wanted)

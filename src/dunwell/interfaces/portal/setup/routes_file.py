@@ -20,12 +20,12 @@ from dunwell.interfaces.portal.web.uploads import Upload, takes_upload_at_mercha
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.operations.merchant_file.apply_file import (
-    apply_given,
-    export_file,
-    plan_given,
-    read_given,
+    apply_given_file,
+    export_merchant_file,
+    parse_given_file,
+    plan_given_file,
 )
-from dunwell.operations.merchant_file.read_file import Source
+from dunwell.operations.merchant_file.read_file import MerchantFileSource
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.text.yaml_document import render_yaml
 
@@ -94,15 +94,15 @@ async def _plan(
     async with site.work(access) as work:
         # Before the plan: what is changed beside it makes the plan an old one.
         merchant = await load_merchant(work.tx, work.merchant_id)
-        report = await plan_given(work, site.resources, source, surroundings, publish=publish)
+        report = await plan_given_file(work, site.resources, source, surroundings, publish=publish)
     revision = merchant.revision if merchant else 0
     page = ChangesPage(report, text, publish, revision, is_conflict=is_conflict)
     return site.answer_at(visit, access, page, 409 if is_conflict else 200)
 
 
-async def _read_given(site: PortalSite, access: MerchantAccess, text: str) -> Source:
+async def _read_given(site: PortalSite, access: MerchantAccess, text: str) -> MerchantFileSource:
     documents, logos = site.around.documents, find_logo_maker(site, access)
-    return await read_given(
+    return await parse_given_file(
         text, access.merchant, documents, logos=logos, key=access.person.user_id
     )
 
@@ -120,7 +120,7 @@ async def _apply(
     source = await _read_given(site, access, text)
     revision = int(known) if known.isascii() and known.isdecimal() and len(known) < 10 else -1
     async with site.work(access) as work:
-        report = await apply_given(
+        report = await apply_given_file(
             work, site.resources, source, find_surroundings(site),
             publish=publish, known_revision=revision,
         )  # fmt: skip
@@ -143,7 +143,7 @@ async def _answer_file(
 
 async def _export(site: PortalSite, access: MerchantAccess) -> str:
     async with site.work(access) as work:
-        return render_yaml(await export_file(work, site.resources))
+        return render_yaml(await export_merchant_file(work, site.resources))
 
 
 PAGES: RoutedPages = {

@@ -56,10 +56,10 @@ from dunwell.interfaces.web.responses import answer_asset
 from dunwell.operations.merchant_file.change_settings import (
     SettingsChange,
     check_settings,
-    read_settings,
+    get_settings,
     save_settings,
 )
-from dunwell.operations.merchant_file.logo import LOGO_PLACE
+from dunwell.operations.merchant_file.logo import LOGO_POINTER
 from dunwell.operations.merchant_file.logo_image import ImageRefused
 from dunwell.operations.merchant_file.settings import compute_parts_revision
 from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
@@ -238,13 +238,13 @@ async def _take_logo(
 ) -> tuple[Logo | None, PlacedFaults]:
     """The image that was chosen, looked into; else the one that is there, unless it is to go."""
     if "logo" in upload.too_large:
-        return None, [("logo", Fault(LOGO_PLACE, "It is larger than 50 KB.", "WRONG_IMAGE"))]
+        return None, [("logo", Fault(LOGO_POINTER, "It is larger than 50 KB.", "WRONG_IMAGE"))]
     if "logo" not in upload.files:
         return (None if upload.fields["no_logo"] else access.merchant.configuration.brand.logo), []
     try:
         return await find_logo_maker(site, access).make_logo(upload.files["logo"]), []
     except ImageRefused as refusal:
-        return None, [("logo", Fault(LOGO_PLACE, str(refusal), "WRONG_IMAGE"))]
+        return None, [("logo", Fault(LOGO_POINTER, str(refusal), "WRONG_IMAGE"))]
 
 
 async def _open(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> SectionForm:
@@ -253,7 +253,7 @@ async def _open(site: PortalSite, visit: PortalRequest, access: MerchantAccess) 
     if section is None:
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
-        document = await read_settings(work)
+        document = await get_settings(work)
         choices = await find_choices(site, work.tx, access)
     return open_section(section, document, choices, find_amount_format(site, visit, access))
 

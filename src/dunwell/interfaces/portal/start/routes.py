@@ -16,17 +16,17 @@ from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.alerts.check_alerts import read_alarms
+from dunwell.operations.alerts.check_alerts import load_alert_overview
 from dunwell.operations.dashboards.overview import (
+    MAX_CLAIMS,
+    MAX_NEWEST,
     MONEY_DAYS,
-    MOST,
-    NEWEST,
+    AttentionItem,
     AttentionKind,
     PaidDay,
-    Tomorrow,
-    WaitingWork,
-    read_overview,
-    read_waiting,
+    TomorrowForecast,
+    list_attention_items,
+    load_overview,
 )
 
 
@@ -50,7 +50,7 @@ class StartPage(Page, frozen=True):
     states: Sequence[tuple[str, int]]
     most: int
     held: int
-    tomorrow: Tomorrow
+    tomorrow: TomorrowForecast
     tomorrow_on: date
     # The days, each with what was paid on it; of the currency that most was paid in.
     days: Sequence[PaidDay]
@@ -76,7 +76,7 @@ OVERDUE: Mapping[AttentionKind, AttentionKind] = {
 _LONG_AGO = datetime.min.replace(tzinfo=UTC)
 
 
-def list_waiting(waiting: Mapping[AttentionKind, WaitingWork]) -> list[WaitingLine]:
+def list_waiting(waiting: Mapping[AttentionKind, AttentionItem]) -> list[WaitingLine]:
     """The oldest first. What is overdue is shown in the line of its kind (`OVERDUE`)."""
     lines = [
         WaitingLine(str(kind), each.count.number, each.count.is_more, each.oldest_at)
@@ -108,13 +108,13 @@ async def show_start(site: PortalSite, visit: PortalRequest, access: MerchantAcc
     frame = site.frame(visit, access)
     assert frame.today is not None
     async with site.work(access) as work:
-        waiting = await read_waiting(work)
-        overview = await read_overview(work)
+        waiting = await list_attention_items(work)
+        overview = await load_overview(work)
         now = work.now
         storage = await read_storage_use(work, site.resources.settings.merchant_storage_bytes)
         alarms = None
         if Right.OPERATE in access.person.rights_everywhere:
-            alarms = await read_alarms(work.tx, access.person.actor, work.real_now)
+            alarms = await load_alert_overview(work.tx, access.person.actor, work.real_now)
     by_currency = Counter[str]()
     for each in overview.paid:
         by_currency[each.currency] += each.cents
@@ -125,7 +125,7 @@ async def show_start(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         lines=list_waiting(waiting),
         overdue={str(kind): waiting[late].count.number for kind, late in OVERDUE.items()},
         states=list(overview.states.items()),
-        most=MOST,
+        most=MAX_CLAIMS,
         held=overview.held,
         tomorrow=overview.tomorrow,
         tomorrow_on=frame.today + timedelta(days=1),
@@ -133,7 +133,7 @@ async def show_start(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         currency=currency,
         paid_cents=by_currency[currency],
         is_cut=overview.is_cut,
-        newest=NEWEST,
+        newest=MAX_NEWEST,
         channels=count_channels(overview.contacts),
         now=now,
         alarms=len(alarms.standing) if alarms else 0,

@@ -37,7 +37,7 @@ from dunwell.interfaces.portal.workflows.views_publish import (
 )
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import add_etag
-from dunwell.operations.jobs.previews.draft_previews import read_preview, start_preview
+from dunwell.operations.jobs.previews.draft_previews import find_draft_preview, start_preview
 from dunwell.operations.jobs.start_job import TooManyJobs
 from dunwell.platform.errors import InvalidState, ValidationError
 
@@ -116,7 +116,7 @@ async def _answer(  # noqa: PLR0913 - what became of the form, by name
         look = await get_draft_overview(work, workflow_id)
         workflow = await get_workflow_overview(work, workflow_id)
         reached = workflow.on_current if look.verdict is VersionVerdict.MINOR else 0
-        preview = await read_preview(work, look.draft_id) if look.draft_id else None
+        preview = await find_draft_preview(work, look.draft_id) if look.draft_id else None
         moves = None
         if 0 < reached <= _AT_ONCE:
             moves = await _find_moves(site, work, look, reached)

@@ -26,7 +26,7 @@ from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.texts import TextPlace, find_place
 from dunwell.core.workflows.versions.differences import PartDifference, compare_part
 from dunwell.interfaces.web.templates import Page
-from dunwell.operations.jobs.previews.draft_previews import PreviewOfDraft
+from dunwell.operations.jobs.previews.draft_previews import PreviewJobState
 from dunwell.platform.errors import Fault
 
 
@@ -114,7 +114,7 @@ class PublishWorkflowPage(Page, frozen=True):
     staying: int
     most: int
     moves: NextContactsView | None
-    preview: PreviewOfDraft | None
+    preview: PreviewJobState | None
     foreseen: ShownOutlook | None
     currency: str
     comment: str

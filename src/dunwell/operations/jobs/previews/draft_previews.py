@@ -25,7 +25,7 @@ from dunwell.operations.jobs.previews.store import (
     save_result,
 )
 from dunwell.operations.jobs.runner import RunnableKind, RunningJob, run_due_job
-from dunwell.operations.jobs.start_job import TooManyJobs, begin_job
+from dunwell.operations.jobs.start_job import TooManyJobs, create_job
 from dunwell.operations.jobs.store import load_jobs
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import EditConflict
@@ -35,14 +35,14 @@ from dunwell.platform.text.lazy_text import LazyText
 
 
 @dataclass(frozen=True, slots=True)
-class PreviewOfDraft:
+class PreviewJobState:
     """found: None: it has not ended."""
 
     job: BackgroundJob
     found: DraftEffectsView | None
 
 
-class PreviewRuns(TooManyJobs):
+class PreviewRunning(TooManyJobs):
     """The merchant's preview of another draft waits or runs."""
 
 
@@ -57,7 +57,7 @@ async def start_preview(work: Work, workflow_id: UUID, draft_id: UUID) -> Backgr
     if running is not None:
         return running
     try:
-        job = await begin_job(work, PreviewDraft(workflow_id, draft_id))
+        job = await create_job(work, PreviewDraft(workflow_id, draft_id))
     except TooManyJobs:
         # Another one that began at the same time is seen by now.
         running = await _find_running(work, draft_id)
@@ -78,11 +78,11 @@ async def _find_running(work: Work, draft_id: UUID) -> BackgroundJob | None:
         message = LazyText(
             "Another preview is being calculated. Wait until it is done, or cancel it."
         )
-        raise PreviewRuns(message, state=JobState.RUNNING)
+        raise PreviewRunning(message, state=JobState.RUNNING)
     return (await load_jobs(work.tx, work.merchant_id, [job_id]))[job_id]
 
 
-async def read_preview(work: Work, draft_id: UUID) -> PreviewOfDraft | None:
+async def find_draft_preview(work: Work, draft_id: UUID) -> PreviewJobState | None:
     """The newest of a draft; None: nobody has asked for one."""
     work.require(Right.CONFIGURE)
     stored = await find_preview(work.tx, work.merchant_id, draft_id)
@@ -92,11 +92,11 @@ async def read_preview(work: Work, draft_id: UUID) -> PreviewOfDraft | None:
     found = None
     if stored.result is not None:
         found = msgspec.convert(stored.result, DraftEffectsView)
-    return PreviewOfDraft(job, found)
+    return PreviewJobState(job, found)
 
 
-_LISTED = 50
-_BEAT_SECONDS = 1.0
+_MAX_LISTED = 50
+_HEARTBEAT_SECONDS = 1.0
 _GIVEN_UP = "The claims could not be counted. Begin anew; tell the operator if it fails again."
 _RIGHT_LOST = "Whoever started it may not look at drafts any more."
 _CHANGED = "The draft was changed or published meanwhile. Look at it again."
@@ -110,7 +110,7 @@ async def run_previews(resources: Resources) -> int:
         given_up=_GIVEN_UP,
         right_lost=_RIGHT_LOST,
         refused=_CHANGED,
-        heartbeat_seconds=_BEAT_SECONDS,
+        heartbeat_seconds=_HEARTBEAT_SECONDS,
     )
     return await run_due_job(resources, kind)
 
@@ -133,9 +133,9 @@ async def _compute(running: RunningJob) -> DraftEffectsView:
     async with resources.database.connection() as connection, snapshot(connection):
         job = await running.load(connection)
         work = await running.open_work(connection, job)
-        assert isinstance(job.deed, PreviewDraft)
-        asked = PreviewScope(DEFAULT_PREVIEW_DAYS, _LISTED, note, costs=True)
-        preview = await preview_draft(work, resources.keys, job.deed.workflow_id, asked)
+        assert isinstance(job.task, PreviewDraft)
+        asked = PreviewScope(DEFAULT_PREVIEW_DAYS, _MAX_LISTED, note, costs=True)
+        preview = await preview_draft(work, resources.keys, job.task.workflow_id, asked)
         prepared = await prepare_costs(work, resources, preview)
     costs = None
     if prepared is not None:
