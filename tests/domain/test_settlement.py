@@ -63,9 +63,9 @@ def test_pauses_double_up_to_six_hours(attempts: int, asked: int, seconds: int) 
 
 
 def test_the_last_try_gives_up() -> None:
-    assert settle(Temporary(0), MAX_ATTEMPTS) == FailContact("not taken in 15 attempts")
+    assert settle(Temporary(0), MAX_ATTEMPTS) == FailContact("not accepted in 15 attempts")
     answer = Temporary(reason="The mail server put it off: 451.")
-    words = "not taken in 15 attempts: The mail server put it off: 451."
+    words = "not accepted in 15 attempts: The mail server put it off: 451."
     assert settle(answer, MAX_ATTEMPTS) == FailContact(words)
 
 

@@ -180,7 +180,7 @@ async def test_a_letter_whose_file_is_away_is_tried_again_and_never_lost(
     await Storage.open(resources.settings.files_url).remove(kept["document_key"])
     clock.advance(timedelta(seconds=31))
     await house.run()
-    reason = "Its files cannot be read from the storage."
+    reason = "The attachments cannot be read from the storage."
     assert await _contacts(house) == [("LETTER", "PLANNED", reason)]
     clock.advance(timedelta(seconds=61))
     await house.run()

@@ -50,7 +50,7 @@ async def test_an_address_taken_away_leads_to_the_next_channel(
     await house.run()
     assert await sent_by(house) == {"SMS": 1}
     assert await _contacts(house) == [
-        ("EMAIL", "FAILED", "EMAIL does not reach the debtor any more"),
+        ("EMAIL", "FAILED", "the debtor can no longer be reached by EMAIL"),
         ("SMS", "ACCEPTED", None),
     ]
 
@@ -81,7 +81,7 @@ async def test_a_minor_that_drops_a_channels_text_leads_to_the_next_channel(
     await house.run()
     assert await sent_by(house) == {"SMS": 1}
     assert await _contacts(house) == [
-        ("EMAIL", "FAILED", "the step has no text for EMAIL any more"),
+        ("EMAIL", "FAILED", "the step no longer has a template for EMAIL"),
         ("SMS", "ACCEPTED", None),
     ]
 

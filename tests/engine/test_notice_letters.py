@@ -22,7 +22,7 @@ from tests.support.notices import WITH_SMS
 from tests.support.print_files import list_letters, list_manifests
 
 ADDRESS = {"street": "Heidestraße 17", "postalCode": "51147", "city": "Köln", "country": "DE"}
-_MISSING = "It has characters that no font of this installation has: Han."
+_MISSING = "No font of this installation supports characters of these scripts: Han."
 _NOTICES = """
 SELECT state, failure FROM debtor_notices WHERE merchant_id = $1 AND channel = 'LETTER'
 """

@@ -49,7 +49,7 @@ async def test_a_message_that_is_put_off_is_sent_seconds_later(
     [row] = await house.rows(_CONTACTS)
     reason = "The mail server put it off: 450 4.7.1."
     assert (row["state"], row["failure"]) == ("PLANNED", reason)
-    [line] = [each for each in logs if each["event"] == "messages put off"]
+    [line] = [each for each in logs if each["event"] == "messages delayed"]
     assert (line["channel"], line["line"], line["count"]) == ("EMAIL", "post", 1)
     assert line["reason"] == reason
     assert "ada" not in str(logs)
@@ -101,7 +101,7 @@ async def test_an_outage_of_a_moment_delays_messages_by_seconds(
 
 @pytest.mark.parametrize(
     ("language", "label"),
-    [("en", "Put off at the last try"), ("de", "Beim letzten Versuch aufgeschoben")],
+    [("en", "Last attempt postponed"), ("de", "Letzter Versuch verschoben")],
 )
 async def test_the_portal_shows_why_a_message_was_put_off(
     resources: Resources, clock: MovableClock, sink: Sink, language: str, label: str

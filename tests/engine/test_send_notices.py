@@ -134,7 +134,7 @@ async def test_a_busy_channel_is_tried_again_as_long_as_the_code_is_good(
     for _ in range(12):
         await asker.run(channel)
         clock.advance(timedelta(seconds=60))
-    assert await asker.states() == [("FAILED", "not taken in time")]
+    assert await asker.states() == [("FAILED", "not accepted in time")]
     assert len(channel.sent) == 7
     assert len({message.communication_id for message in channel.sent}) == 1
 
@@ -158,7 +158,7 @@ async def test_what_nobody_took_up_in_time_is_not_sent(
     clock.advance(timedelta(minutes=10))
     channel = ScriptedChannel()
     await asker.run(channel)
-    assert await asker.states() == [("FAILED", "not taken in time")]
+    assert await asker.states() == [("FAILED", "not accepted in time")]
     assert channel.sent == []
 
 

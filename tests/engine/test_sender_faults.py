@@ -64,7 +64,7 @@ async def plan(house: House, *references: str) -> None:
 
 
 def has_failed_to_settle(logs: Sequence[Any]) -> bool:
-    return "answer not settled" in {each["event"] for each in logs}
+    return "outcome not recorded" in {each["event"] for each in logs}
 
 
 async def test_an_unrecordable_refusal_without_a_call_leaves_the_calls_of_its_set_alone(

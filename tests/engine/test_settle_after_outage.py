@@ -69,7 +69,9 @@ async def test_what_was_answered_is_recorded_when_the_database_is_back(
     with capture_logs() as logs:
         sending = asyncio.create_task(dispatcher.run_merchant(house.merchant.merchant_id))
         async with asyncio.timeout(60):
-            while len([each for each in logs if each["event"] == "cannot settle yet"]) < _TRIES:
+            while (
+                len([each for each in logs if each["event"] == "outcome not recorded yet"]) < _TRIES
+            ):
                 assert not sending.done()
                 await asyncio.sleep(0.01)
         await asyncio.to_thread(server.start)

@@ -172,14 +172,15 @@ async def test_the_seals_of_what_is_shown_are_checked(
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ("UPDATE audit_log SET action = 'x' WHERE merchant_id = $1 AND seal = 2", "not as sealed"),
+        ("UPDATE audit_log SET action = 'x' WHERE merchant_id = $1 AND seal = 2",
+        "which was altered"),
         ("DELETE FROM audit_log WHERE merchant_id = $1 AND seal = 2 AND action = 'try.one'",
-         "of them missing"),
+         "missing: "),
         ("UPDATE audit_log SET actor_id = 'me' WHERE merchant_id = $1 AND seal = 2",
-         "not as sealed"),
+         "which was altered"),
         ("UPDATE ledger_seals SET digest = sha256('x') WHERE merchant_id = $1 AND seal = 1",
-         "does not fit"),
-        ("DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 1", "does not fit"),
+         "does not match"),
+        ("DELETE FROM ledger_seals WHERE merchant_id = $1 AND seal = 1", "does not match"),
     ],
 )  # fmt: skip
 async def test_a_broken_chain_is_told_in_words(

@@ -73,8 +73,8 @@ async def test_a_batch_is_shown_with_what_became_of_it(post: LetterHouse, langua
     await clerk.get(f"?lang={language}")
     shown = (await clerk.get(_LIST)).text
     words = {
-        "en": ("released", "monday.csv", "processed", "rejected", "its head lacks one of"),
-        "de": ("freigegeben", "monday.csv", "verarbeitet", "abgelehnt", "its head lacks one of"),
+        "en": ("released", "monday.csv", "processed", "rejected", "its header lacks one of"),
+        "de": ("freigegeben", "monday.csv", "verarbeitet", "abgelehnt", "its header lacks one of"),
     }
     for word in words[language]:
         assert word in shown

@@ -96,9 +96,9 @@ async def test_a_deleted_contact_row_is_missed_in_its_seal_and_by_its_contact(
     )
     rows, contact = (await verify(house)).findings
     assert (rows.fault, rows.seal) == ("ROWS_MISSING", 1)
-    assert rows.message == "seal 1 covers 1 rows of contact_ledger; 1 of them missing"
+    assert rows.message == "seal 1 covers 1 rows of contact_ledger; missing: 1"
     assert contact.fault == "CONTACT_CONTRADICTS"
-    assert contact.message.endswith("is ACCEPTED, but the ledger does not tell of it")
+    assert contact.message.endswith("is ACCEPTED, but has no ledger entry")
 
 
 async def test_a_deleted_audit_row_is_missed_in_its_seal(house: House) -> None:

@@ -220,7 +220,9 @@ class Engine:
         except Unavailable:
             raise
         except Exception as error:
-            log.exception("set failed", merchant_id=merchant_id, error=type(error).__name__)
+            log.exception(
+                "set of claims failed", merchant_id=merchant_id, error=type(error).__name__
+            )
         async with self._resources.database.connection() as connection:
             now = self._resources.clock.now()
             claim_ids = await list_due_claim_ids(connection, merchant_id, now, SET_SIZE)
@@ -279,7 +281,7 @@ def _decide_all(
         try:
             decided.append(_decide_one(merchant, claim, versions[claim.process_key], now))
         except Exception as error:
-            log.exception("cannot be decided", claim_id=claim.claim_id, error=type(error).__name__)
+            log.exception("claim not decided", claim_id=claim.claim_id, error=type(error).__name__)
             undecidable.append(claim.claim_id)
     return decided, undecidable
 

@@ -159,7 +159,9 @@ async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address:
     check_address(channel, address)
     digests = digest_address(keys, work.merchant_id, channel, address)
     if await work.tx.fetchval(_DELETE, work.merchant_id, channel, digests) is None:
-        raise NotFound(f"This address is not suppressed for {channel}. Check it, and the channel.")
+        raise NotFound(
+            f"This address is not suppressed for {channel}. Check the address and the channel."
+        )
     before = {"address": mask_address(channel, address)}
     await save_audit(work, "address.lift", f"channel:{channel}", before=before)
 
@@ -174,7 +176,7 @@ async def lift_suppression_entry(
     work.require(Right.CONTACT_SETTINGS)
     row = await work.tx.fetchrow(_DELETE_LISTED, work.merchant_id, channel, digest, since)
     if row is None:
-        raise NotFound("This address is written to again already. Look at the list.")
+        raise NotFound("This address is no longer on the suppression list. Reload the list.")
     await save_audit(
         work, "address.lift", f"channel:{channel}",
         before={"address": row["masked_address"], "reason": row["reason"],
@@ -240,11 +242,11 @@ def check_address(channel: Channel, address: str) -> None:
     """Raises ValidationError."""
     text = normalize_address(channel, address)
     if channel == "EMAIL" and not is_email_address(text):
-        message = "This is no plain e-mail address such as erika@example.org."
+        message = "Enter a plain e-mail address, such as erika@example.org."
     elif channel == "SMS" and not _NUMBER.fullmatch(text):
-        message = "This is no number in international format such as +4915112345678."
+        message = "Enter a number in international format, such as +4915112345678."
     elif channel == "LETTER" and not _POSTAL.fullmatch(address.strip()):
-        message = 'Write street, comma, postal code and city: "Heidestraße 17, 51147 Köln".'
+        message = 'Enter street, comma, postal code and city, such as "Heidestraße 17, 51147 Köln".'
     else:
         return
     raise ValidationError([Fault("/address", message, "WRONG_FORMAT")])
@@ -351,5 +353,5 @@ async def get_suppression(work: Work, channel: Channel, digest: bytes) -> Suppre
     work.require(Right.READ_CLAIMS)
     found = (await load_entries(work.tx, work.merchant_id, [digest])).get(digest)
     if found is None or found.channel != channel:
-        raise NotFound("This address is not in the list.")
+        raise NotFound("This address is not on the suppression list.")
     return found

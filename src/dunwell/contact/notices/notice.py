@@ -190,7 +190,7 @@ def _find_next_allowed(
 
 
 NoticeState = Literal["PLANNED", "HANDED_OVER", "ACCEPTED", "FAILED", "UNKNOWN"]
-TOO_LATE = "not taken in time"
+TOO_LATE = "not accepted in time"
 _FIRST_DELAY = timedelta(seconds=5)
 _MAX_DELAY = timedelta(minutes=10)
 
@@ -248,7 +248,7 @@ def decide_settlement(
 
 def _find_obstacle(standing: DueNotice, now: datetime) -> str | None:
     if standing.is_repeatable is None:
-        return "the merchant has no such channel"
+        return "the merchant does not use this channel"
     if standing.is_suppressed:
         return "suppressed"
     return TOO_LATE if standing.expires_at <= now else None

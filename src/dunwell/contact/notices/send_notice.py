@@ -58,7 +58,7 @@ async def send_notice(
     claim, because limits count the notices of concurrent requests. Raises NotFound."""
     addressee = notice.addressee
     if await lock_claim(work.tx, work.merchant_id, addressee.claim_id) is None:
-        raise NotFound("The claim is gone.")
+        raise NotFound("The claim no longer exists.")
     refusal = await _find_refusal(work, keys, notice)
     if refusal is not None:
         return refusal
@@ -114,7 +114,7 @@ async def find_repeated_notice(work: Work, notice: DebtorNotice) -> UUID | None:
     """Return the notice that an earlier click on the same form has planned. Locks the claim, so
     that clicks are processed one after the other. Raises NotFound."""
     if await lock_claim(work.tx, work.merchant_id, notice.addressee.claim_id) is None:
-        raise NotFound("The claim is gone.")
+        raise NotFound("The claim no longer exists.")
     return await find_equal_notice(
         work.tx, work.merchant_id, notice, work.real_now - REPEATED_WITHIN
     )

@@ -176,7 +176,7 @@ class HandedOverNotice:
         )
         if isinstance(answer, Temporary):
             log.warning(
-                "notice put off",
+                "notice delayed",
                 notice_id=str(leased.notice_id),
                 merchant_id=leased.merchant_id,
                 reason=answer.reason,

@@ -110,7 +110,7 @@ class Adapters:
             # The message may have been sent, whatever was raised. This includes a task that the
             # adapter cancelled itself.
             log.exception(
-                "send unanswered",
+                "no answer from channel",
                 communication_id=str(message.communication_id),
                 error=type(error).__name__,
             )

@@ -30,7 +30,7 @@ async def suppress_refused_addresses(
         if answer.cause == "ADDRESS":
             nobody.add((channel, recipient))
         if answer.cause == "ABOUT_US":
-            log.error("refused by the receiver", channel=channel, reason=answer.reason)
+            log.error("sender refused by receiver", channel=channel, reason=answer.reason)
     # Sorted, to avoid deadlocks with transactions that suppress the same addresses.
     for channel, recipient in sorted(nobody):
         # An invalid address cannot be listed; it is refused at each attempt.

@@ -46,7 +46,7 @@ async def retry_until_saved(write: Callable[[], Awaitable[Written]]) -> Written:
         try:
             return await write()
         except Unavailable as error:
-            log.warning("cannot settle yet", error=type(error).__name__, once_a_minute=True)
+            log.warning("outcome not recorded yet", error=type(error).__name__, once_a_minute=True)
             await asyncio.sleep(pause)
             pause = _PAUSE_SECONDS
 
@@ -58,7 +58,7 @@ async def retry_briefly(write: Callable[[], Awaitable[object]]) -> None:
         async with asyncio.timeout(_MOMENT_SECONDS):
             await retry_until_saved(write)
     except Exception as error:
-        log.exception("cannot settle in time", error=type(error).__name__)
+        log.exception("outcome not recorded in time", error=type(error).__name__)
 
 
 Item = TypeVar("Item")
@@ -117,7 +117,7 @@ class MessageCall(Generic[Item]):
                     self.has_begun = True
                     answer = await adapters.call(self._handed_over.merchant, message)
         except Exception as error:  # A failure must not lose the answers of other messages.
-            log.exception("message broken off", error=type(error).__name__)
+            log.exception("message failed", error=type(error).__name__)
             if answer is None:
                 answer = self._judge()
         return answer
@@ -346,10 +346,10 @@ class Sender(Generic[SetKey]):
             return await retry_until_saved(lambda: self._settle_once(handed_over, answers))
         except Exception as error:
             if len(answers) == 1:
-                log.exception("answer not settled", error=type(error).__name__)
+                log.exception("outcome not recorded", error=type(error).__name__)
                 failures.append(error)
                 return 0
-            log.warning("answers not settled together", count=len(answers))
+            log.warning("outcomes not recorded together", count=len(answers))
         return sum([await self._settle(handed_over, [each], failures) for each in answers])
 
     async def _settle_once(

@@ -208,7 +208,7 @@ class _ContactQueue:
                 if content.key_version not in versions and contact not in lost
             ]
         for communication_id in [*unknown, *(each.communication_id for each in lost)]:
-            log.error("send unknown", communication_id=str(communication_id))
+            log.error("outcome unknown", communication_id=str(communication_id))
         calls = [
             ContactCall(contact, content, at, is_repeat=True)
             for contact, content, at in taken

@@ -160,11 +160,11 @@ class HandedOverContacts:
                 files = await self._load_files(call, attachments)
             except (ContentMissing, Unavailable) as error:
                 log.exception(
-                    "files away",
+                    "files unavailable",
                     communication_id=str(item.communication_id),
                     error=type(error).__name__,
                 )
-                yield Temporary(reason="Its files cannot be read from the storage.")
+                yield Temporary(reason="The attachments cannot be read from the storage.")
             else:
                 yield build_message(
                     self._head, item, content=call.content, created_at=call.at, files=files
@@ -232,7 +232,7 @@ class HandedOverContacts:
         for (channel, reason), count in reasons.items():
             setup = channels.get(channel)
             log.warning(
-                "messages put off",
+                "messages delayed",
                 merchant_id=self.merchant.merchant_id,
                 channel=channel,
                 line=setup.provider if setup else None,

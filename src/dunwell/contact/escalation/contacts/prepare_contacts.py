@@ -73,7 +73,7 @@ async def undo_hand_over_on_failure(
         async with resources.database.transaction() as tx:
             count = await handed_over.settle(tx, [(contact, Uncalled()) for contact in contacts])
         merchant_id = head.merchant.merchant_id
-        log.warning("hand-over broken off", merchant_id=merchant_id, taken_back=count)
+        log.warning("hand-over interrupted", merchant_id=merchant_id, taken_back=count)
 
     try:
         yield

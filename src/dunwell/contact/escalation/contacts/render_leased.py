@@ -125,7 +125,7 @@ def _decide_execution(
     head: MessageSource, each: ContactToRender, now: datetime
 ) -> StepExecution | ContactHold | AttachmentMissing | ContactTooLate | Permanent:
     if each.step is None:
-        return Permanent("the step was taken out")
+        return Permanent("the step was removed from the workflow")
     configuration, channel = head.merchant.configuration, each.planned.contact.channel
     process = get_process(each.version, configuration)
     limit, ready_at = process.skip_contacts_older_than, each.planned.ready_at
@@ -161,15 +161,15 @@ def _find_lost_channel(
         email=contact.email, mobile_number=contact.mobile_number, address=contact.address,
     )  # fmt: skip
     if contact.channel not in usable:
-        return Permanent(f"{contact.channel} does not reach the debtor any more")
+        return Permanent(f"the debtor can no longer be reached by {contact.channel}")
     if contact.channel not in channels_of(template):
-        return Permanent(f"the step has no text for {contact.channel} any more")
+        return Permanent(f"the step no longer has a template for {contact.channel}")
     return None
 
 
 def _hold_after_error(each: ContactToRender, error: Exception, now: datetime) -> ContactHold:
     log.error(
-        "cannot be rendered",
+        "message not rendered",
         communication_id=str(each.planned.contact.communication_id),
         claim_id=each.planned.contact.claim_id,
         error=type(error).__name__,

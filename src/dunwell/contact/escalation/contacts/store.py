@@ -75,7 +75,7 @@ SET {clear}, not_before = r.not_before, held_by = r.held_by,
     state = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.state
                  ELSE 'CANCELLED' END,
     failure = CASE WHEN c.status IN ('CREATED', 'IN_PROCESS') AND c.run = m.run THEN m.failure
-                   ELSE 'The claim ended or was assigned anew.' END
+                   ELSE 'The claim ended or was reassigned.' END
 FROM unnest($3::uuid[], $4::timestamptz[], $5::text[])
     AS r (communication_id, not_before, held_by), claims c
 WHERE m.merchant_id = $1 AND m.communication_id = r.communication_id

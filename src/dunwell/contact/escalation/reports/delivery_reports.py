@@ -127,7 +127,7 @@ async def process_reports(resources: Resources) -> int:
         except Unavailable:
             raise
         except Exception:  # A report that cannot be processed must not block the others.
-            log.exception("report not joined", report_id=str(each.report_id))
+            log.exception("report not processed", report_id=str(each.report_id))
             await _postpone_report(resources, each)
     return len(waiting)
 
@@ -218,7 +218,7 @@ async def _apply_report(
             work, resources.keys, channel=message.channel, address=message.address, reason="BOUNCE"
         )
     if waiting.cause == "ABOUT_US":
-        log.error("refused by the receiver", channel=message.channel, reason=waiting.reason)
+        log.error("sender refused by receiver", channel=message.channel, reason=waiting.reason)
     try:
         if message.is_notice:
             await report_notice_failure(work, contact_id, waiting.reason)
@@ -277,7 +277,7 @@ async def _query_channel(
     try:
         known = await queryable.look_up_outcomes(waiting)
     except (OSError, Unavailable) as error:
-        log.warning("cannot be asked", channel=channel, error=type(error).__name__)
+        log.warning("channel not queried", channel=channel, error=type(error).__name__)
         return 0
     for communication_id, was_sent in known.items():
         async with resources.database.transaction() as tx:
@@ -285,7 +285,7 @@ async def _query_channel(
             try:
                 await resolve_unknown_contact(work, communication_id, was_sent=was_sent)
             except InvalidState:
-                log.info("settled meanwhile", communication_id=str(communication_id))
+                log.info("already resolved", communication_id=str(communication_id))
     return len(known)
 
 

@@ -44,7 +44,7 @@ async def seal_ledger(resources: Resources) -> int:
             raise
         except Exception as error:
             # A fault of one merchant must not stop the sealing of the others.
-            log.exception("cannot seal", merchant_id=merchant_id, error=type(error).__name__)
+            log.exception("ledger not sealed", merchant_id=merchant_id, error=type(error).__name__)
     return behind
 
 

@@ -56,15 +56,15 @@ async def check_contacts(
     async for twice in stream_duplicates(tx, merchant_id):
         findings.add(_describe_twice(twice))
     async for each in stream_contradictions(tx, merchant_id):
-        told = f"tells {each.told}" if each.told else "does not tell of it"
-        words = f"is {each.state}, but the ledger {told}"
+        told = f"the ledger says {each.told}" if each.told else "has no ledger entry"
+        words = f"is {each.state}, but {told}"
         findings.add(_describe(LedgerFault.CONTACT_CONTRADICTS, each, words))
     async for missing in stream_entries_without_contact(tx, merchant_id):
-        words = f"is not there as contact_ledger {missing.entry_id} ({missing.outcome}) tells it"
+        words = f"does not match its ledger entry {missing.entry_id} ({missing.outcome})"
         findings.add(_describe(LedgerFault.CONTACT_MISSING, missing, words))
     async for other in stream_digest_mismatches(tx, merchant_id):
         fault = LedgerFault.CONTENT_ALTERED if other.is_content else LedgerFault.RECIPIENT_ALTERED
-        findings.add(_describe(fault, other, "bears other digests than its row of the ledger"))
+        findings.add(_describe(fault, other, "has other digests than its ledger entry"))
     async for stored in stream_contents(tx, merchant_id):
         _check_content(keys, merchant_id, stored, findings)
 
@@ -87,13 +87,13 @@ def _check_content(
         key_version=content.key_version,
     )
     if recipient != stored.recipient_digest:
-        words = "is stored with another recipient than it was handed over for"
+        words = "is stored with a different recipient than it was sent to"
         findings.add(_describe(LedgerFault.RECIPIENT_ALTERED, stored, words))
     if (
         digest_content(keys, merchant_id, content.parts, content.key_version)
         != stored.content_digest
     ):
-        words = "is stored with another text than it was handed over with"
+        words = "is stored with a different text than it was sent with"
         findings.add(_describe(LedgerFault.CONTENT_ALTERED, stored, words))
 
 
@@ -162,9 +162,9 @@ def _describe_lost_head(expected: SealHead, newest: SealHead) -> LedgerFinding:
     what = (
         f"the chain ends with seal {newest.seal}: its tail was cut off"
         if expected.seal > newest.seal
-        else "it has another digest now, or is gone"
+        else "it has a different digest or is missing"
     )
-    message = f"seal {expected.seal} is not as it was kept elsewhere; {what}"
+    message = f"seal {expected.seal} differs from the copy kept elsewhere; {what}"
     return LedgerFinding(LedgerFault.HEAD_MISSING, message, expected.seal)
 
 
@@ -195,7 +195,7 @@ class _ChainVerifier:
         if not is_as_sealed and is_counted:
             self._add(
                 LedgerFault.SEAL_ALTERED, seal.seal,
-                "does not fit its rows and the seal before it: one of them was altered",
+                "does not match its rows and the previous seal: one of them was altered",
             )  # fmt: skip
 
     async def finish(self) -> None:
@@ -204,7 +204,9 @@ class _ChainVerifier:
             async for row in rows.until(None):
                 self.chain.rows += 1
                 self._add(
-                    LedgerFault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it"
+                    LedgerFault.SEAL_MISSING,
+                    row.seal,
+                    f"is missing, but {table} {row.key} names it",
                 )
 
     def _has(self, seal: LedgerSeal) -> bool:
@@ -213,11 +215,11 @@ class _ChainVerifier:
     def _check_version(self, seal: LedgerSeal, previous: SealHead) -> None:
         version = f"version {seal.key_version} of the secret key"
         if seal.key_version < previous.key_version:
-            words = f"is by {version}, though a newer one was in use before: made with a leaked key"
+            words = f"has {version}, although a newer one was used before: the key was leaked"
             self._add(LedgerFault.SEAL_ALTERED, seal.seal, words)
         if not self._has(seal):
             self._add(
-                LedgerFault.SEAL_ALTERED, seal.seal, f"is by {version}, which is not in use here"
+                LedgerFault.SEAL_ALTERED, seal.seal, f"has {version}, which is not known here"
             )
 
     async def _check_rows(self, table: str, seal: LedgerSeal) -> list[bytes]:
@@ -227,7 +229,9 @@ class _ChainVerifier:
             self.chain.rows += 1
             if row.seal < seal.seal:
                 self._add(
-                    LedgerFault.SEAL_MISSING, row.seal, f"is missing; {table} {row.key} bears it"
+                    LedgerFault.SEAL_MISSING,
+                    row.seal,
+                    f"is missing, but {table} {row.key} names it",
                 )
                 continue
             if self._has(seal) and row.digest != digest_row(
@@ -237,17 +241,17 @@ class _ChainVerifier:
                 fields=row.fields,
                 key_version=seal.key_version,
             ):
-                words = f"covers {table} {row.key} ({row.name}): not as sealed"
+                words = f"covers {table} {row.key} ({row.name}), which was altered"
                 self._add(LedgerFault.ROW_ALTERED, seal.seal, words)
             digests.append(row.digest or b"")
         return digests
 
     def _check_count(self, seal: int, table: str, sealed: int, found: int) -> bool:
         if found < sealed:
-            words = f"covers {sealed} rows of {table}; {sealed - found} of them missing"
+            words = f"covers {sealed} rows of {table}; missing: {sealed - found}"
             self._add(LedgerFault.ROWS_MISSING, seal, words)
         elif found > sealed:
-            words = f"covers {sealed} rows of {table}; {found - sealed} too many bear its number"
+            words = f"covers {sealed} rows of {table}; too many: {found - sealed}"
             self._add(LedgerFault.ROWS_ADDED, seal, words)
         return found == sealed
 

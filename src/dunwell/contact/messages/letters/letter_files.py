@@ -65,7 +65,7 @@ class LetterFiles:
         try:
             content = await self.uploads.load(attachment.storage_key)
         except ContentMissing:
-            log.exception("attachment lost", attachment_id=str(attachment.attachment_id))
+            log.exception("attachment missing", attachment_id=str(attachment.attachment_id))
             return None
         return await self.printer.count_pages(content)
 

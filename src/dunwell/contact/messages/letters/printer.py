@@ -38,7 +38,8 @@ class ScriptMissing(Unprintable):
 
 def describe_missing(error: ScriptMissing) -> str:
     """Return why a letter was not printed: the scripts, without any of its text."""
-    return f"It has characters that no font of this installation has: {', '.join(error.scripts)}."
+    scripts = ", ".join(error.scripts)
+    return f"No font of this installation supports characters of these scripts: {scripts}."
 
 
 class PrintJob(msgspec.Struct, frozen=True, array_like=True):

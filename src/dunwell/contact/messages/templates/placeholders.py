@@ -28,7 +28,7 @@ class MessageTooLarge(Exception):  # noqa: N818 - reads as what is wrong
 
     def __init__(self, limit: int) -> None:
         super().__init__(
-            f"The message is longer than {limit:,} characters, the most that its channel carries. "
+            f"The message is longer than {limit:,} characters, the limit of its channel. "
             "Shorten the template or the snippets it uses, and publish it again."
         )
         self.limit = limit

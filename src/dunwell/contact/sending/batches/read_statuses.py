@@ -43,7 +43,7 @@ STATUS_SECONDS = 60.0
 # The meaning of each status for the message. POSTED is the last status of a letter that is not
 # returned.
 _MEANING: Mapping[LetterStatus, tuple[ReportState, FailureCause, str]] = {
-    "ACCEPTED": ("DELAYED", "OTHER", "the print service has taken it"),
+    "ACCEPTED": ("DELAYED", "OTHER", "accepted by the print service"),
     "PRINTED": ("DELAYED", "OTHER", "printed"),
     "POSTED": ("DELIVERED", "OTHER", ""),
     "RETURNED": ("RETURNED", "ADDRESS", "returned by the post"),
@@ -76,7 +76,9 @@ class StatusFileReader:
             try:
                 done += await self._read_line(line)
             except OSError as error:
-                log.warning("letter line away", line=line.name, error=type(error).__name__)
+                log.warning(
+                    "print provider unavailable", line=line.name, error=type(error).__name__
+                )
         return done
 
     async def sweep(self) -> int:

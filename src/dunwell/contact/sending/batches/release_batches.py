@@ -60,7 +60,7 @@ _REMOVED_AT_ONCE = 500
 _COPIES_KEPT_FOR = timedelta(days=30)
 # A letter that was begun this long ago is not retried; its fallback channel was used.
 _LEFT_AFTER = timedelta(days=2)
-WITHDRAWN_REASON = "taken back before it was printed: nothing is owed any more"
+WITHDRAWN_REASON = "withdrawn before printing: nothing is owed any more"
 
 log = structlog.get_logger(__name__)
 
@@ -85,7 +85,9 @@ class BatchReleaser:
             try:
                 done += await self._run_line(line)
             except OSError as error:
-                log.warning("letter line away", line=line.name, error=type(error).__name__)
+                log.warning(
+                    "print provider unavailable", line=line.name, error=type(error).__name__
+                )
         return done
 
     async def sweep(self) -> int:
@@ -100,7 +102,9 @@ class BatchReleaser:
                     await line.depot.remove(f"{RELEASED}/{name}")
                     removed += 1
             except OSError as error:
-                log.warning("letter line away", line=line.name, error=type(error).__name__)
+                log.warning(
+                    "print provider unavailable", line=line.name, error=type(error).__name__
+                )
         return removed
 
     async def _run_line(self, line: PrintProvider) -> int:
@@ -184,7 +188,7 @@ class BatchReleaser:
             # The manifest was renamed before, or the service has already taken it. If the folder is
             # unavailable instead, listing it raises OSError and the batch is finished later.
             await line.depot.list()
-            log.info("batch was released", line=line.name, batch=str(batch.batch_id))
+            log.info("batch already released", line=line.name, batch=str(batch.batch_id))
         async with self._resources.database.transaction() as tx:
             await mark_released(tx, batch.batch_id, self._resources.clock.now())
 

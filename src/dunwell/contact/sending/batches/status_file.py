@@ -71,7 +71,7 @@ def check_status_file(name: str, size: int) -> None:
     if size > MAX_STATUS_FILE_BYTES:
         raise StatusFileBroken(f"it has more than {MAX_STATUS_FILE_BYTES} bytes")
     if not name.endswith(_ENDINGS):
-        raise StatusFileBroken(f"its name ends in none of {', '.join(_ENDINGS)}")
+        raise StatusFileBroken(f"its name must end in one of {', '.join(_ENDINGS)}")
 
 
 def parse_status_file(name: str, content: bytes, form: StatusFormat) -> Sequence[StatusLine]:
@@ -95,20 +95,20 @@ def _list_csv(text: str, form: StatusFormat) -> Iterator[tuple[int, Mapping[str,
     wanted = {form.columns.reference, form.columns.state, form.columns.time}
     try:
         if not wanted <= set(reader.fieldnames or ()):
-            raise StatusFileBroken(f"its head lacks one of {', '.join(sorted(wanted))}")
+            raise StatusFileBroken(f"its header lacks one of {', '.join(sorted(wanted))}")
         for number, row in enumerate(reader, start=1):
             if None in row:
-                raise StatusFileBroken(f"line {number} has more columns than the head")
+                raise StatusFileBroken(f"line {number} has more columns than the header")
             yield number, row
     except csv.Error as error:
-        raise StatusFileBroken("it is no CSV") from error
+        raise StatusFileBroken("it is not valid CSV") from error
 
 
 def _list_json(text: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
     try:
         rows = msgspec.json.decode(text, type=list[dict[str, Any]])
     except (msgspec.MsgspecError, RecursionError) as error:
-        raise StatusFileBroken("it is no JSON list of objects") from error
+        raise StatusFileBroken("it is not a JSON list of objects") from error
     yield from enumerate(rows, start=1)
 
 
@@ -141,4 +141,4 @@ def _parse_time(number: int, text: str, form: str | None) -> datetime:
         # A date near the limits of datetime cannot be converted to UTC.
         return at.replace(tzinfo=UTC) if at.tzinfo is None else at.astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise StatusFileBroken(f"line {number} has no time that can be read") from error
+        raise StatusFileBroken(f"line {number} has no valid time") from error

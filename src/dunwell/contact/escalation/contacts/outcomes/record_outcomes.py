@@ -44,7 +44,7 @@ from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.text.lazy_text import LazyText
 
 # The reason stored with a retry that is cancelled.
-_CANCELLED = "The claim was paid, ended or assigned anew while this was being sent."
+_CANCELLED = "The claim was paid, ended or reassigned while this was being sent."
 # States in which nobody was contacted, so that the days counted by the guards are freed.
 _NOBODY_CONTACTED = ("PLANNED", "CANCELLED", "FAILED")
 # Temporary failures and repeated calls add no ledger entry.
@@ -243,8 +243,8 @@ async def resolve_unknown_contact(work: Work, communication_id: UUID, *, was_sen
     if locked.state != "UNKNOWN":
         raise InvalidState(
             LazyText(
-                "Communication %(communication_id)s is %(message_state)s; only one that is UNKNOWN "
-                "is settled by a person.",
+                "Communication %(communication_id)s is %(message_state)s; only a communication "
+                "that is UNKNOWN can be resolved.",
                 communication_id=communication_id,
                 message_state=locked.state,
             ),

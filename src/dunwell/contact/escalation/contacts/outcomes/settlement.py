@@ -133,7 +133,7 @@ def decide_settlement(
         if attempt.attempts < MAX_ATTEMPTS:
             at = now + _compute_delay(attempt, answer.retry_after_seconds)
             return RetryContact(at, answer.reason)
-        reason = f"not taken in {MAX_ATTEMPTS} attempts"
+        reason = f"not accepted in {MAX_ATTEMPTS} attempts"
         reason += f": {answer.reason}" if answer.reason else ""
     else:
         reason = answer.reason

@@ -95,7 +95,7 @@ async def _save_unknown_batch(
     try:
         manifest = parse_manifest(content, batch_id, line.name)
     except ManifestBroken:
-        log.error("copy of a manifest broken", line=line.name, batch=str(batch_id))  # noqa: TRY400 - it says all there is
+        log.error("copy of manifest damaged", line=line.name, batch=str(batch_id))  # noqa: TRY400 - it says all there is
         return False
     named = [parse_reference(resources.keys, each.reference) for each in manifest.letters]
     letters = [(each.merchant_id, each.communication_id) for each in named if each is not None]
@@ -103,11 +103,11 @@ async def _save_unknown_batch(
         await save_found_batch(
             tx, manifest, content=content, letters=letters, real_now=resources.clock.now()
         )
-    log.info("batch of the lost time taken over", line=line.name, batch=str(batch_id))
+    log.info("batch found after restore", line=line.name, batch=str(batch_id))
     return len(letters) == len(named)
 
 
-GONE = "its files were gone after a restore, and it was not printed"
+GONE = "not printed: its files were missing after a restore"
 
 
 async def resolve_uncertain_letters(
