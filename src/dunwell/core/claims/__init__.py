@@ -1,1 +1,1 @@
-"""Claims, their items, balances and holds: what is owed, and what state the claim is in."""
+"""Claims with their items, balances and holds."""

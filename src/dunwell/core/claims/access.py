@@ -1,6 +1,5 @@
-"""How a use case gets the claim it is about: locked, known to be the merchant's, and still as
-somebody saw it who wants to change it.
-"""
+"""Get the claim of a use case: locked, checked to be the merchant's, and unchanged since the user
+saw it."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -12,7 +11,8 @@ from dunwell.platform.errors import EditConflict, NotFound
 
 
 async def access_claim(work: Work, claim_id: int) -> LockedClaim:
-    """Locked until the transaction ends, and before anything else is. Raises NotFound."""
+    """Lock the claim until the transaction ends. It is locked before anything else. Raises
+    NotFound."""
     claim = await lock_claim(work.tx, work.merchant_id, claim_id)
     if claim is None:
         raise _absent(claim_id)
@@ -20,7 +20,7 @@ async def access_claim(work: Work, claim_id: int) -> LockedClaim:
 
 
 async def check_claim(work: Work, claim_id: int) -> None:
-    """Raises NotFound."""
+    """Check that the merchant has the claim. Raises NotFound."""
     if not await has_claim(work.tx, work.merchant_id, claim_id):
         raise _absent(claim_id)
 
@@ -29,7 +29,7 @@ def _absent(claim_id: int) -> NotFound:
     return NotFound(f"There is no claim {claim_id}.")
 
 
-# By primary key.
+# Uses the primary key.
 _LOAD = """
 SELECT xmin::text AS written_by, updated_at
 FROM claims
@@ -40,8 +40,8 @@ _MICROSECOND = timedelta(microseconds=1)
 
 
 async def check_unchanged(work: Work, claim_id: int, seen: str) -> None:
-    """seen: of `load_seen`, when the form was shown. The claim stays locked. Raises NotFound and
-    EditConflict."""
+    """Lock the claim and check that it is unchanged. `seen`: the revision that the form was shown
+    with. Raises NotFound, EditConflict."""
     work.require(Right.READ_CLAIMS)
     await access_claim(work, claim_id)
     if await _load(work.tx, work.merchant_id, claim_id) != seen:
@@ -49,7 +49,8 @@ async def check_unchanged(work: Work, claim_id: int, seen: str) -> None:
 
 
 async def load_seen(work: Work, claim_id: int) -> str:
-    """As a form bears it; read before what its page shows. Raises NotFound."""
+    """Return the claim's revision for a form. Load it before the data that the page shows. Raises
+    NotFound."""
     work.require(Right.READ_CLAIMS)
     await check_claim(work, claim_id)
     return await _load(work.tx, work.merchant_id, claim_id)
@@ -61,7 +62,7 @@ async def _load(tx: Connection, merchant_id: int, claim_id: int) -> str:
 
 
 def find_last_seen(seen: str) -> datetime:
-    """When the claim had last changed for who saw it so; the beginning of time for other texts."""
+    """Return the time of the last change in a revision. An invalid revision gives 1970."""
     number = seen.partition("-")[2]
     is_sound = number.isascii() and number.isdigit() and len(number) <= 17
     return _EPOCH + _MICROSECOND * (int(number) if is_sound else 0)

@@ -1,6 +1,5 @@
-"""What is owed, which cents paid what, which items a claim takes and which may be deleted (CONTRACT
-4 and 5); money in minor units. Pure.
-"""
+"""Balances in minor units: what is owed, how payments are allocated, and which items can be added
+and deleted (CONTRACT 4 and 5). Pure."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -16,7 +15,7 @@ PRIMARY = "PRIMARY"
 
 
 class OwedItem(msgspec.Struct, frozen=True, gc=False):
-    """A claim position and how much of it is paid."""
+    """An item of a claim, and how much of it is paid."""
 
     item_id: int
     position: int
@@ -26,7 +25,7 @@ class OwedItem(msgspec.Struct, frozen=True, gc=False):
     due_on: date | None = None
     reference: str | None = None
     item_on: date | None = None
-    # The item a fee was added for.
+    # The item that a fee belongs to.
     fee_of: int | None = None
 
     @property
@@ -42,7 +41,7 @@ class Balance:
 
 
 def sum_balance(items: Sequence[OwedItem], paid_cents: int) -> Balance:
-    """paid_cents: all payments that stand, allocated or not."""
+    """Return the balance. `paid_cents`: all payments that are not reversed, allocated or not."""
     total = sum(item.value_cents for item in items)
     allocated = sum(item.allocated_cents for item in items)
     return Balance(total, total - allocated, paid_cents - allocated)
@@ -51,8 +50,8 @@ def sum_balance(items: Sequence[OwedItem], paid_cents: int) -> Balance:
 def allocate(
     items: Sequence[OwedItem], amount_cents: int, order: Allocation, first: Collection[int] = ()
 ) -> dict[int, int]:
-    """Share an amount among items: item id -> cents, only items that get something. first: the ids
-    of those it was made for."""
+    """Allocate an amount to items. Return item id -> cents, without items that get nothing.
+    `first`: the ids of the items that the payment was made for."""
     shares: dict[int, int] = {}
     left = amount_cents
     for item in sorted(
@@ -66,7 +65,7 @@ def allocate(
 
 
 def _payment_order(item: OwedItem, order: Allocation) -> tuple[bool, date, int]:
-    """Costs and fees first or last, then the oldest due, then the claim's own order."""
+    """The sort key: costs and fees first or last, then by due date, then by position."""
     is_primary = item.type == PRIMARY
     comes_last = is_primary if order == "COSTS_FIRST" else not is_primary
     return comes_last, item.due_on or date.max, item.position
@@ -76,7 +75,8 @@ MAX_ITEMS = 100
 
 
 def check_changeable(status: Status) -> None:
-    """Raises InvalidState: what a claim that has ended owes is changed by payments alone."""
+    """Check that the claim is active. What an ended claim owes is changed only by payments. Raises
+    InvalidState."""
     if status not in ACTIVE:
         raise InvalidState(
             "Items and fees are added to and deleted from claims in process only.",
@@ -85,14 +85,14 @@ def check_changeable(status: Status) -> None:
 
 
 def check_room(items: Sequence[OwedItem]) -> None:
-    """Raises ValidationError when the claim takes no further item."""
+    """Check that the claim may get another item. Raises ValidationError."""
     if len(items) >= MAX_ITEMS:
         message = f"The claim has {len(items)} items; {MAX_ITEMS} are the most it takes."
         raise ValidationError([Fault("", message, "TOO_MANY")])
 
 
 def check_fee_of(items: Sequence[OwedItem], item_id: int | None) -> None:
-    """A fee is added for an item that is no fee itself. Raises ValidationError."""
+    """Check that a fee belongs to an item that is not a fee. Raises ValidationError."""
     if item_id is None or any(each.item_id == item_id and _is_primary(each) for each in items):
         return
     message = "The claim has no PRIMARY item of this id; see items of the claim."
@@ -100,7 +100,7 @@ def check_fee_of(items: Sequence[OwedItem], item_id: int | None) -> None:
 
 
 def find_going(items: Sequence[OwedItem], item_id: int) -> list[OwedItem]:
-    """One of the items and the fees that go with it. Raises InvalidState."""
+    """Return the item and its fees, which are deleted together. Raises InvalidState."""
     going = [each for each in items if item_id in (each.item_id, each.fee_of)]
     if any(each.allocated_cents for each in going):
         raise InvalidState(

@@ -1,6 +1,5 @@
-"""Holds stop a claim's workflow and let it continue when the last one ends: opening and lifting
-one, pausing and resuming a claim, and the sweep that lifts expired holds (CONTRACT 4).
-"""
+"""Holds stop a claim's workflow until the last one ends: open and lift holds, pause and resume a
+claim, and end expired holds (CONTRACT 4)."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -36,8 +35,8 @@ async def open_hold(
     until: datetime | None = None,
     reason: str | None = None,
 ) -> UUID:
-    """The hold's id. Raises NotFound, InvalidState (claim ended, too many) and ValidationError (no
-    or bad end)."""
+    """Open a hold and return its id. Raises NotFound, InvalidState (the claim has ended, or there
+    are too many holds), ValidationError (no end, or an invalid one)."""
     claim = await access_claim(work, claim_id)
     if claim.status not in ACTIVE:
         raise InvalidState(LazyText("Only a claim in process can be held."), state=claim.status)
@@ -58,7 +57,8 @@ async def open_hold(
 async def lift_hold(
     work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID | None = None
 ) -> None:
-    """`hold_id`: that one alone. Raises NotFound. Lifting what does not stand changes nothing."""
+    """Lift the claim's holds of this kind, or only `hold_id`. Nothing changes if there is none.
+    Raises NotFound."""
     await access_claim(work, claim_id)
     await lift_standing_holds(
         work.tx, work.merchant_id, claim_id=claim_id, kind=kind, now=work.now, hold_id=hold_id
@@ -69,7 +69,7 @@ async def lift_hold(
 async def ensure_hold(
     work: Work, claim_id: int, kind: HoldKind, *, hold_id: UUID, reason: str
 ) -> UUID | None:
-    """By which hold it stands: this one, unless it has fallen, else a new one for this reason.
+    """Return the id of an active hold: this one without an end, or a new one if it was lifted.
     None: the claim has ended. Raises NotFound."""
     if await end_hold_at(work.tx, work.merchant_id, claim_id=claim_id, hold_id=hold_id, until=None):
         return hold_id
@@ -82,8 +82,8 @@ async def ensure_hold(
 async def pause_claim(
     work: Work, claim_id: int, *, until: datetime | None = None, reason: str | None = None
 ) -> None:
-    """The same pause again changes nothing. Raises NotFound, InvalidState (the claim is not in
-    process) and ValidationError (the end has come)."""
+    """Pause the claim. The same pause again changes nothing. Raises NotFound, InvalidState (the
+    claim has ended), ValidationError (the end is in the past)."""
     work.require(Right.CHANGE_CLAIMS)
     await access_claim(work, claim_id)
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
@@ -91,7 +91,8 @@ async def pause_claim(
     same = (until, reason)
     if any((hold.until, hold.reason) == same and hold.stands(work.now) for hold in standing):
         return
-    # Opened before the others fall, so that the process stands still all the while.
+    # Open the new pause before the old ones are lifted, so that the workflow does not continue in
+    # between.
     await open_hold(work, claim_id, HoldKind.PAUSE, until=until, reason=reason)
     for hold in standing:
         await lift_standing_holds(
@@ -105,8 +106,8 @@ async def pause_claim(
 
 
 async def resume_claim(work: Work, claim_id: int) -> None:
-    """Its pauses fall, whoever made them; other holds stay. Resuming what is not paused changes
-    nothing. Raises NotFound."""
+    """Lift all pauses, whoever opened them. Other holds stay. Nothing changes without a pause.
+    Raises NotFound."""
     work.require(Right.CHANGE_CLAIMS)
     await lift_hold(work, claim_id, HoldKind.PAUSE)
 
@@ -121,7 +122,8 @@ log = structlog.get_logger(__name__)
 
 
 async def expire_holds(resources: Resources, merchant_id: int | None = None) -> int:
-    """One set, of one merchant or of all; how many claims it touched."""
+    """End expired holds of at most _BATCH_SIZE claims, of one merchant or of all, and return the
+    number of claims."""
     async with resources.database.connection() as connection:
         ended = await find_ended_holds(connection, resources.clock.now(), merchant_id, _SET_SIZE)
     touched = 0
@@ -131,7 +133,7 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
         except Unavailable:
             raise
         except Exception as error:
-            # One merchant's fault must not keep the others' claims from going on.
+            # An error of one merchant must not stop the claims of others.
             log.exception("cannot expire", merchant_id=owner_id, error=type(error).__name__)
     return touched
 

@@ -1,7 +1,6 @@
-"""Whether a claim meets a condition: one grammar for step guards and assignment rules.
+"""Evaluate conditions about a claim, for step guards and assignment rules.
 
-The answer names every property that fails, so that "why was this step skipped?" has an answer.
-Pure.
+The result names every property that fails, to explain why a step was skipped. Pure.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -15,7 +14,7 @@ from dunwell.core.workflows.definition import Condition, IntegerBounds, TextTest
 
 
 class Facts(Protocol):
-    """What conditions may ask about a claim on a day in the merchant's zone."""
+    """The facts about a claim on one day in the merchant's time zone that conditions can test."""
 
     @property
     def outstanding_cents(self) -> int: ...
@@ -23,7 +22,7 @@ class Facts(Protocol):
     def total_cents(self) -> int: ...
     @property
     def age(self) -> int | None:
-        """The debtor's full years."""
+        """The debtor's age in full years."""
 
     @property
     def primary_age_days(self) -> int | None:
@@ -51,7 +50,7 @@ class Facts(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class ConditionFacts:
-    """`Facts` that were loaded, as a value."""
+    """The facts as a value."""
 
     outstanding_cents: int
     total_cents: int
@@ -86,29 +85,29 @@ def count_years(born: date | None, today: date) -> int | None:
 
 
 class PropertyKind(Enum):
-    """The shape of a property's test."""
+    """The format of a property's test."""
 
-    # Both have an upper and a lower limit.
+    # Both have a lower and an upper limit.
     AMOUNT = auto()
     NUMBER = auto()
-    # One code or a list of codes.
+    # A code or a list of codes.
     CODES = auto()
-    # One of the property's options, or a list of them of which one is enough.
+    # One of the property's options, or a list of them of which one must match.
     ONE_OF = auto()
     # A list of the property's options, all of which must hold.
     ALL_OF = auto()
     TEXT = auto()
-    # Names of custom fields and the value that each must have.
+    # Names of custom fields, and the value that each must have.
     FIELDS = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Property:
-    """One property of the grammar: what its test looks like, and when it holds."""
+    """A property of the grammar: the format of its test, and how it is evaluated."""
 
-    # On the wire.
+    # The name in JSON.
     name: str
-    # Of `Condition`.
+    # The attribute of `Condition`.
     attribute: str
     kind: PropertyKind
     holds: Callable[[Any, Facts], bool]
@@ -119,7 +118,8 @@ class Property:
 
 
 def list_tests(condition: Condition | None) -> tuple[tuple[Property, Any], ...]:
-    """The properties a condition tests, each with its test; none: it always holds."""
+    """Return the properties that the condition tests, each with its test. A condition without tests
+    always holds."""
     if condition is None:
         return ()
     pairs = zip(PROPERTIES, _read_tests(condition), strict=True)
@@ -127,12 +127,12 @@ def list_tests(condition: Condition | None) -> tuple[tuple[Property, Any], ...]:
 
 
 def find_unmet(condition: Condition | None, facts: Facts) -> list[str]:
-    """The properties whose tests fail, by their names on the wire; none: it holds."""
+    """Return the JSON names of the properties whose tests fail. If empty, the condition holds."""
     return [each.name for each, test in list_tests(condition) if not each.holds(test, facts)]
 
 
 def is_within(bounds: IntegerBounds, value: int | None) -> bool:
-    """An unknown value is within no bounds."""
+    """Return whether the value is within the bounds. An unknown value never is."""
     if value is None:
         return False
     low, high = read_bounds(bounds)
@@ -140,7 +140,7 @@ def is_within(bounds: IntegerBounds, value: int | None) -> bool:
 
 
 def read_bounds(bounds: IntegerBounds) -> tuple[int | None, int | None]:
-    """Both inclusive; none: open."""
+    """Return both bounds, inclusive. None: no limit."""
     return (
         None if bounds.min is None else int(bounds.min),
         None if bounds.max is None else int(bounds.max),
@@ -152,7 +152,7 @@ def list_values(wanted: str | list[str]) -> list[str]:
 
 
 def reads(test: TextTest, value: str | None) -> bool:
-    """Whether a text passes; an absent one passes no test."""
+    """Return whether the text passes the test. A missing text never does."""
     if value is None:
         return False
     return (

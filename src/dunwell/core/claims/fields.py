@@ -17,13 +17,13 @@ from dunwell.platform.text.wire import LINE, PLAIN_TEXT
 
 MAX_CUSTOM_FIELDS = 50
 
-# What browsers take as an e-mail address (WHATWG HTML, valid e-mail address).
+# The e-mail addresses that browsers accept (WHATWG HTML, valid e-mail address).
 _EMAIL = (
     r"^[a-zA-Z0-9.!#$%&'*+/=?^_`{|}~-]+@[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
     r"(?:\.[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?)*$(?!\n)"
 )
 
-# A pattern's description is what a fault says was expected (`platform.text.shape`).
+# A pattern's description completes the fault's message (`platform.text.shape`).
 Text = Annotated[str, Meta(max_length=255, pattern=LINE, description=PLAIN_TEXT)]
 Reference = Annotated[str, Meta(min_length=1, max_length=255, pattern=LINE, description=PLAIN_TEXT)]
 Country = Annotated[
@@ -58,15 +58,15 @@ CustomFields = dict[Reference, Text]
 
 @dataclass(frozen=True, slots=True)
 class About:
-    """What its type does not say of a field."""
+    """The description of a field, which its type cannot express."""
 
     # For the reference.
     words: str
-    # In a patch, where that differs.
+    # For patches, if it differs.
     patch_words: str | None = None
-    # As the reference's example of a claim has it.
+    # The value in the reference's example of a claim.
     example: str | None = None
-    # Whether the contract itself shows it; else it is an addition of ours.
+    # Whether the contract has the field. Otherwise Dunwell has added it.
     in_contract: bool = False
 
 
@@ -75,7 +75,8 @@ class _Fields(
     frozen=True,
     forbid_unknown_fields=True,
     rename="camel",
-    # What is read from JSON holds no cycles; a thousand claims keep the collector busy otherwise.
+    # The values from JSON have no cycles. Without the garbage collector a thousand claims are read
+    # faster.
     gc=False,
 ):
     pass
@@ -123,7 +124,7 @@ class DebtorName(_Fields, frozen=True, kw_only=True):
 
 
 class ContactData(DebtorName, frozen=True, kw_only=True):
-    """What of a claim can be changed after it was created: all of it is personal data."""
+    """The fields that can be changed after a claim was created. All of them are personal data."""
 
     email: Annotated[
         Email | None,
@@ -166,12 +167,12 @@ class ContactData(DebtorName, frozen=True, kw_only=True):
 
     @property
     def has_address(self) -> bool:
-        """Whether a letter can reach it."""
+        """Whether a letter can be sent."""
         return self.address is not None and bool(self.address.street and self.address.city)
 
 
 class DebtorFields(ContactData, frozen=True, kw_only=True):
-    """All that is known of whom a claim is about: what can be changed, and what stays."""
+    """All fields of a debtor: those that can be changed, and those that cannot."""
 
     max_deferral_on: Annotated[
         date | None, About("No payment may be deferred beyond this date. YYYY-MM-DD.")
@@ -180,8 +181,8 @@ class DebtorFields(ContactData, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, slots=True)
 class DebtorField:
-    """A field as the table has it. `given`: its type with limits; `kind`: without; neither has the
-    None that every field may be."""
+    """A field of the table. `given`: its type with limits; `kind`: its type without limits. Both
+    are without None, which every field may be."""
 
     name: str
     wire_name: str
@@ -200,7 +201,7 @@ class DebtorField:
 
 @cache
 def list_fields(shape: type[msgspec.Struct]) -> tuple[DebtorField, ...]:
-    """Those of one of the shapes above, in order."""
+    """Return the fields of one of the shapes above, in order."""
     hints = get_type_hints(shape, include_extras=True)
     return tuple(
         _read_field(each.name, each.encode_name, hints[each.name])
@@ -227,7 +228,8 @@ Shape = TypeVar("Shape", bound=DebtorName)
 
 _ADDRESS_KEYS = tuple(each.name for each in ADDRESS_FIELDS)
 _take_address = attrgetter(*_ADDRESS_KEYS)
-# A struct, as it is made and written several times as quickly as a dictionary. None is left out.
+# A struct, because it is created and encoded several times as fast as a dictionary. None is left
+# out.
 _AddressRow: Any = msgspec.defstruct(
     "_AddressRow",
     [(name, Any, None) for name in _ADDRESS_KEYS],
@@ -238,18 +240,18 @@ _AddressRow: Any = msgspec.defstruct(
 
 
 def list_columns(shape: type[DebtorName], table: str | None = None) -> str:
-    """The columns of a shape's fields, of this table: `d.first_name, d.last_name`."""
+    """Return the columns of a shape, such as `d.first_name, d.last_name` for the table `d`."""
     prefix = f"{table}." if table else ""
     return ", ".join(prefix + each.name for each in list_fields(shape))
 
 
 def define_record(shape: type[DebtorName]) -> str:
-    """The columns with their types, for json_to_record: `first_name text, last_name text`."""
+    """Return the columns with their types for json_to_record: `first_name text, last_name text`."""
     return ", ".join(f"{each.name} {each.sql_type}" for each in list_fields(shape))
 
 
 def make_row(fields: DebtorName) -> dict[str, Any]:
-    """The values of a shape's fields by column."""
+    """Return the values of a shape by column."""
     row = {name: getattr(fields, name) for name in fields.__struct_fields__}
     address = row.get("address")
     return row | {"address": make_address_row(address)} if address else row
@@ -261,7 +263,7 @@ def make_address_row(address: AddressSubmission) -> object:
 
 
 def read_row(row: Mapping[str, Any], shape: type[Shape]) -> Shape:
-    """A row that has at least the columns of the shape's fields."""
+    """Build the shape from a row that has at least its columns."""
     values = {name: row[name] for name in shape.__struct_fields__}
     if values.get("address") is not None:
         values["address"] = AddressSubmission(**values["address"])

@@ -1,4 +1,4 @@
-"""Notes that staff write on a claim, for those who come after them. A note is never changed."""
+"""Notes of users on a claim. A note is never changed."""
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
@@ -15,7 +15,7 @@ VALUES ($1, $2, $3, $4, $5, $6, $7)
 
 
 async def add_note(work: Work, claim_id: int, text: str) -> None:
-    """Raises NotFound and ValidationError."""
+    """Add a note. Raises NotFound, ValidationError."""
     work.require(Right.CHANGE_CLAIMS)
     _check(text)
     await access_claim(work, claim_id)

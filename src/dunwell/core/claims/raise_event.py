@@ -1,8 +1,5 @@
-"""Raises one event of one claim, in the transaction of the change it tells of.
-
-For what happens to a claim singly: payments, accesses. The escalation process raises its events
-in sets, by itself.
-"""
+"""Publish one event of one claim, in the transaction of the change, such as a payment or an access.
+The escalation engine publishes its events in batches."""
 
 from collections.abc import Callable
 
@@ -11,7 +8,7 @@ from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import Event, EventHead
 from dunwell.platform.errors import NotFound
 
-# Locks the claim, so that sequences have no gap and no double. By primary keys.
+# Locks the claim, so that event sequences have no gaps and no duplicates. Uses primary keys.
 _NEXT = """
 UPDATE claims c
 SET event_sequence = c.event_sequence + 1
@@ -22,7 +19,8 @@ RETURNING c.event_sequence, c.reference_number, d.customer_number
 
 
 async def raise_event(work: Work, claim_id: int, compose: Callable[[EventHead], Event]) -> Event:
-    """`compose` makes the event; deliveries may begin at `work.real_now`. Raises NotFound."""
+    """Publish the event that `compose` builds. Deliveries are due from `work.real_now`. Raises
+    NotFound."""
     row = await work.tx.fetchrow(_NEXT, work.merchant_id, claim_id)
     if row is None:
         raise NotFound(f"There is no claim {claim_id}.")

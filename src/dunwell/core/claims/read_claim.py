@@ -1,4 +1,4 @@
-"""A claim as its merchant sees it: what was submitted, where it stands, what is owed."""
+"""A claim as its merchant sees it: submitted data, status, balance and holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -24,9 +24,9 @@ from dunwell.platform.errors import NotFound
 @dataclass(frozen=True, slots=True)
 class CurrentAssignment:
     workflow_id: UUID
-    # v<major>.<minor>: what the next step would use.
+    # v<major>.<minor>: the version that the next step uses.
     version: str
-    # Of a merchant that is not switched to workflows: what it knows the process by.
+    # The scenario, for a merchant that has not switched to workflows.
     scenario_id: int | None = None
 
 
@@ -39,19 +39,19 @@ class ClaimView:
     debtor: DebtorFields
     items: Sequence[OwedItem]
     balance: Balance
-    # Those that stand now.
+    # The active holds.
     holds: Sequence[Hold]
     assignment: CurrentAssignment | None
-    # None while a contact is under way, under a hold, and after the end.
+    # None while a contact is in progress, on hold, and after the claim has ended.
     next_step_at: datetime | None
     created_at: datetime
     updated_at: datetime
 
 
 async def read_claim(work: Work, claim_id: int) -> ClaimView:
-    """Raises NotFound."""
+    """Return the claim. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
-    # One snapshot, so that what is owed and what is paid are of the same instant.
+    # One snapshot, so that items and payments are consistent.
     async with snapshot(work.tx):
         claim = await load_claim(work.tx, work.merchant_id, claim_id)
         if claim is None:

@@ -1,6 +1,5 @@
-"""The statuses of a claim with their transitions, and its holds (CONTRACT 4; spec, States and
-transitions). Pure.
-"""
+"""The statuses of a claim and their transitions, and the rules of holds (CONTRACT 4; spec, States
+and transitions). Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,7 +21,7 @@ class Status(StrEnum):
 
 
 class ClaimTransition(StrEnum):
-    """What can happen to a claim's state."""
+    """What can happen to a claim's status."""
 
     STEP_RAN = "STEP_RAN"
     PAID_IN_FULL = "PAID_IN_FULL"
@@ -44,7 +43,7 @@ TRANSITIONS: dict[tuple[Status, ClaimTransition], Status] = {
     (Status.IN_PROCESS, ClaimTransition.STEPS_ENDED): Status.ARCHIVED,
     (Status.IN_PROCESS, ClaimTransition.ARCHIVED_BY_HAND): Status.ARCHIVED,
     (Status.IN_PROCESS, ClaimTransition.WITHDRAWN_BY_MERCHANT): Status.WITHDRAWN,
-    # A payment is always recorded; in a final state it changes the balance alone.
+    # A payment is always recorded. For an ended claim it changes only the balance.
     (Status.COLLECTED, ClaimTransition.PAID_IN_FULL): Status.COLLECTED,
     (Status.ARCHIVED, ClaimTransition.PAID_IN_FULL): Status.ARCHIVED,
     (Status.WITHDRAWN, ClaimTransition.PAID_IN_FULL): Status.WITHDRAWN,
@@ -52,7 +51,7 @@ TRANSITIONS: dict[tuple[Status, ClaimTransition], Status] = {
 
 
 def decide_status(status: Status, happening: ClaimTransition) -> Status:
-    """The state after the happening. Raises InvalidState where the table has no entry."""
+    """Return the status after the transition. Raises InvalidState if the table has no entry."""
     following = TRANSITIONS.get((status, happening))
     if following is None:
         raise InvalidState(
@@ -89,7 +88,7 @@ class Hold:
     reason: str | None = None
     # None: not stored yet.
     hold_id: UUID | None = None
-    # Who opened it among those of its kind: a session, a payment request.
+    # Who opened it: a session or a payment request.
     actor_id: str | None = None
 
     def stands(self, now: datetime) -> bool:
@@ -97,7 +96,7 @@ class Hold:
 
 
 def check_new_hold(hold: Hold, earlier: Iterable[Hold]) -> None:
-    """Raises ValidationError or InvalidState when the hold may not be opened."""
+    """Check that the hold may be opened. Raises ValidationError, InvalidState."""
     if hold.until is not None and hold.until <= hold.since:
         fault = Fault("/until", "The hold must end after it begins.", "WRONG_ORDER")
         raise ValidationError([fault])

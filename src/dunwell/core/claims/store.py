@@ -1,4 +1,4 @@
-"""The SQL of claims, items, allocations and holds: rows in, values out, no rules."""
+"""The SQL of claims, items, allocations and holds."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -14,7 +14,7 @@ from dunwell.core.claims.states import Hold, HoldKind, Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
-# The lock that comes before every other. By primary key.
+# This lock is taken before all others. Uses the primary key.
 _LOCK_CLAIM = """
 SELECT claim_id, reference_number, currency, status, status_before_collected
 FROM claims
@@ -54,12 +54,12 @@ WHERE c.merchant_id = $1 AND c.claim_id = $2
     columns=list_columns(DebtorFields, "d"),
 )
 
-# By primary key.
+# Uses the primary key.
 _HAS_CLAIM = "SELECT EXISTS (SELECT FROM claims WHERE merchant_id = $1 AND claim_id = $2)"
 
 
 class ClaimRecord(msgspec.Struct, frozen=True, gc=False):
-    """A claim as it is stored, and the version its next step would use."""
+    """A stored claim, and the workflow version of its next step."""
 
     reference_number: str
     currency: str
@@ -68,7 +68,7 @@ class ClaimRecord(msgspec.Struct, frozen=True, gc=False):
     due_at: datetime | None
     created_at: datetime
     updated_at: datetime
-    # No process: none of these. The scenario: whose definition the workflow is, if it is one's.
+    # None without a workflow. `scenario_id`: the scenario that the workflow belongs to.
     workflow_id: UUID | None
     major: int | None
     minor: int | None
@@ -77,18 +77,18 @@ class ClaimRecord(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def next_step_at(self) -> datetime | None:
-        """None while a contact is under way, under a hold, and after the end."""
+        """None while a contact is in progress, on hold, and after the claim has ended."""
         return None if self.held else self.due_at
 
 
 class LockedClaim(msgspec.Struct, frozen=True, gc=False):
-    """As it stays until the transaction that locked it ends, or changes it itself."""
+    """A claim that is locked until the transaction ends."""
 
     claim_id: int
     reference_number: str
     currency: str
     status: Status
-    # What it was when it was collected, which a reversed payment makes it again.
+    # The status before the claim was collected. A reversed payment restores it.
     status_before_collected: Status | None
 
 
@@ -141,7 +141,7 @@ async def load_items(tx: Connection, merchant_id: int, claim_id: int) -> list[Ow
 
 
 async def load_paid_cents(tx: Connection, merchant_id: int, claim_id: int) -> int:
-    """The sum of the claim's payments that were not reversed."""
+    """Return the sum of the payments that are not reversed."""
     paid: int = await tx.fetchval(_LOAD_PAID, merchant_id, claim_id)
     return paid
 
@@ -152,7 +152,7 @@ FROM holds
 WHERE merchant_id = $1 AND claim_id = $2
 ORDER BY since, hold_id
 """
-# By primary key.
+# Uses the primary key.
 _OPEN_HOLD = """
 WITH opened AS (
     INSERT INTO holds
@@ -177,7 +177,7 @@ SET held = EXISTS (SELECT FROM holds
     due_at = CASE WHEN due_at IS NOT NULL THEN greatest(due_at, $4) END, updated_at = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND EXISTS (SELECT FROM lifted)
 """
-# By primary key.
+# Uses the primary key.
 _END_HOLD_AT = """
 UPDATE holds SET until = $4
 WHERE merchant_id = $1 AND claim_id = $2 AND hold_id = $3 AND lifted_at IS NULL
@@ -198,7 +198,7 @@ SET held = EXISTS (SELECT FROM holds h
     due_at = CASE WHEN c.due_at IS NOT NULL THEN greatest(c.due_at, $4) END, updated_at = $4
 WHERE c.merchant_id = $1 AND c.claim_id IN (SELECT claim_id FROM lifted)
 """
-# Rides on holds_end_anywhere, then on holds_end.
+# Uses holds_end_anywhere, then holds_end.
 _FIND_ENDED_HOLDS = compose(
     """
 SELECT due.merchant_id, h.claim_id
@@ -213,7 +213,7 @@ LIMIT $3
 """,
     due=render_due_merchants(DueTable("holds", "d.lifted_at IS NULL AND d.until <= {now}")),
 )
-# A statement of its own: the next one must see what was committed while this one waited.
+# A separate statement, so that the next one sees what was committed while this one waited.
 _LOCK_CLAIMS = """
 SELECT FROM claims
 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[])
@@ -241,7 +241,7 @@ RETURNING c.claim_id
 
 
 async def load_holds(tx: Connection, merchant_id: int, claim_id: int) -> Sequence[Hold]:
-    """All the claim ever had, oldest first."""
+    """Return all holds of the claim, oldest first."""
     return [read_hold(row) for row in await tx.fetch(_LOAD_HOLDS, merchant_id, claim_id)]
 
 
@@ -259,7 +259,7 @@ def read_hold(row: Row) -> Hold:
 
 
 async def save_hold(tx: Connection, merchant_id: int, claim_id: int, hold: Hold) -> None:
-    """Store one that has an id; the claim must be locked."""
+    """Insert a hold with an id. The claim must be locked."""
     await tx.execute(
         _OPEN_HOLD, merchant_id, claim_id, hold.hold_id, hold.kind, hold.since, hold.until,
         hold.actor_kind, hold.actor_id, hold.reason,
@@ -275,15 +275,16 @@ async def lift_standing_holds(
     *,
     hold_id: UUID | None = None,
 ) -> None:
-    """Lift the claim's holds of a kind, or all, or that one alone; the claim must be locked."""
+    """Lift the claim's active holds of a kind, or all of them, or only `hold_id`. The claim must be
+    locked."""
     await tx.execute(_LIFT_HOLDS, merchant_id, claim_id, kind, now, hold_id)
 
 
 async def end_hold_at(
     tx: Connection, merchant_id: int, claim_id: int, hold_id: UUID, until: datetime | None
 ) -> bool:
-    """Let a hold that stands end then, or not by itself; the claim must be locked. False: it has
-    fallen, and stays so."""
+    """Set the end of an active hold; None: it has no end. The claim must be locked. Return False if
+    it was lifted."""
     return bool(await tx.fetchval(_END_HOLD_AT, merchant_id, claim_id, hold_id, until))
 
 
@@ -294,17 +295,15 @@ async def lift_holds_of_claims(
     kinds: Sequence[HoldKind],
     now: datetime,
 ) -> None:
-    """Lift these kinds of holds of many claims, which must be locked."""
+    """Lift holds of these kinds for many claims, which must be locked."""
     await tx.execute(_LIFT_OF_CLAIMS, merchant_id, list(claim_ids), list(kinds), now)
 
 
 async def find_ended_holds(
     tx: Connection, now: datetime, merchant_id: int | None, limit: int
 ) -> dict[int, list[int]]:
-    """Claims with holds whose end has come by their merchant's clock: merchant id -> claim ids.
-
-    Rides on holds_end.
-    """
+    """Return the claims with expired holds by the merchants' clocks: merchant id -> claim ids. Uses
+    holds_end."""
     found: dict[int, list[int]] = {}
     for row in await tx.fetch(_FIND_ENDED_HOLDS, now, merchant_id, limit):
         found.setdefault(row["merchant_id"], []).append(row["claim_id"])
@@ -314,6 +313,6 @@ async def find_ended_holds(
 async def lift_ended_holds(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int], now: datetime
 ) -> int:
-    """Lift, as of their own ends, what has ended; how many claims that touched."""
+    """Lift expired holds with their own end time, and return the number of claims."""
     await tx.execute(_LOCK_CLAIMS, merchant_id, list(claim_ids))
     return len(await tx.fetch(_LIFT_ENDED, merchant_id, list(claim_ids), now))

@@ -1,6 +1,5 @@
-"""What the body of an event says, field by field, in the order it is written in (spec, Events;
-CONTRACT 9): a shape for each type, told apart by `type`. And an example. Pure.
-"""
+"""The bodies of events, with the fields in the order of the contract (spec, Events; CONTRACT 9),
+and an example. Each type has its own shape, identified by `type`. Pure."""
 
 from typing import Annotated, Any, Literal
 
@@ -252,7 +251,7 @@ class DisputedEvent(_EventFrame, frozen=True, gc=False, kw_only=True, tag="DISPU
     claim: DisputedClaim
 
 
-# An event, exactly as its webhook carries it.
+# An event exactly as its webhook carries it.
 Event = (
     EscalatedEvent
     | FeeAddedEvent

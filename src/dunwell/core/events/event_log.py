@@ -1,6 +1,5 @@
-"""The log of a merchant's events: writes them in the transaction of the change that caused them,
-and lists them, the oldest first.
-"""
+"""The log of a merchant's events: write them in the transaction of the change, and list them,
+oldest first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -18,8 +17,8 @@ from dunwell.platform.database.listed_table import CursorFormat, ListPage
 from dunwell.platform.database.sql import Conditions, compose
 from dunwell.platform.errors import NotFound
 
-# Endpoints by their primary key's merchant; foreign keys are checked when the statement ends.
-# A switched-off endpoint keeps collecting: its deliveries wait for the probe that succeeds.
+# Uses the primary key of endpoints. Foreign keys are checked at the end of the statement. A
+# disabled endpoint still gets deliveries, which wait for a successful probe.
 _SAVE = compose(
     """
 WITH written AS (
@@ -44,8 +43,8 @@ JOIN webhook_endpoints endpoint
 async def save_events(
     tx: Connection, merchant_id: int, events: Sequence[Event], delivered_from: datetime
 ) -> None:
-    """Insert the events and their deliveries, whose first try is due at `delivered_from` (real
-    time, also for a sandbox merchant)."""
+    """Insert the events and their deliveries, which are due at `delivered_from` (real time, also
+    for a sandbox merchant)."""
     if not events:
         return
     await tx.execute(
@@ -61,8 +60,8 @@ async def save_events(
     )
 
 
-# events_list; of a type events_by_type, of a claim the unique key on its sequence. Sorted by the
-# column, not by its text of the same name.
+# Uses events_list; for a type events_by_type, for a claim the unique key of its sequence. Sorted by
+# the column, not by the text with the same name.
 _LOAD = """
 SELECT event_id, written_by::text AS written_by, body
 FROM events
@@ -73,8 +72,9 @@ WHERE merchant_id = $1
 ORDER BY events.written_by, events.event_id
 LIMIT $4
 """
-# The same, of a time: in the stretch that the spans leave, and behind the last span. Of dates no
-# index is asked: from that on all of a history may be wanted, and would be sorted for a page.
+# The same for a time range: within the range that the spans leave, and after the last span. An
+# index on dates is not used, because it could return a whole history that must be sorted for one
+# page.
 _LOAD_TIMED = """
 SELECT event_id, written_by::text AS written_by, body
 FROM (
@@ -99,7 +99,7 @@ FROM (
 ORDER BY found.written_by, found.event_id
 LIMIT $4
 """
-# By primary key.
+# Uses the primary key.
 _LOAD_ONE = "SELECT body FROM events WHERE merchant_id = $1 AND event_id = $2"
 _BEGINNING = Position(0, UUID(int=0))
 EVENT_CURSORS = CursorFormat("events", owner=(int,), place=(int, UUID))
@@ -107,7 +107,7 @@ EVENT_CURSORS = CursorFormat("events", owner=(int,), place=(int, UUID))
 
 @dataclass(frozen=True, slots=True)
 class EventFilter:
-    """Which events to list; `since` is inclusive, `until` exclusive, both by the event's date."""
+    """Which events to list, by the event's date: `since` inclusive, `until` exclusive."""
 
     since: datetime | None = None
     until: datetime | None = None
@@ -125,8 +125,8 @@ NO_FILTER = EventFilter()
 async def find_events(
     work: Work, *, limit: int, cursor: str | None = None, wanted: EventFilter = NO_FILTER
 ) -> ListPage[str]:
-    """Bodies to the letter, as webhooks carry them; no cursor when these are the last for now.
-    Raises ValidationError for a bad cursor."""
+    """List the bodies exactly as webhooks carry them. There is no cursor after the last event.
+    Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     return await load_events_page(
         work.tx, work.merchant_id, limit=limit, cursor=cursor, wanted=wanted
@@ -134,7 +134,7 @@ async def find_events(
 
 
 async def get_event(work: Work, event_id: UUID) -> str:
-    """The event's body to the letter, as its webhook carries it. Raises NotFound."""
+    """Return the body exactly as its webhook carries it. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     body: str | None = await work.tx.fetchval(_LOAD_ONE, work.merchant_id, event_id)
     if body is None:
@@ -150,7 +150,9 @@ async def load_events_page(
     cursor: str | None = None,
     wanted: EventFilter = NO_FILTER,
 ) -> ListPage[str]:
-    """At most `limit` events behind the cursor. Raises ValidationError for a bad cursor."""
+    """Return at most `limit` events after the cursor. Raises ValidationError for an
+    invalid cursor.
+    """
     position = _BEGINNING
     if cursor is not None:
         position = Position(*EVENT_CURSORS.parse((merchant_id,), cursor))

@@ -1,6 +1,5 @@
-"""The events that merchants are told about, each built once with its body. The stored text is what
-is listed, signed and delivered; nothing serialises it again. Pure.
-"""
+"""Build the events with their bodies. The stored text is listed, signed and delivered; it is never
+serialised again. Pure."""
 
 from datetime import UTC, datetime
 from typing import TypedDict
@@ -17,7 +16,7 @@ _ESCALATION = "ESCALATION"
 
 
 class EventHead(msgspec.Struct, frozen=True, gc=False):
-    """What every event of a claim is told. `sequence` counts the claim's events from 1."""
+    """The data of every event of a claim. `sequence` numbers the claim's events from 1."""
 
     event_id: UUID
     merchant_id: int
@@ -29,7 +28,7 @@ class EventHead(msgspec.Struct, frozen=True, gc=False):
 
 
 class Event(msgspec.Struct, frozen=True, gc=False):
-    """An event as it is stored. `body` is the JSON text delivered and signed."""
+    """An event as it is stored. `body` is the JSON text that is signed and delivered."""
 
     event_id: UUID
     merchant_id: int
@@ -41,7 +40,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
 
 
 class EventedFee(msgspec.Struct, frozen=True, gc=False):
-    """The claim item a fee step added."""
+    """The item that a fee step added."""
 
     id: int
     type: str
@@ -50,7 +49,7 @@ class EventedFee(msgspec.Struct, frozen=True, gc=False):
 
 
 class EventedPayment(msgspec.Struct, frozen=True, gc=False):
-    """A debtor's payment by a provider, begun or completed."""
+    """A debtor's payment through a provider, started or completed."""
 
     provider_name: str
     amount_cents: int
@@ -59,7 +58,7 @@ class EventedPayment(msgspec.Struct, frozen=True, gc=False):
 
 
 class _Frame(TypedDict):
-    """What every event says first."""
+    """The fields of every event."""
 
     event_id: str
     date: str
@@ -67,7 +66,7 @@ class _Frame(TypedDict):
 
 
 class _Subject(TypedDict):
-    """What is said of the claim in every event."""
+    """The claim's fields in every event."""
 
     id: int
     merchant_id: int
@@ -78,7 +77,7 @@ class _Subject(TypedDict):
 
 
 class _PaymentFields(TypedDict):
-    """What is said of a payment, begun or completed."""
+    """The fields of a started or completed payment."""
 
     provider_name: str
     amount: int
@@ -109,7 +108,7 @@ def checkpoint_reached(head: EventHead, step: EventActionStep, offset: int, mess
 
 
 def archived(head: EventHead) -> Event:
-    """All steps are processed and nothing was collected; no action step is named."""
+    """All steps are done and nothing was collected. No action step is named."""
     claim = body.EventClaim(**_subject(head, "ARCHIVED"))
     return _event(head, body.ArchivedEvent(**_frame(head), claim=claim))
 
@@ -122,7 +121,7 @@ def payment_in_progress(head: EventHead, payment: EventedPayment, reference: str
 
 
 def payment_completed(head: EventHead, payment: EventedPayment, transaction_id: str) -> Event:
-    """The payment request is completed; the amount is what was paid, `transaction_id` theirs."""
+    """The payment is completed. `transaction_id` is the provider's."""
     completed = body.CompletedPayment(**_payment_fields(payment), transaction_id=transaction_id)
     claim = body.PaymentCompletedClaim(**_subject(head, "PAYMENT_COMPLETED"), payment=completed)
     return _event(head, body.PaymentCompletedEvent(**_frame(head, None), claim=claim))
@@ -131,8 +130,8 @@ def payment_completed(head: EventHead, payment: EventedPayment, transaction_id: 
 def details_accessed(
     head: EventHead, session_id: UUID, communication_type: Channel | None = None
 ) -> Event:
-    """The debtor opened the claim; `communication_type` is the channel of the link that was used,
-    none when the access cannot be traced to a communication."""
+    """The debtor opened the claim. `communication_type`: the channel of the link, or None if it is
+    unknown."""
     traced = UNSET if communication_type is None else communication_type
     details = body.AccessDetails("LANDING_PAGE", str(session_id), traced)
     claim = body.AccessedClaim(**_subject(head, "DETAILS_ACCESSED"), details=details)
@@ -142,7 +141,7 @@ def details_accessed(
 def disputed(
     head: EventHead, dispute_type: str, dispute_id: UUID, message: str | None = None
 ) -> Event:
-    """A debtor or the merchant disputes the claim; `message` goes with the type OTHER alone."""
+    """The claim is disputed. `message` belongs only to the type OTHER."""
     words = UNSET if message is None else message
     reason = body.EventDisputeReason(type=dispute_type, message=words, dispute_id=str(dispute_id))
     claim = body.DisputedClaim(**_subject(head, "DISPUTED"), dispute_reason=reason)
@@ -161,7 +160,7 @@ def payment_modality_state_change(
 
 
 def render_instant(instant: datetime) -> str:
-    """The event's date: whole seconds, UTC, with a Z."""
+    """Return the event's date in whole seconds, UTC, with a Z."""
     return f"{instant.astimezone(UTC).isoformat()[:19]}Z"
 
 

@@ -1,6 +1,4 @@
-"""The SQL of the log of events and of its spans: which range of events may hold those of some
-time.
-"""
+"""The SQL of spans of the event log, which tell where events of a time range can be."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,7 +11,7 @@ from dunwell.platform.database.sql import compose
 
 @dataclass(frozen=True, slots=True)
 class Position:
-    """Behind the event that this transaction wrote under this id."""
+    """The position after the event that this transaction wrote under this id."""
 
     written_by: int
     event_id: UUID
@@ -23,7 +21,7 @@ _SPAN_EVENTS = 1000
 _SPANS_AT_ONCE = 20
 _BEGINNING = Position(0, UUID(int=0))
 
-# By primary keys and events_list; at most a few thousand events of each merchant.
+# Uses primary keys and events_list. Reads at most a few thousand events of each merchant.
 _SAVE = compose(
     """
 WITH behind AS (
@@ -74,8 +72,8 @@ ON CONFLICT DO NOTHING
     spans_at_once=str(_SPANS_AT_ONCE),
     settled_before=SETTLED_BEFORE,
 )
-# By primary key: each of the three reads a stretch of a merchant's spans, a thousandth of its
-# events.
+# Uses the primary key. Each of the three reads a range of a merchant's spans, which are a
+# thousandth of its events.
 _FIND = """
 SELECT place.name, place.written_by::text AS written_by, place.event_id
 FROM (
@@ -106,8 +104,9 @@ FROM (
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Where to look: behind `first` up to `last`, and behind `rest`. Places of a merchant's list,
-    none before the cursor's."""
+    """Where to look: from `first` to `last`, and after `rest`. No position is before
+    the cursor's.
+    """
 
     first: Position
     last: Position
@@ -115,8 +114,8 @@ class Stretch:
 
 
 async def save_spans(tx: Connection, span_events: int = _SPAN_EVENTS) -> int:
-    """Put settled events into spans, so many each, a limited number of every merchant's; how many
-    spans. Two that do it at once write the same, or some that overlap, which does no harm."""
+    """Group settled events into spans of this size, up to a limit for each merchant, and return the
+    number of spans. Concurrent calls write the same or overlapping spans, which does no harm."""
     status = await tx.execute(_SAVE, span_events)
     return int(status.rsplit(" ", 1)[1])
 
@@ -128,7 +127,7 @@ async def find_stretch(
     since: datetime | None,
     until: datetime | None,
 ) -> Stretch:
-    """Where behind the position events can be of a date from `since` on and before `until`."""
+    """Return where events of this time range can be, after the position."""
     rows = await tx.fetch(
         _FIND, merchant_id, str(position.written_by), position.event_id, since, until
     )

@@ -1,1 +1,1 @@
-"""Uploads and their tickets: checking untrusted files, keeping them, finding them again."""
+"""Uploads and attachments: check untrusted files, store them, and show them."""

@@ -1,7 +1,6 @@
-"""Identifies a file by its content and rewrites it without what acts or identifies: image metadata,
-scripts, launched programs and embedded files of PDFs. Runs in the child process of `inspection`.
-Pure.
-"""
+"""Identify a file by its content and rewrite it without active content and metadata: image
+metadata, scripts, launch actions and embedded files of PDFs. Runs in the child process of
+`inspection`. Pure."""
 
 import contextlib
 import io
@@ -18,26 +17,26 @@ from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP, refuse
 from dunwell.platform.errors import UnsupportedMediaType
 
 MAX_PIXELS = 60_000_000
-# Larger images are packed less tightly, so that all are written within the child's time.
+# Larger images are compressed less, so that they are written within the child's time limit.
 _TIGHT_PIXELS = 8_000_000
 _ORIENTATION = 0x0112
 _QUALITY = 90
 
 
 def clean_image(content: bytes, content_type: str) -> bytes:
-    """The same picture in the same format, its first frame. Raises UnsupportedMediaType for
-    one of too many pixels, and what Pillow raises."""
+    """Return the first frame in the same format. Raises UnsupportedMediaType for too many pixels,
+    and Pillow's exceptions."""
     name = {JPEG: "JPEG", PNG: "PNG", WEBP: "WEBP"}[content_type]
     out = io.BytesIO()
     with Image.open(io.BytesIO(content), formats=(name,)) as image:
         _check_pixels(image)
         image.load()
         options = _WRITING[content_type](image, content)
-        # How it is turned is kept; a photograph of a letter would else lie on its side.
+        # Keeps the orientation, so that a photograph of a letter does not lie on its side.
         orientation = image.getexif().get(_ORIENTATION)
         if isinstance(orientation, int) and orientation in range(2, 9):
             options["exif"] = _keep_orientation(orientation)
-        # A colour that stands for none belongs to the pixels, and nothing else does.
+        # A transparent colour is part of the pixels. Everything else is dropped.
         kept = {key: value for key, value in image.info.items() if key == "transparency"}
         image.info.clear()
         image.info.update(kept)
@@ -46,7 +45,7 @@ def clean_image(content: bytes, content_type: str) -> bytes:
 
 
 def _check_pixels(image: Any) -> None:
-    """Before any pixel is decoded."""
+    """Check the size before any pixel is decoded."""
     width, height = image.size
     frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
     if width * height * frames > MAX_PIXELS:
@@ -60,7 +59,8 @@ def _keep_orientation(orientation: int) -> Any:
 
 
 def _write_jpeg(image: Any, _: bytes) -> dict[str, Any]:
-    # A photograph with a second one inside is read as another format, which cannot be kept as is.
+    # A photograph with a second one inside is read as another format, which cannot be kept as it
+    # is.
     return {"quality": "keep" if image.format == "JPEG" else _QUALITY}
 
 
@@ -82,18 +82,18 @@ _WRITING = {JPEG: _write_jpeg, PNG: _write_png, WEBP: _write_webp}
 
 
 MAX_OBJECTS = 100_000
-# Of all its streams together, unpacked; and of one picture.
+# Of all streams together, uncompressed; and of one picture.
 MAX_UNPACKED_BYTES = 512 * 1024 * 1024
 MAX_PICTURE_PIXELS = 200_000_000
 _CHUNK_BYTES = 1024 * 1024
 _DEFLATE = ("/FlateDecode", "/Fl")
-# Entries that act, or lead to what acts (ISO 32000-2: 7.11.4, 12.6, 12.7.9, 13).
+# Entries with active content, or that lead to it (ISO 32000-2: 7.11.4, 12.6, 12.7.9, 13).
 _ACTING = (
     "/OpenAction", "/AA", "/JS", "/JavaScript", "/EmbeddedFiles", "/EF", "/AF", "/RF", "/XFA",
     "/RichMediaContent", "/RichMediaSettings", "/Collection", "/Rendition", "/Renditions", "/Movie",
     "/Sound", "/3DD", "/3DV", "/Launch", "/Win", "/Mac", "/Unix", "/OPI", "/PresSteps", "/Threads",
 )  # fmt: skip
-# Actions that do more than turn to a page of this document or open a link.
+# Actions other than going to a page of this document or opening a link.
 _ACTIONS = frozenset((
     "/JavaScript", "/Launch", "/GoToR", "/GoToE", "/SubmitForm", "/ImportData", "/ResetForm",
     "/Rendition", "/Movie", "/Sound", "/RichMediaExecute", "/GoTo3DView", "/Hide", "/SetOCGState",
@@ -103,7 +103,7 @@ _LINK = re.compile(rb"(https?://|mailto:|tel:)", re.IGNORECASE)
 
 
 def clean_pdf(pdf: pikepdf.Pdf) -> bytes:
-    """The document, written anew. Raises UnsupportedMediaType for one that unpacks to too much."""
+    """Return the rewritten document. Raises UnsupportedMediaType if its streams are too large."""
     if len(pdf.objects) > MAX_OBJECTS:
         raise refuse(f"The PDF has more than {MAX_OBJECTS:,} objects; print it to a new one.")
     unpacked = 0
@@ -112,7 +112,7 @@ def clean_pdf(pdf: pikepdf.Pdf) -> bytes:
         if isinstance(part, pikepdf.Stream):
             unpacked += _count_unpacked(part, MAX_UNPACKED_BYTES - unpacked)
     out = io.BytesIO()
-    # Neither encrypted any more nor changed by the hour: the same file gives the same bytes.
+    # The result is not encrypted, and the same file always gives the same bytes.
     pdf.save(
         out,
         deterministic_id=True,
@@ -124,8 +124,8 @@ def clean_pdf(pdf: pikepdf.Pdf) -> bytes:
 
 
 def _walk(pdf: pikepdf.Pdf) -> Iterator[Any]:
-    """Every dictionary and stream, those inside others too. Without recursion: they may be nested
-    as deep as the parser allows."""
+    """Yield every dictionary and stream, including nested ones. It does not recurse, because they
+    can be nested as deep as the parser allows."""
     waiting: list[Any] = [pdf.trailer, *pdf.objects]
     while waiting:
         part = waiting.pop()
@@ -140,7 +140,8 @@ def _walk(pdf: pikepdf.Pdf) -> Iterator[Any]:
 
 
 def _holds_more(value: Any) -> bool:
-    """Whether it is a container of its own; what is referred to comes with the objects."""
+    """Return whether the value is a direct container. Indirect ones are among the document's
+    objects."""
     return isinstance(value, pikepdf.Dictionary | pikepdf.Array) and not value.is_indirect
 
 
@@ -156,7 +157,7 @@ def _clean(part: Any) -> None:
     if isinstance(link, pikepdf.String) and not _LINK.match(bytes(link)):
         del part["/URI"]
     if isinstance(part, pikepdf.Stream):
-        # Content that lies in another file.
+        # References to content in another file.
         for key in ("/F", "/FFilter", "/FDecodeParms", "/Ref"):
             if key in part:
                 del part[key]
@@ -170,9 +171,9 @@ def _check_picture(stream: Any) -> None:
 
 
 def _count_unpacked(stream: Any, most: int) -> int:
-    """Bytes the stream unpacks to. Raises UnsupportedMediaType past `most`.
+    """Return the uncompressed size of the stream. Raises UnsupportedMediaType above `most`.
 
-    Only Deflate packs a thousandfold; it can be applied to itself.
+    Only Deflate compresses a thousandfold. It can be applied several times.
     """
     filters = stream.get("/Filter", [])
     names = (
@@ -188,9 +189,9 @@ def _count_unpacked(stream: Any, most: int) -> int:
 
 
 def _unpack(content: bytes, most: int, *, is_kept: bool) -> tuple[bytes, int]:
-    """What it unpacks to, if that is kept, and how many bytes."""
+    """Return the uncompressed bytes, if they are kept, and their number."""
     unpacker, size, kept = zlib.decompressobj(), 0, bytearray()
-    # What follows the end is no part of it; readers show what came before a fault.
+    # What follows the end does not belong to the stream. Readers show what precedes an error.
     with contextlib.suppress(zlib.error):
         while content and not unpacker.eof:
             chunk = unpacker.decompress(content, _CHUNK_BYTES)
@@ -204,23 +205,23 @@ def _unpack(content: bytes, most: int, *, is_kept: bool) -> tuple[bytes, int]:
 
 
 MAX_PAGES = 500
-# The end mark of a PDF stands in its last kilobyte, as readers expect (ISO 32000, annex H).
+# The end mark of a PDF is in its last kilobyte, as readers expect (ISO 32000, annex H).
 _PDF_TAIL_BYTES = 1024
 
 
 @dataclass(frozen=True, slots=True)
 class CleanFile:
-    """A file that was written by us, and its type, one of ALLOWED_TYPES."""
+    """A file that Dunwell wrote, and its type, one of ALLOWED_TYPES."""
 
     content_type: str
     content: bytes
 
 
 def clean_file(content: bytes) -> CleanFile:
-    """Raises UnsupportedMediaType for every file that is of no type that is taken.
+    """Return the rewritten file. Raises UnsupportedMediaType for every file of another type.
 
-    The type's signature must be the very first bytes: a file that only contains a PDF somewhere is
-    none. Its parser must then read it from end to end.
+    The type's signature must be the first bytes: a file that only contains a PDF somewhere is
+    rejected. Its parser must then read the whole file.
     """
     content_type = _read_signature(content)
     if content_type is None:
@@ -229,7 +230,7 @@ def clean_file(content: bytes) -> CleanFile:
         cleaned = _CLEANERS[content_type](content)
     except UnsupportedMediaType:
         raise
-    except Exception as error:  # parsers of broken files raise anything
+    except Exception as error:  # Parsers raise anything for broken files.
         raise refuse(f"The file begins like {content_type} but cannot be read as one.") from error
     return CleanFile(content_type, cleaned)
 

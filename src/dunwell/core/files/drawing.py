@@ -1,9 +1,8 @@
-"""Draws a page of a file as bare pixels, within bounds: what a person looks at in the place of the
-file. It runs in the child process that `pictures` keeps; nothing else calls it but tests.
+"""Draw a page of a file as raw pixels, which users see instead of the file. Runs in the child
+process of `pictures`; only tests call it directly.
 
-Pixels have no format that a reader of theirs could be misled by: the parent makes the picture of
-them. Fonts that a document does not bring are those that come with PDFium, as no other file can be
-opened. Pure.
+Raw pixels have no format that could exploit a reader, so the parent encodes the picture. Fonts that
+a document does not embed are those of PDFium, because no other file can be opened. Pure.
 """
 
 import io
@@ -16,21 +15,21 @@ from PIL import Image, ImageOps
 
 from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP
 
-# As many as are taken when a file comes in (`core.files.cleaning`, `core.files.cleaning`).
+# The same limits as for accepting a file (`core.files.cleaning`).
 MAX_PAGES = 500
 MAX_PIXELS = 60_000_000
-# Of a document's page: 180 dots an inch, so that a small one does not become a huge picture.
+# The scale of a PDF page: 180 dots per inch, so that a small page does not become a huge picture.
 _MOST_SCALE = 2.5
 _WHITE = (255, 255, 255)
 
 
 class NotDrawable(Exception):  # noqa: N818 - reads as what it says
-    """There is no such page, or it cannot be drawn within the bounds."""
+    """The page does not exist, or cannot be drawn within the limits."""
 
 
 @dataclass(frozen=True, slots=True)
 class PictureBox:
-    """What a picture has to fit into, in pixels."""
+    """The size that a picture must fit into, in pixels."""
 
     width: int
     height: int
@@ -38,8 +37,8 @@ class PictureBox:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """`pages`: of the file. `pixels`: three bytes each, row by row; none of a page that was not
-    asked for."""
+    """`pages`: the number of pages. `pixels`: three bytes each, row by row; empty if only the pages
+    were counted."""
 
     pages: int
     width: int = 0
@@ -48,7 +47,7 @@ class Drawing:
 
 
 def draw_page(content: bytes, content_type: str, page: int, box: PictureBox) -> Drawing:
-    """`page`: from 1 on; 0: the pages are counted and nothing is drawn. Raises NotDrawable."""
+    """Draw a page, counted from 1; with 0 only count the pages. Raises PageNotDrawable."""
     draw = _DRAWERS.get(content_type)
     if draw is None:
         raise NotDrawable("The file is of no type that is shown.")
@@ -56,12 +55,13 @@ def draw_page(content: bytes, content_type: str, page: int, box: PictureBox) -> 
         return draw(content, page, box)
     except NotDrawable:
         raise
-    except Exception as error:  # parsers of broken files raise anything
+    except Exception as error:  # Parsers raise anything for broken files.
         raise NotDrawable("The file cannot be read.") from error
 
 
 def fit(width: float, height: float, box: PictureBox, most_scale: float) -> float:
-    """How much larger a page of this size becomes, at most. Raises NotDrawable for no size."""
+    """Return the scale that makes a page of this size fit. Raises PageNotDrawable for an invalid
+    size."""
     if not (math.isfinite(width) and math.isfinite(height) and width > 0 and height > 0):
         raise NotDrawable("The page has no size.")
     return min(box.width / width, box.height / height, most_scale)
@@ -76,7 +76,7 @@ def _draw_pdf(content: bytes, page: int, box: PictureBox) -> Drawing:
             return Drawing(pages)
         if page > pages:
             raise NotDrawable("There is no such page.")
-        # So that what was filled into a form is seen; scripts there are none to run.
+        # Shows the values of forms. Scripts are not supported.
         pdf.init_forms()
         shown = pdf[page - 1]
         width, height = shown.get_size()
@@ -95,7 +95,7 @@ def _draw_image(name: str) -> Callable[[bytes, int, PictureBox], Drawing]:
                 return Drawing(1)
             if page > 1:
                 raise NotDrawable("There is no such page.")
-            # Of a photograph only as much is unpacked as is shown.
+            # Only decodes a photograph in the resolution that is shown.
             image.draft("RGB", (max(box.width, box.height),) * 2)
             image.load()
             image.thumbnail((max(box.width, box.height),) * 2)
@@ -105,7 +105,7 @@ def _draw_image(name: str) -> Callable[[bytes, int, PictureBox], Drawing]:
 
 
 def _finish(pages: int, image: Image.Image, box: PictureBox) -> Drawing:
-    """On white, and never larger than asked: what rounding added is taken off."""
+    """Return the drawing on white, and not larger than requested after rounding."""
     if image.width > box.width or image.height > box.height:
         image.thumbnail((box.width, box.height))
     if image.mode in ("RGBA", "LA", "PA") or "transparency" in image.info:

@@ -1,9 +1,5 @@
-"""The child process that draws pages of strangers' files.
-
-Started as `python -m dunwell.core.files.drawing_child`.
-
-It is shut in as the one that checks files is (`inspection_child`).
-"""
+"""The child process that draws pages of untrusted files. Started as `python -m
+dunwell.core.files.drawing_child`, and sandboxed like `inspection_child`."""
 
 import io
 
@@ -21,14 +17,15 @@ _CPU_SECONDS_PER_PAGE = 5
 
 
 def main() -> None:
-    """Answer until the parent goes away."""
+    """Answer requests until the parent exits."""
     _make_ready()
     shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_PAGE)
     serve(_draw, _CPU_SECONDS_PER_PAGE)
 
 
 def _make_ready() -> None:
-    """Import and open what would be late: it would not find its file any more."""
+    """Import and open everything that needs files now, because no file can be opened in the
+    sandbox."""
     Image.init()
     written, picture = io.BytesIO(), io.BytesIO()
     with pikepdf.new() as pdf:

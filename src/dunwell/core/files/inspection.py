@@ -1,6 +1,5 @@
-"""A small pool of child processes that look into strangers' files, so that the web process never
-parses one. A file that crashes, stalls or bloats its child costs that child and is refused.
-"""
+"""A small pool of child processes that parse untrusted files, so that the web process never does. A
+file that crashes, hangs or exhausts its child is refused, and only that child is lost."""
 
 from collections.abc import Hashable
 
@@ -13,14 +12,14 @@ from dunwell.platform.errors import Unavailable, UnsupportedMediaType
 from dunwell.platform.http.multipart import FileContent
 
 _CHILD = "dunwell.core.files.inspection_child"
-# A file written anew may be somewhat larger than it came.
+# A rewritten file can be somewhat larger than the original.
 _MAX_ANSWER_BYTES = 40 * 1024 * 1024
-# Wall time; the child limits its own processor time to less.
+# Wall time. The child limits its processor time to less.
 _PATIENCE_SECONDS = 15.0
 
 
 class InspectionResult(msgspec.Struct, frozen=True):
-    """The child's answer: a type and the file written anew, or the words of a refusal."""
+    """The child's result: the type and the rewritten file, or the reason for a refusal."""
 
     content_type: str = ""
     content: bytes = b""
@@ -28,7 +27,7 @@ class InspectionResult(msgspec.Struct, frozen=True):
 
 
 class Inspector:
-    """Opened once in a process and closed at its end; children start when first needed."""
+    """One for each process, closed at its end. Children start when first needed."""
 
     def __init__(self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS) -> None:
         self._children = ChildPool(
@@ -40,11 +39,11 @@ class Inspector:
         )
 
     async def inspect(self, content: bytes) -> str:
-        """The file's content type. Raises UnsupportedMediaType, Unavailable."""
+        """Return the file's content type. Raises UnsupportedMediaType, Unavailable."""
         return (await self.clean(content)).content_type
 
     async def clean(self, content: bytes | FileContent, key: Hashable = "") -> InspectionResult:
-        """Return the file written anew, without what acts in it. key: who sends it.
+        """Return the rewritten file without active content. `key`: the sender.
 
         Raises UnsupportedMediaType, RateLimited, Unavailable.
         """
@@ -61,5 +60,5 @@ class Inspector:
         return finding
 
     async def close(self) -> None:
-        """End the children, each after its file, and take no more files."""
+        """Stop the children, each after its file, and accept no more files."""
         await self._children.close()

@@ -1,7 +1,5 @@
-"""The child process that parses strangers' files.
-
-Started as `python -m dunwell.core.files.inspection_child`.
-"""
+"""The child process that parses untrusted files. Started as `python -m
+dunwell.core.files.inspection_child`."""
 
 import codecs
 import io
@@ -17,23 +15,24 @@ from dunwell.platform.errors import UnsupportedMediaType
 
 _MEMORY_BYTES = 768 * 1024 * 1024
 _CPU_SECONDS_PER_FILE = 8
-# Of texts in pictures and documents.
+# Encodings of texts in pictures and documents.
 _ENCODINGS = ("ascii", "latin-1", "utf-8", "utf-16", "utf-16-be", "utf-16-le", "pdfdoc")
 
 
 def main() -> None:
-    """Answer until the parent goes away."""
+    """Answer requests until the parent exits."""
     _make_ready()
     shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_FILE)
     serve(_inspect, _CPU_SECONDS_PER_FILE)
 
 
 def _make_ready() -> None:
-    """Import and open what would be late: it would not find its file any more."""
+    """Import and open everything that needs files now, because no file can be opened in the
+    sandbox."""
     Image.init()
     for name in _ENCODINGS:
         codecs.lookup(name)
-    # An encrypted one opens the source of random numbers, for good.
+    # An encrypted document opens the source of random numbers, which stays open.
     encrypted = io.BytesIO()
     with pikepdf.new() as pdf:
         pdf.add_blank_page()

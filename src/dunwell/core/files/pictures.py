@@ -1,10 +1,10 @@
-"""Page pictures of files that strangers made: a small pool of shut-in child processes draws them,
-so that neither this process nor a browser ever reads the file. A file that crashes, stalls or
-bloats its child costs that child; what it was asked for cannot be shown, and others go on.
+"""Page pictures of untrusted files. Sandboxed child processes draw them, so that neither this
+process nor a browser reads the file. A file that crashes, hangs or exhausts its child cannot be
+shown, and only that child is lost.
 
-A child answers bare pixels, whose number is checked; the PNG is written here. What is known of a
-file, how many pages it has or that it cannot be drawn, is kept for a while: contents never change
-under their key. One file is drawn by one child at a time, so that a hostile one holds up no others.
+A child returns raw pixels, whose number is checked; the PNG is encoded here. The number of pages,
+or that a file cannot be drawn, is cached, because contents never change under their key. A file is
+drawn by one child at a time, so that a hostile file cannot block the others.
 """
 
 import asyncio
@@ -22,19 +22,20 @@ from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.errors import Unavailable
 
 _CHILD = "dunwell.core.files.drawing_child"
-# Wall time; the child limits its own processor time to less.
+# Wall time. The child limits its processor time to less.
 _PATIENCE_SECONDS = 10.0
 _MOST_KNOWN = 2_000
-# Less tightly packed than could be: a person waits for it.
+# A lower compression level, because a user waits for the picture.
 _PACKING = 3
 
 
 class NotShowable(Exception):  # noqa: N818 - reads as what it says
-    """The file, or this page of it, cannot be shown as a picture."""
+    """The file or this page of it cannot be shown as a picture."""
 
 
 class WantedPicture(msgspec.Struct, frozen=True, array_like=True):
-    """`page`: from 1 on; 0: how many there are. The picture fits into `width` and `height`."""
+    """`page` counts from 1; 0 asks for the number of pages. The picture fits into `width` and
+    `height`."""
 
     page: int
     width: int
@@ -44,7 +45,7 @@ class WantedPicture(msgspec.Struct, frozen=True, array_like=True):
 
 
 class Drawn(msgspec.Struct, frozen=True, array_like=True):
-    """`pages`: 0: it cannot be drawn. `pixels`: three bytes each."""
+    """`pages` 0: the file cannot be drawn. `pixels`: three bytes each."""
 
     pages: int = 0
     width: int = 0
@@ -54,14 +55,14 @@ class Drawn(msgspec.Struct, frozen=True, array_like=True):
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What a picture has to fit into, in pixels."""
+    """The size that a picture must fit into, in pixels."""
 
     width: int
     height: int
 
 
 THUMBNAIL = Size(240, 320)
-# An A4 page at 170 dots an inch: small print can be read.
+# An A4 page at 170 dots per inch: small print is readable.
 FULL = Size(1400, 2200)
 _SIZES = (THUMBNAIL, FULL)
 _MOST_ANSWER_BYTES = 3 * FULL.width * FULL.height + 1024
@@ -69,8 +70,8 @@ _MOST_ANSWER_BYTES = 3 * FULL.width * FULL.height + 1024
 
 @dataclass(frozen=True, slots=True)
 class ShownFile:
-    """A file whose pages are to be shown. `load`: its content, when a child is free for it.
-    `viewer`: who looks at it; a viewer's pages are drawn one after the other."""
+    """The file to show. `load` returns its content when a child is free. `viewer`: one viewer's
+    pages are drawn one after another."""
 
     storage_key: str
     content_type: str
@@ -80,7 +81,7 @@ class ShownFile:
 
 
 class PagePainter:
-    """Opened once in a process and closed at its end; children start when first needed."""
+    """One for each process, closed at its end. Children start when first needed."""
 
     def __init__(self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS) -> None:
         self._children = ChildPool(
@@ -90,17 +91,17 @@ class PagePainter:
             max_answer_bytes=_MOST_ANSWER_BYTES,
             limits=PERSON_WAITS,
         )
-        # How many pages a file has; 0: it cannot be shown.
+        # The number of pages by storage key; 0: the file cannot be shown.
         self._known: OrderedDict[str, int] = OrderedDict()
         self._turns: dict[str, tuple[asyncio.Lock, int]] = {}
 
     def find_pages(self, storage_key: str) -> int | None:
-        """As far as it is known without looking: how many, 0: it cannot be shown. None: not
-        known."""
+        """Return the cached number of pages; 0: the file cannot be shown. None: unknown."""
         return self._known.get(storage_key)
 
     async def count_pages(self, shown: ShownFile) -> int:
-        """Raises NotShowable, RateLimited, Unavailable and what `load` raises."""
+        """Return the number of pages. Raises FileNotShowable, RateLimited, Unavailable, and what
+        `load` raises."""
         known = self._check_known(shown)
         if known is not None:
             return known
@@ -109,8 +110,8 @@ class PagePainter:
             return (await self._ask(shown, 0, THUMBNAIL)).pages if known is None else known
 
     async def paint(self, shown: ShownFile, page: int, size: Size) -> bytes:
-        """The PNG of a page, from 1 on. Raises NotShowable, RateLimited, Unavailable
-        and what `load` raises."""
+        """Return the PNG of a page, counted from 1. Raises FileNotShowable, RateLimited,
+        Unavailable, and what `load` raises."""
         assert size in _SIZES
         pages = self._check_known(shown)
         if page < 1 or (pages is not None and page > pages):
@@ -121,7 +122,7 @@ class PagePainter:
         return await asyncio.to_thread(_write_png, drawn)
 
     async def close(self) -> None:
-        """End the children, each after its page, and draw no more pages."""
+        """Stop the children, each after its page, and draw no more pages."""
         await self._children.close()
 
     async def _ask(self, shown: ShownFile, page: int, size: Size) -> Drawn:
@@ -146,7 +147,7 @@ class PagePainter:
             raise Unavailable("Pages cannot be drawn just now. Try again shortly.") from error
         is_picture = page == 0 or _is_sound(drawn, size)
         if drawn.pages < 1 or not is_picture:
-            # A page beyond the last says nothing of the others.
+            # A page after the last says nothing about the others.
             if page <= 1:
                 self._keep(shown, 0)
             raise NotShowable("The page cannot be drawn.")
@@ -170,7 +171,8 @@ class PagePainter:
         lock, waiting = self._turns.get(shown.storage_key, (asyncio.Lock(), 0))
         self._turns[shown.storage_key] = (lock, waiting + 1)
         try:
-            # Whoever waits for another viewer of the same file gives up as those in the queue do.
+            # Waiting for another viewer of the file has the same time limit as waiting in the
+            # queue.
             async with asyncio.timeout(PERSON_WAITS.wait_seconds):
                 await lock.acquire()
             try:
@@ -186,7 +188,7 @@ class PagePainter:
 
 
 def _is_sound(drawn: Drawn, size: Size) -> bool:
-    """What a child says is not believed: it may be the file that speaks."""
+    """Return whether the size is plausible. A hostile file may control the child's result."""
     is_within = 0 < drawn.width <= size.width and 0 < drawn.height <= size.height
     return is_within and len(drawn.pixels) == 3 * drawn.width * drawn.height
 

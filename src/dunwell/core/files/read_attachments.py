@@ -1,4 +1,4 @@
-"""A claim's attachments, the newest first: page by page, or all; and one of them."""
+"""List a claim's attachments, newest first, and get one of them."""
 
 from uuid import UUID
 
@@ -11,7 +11,7 @@ from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import ListedTable, ListPage, NoFilter, Order
 from dunwell.platform.database.lists import list_page
 
-# A claim has few: they are found by its key, and sorted.
+# A claim has few attachments: they are found by its key, and sorted.
 _ATTACHMENTS: ListedTable[NoFilter, UUID, AttachedFile] = ListedTable(
     name="claim attachments",
     table="attachments",
@@ -26,7 +26,7 @@ _ATTACHMENTS: ListedTable[NoFilter, UUID, AttachedFile] = ListedTable(
 
 
 async def list_all_attachments(work: Work, claim_id: int) -> list[AttachedFile]:
-    """In one statement; none of a claim that does not exist."""
+    """Return all attachments with one statement; empty for a claim that does not exist."""
     work.require(Right.READ_CLAIMS)
     return await load_all_attached(work.tx, work.merchant_id, claim_id, limit=MAX_ATTACHMENTS)
 
@@ -34,7 +34,7 @@ async def list_all_attachments(work: Work, claim_id: int) -> list[AttachedFile]:
 async def list_attachments(
     work: Work, claim_id: int, *, limit: int, cursor: str | None = None
 ) -> ListPage[AttachedFile]:
-    """Raises NotFound, and ValidationError for a bad cursor."""
+    """List attachments. Raises NotFound, and ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim(work, claim_id)
@@ -43,7 +43,7 @@ async def list_attachments(
 
 
 async def read_attachment(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
-    """Raises NotFound."""
+    """Return the attachment. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     found = await load_attached(work.tx, work.merchant_id, claim_id, attachment_id)
     if found is not None:

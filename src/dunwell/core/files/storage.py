@@ -1,6 +1,5 @@
-"""Where file contents are stored, sealed with the installation's key: a local folder or an object
-store, behind one API (obstore).
-"""
+"""Storage of encrypted file contents, in a local folder or an object store, behind one API
+(obstore)."""
 
 import asyncio
 from collections.abc import Callable
@@ -19,18 +18,19 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
 
-# For whoever waits. A thread waits longer: an object store's attempts end after 30 s each.
+# The time limit of a request. A thread can take longer: attempts of an object store end after 30 s
+# each.
 PATIENCE_SECONDS = 20.0
 _THREADS = 16
-# What is refused is tried again within the patience, what hung is not. Nothing else is said here:
-# it would take the place of what the usual variables say of the object store.
+# Refused requests are retried within the time limit; those that hang are not. No other option is
+# set here, because it would override the usual environment variables of the object store.
 _RETRY: Any = {"max_retries": 3, "retry_timeout": timedelta(seconds=10)}
 
 Answer = TypeVar("Answer")
 
 
 class ContentMissing(Exception):  # noqa: N818 - reads as what happened
-    """Nothing is kept under the key."""
+    """Nothing is stored under the key."""
 
 
 class Storage:
@@ -41,10 +41,8 @@ class Storage:
 
     @classmethod
     def open(cls, url: str, patience_seconds: float = PATIENCE_SECONDS) -> Self:
-        """The storage at a file:// or s3:// address; a local folder is made when it is missing.
-
-        An object store's access comes from its usual environment variables.
-        """
+        """Open the storage at a file:// or s3:// address. A missing local folder is created. The
+        credentials of an object store come from its usual environment variables."""
         parts = urlsplit(url)
         if parts.scheme == "file":
             return cls(LocalStore(Path(unquote(parts.path)), mkdir=True), patience_seconds)
@@ -52,14 +50,14 @@ class Storage:
         return cls(store, patience_seconds)
 
     async def save(self, key: str, content: bytes) -> None:
-        """Raises Unavailable."""
+        """Store the content. Raises Unavailable."""
         try:
             await self._call(obstore.put, self._store, key, content)
         except (BaseError, OSError) as error:
             raise _away() from error
 
     async def load(self, key: str) -> bytes:
-        """Raises ContentMissing, Unavailable."""
+        """Return the content. Raises ContentMissing, Unavailable."""
         try:
             return await self._call(self._load, key)
         except (NotFoundError, FileNotFoundError) as error:
@@ -68,7 +66,7 @@ class Storage:
             raise _away() from error
 
     async def remove(self, key: str) -> None:
-        """What is gone already counts as removed. Raises Unavailable."""
+        """Delete the content, if it exists. Raises Unavailable."""
         try:
             await self._call(obstore.delete, self._store, key)
         except (NotFoundError, FileNotFoundError):
@@ -77,7 +75,8 @@ class Storage:
             raise _away() from error
 
     async def _call(self, function: Callable[..., Answer], *given: Any) -> Answer:
-        """Raises TimeoutError, which is an OSError; what hangs goes on in its thread."""
+        """Run the function in a thread. Raises TimeoutError, which is an OSError; the thread then
+        continues."""
         waiting = asyncio.get_running_loop().run_in_executor(self._threads, function, *given)
         async with asyncio.timeout(self._patience_seconds):
             return await waiting
@@ -87,7 +86,7 @@ class Storage:
 
 
 def upload_key(merchant_id: int, ticket_id: UUID) -> str:
-    """Where an upload's content is kept."""
+    """Return the storage key of an upload."""
     return f"{merchant_id}/uploads/{ticket_id}"
 
 
@@ -95,7 +94,8 @@ def _away() -> Unavailable:
     return Unavailable("The file storage is away. Try again shortly.")
 
 
-# A PDF begins with "%PDF-", a JPEG with FF D8, a PNG with 89 50, a WebP with "RIFF".
+# Marks encrypted contents. No accepted type begins like this: a PDF with "%PDF-", a JPEG with FF
+# D8, a PNG with 89 50, a WebP with "RIFF".
 HEAD = b"\x01dunwell sealed\n"
 _PURPOSE = "upload"
 
@@ -110,18 +110,19 @@ class SealedFiles:
         return cls(Storage.open(resources.settings.files_url), resources.keys)
 
     async def save(self, key: str, content: bytes) -> None:
-        """Raises Unavailable."""
-        # Ten megabytes take long enough to seal to be noticed by other requests.
+        """Encrypt and store the content. Raises Unavailable."""
+        # In a thread, because encrypting ten megabytes would delay other requests.
         sealed = await asyncio.to_thread(self._keys.seal, _PURPOSE, content, bound_to=key)
         await self._storage.save(key, HEAD + sealed)
 
     async def load(self, key: str) -> bytes:
-        """Raises ContentMissing, Unavailable, and SealBroken for one that was changed."""
+        """Return the decrypted content. Raises ContentMissing, Unavailable, and SealBroken if it
+        was modified."""
         kept = await self._storage.load(key)
         if not kept.startswith(HEAD):
             return kept
         return await asyncio.to_thread(self._keys.open, _PURPOSE, kept[len(HEAD) :], bound_to=key)
 
     async def remove(self, key: str) -> None:
-        """What is gone already counts as removed. Raises Unavailable."""
+        """Delete the content, if it exists. Raises Unavailable."""
         await self._storage.remove(key)

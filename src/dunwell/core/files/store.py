@@ -14,13 +14,13 @@ from dunwell.platform.database.sql import compose
 _LOAD_USE = "SELECT coalesce((SELECT used_bytes FROM storage_use WHERE merchant_id = $1), 0)"
 _LOCK = "SELECT used_bytes FROM storage_use WHERE merchant_id = $1 FOR UPDATE"
 _SAVE_USE = "UPDATE storage_use SET used_bytes = $2 WHERE merchant_id = $1"
-# With a merchant's first upload.
+# Inserted with a merchant's first upload.
 _BEGIN = """
 INSERT INTO storage_use (merchant_id, used_bytes)
 VALUES ($1, 0)
 ON CONFLICT (merchant_id) DO NOTHING
 """
-# Those that are near it, the fullest first.
+# Merchants near their limit, fullest first.
 _LIST_NEAR = """
 SELECT merchant.key, use.used_bytes
 FROM storage_use AS use
@@ -36,7 +36,7 @@ async def load_storage_use(tx: Connection, merchant_id: int, limit_bytes: int) -
 
 
 async def lock_used_bytes(tx: Connection, merchant_id: int) -> int:
-    """Return what they take, locked until the transaction ends."""
+    """Return the used bytes, locked until the transaction ends."""
     used_bytes: int | None = await tx.fetchval(_LOCK, merchant_id)
     if used_bytes is None:
         await tx.execute(_BEGIN, merchant_id)
@@ -50,7 +50,7 @@ async def save_used_bytes(tx: Connection, merchant_id: int, used_bytes: int) -> 
 
 
 async def list_near_limit(tx: Connection, least_bytes: int, most: int) -> list[tuple[str, int]]:
-    """Merchants whose files take so much, by their keys."""
+    """Return the merchants whose files take at least this much, by key."""
     rows = await tx.fetch(_LIST_NEAR, least_bytes, most)
     return [(row["key"], row["used_bytes"]) for row in rows]
 
@@ -67,7 +67,7 @@ WHERE merchant_id = $1 AND ticket_id = $2
 RETURNING ticket_id
 """
 
-# Hot: every claim with attachments. Rides on the primary key, then on attachments_ticket.
+# Runs for every claim with attachments. Uses the primary key, then attachments_ticket.
 _LOAD_USABLE = """
 SELECT u.ticket_id
 FROM uploads u
@@ -85,9 +85,8 @@ WHERE merchant_id = $1 AND ticket_id = ANY($2::uuid[])
 RETURNING size_bytes
 """
 
-# Goes over all merchants, as a sweep does. Rides on uploads_expiry, then on attachments_ticket and
-# dispute_files_ticket.
-# A sandbox merchant's standing clock keeps its tickets alive.
+# Reads all merchants. Uses uploads_expiry, then attachments_ticket and dispute_files_ticket. The
+# clock of a sandbox merchant, which does not move by itself, keeps its tickets valid.
 _FIND_UNUSED = """
 SELECT upload.merchant_id, upload.ticket_id, upload.storage_key
 FROM uploads AS upload
@@ -120,10 +119,10 @@ async def save_upload(
     tx: Connection, prepared: PreparedUpload, created_at: datetime, expires_at: datetime,
     *, limit_bytes: int | None = None,
 ) -> None:  # fmt: skip
-    """One that was put away before lives until another instant from now on; another one is counted.
+    """Insert the upload and count its bytes. For an upload that is stored already, only the expiry
+    is set.
 
-    limit_bytes: the most that the merchant's uploads may take with it; none for one whose room was
-    checked before. Raises StorageFull.
+    `limit_bytes`: the storage limit to check, or None if it was checked before. Raises StorageFull.
     """
     merchant_id = prepared.merchant_id
     if await tx.fetchval(_KEEP, merchant_id, prepared.ticket_id, expires_at) is not None:
@@ -140,7 +139,7 @@ async def save_upload(
 
 
 async def remove_uploads(tx: Connection, merchant_id: int, ticket_ids: Collection[UUID]) -> None:
-    """Their contents must be gone; they are no longer counted."""
+    """Delete the uploads, whose contents must be deleted already, and subtract their bytes."""
     used_bytes = await lock_used_bytes(tx, merchant_id)
     rows = await tx.fetch(_REMOVE, merchant_id, list(ticket_ids))
     freed_bytes = sum(row["size_bytes"] for row in rows)
@@ -150,7 +149,7 @@ async def remove_uploads(tx: Connection, merchant_id: int, ticket_ids: Collectio
 async def load_usable_tickets(
     tx: Connection, merchant_id: int, ticket_ids: Collection[UUID], now: datetime
 ) -> set[UUID]:
-    """This merchant's live ones: an unused one until it expires, a used one always."""
+    """Return the merchant's valid tickets: an unused one until it expires, a used one always."""
     rows = await tx.fetch(_LOAD_USABLE, merchant_id, list(ticket_ids), now)
     return {row["ticket_id"] for row in rows}
 
@@ -158,7 +157,7 @@ async def load_usable_tickets(
 async def find_unused_uploads(
     tx: Connection, since: datetime, until: datetime, limit: int
 ) -> list[UnusedUpload]:
-    """Whose ticket ran out from `since` on and before `until`, the first to run out first."""
+    """Return uploads whose ticket expired from `since` until before `until`, oldest first."""
     return [UnusedUpload(**row) for row in await tx.fetch(_FIND_UNUSED, since, until, limit)]
 
 
@@ -167,7 +166,7 @@ _COLUMNS = (
     " a.created_at, u.storage_key"
 )
 _JOINED = "attachments a JOIN uploads u ON u.merchant_id = $1 AND u.ticket_id = a.ticket_id"
-# By primary keys.
+# Uses primary keys.
 _LOAD_ATTACHED = compose(
     """
 SELECT {columns}
@@ -177,7 +176,7 @@ WHERE a.merchant_id = $1 AND a.claim_id = $2 AND a.attachment_id = ANY($3::uuid[
     columns=_COLUMNS,
     joined=_JOINED,
 )
-# Newest first; a debtor's page nests it. By primary key; a claim has few.
+# Newest first. The debtor's page nests it. Uses the primary key; a claim has few.
 LOAD_ATTACHED = compose(
     """
 SELECT {columns}
@@ -198,8 +197,8 @@ SELECT $1, $2, $3, $4, coalesce(max(position) + 1, 0), $5
 FROM attachments
 WHERE merchant_id = $1 AND claim_id = $2
 """
-# An upload's ticket runs out with its last use, and no earlier: sweeps pass over those in use.
-# Written whether or not this use was the last, so that two that go at once need not see each other.
+# A ticket expires after its last use at the earliest: sweeps skip uploads in use. It is set whether
+# or not this was the last use, so that two concurrent deletions do not depend on each other.
 _RELEASED = """
 UPDATE uploads SET expires_at = greatest(expires_at, $5)
 WHERE merchant_id = $1
@@ -238,7 +237,7 @@ async def load_attached(
 async def load_listed_attachments(
     tx: Connection, merchant_id: int, claim_id: int, attachment_ids: Sequence[UUID]
 ) -> Mapping[UUID, AttachedFile]:
-    """By id."""
+    """Return the attachments by id."""
     rows = await tx.fetch(_LOAD_ATTACHED, merchant_id, claim_id, list(attachment_ids))
     return {row["attachment_id"]: _read_attached(row) for row in rows}
 
@@ -246,7 +245,7 @@ async def load_listed_attachments(
 async def load_all_attached(
     tx: Connection, merchant_id: int, claim_id: int, *, limit: int | None = None
 ) -> list[AttachedFile]:
-    """The claim's, the newest first."""
+    """Return the claim's attachments, newest first."""
     rows = await tx.fetch(LOAD_ATTACHED, merchant_id, claim_id, limit)
     return [_read_attached(row) for row in rows]
 
@@ -254,7 +253,7 @@ async def load_all_attached(
 async def save_attachment(
     tx: Connection, claim: tuple[int, int], attachment_id: UUID, ticket_id: UUID, now: datetime
 ) -> None:
-    """Behind the others of a locked claim. claim: the merchant's id and the claim's."""
+    """Add an attachment to a locked claim. `claim`: the ids of merchant and claim."""
     await tx.execute(_SAVE_ATTACHMENT, *claim, attachment_id, ticket_id, now)
 
 
@@ -262,7 +261,7 @@ async def save_replacement(
     tx: Connection, claim: tuple[int, int], attachment_id: UUID, ticket_id: UUID, *,
     now: datetime, real_now: datetime,
 ) -> None:  # fmt: skip
-    """Put another file in an attachment's place; the former's ticket loses this use."""
+    """Replace the file of an attachment. The ticket of the previous file loses this use."""
     await tx.execute(_REPLACE, *claim, attachment_id, now, real_now, ticket_id)
 
 
@@ -274,7 +273,7 @@ async def delete_attachment(
     now: datetime,
     real_now: datetime,
 ) -> None:
-    """From a locked claim; the file's ticket loses this use."""
+    """Delete an attachment of a locked claim. Its ticket loses this use."""
     await tx.execute(_DELETE, *claim, attachment_id, now, real_now)
 
 
@@ -282,7 +281,7 @@ def _read_attached(row: Row) -> AttachedFile:
     return AttachedFile(**dict(row))
 
 
-# By primary keys.
+# Uses primary keys.
 _OF_CLAIMS = """
 SELECT a.claim_id, a.attachment_id, u.friendly_name, u.content_type, u.storage_key, u.size_bytes
 FROM attachments a
@@ -315,7 +314,7 @@ class MessageAttachment:
 async def load_attachments(
     tx: Connection, merchant_id: int, claim_ids: Collection[int]
 ) -> dict[int, list[MessageAttachment]]:
-    """The attachments of claims that have any, in their order."""
+    """Return the attachments of claims that have any, in their order."""
     found: dict[int, list[MessageAttachment]] = {}
     for row in await tx.fetch(_OF_CLAIMS, merchant_id, list(claim_ids)):
         found.setdefault(row["claim_id"], []).append(_read(row))
@@ -325,7 +324,7 @@ async def load_attachments(
 async def find_attachments(
     tx: Connection, merchant_id: int, wanted: Mapping[int, Collection[UUID]]
 ) -> dict[UUID, MessageAttachment]:
-    """Attachments by claim and id; one that was removed since is not among them."""
+    """Return attachments by id, without those that were deleted in the meantime."""
     ids = [attachment_id for some in wanted.values() for attachment_id in some]
     rows = await tx.fetch(_BY_ID, merchant_id, list(wanted), ids)
     return {row["attachment_id"]: _read(row) for row in rows}

@@ -1,6 +1,5 @@
 """Uploads and files attached to claims, as values: types, names, and how much storage they may
-take.
-"""
+take."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -25,22 +24,20 @@ from dunwell.platform.http.multipart import FileContent
 
 PDF, JPEG, PNG, WEBP = "application/pdf", "image/jpeg", "image/png", "image/webp"
 ALLOWED_TYPES = (PDF, JPEG, PNG, WEBP)
-# The table that comes with Python, not the host's.
+# Python's own table of types, not the host's.
 _BY_NAME = MimeTypes()
 
 
 def refuse(message: str) -> UnsupportedMediaType:
-    """The refusal of a file; says what is taken."""
+    """Build the refusal of a file, which names the accepted types."""
     return UnsupportedMediaType(
         f"{message} Upload a PDF, JPEG, PNG or WebP file.", allowed=list(ALLOWED_TYPES)
     )
 
 
 def check_claimed_type(file_name: str, content_type: str) -> None:
-    """Raises UnsupportedMediaType for a name that says another type than the content is.
-
-    A name without an ending, or with one that names no type, claims nothing.
-    """
+    """Check that the file's extension matches its content. A name without an extension, or with an
+    unknown one, passes. Raises UnsupportedMediaType."""
     _, dot, last = file_name.rpartition(".")
     ending = dot + last.lower()
     claimed = _BY_NAME.types_map[True].get(ending) or _BY_NAME.types_map[False].get(ending)
@@ -55,37 +52,40 @@ _ENDINGS = {
     "image/png": (".png",),
     "image/webp": (".webp",),
 }
-# Controls, halves of surrogate pairs, line and paragraph separators.
+# Control characters, surrogates, line and paragraph separators.
 _FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
-# The same, and what is not seen at all.
+# The same, and invisible characters.
 _UNSHOWN = (*_FORBIDDEN, "Cf", "Cn", "Co")
 _LONGEST_TIDY = 120
-# They turn the direction of what follows, so that "exe.fdp" reads as a document.
+# They change the direction of the following text, so that "exe.fdp" would read as a document.
 _TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def find_name_faults(friendly_name: str, file_name: str) -> list[Fault]:
-    """Faults of the upload form's two names, by the names of its parts (spec, Upload ticket)."""
+    """Return the faults of the upload form's two names, by the names of its parts (spec, Upload
+    ticket)."""
     return [*_check("friendlyName", friendly_name), *_check("fileName", file_name)]
 
 
 def tidy_name(given: str) -> str:
-    """A stranger's name for a file without what cannot be shown or would deceive: its folders,
-    controls, direction marks; too long a one keeps its end, where its ending is."""
+    """Return an untrusted file name without folders, control characters and direction marks. A long
+    name keeps its end with the extension."""
     last = given.replace("\\", "/").rpartition("/")[2]
     kept = "".join(c for c in last if unicodedata.category(c) not in _UNSHOWN and c not in _TURNING)
     return " ".join(kept.split())[-_LONGEST_TIDY:] or "-"
 
 
 def name_for_reader(friendly_name: str, content_type: str) -> str:
-    """The name debtors save the file under: the display name with the ending of its type."""
+    """Return the name under which debtors save the file: its display name with the extension of its
+    type."""
     endings = _ENDINGS[content_type]
     clean = friendly_name.strip().replace("/", "-").replace("\\", "-")
     return clean if clean.lower().endswith(endings) else clean + endings[0]
 
 
 def render_disposition(name: str) -> str:
-    """The header that has a browser save a file under this name and never show it (RFC 6266)."""
+    """Return the header that makes a browser save the file under this name instead of showing it
+    (RFC 6266)."""
     plain = "".join(c if " " <= c <= "~" and c not in '"\\%/' else "_" for c in name)
     return f"attachment; filename=\"{plain}\"; filename*=UTF-8''{quote(name, safe='')}"
 
@@ -106,7 +106,7 @@ MAX_FILE_BYTES = 10 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class NewUpload:
-    """The form's two parts: the name debtors see, and the file under its sender's own name."""
+    """The upload form: the name that debtors see, and the file with its original name."""
 
     friendly_name: str
     file_name: str
@@ -115,7 +115,7 @@ class NewUpload:
 
 @dataclass(frozen=True, slots=True)
 class PreparedUpload:
-    """A checked file whose content is kept; without its row it is no upload yet."""
+    """A checked file whose content is stored. It becomes an upload with its row."""
 
     merchant_id: int
     ticket_id: UUID
@@ -127,13 +127,13 @@ class PreparedUpload:
     storage_key: str
 
 
-# From here on, people are told: at 10 GiB, 2 GiB are left, which is time enough to delete files or
-# to raise the limit.
+# A merchant above this percentage is notified. Of 10 GiB, 2 GiB are left then: time enough to
+# delete files or to raise the limit.
 NEAR_PERCENT = 80
 
 
 class StorageFull(PayloadTooLarge):
-    """The merchant's files take so much that this one does not fit."""
+    """The file does not fit into the merchant's storage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +143,7 @@ class StorageUse:
 
     @property
     def percent(self) -> int:
-        """Rounded down, so that 100 says that it is full."""
+        """Rounded down, so that 100 means full."""
         return 100 * self.used_bytes // self.limit_bytes
 
     @property
@@ -151,7 +151,7 @@ class StorageUse:
         return self.percent >= NEAR_PERCENT
 
     def check_room(self, size_bytes: int) -> None:
-        """Raises StorageFull."""
+        """Check that a file of this size fits. Raises StorageFull."""
         if self.used_bytes + size_bytes > self.limit_bytes:
             raise StorageFull(
                 f"The merchant's files take {self.used_bytes:,} of {self.limit_bytes:,} bytes, and "
@@ -180,7 +180,7 @@ class AttachedFile:
 
     @property
     def audited(self) -> dict[str, object]:
-        """As the audit log tells of it; its names are people's words."""
+        """The attachment's audit values. Names are free text and therefore masked."""
         return {
             "ticket": str(self.ticket_id), "contentType": self.content_type,
             "sizeBytes": self.size_bytes, "friendlyName": MASKED,
@@ -188,7 +188,7 @@ class AttachedFile:
 
 
 def check_attachable(status: Status) -> None:
-    """Raises InvalidState: a claim that has ended gets no further files."""
+    """Check that the claim is active. Raises InvalidState."""
     if status not in ACTIVE:
         raise InvalidState(
             f"A claim that is {status} gets no files any more; those it has can be read and "
@@ -198,7 +198,7 @@ def check_attachable(status: Status) -> None:
 
 
 def check_space(count: int) -> None:
-    """Raises ValidationError when a claim with so many attachments takes no further one."""
+    """Check that the claim may get another attachment. Raises ValidationError."""
     if count >= MAX_ATTACHMENTS:
         message = (
             f"The claim has {count} attachments; {MAX_ATTACHMENTS} are the most it takes. Delete "

@@ -1,6 +1,5 @@
-"""Takes in uploads: a file is checked and rewritten by a child process and stored before any
-transaction, accepted within one, and removed when its ticket expires unused.
-"""
+"""Accept uploads: a child process checks and rewrites the file before any transaction; it is
+accepted in one, and deleted if its ticket expires unused."""
 
 import asyncio
 from collections.abc import Collection, Hashable
@@ -43,22 +42,21 @@ async def read_storage_use(work: Work, limit_bytes: int) -> StorageUse:
 async def check_storage_room(
     database: Database, merchant_id: int, size_bytes: int, limit_bytes: int
 ) -> None:
-    """Refuse early what would not fit; what passes may still be refused by `store_unused_file`.
-
-    Raises StorageFull.
+    """Refuse early a file that does not fit. `store_unused_file` checks again. Raises
+    StorageFull.
     """
     async with database.connection() as connection:
         use = await load_storage_use(connection, merchant_id, limit_bytes)
     use.check_room(size_bytes)
 
 
-# An unused ticket's life (CONTRACT 3), in the merchant's time.
+# How long an unused ticket is valid (CONTRACT 3), in the merchant's time.
 _TICKET_LIFE = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedUpload:
-    """A file that may be kept, and its content written anew."""
+    """A checked file and its rewritten content."""
 
     prepared: PreparedUpload
     content: bytes
@@ -68,16 +66,16 @@ async def check_upload(
     inspector: Inspector, merchant_id: int, ticket_id: UUID, upload: NewUpload,
     sender: Hashable = None,
 ) -> CheckedUpload:  # fmt: skip
-    """Raises ValidationError, PayloadTooLarge, UnsupportedMediaType, RateLimited, Unavailable.
+    """Check an upload. Nothing is stored yet; `store_unused_file` does that.
 
-    Nothing is kept yet: `store_unused_file` does that. `ticket_id` is a fresh id, the ticket that
-    `accept_upload` gives out. sender: whose files are checked one after the other; the merchant,
-    when nothing else is given.
+    `ticket_id`: a new id, the ticket that `accept_upload` returns. `sender`: files of one sender
+    are checked one after another; default: the merchant. Raises ValidationError, PayloadTooLarge,
+    UnsupportedMediaType, RateLimited, Unavailable.
     """
     _check_form(upload)
     cleaned = await inspector.clean(upload.content, sender or merchant_id)
     check_claimed_type(upload.file_name, cleaned.content_type)
-    # Ten megabytes take long enough to hash to be noticed by other requests.
+    # In a thread, because hashing ten megabytes would delay other requests.
     digest = await asyncio.to_thread(sha256, cleaned.content)
     prepared = PreparedUpload(
         merchant_id=merchant_id,
@@ -93,7 +91,7 @@ async def check_upload(
 
 
 async def accept_upload(work: Work, prepared: PreparedUpload) -> UUID:
-    """The ticket's id. Two rows in the work's transaction, nothing outside it."""
+    """Record the upload in the work's transaction and return its ticket id."""
     work.require(Right.CHANGE_CLAIMS)
     assert prepared.merchant_id == work.merchant_id
     await save_upload(work.tx, prepared, work.now, work.now + _TICKET_LIFE)
@@ -122,11 +120,11 @@ async def store_unused_file(
     database: Database, storage: SealedFiles, checked: CheckedUpload, now: datetime,
     *, expires_at: datetime, limit_bytes: int,
 ) -> None:  # fmt: skip
-    """expires_at: how long it may wait for its use. limit_bytes: the most that the merchant's
-    uploads may take with it.
+    """Store a file that is not used yet. `expires_at`: until when it waits to be used.
+    `limit_bytes`: the merchant's storage limit.
 
-    Raises StorageFull, with nothing kept, and Unavailable; what was done until then is removed when
-    its time is over, and counts until it is.
+    Raises StorageFull, and then stores nothing, or Unavailable; what was stored until then expires,
+    and counts until it does.
     """
     async with database.transaction() as tx:
         await save_upload(tx, checked.prepared, now, expires_at, limit_bytes=limit_bytes)
@@ -136,7 +134,7 @@ async def store_unused_file(
 async def throw_away(
     database: Database, storage: SealedFiles, merchant_id: int, ticket_ids: Collection[UUID]
 ) -> None:
-    """Uploads that nothing uses. Raises Unavailable; what is left then runs out by itself."""
+    """Delete unused uploads. Raises Unavailable; the rest then expires."""
     if not ticket_ids:
         return
     for ticket_id in ticket_ids:
@@ -146,15 +144,13 @@ async def throw_away(
 
 
 UPLOADS_AT_ONCE = 200
-# A claim that was being created as the ticket ran out is committed or given up by then.
+# A claim that was being created when the ticket expired is committed or given up within this time.
 GRACE = timedelta(hours=1)
 
 
 async def remove_unused_uploads(resources: Resources, storage: SealedFiles, since: datetime) -> int:
-    """Remove at most UPLOADS_AT_ONCE that ran out between `since` and GRACE ago; how many it were.
-
-    As many as UPLOADS_AT_ONCE: call again with the same `since`.
-    """
+    """Delete at most UPLOADS_AT_ONCE uploads that expired between `since` and GRACE ago, and return
+    their number. If it is UPLOADS_AT_ONCE, call it again with the same `since`."""
     until = resources.clock.now() - GRACE
     async with resources.database.connection() as connection:
         unused = await find_unused_uploads(connection, since, until, UPLOADS_AT_ONCE)

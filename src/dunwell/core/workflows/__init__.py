@@ -1,1 +1,1 @@
-"""Definitions and their versions: what a process is."""
+"""Workflow definitions, their versions, drafts and scenarios."""

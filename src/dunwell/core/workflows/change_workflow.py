@@ -1,6 +1,5 @@
-"""Opens a workflow or the scenarios for a change, locked until the transaction ends; renames,
-deactivates and activates a workflow (spec, Workflow version 3; CONTRACT 6).
-"""
+"""Lock a workflow or the scenarios for a change; rename, deactivate and activate a workflow (spec,
+Workflow version 3; CONTRACT 6)."""
 
 from uuid import UUID
 
@@ -24,7 +23,7 @@ from dunwell.platform.text.shape import render_nearest
 
 
 def check_switched(merchant: Merchant) -> None:
-    """Raises InvalidState: the merchant's processes are scenarios still."""
+    """Check that the merchant works with workflows. Raises InvalidState."""
     if not merchant.switched_to_workflows:
         raise InvalidState(
             "The merchant works with scenarios, not workflows; "
@@ -34,7 +33,8 @@ def check_switched(merchant: Merchant) -> None:
 
 
 async def find_workflow(tx: Connection, merchant_id: int, name: str) -> Workflow:
-    """The merchant's workflow of this name. Raises NotFound, which names the nearest."""
+    """Return the merchant's workflow with this name. Raises NotFound, which suggests a similar
+    name."""
     workflows = {each.name: each for each in await load_workflows(tx, merchant_id)}
     if name not in workflows:
         nearest = render_nearest(name, list(workflows))
@@ -43,7 +43,8 @@ async def find_workflow(tx: Connection, merchant_id: int, name: str) -> Workflow
 
 
 async def open_workflow(work: Work, workflow_id: UUID) -> None:
-    """Lock it. Raises NotFound, and InvalidState where the merchant has no workflows yet."""
+    """Lock the workflow until the transaction ends. Raises NotFound, and InvalidState if the
+    merchant works with scenarios."""
     check_switched(work.merchant)
     await lock_merchant(work.tx, work.merchant_id)
     if not await lock_workflow(work.tx, work.merchant_id, workflow_id):
@@ -51,7 +52,7 @@ async def open_workflow(work: Work, workflow_id: UUID) -> None:
 
 
 async def open_scenarios(work: Work) -> None:
-    """Hold the merchant's setup. Raises InvalidState: the merchant works with workflows."""
+    """Lock the merchant's setup. Raises InvalidState if the merchant works with workflows."""
     await lock_merchant(work.tx, work.merchant_id)
     if await load_is_switched(work.tx, work.merchant_id):
         key = work.merchant.key
@@ -63,7 +64,7 @@ async def open_scenarios(work: Work) -> None:
 
 
 async def rename_workflow(work: Work, workflow_id: UUID, name: str) -> None:
-    """Raises NotFound, and ValidationError: no name, or another workflow's."""
+    """Rename the workflow. Raises NotFound, and ValidationError for an invalid or taken name."""
     work.require(Right.CONFIGURE)
     check_workflow_name(name)
     await open_workflow(work, workflow_id)
@@ -79,13 +80,15 @@ async def rename_workflow(work: Work, workflow_id: UUID, name: str) -> None:
 
 
 async def deactivate_workflow(work: Work, workflow_id: UUID) -> bool:
-    """False: it was deactivated already. Raises NotFound."""
+    """Stop new assignments to the workflow. Return False if it was deactivated already. Raises
+    NotFound."""
     work.require(Right.PUBLISH)
     return await _set(work, workflow_id, "workflow.deactivate", is_enabled=False)
 
 
 async def activate_workflow(work: Work, workflow_id: UUID) -> bool:
-    """False: it was active already. Raises NotFound."""
+    """Allow new assignments to the workflow. Return False if it was active already. Raises
+    NotFound."""
     work.require(Right.PUBLISH)
     return await _set(work, workflow_id, "workflow.activate", is_enabled=True)
 

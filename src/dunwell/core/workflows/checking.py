@@ -1,8 +1,7 @@
-"""Everything that is wrong with a process definition, at once, each with its place (CONTRACT 6).
+"""Find all faults of a workflow definition at once, each with its location (CONTRACT 6).
 
-Shape by the schema of `definition`, the rest by the rules beside. A part of the wrong shape does
-not keep the rules from looking at the others. Templates' placeholders are checked by `messages`.
-Pure.
+The schema of `definition` checks the shape, and other modules the rules. A part with a wrong shape
+does not keep the others from being checked. `messages` checks the templates' placeholders. Pure.
 """
 
 from collections.abc import Iterator, Mapping
@@ -31,7 +30,8 @@ from dunwell.platform.text.texts import find_unprintable, is_printable
 
 
 def check_definition(document: object) -> Definition:
-    """The definition a parsed JSON or YAML document states. Raises ValidationError, all faults."""
+    """Return the definition of a parsed JSON or YAML document. Raises ValidationError with every
+    fault."""
     faults = find_definition_faults(document)
     if faults:
         raise ValidationError(faults)
@@ -39,8 +39,8 @@ def check_definition(document: object) -> Definition:
 
 
 def read_definition(document: object) -> Definition:
-    """The definition of a document of the right shape, whatever else is wrong with it: what a draft
-    may be. Raises ValidationError."""
+    """Return the definition of a document with the right shape. Other faults are allowed, as in a
+    draft. Raises ValidationError."""
     faults = [*find_faults(document, Definition), *find_unprintable(document)]
     if faults:
         raise ValidationError(list(dict.fromkeys(faults)))
@@ -48,7 +48,8 @@ def read_definition(document: object) -> Definition:
 
 
 def find_definition_faults(document: object) -> list[Fault]:
-    """All faults, with JSON pointers from the document's root; none: it is a definition."""
+    """Return all faults, with JSON pointers from the document's root. If empty, the definition is
+    valid."""
     faults = find_faults(document, Definition)
     faults += find_unprintable(document)
     if isinstance(document, dict):
@@ -57,8 +58,8 @@ def find_definition_faults(document: object) -> list[Fault]:
 
 
 def definition_schema() -> dict[str, Any]:
-    """The JSON Schema (2020-12) of a definition, for editors and checks outside; its fields say
-    what they mean."""
+    """Return the JSON Schema (2020-12) of a definition, with descriptions, for editors and other
+    programs."""
     schema = msgspec.json.schema(Definition)
     for part, words in FIELD_WORDS.items():
         properties = schema["$defs"][part.__name__]["properties"]
@@ -88,8 +89,8 @@ def _find_broken_rules(document: Mapping[str, object]) -> list[Fault]:
 
 
 def _find_faults_of_unread(given: list[object], steps: list[Step | None]) -> Iterator[Fault]:
-    """What is wrong with the conditions of steps that have no shape of a step themselves: all
-    faults of a step are reported together."""
+    """Yield the faults in the conditions of steps whose own shape is wrong, so that all faults of a
+    step are reported together."""
     for index, (value, step) in enumerate(zip(given, steps, strict=True)):
         if step is None and isinstance(value, dict):
             when = read_if_fits(value.get("when"), Condition)
@@ -112,7 +113,7 @@ def _read_members(value: object, shape: type[Part]) -> dict[str, Part | None]:
 
 
 def check_workflow_name(name: str) -> None:
-    """What a workflow or a scenario may be called. Raises ValidationError."""
+    """Check the name of a workflow or a scenario. Raises ValidationError."""
     if not 1 <= len(name) <= 255 or not is_printable(name) or name != name.strip():
         message = "Use 1 to 255 printable characters without space at the ends."
         raise ValidationError([Fault("/name", message, "WRONG_FORMAT")])

@@ -1,8 +1,5 @@
-"""A process definition as a value (CONTRACT 6): the shape alone.
-
-`checking` says what is wrong with a definition, `versions` what differs between two. The names on
-the wire are those of the attributes in camelCase. Pure.
-"""
+"""The shape of a workflow definition as a value (CONTRACT 6). `checking` finds faults, `versions`
+compares definitions. JSON names are the attributes in camelCase. Pure."""
 
 from typing import Annotated, Literal
 
@@ -16,7 +13,7 @@ FeeType = Literal["COLLECTION_FEE", "DUNNING_FEE"]
 Name = Annotated[str, Meta(min_length=1, max_length=255)]
 # Language code -> text.
 Texts = dict[str, Annotated[str, Meta(min_length=1, max_length=20_000)]]
-# What `{{ snippet.<name> }}` can name.
+# The name in `{{ snippet.<name> }}`.
 SnippetName = Annotated[
     str,
     Meta(

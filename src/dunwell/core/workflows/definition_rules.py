@@ -1,6 +1,4 @@
-"""What a definition must satisfy beyond its shape (CONTRACT 6): its settings, conditions, steps,
-and a text in each of its languages. Pure.
-"""
+"""The rules of a definition beyond its shape (CONTRACT 6): settings, conditions and steps. Pure."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -29,7 +27,7 @@ _ROOT = "/settings"
 
 
 def find_settings_faults(settings: ProcessSettings) -> Iterator[Fault]:
-    """Faults with pointers from the definition's root."""
+    """Yield faults with pointers from the definition's root."""
     yield from find_language_faults(settings.languages, f"{_ROOT}/languages")
     if settings.currency is not None and not is_currency(settings.currency):
         yield currency_fault(settings.currency, f"{_ROOT}/currency")
@@ -49,7 +47,7 @@ def find_language_faults(codes: list[str], path: str) -> Iterator[Fault]:
 
 
 def find_repeats(values: Iterable[object], path: str, *, skip: int = 0) -> Iterator[Fault]:
-    """A fault for each value that was there before; the first `skip` stand outside the list."""
+    """Yield a fault for each repeated value. The first `skip` values are not part of the list."""
     seen = set()
     for index, value in enumerate(values, start=-skip):
         if value in seen:
@@ -75,7 +73,7 @@ def timezone_fault(name: str, path: str) -> Fault:
 def _find_hours_faults(hours: WorkflowContactHours) -> Iterator[Fault]:
     path = f"{_ROOT}/contactHours"
     yield from find_repeats(hours.weekdays, f"{path}/weekdays")
-    # HH:MM: text order is time order.
+    # HH:MM sorts as text like as time.
     if hours.since >= hours.until:
         message = f'The hours end before they begin; make "to" later than {hours.since}.'
         yield Fault(f"{path}/to", message, "EMPTY_HOURS")
@@ -97,7 +95,8 @@ def _find_region_faults(region: WorkflowHolidays) -> Iterator[Fault]:
 
 @cache
 def _list_countries() -> Mapping[str, Sequence[str]]:
-    """Each with its subdivisions; to put them together takes longer than all else here."""
+    """Return the subdivisions by country. Cached, because collecting them takes longer than all
+    other checks."""
     return public_holidays.list_supported_countries()
 
 
@@ -107,7 +106,7 @@ _MOST_DAYS = 100_000
 
 
 def find_condition_faults(condition: Condition, path: str) -> Iterator[Fault]:
-    """Faults with pointers that begin with `path`, the condition's own."""
+    """Yield faults with pointers that begin with `path`, the pointer of the condition."""
     if condition == Condition():
         yield Fault(path, "Name at least one property, or remove the condition.", "EMPTY_CONDITION")
     for name, money in (("outstanding", condition.outstanding), ("total", condition.total)):
@@ -119,7 +118,7 @@ def find_condition_faults(condition: Condition, path: str) -> Iterator[Fault]:
 
 
 def _read_money(value: int | str) -> int | str:
-    """The amount, or what to do about it."""
+    """Return the amount, or the message of a fault."""
     if isinstance(value, str) and _MONEY.fullmatch(value):
         return int(value)
     return 'Write the amount in minor units as a string of digits, such as "5000".'
@@ -215,7 +214,8 @@ def _find_test_faults(condition: Condition, path: str) -> Iterator[Fault]:
 
 
 def _can_read(test: TextTest) -> bool:
-    """A beginning and an end alone always fit some text."""
+    """Return whether some text can match. A beginning and an end without `equals` always match some
+    text."""
     if test.equals is None:
         return True
     starts, ends = test.starts_with or "", test.ends_with or ""
@@ -227,7 +227,7 @@ def find_step_faults(
     templates: Mapping[str, Template | None],
     settings: ProcessSettings | None,
 ) -> Iterator[Fault]:
-    """Faults with pointers from the definition's root; parts of another shape are None."""
+    """Yield faults with pointers from the definition's root. Parts with a wrong shape are None."""
     yield from _find_repeated_ids(steps)
     for index, step in enumerate(steps):
         path = f"/steps/{index}"

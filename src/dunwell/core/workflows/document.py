@@ -1,6 +1,5 @@
-"""A definition as a document, YAML or JSON: rendered without defaults, and read with the lines that
-its faults are in. Pure.
-"""
+"""A definition as a YAML or JSON document: rendered without default values, and parsed with the
+lines of its faults. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,12 +14,12 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.platform.errors import Fault, InvalidRequest
 from dunwell.platform.text.yaml_document import DocumentFaulty, find_lines, parse_yaml
 
-# A step opens with what it is; its guard, the longest, comes last.
+# A step begins with its identity. Its guard, the longest part, comes last.
 _FIRST, _LAST = ("id", "name", "kind"), ("when",)
 
 
 def render_document(definition: Definition) -> dict[str, Any]:
-    """JSON values under the names on the wire."""
+    """Return the JSON values with their JSON names."""
     document: dict[str, Any] = _render(definition)
     return document
 
@@ -29,7 +28,7 @@ def _render(value: Any) -> Any:
     if isinstance(value, msgspec.Struct):
         return _in_order(dict(_list_members(value)))
     if isinstance(value, Mapping):
-        # The database keeps no order of names; one that people find their way in is as good.
+        # The database does not keep the order of names, so they are sorted.
         return {name: _render(member) for name, member in sorted(value.items())}
     if isinstance(value, list):
         return [_render(member) for member in value]
@@ -47,7 +46,7 @@ def _list_members(part: msgspec.Struct) -> Iterator[tuple[str, Any]]:
 
 
 def default_of(field: FieldInfo) -> Any:
-    """What stands for the field when it is left out; NODEFAULT: it cannot be."""
+    """Return the default value of a field; NODEFAULT if it is required."""
     if field.default_factory is not NODEFAULT:
         return field.default_factory()
     return field.default
@@ -60,18 +59,18 @@ def _in_order(members: dict[str, Any]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class GivenDefinition:
-    """What a file says, and the version it says it was read from."""
+    """A parsed definition file, and the version that it says it was read from."""
 
     file_name: str
     text: str
-    # Keys that lead to the definition within the file.
+    # The keys that lead to the definition within the file.
     place: tuple[str, ...]
     document: Any
     version_id: UUID | None
 
 
 class PlacedFault(msgspec.Struct, frozen=True):
-    """A fault with the line of the file it is in."""
+    """A fault with the line of the file that it is in."""
 
     line: int
     path: str
@@ -80,7 +79,7 @@ class PlacedFault(msgspec.Struct, frozen=True):
 
 
 def read_given_text(text: str, file_name: str) -> GivenDefinition:
-    """Raises InvalidRequest: it cannot be read."""
+    """Parse the text. Raises InvalidRequest."""
     try:
         document = parse_yaml(text)
     except DocumentFaulty as error:
@@ -109,12 +108,12 @@ def get_given_definition(document: Any, text: str, file_name: str) -> GivenDefin
 
 
 def place_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[PlacedFault]:
-    """In the order of the file."""
+    """Return the faults with their lines, in the order of the file."""
     return order_faults(faults, find_lines(given.text, list_places(given, faults)))
 
 
 def list_places(given: GivenDefinition, faults: Sequence[Fault]) -> list[list[str]]:
-    """Where in the document each fault is, for `find_lines`."""
+    """Return where in the document each fault is, for `find_lines`."""
     return [[*given.place, *_split(fault.path)] for fault in faults]
 
 

@@ -1,8 +1,5 @@
-"""What each field of a definition means, for the operator's reference and the JSON Schema.
-
-Names, values and defaults are the definition's own; here are the words alone. A test holds them
-against its fields. Pure.
-"""
+"""Descriptions of each field of a definition, for the operator's reference and the JSON Schema.
+Names, values and defaults come from the definition itself; a test compares the two. Pure."""
 
 from collections.abc import Mapping
 

@@ -1,4 +1,4 @@
-"""The SQL of workflows and their current versions: rows in, values out, no rules."""
+"""The SQL of workflows, their current versions and drafts."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -13,8 +13,8 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.versions import Version, WorkflowDraft
 from dunwell.platform.database.database import Connection, Row, savepoint
 
-# Hot: the engine asks it for each set, and nests it. One look per pair into the key
-# workflow_versions (merchant_id, workflow_id, major, minor), backwards.
+# Runs for every batch of the engine, which nests it. One lookup per pair, backwards in the key
+# workflow_versions (merchant_id, workflow_id, major, minor).
 LOAD_NEWEST = """
 SELECT newest.version_id, newest.workflow_id, newest.major, newest.minor,
     CASE WHEN newest.version_id = wanted.known_id THEN NULL ELSE newest.definition END AS definition
@@ -31,7 +31,7 @@ CROSS JOIN LATERAL (
 ) AS newest
 """
 
-# Rides on the same key.
+# Uses the same key.
 _LOAD_CURRENT = """
 SELECT version_id, workflow_id, major, minor,
     CASE WHEN version_id = $3 THEN NULL ELSE definition END AS definition
@@ -69,8 +69,8 @@ FROM workflows
 WHERE merchant_id = $1 AND workflow_id = $2 AND deleted_at IS NULL
 """
 
-# What a claim or a rule is about to point at: deleting waits, and nothing comes to point at what is
-# deleted. In the order of ids, as everything that holds several. Rides on the primary key.
+# Locks workflows that a claim or a rule will reference: a deletion waits, and deleted workflows get
+# no references. Locked in the order of ids, like every lock of several rows. Uses the primary key.
 _HOLD_WORKFLOWS = """
 SELECT workflow_id, name, assignment_enabled
 FROM workflows
@@ -85,7 +85,7 @@ FROM workflow_versions
 WHERE merchant_id = $1 AND workflow_id = $2 AND state = 'DRAFT'
 """
 
-# The workflow's row, locked, orders everything that is done to its versions.
+# Locking the workflow's row serialises all changes of its versions.
 _LOCK_WORKFLOW = """
 SELECT workflow_id
 FROM workflows
@@ -101,7 +101,7 @@ SET name = EXCLUDED.name
 RETURNING workflow_id
 """
 
-# A changed draft gets a new version id: no id ever names two contents.
+# A changed draft gets a new version id, so that no id names two contents.
 _SAVE_DRAFT = """
 INSERT INTO workflow_versions
     (merchant_id, version_id, workflow_id, state, definition, created_at)
@@ -125,14 +125,15 @@ RETURNING version_id
 """
 
 _MOST_KEPT = 2_000
-# The newest version this process has read of (merchant, workflow, major); major 0: of all.
+# The newest version that this process has loaded, by (merchant, workflow, major); major 0: of all
+# majors.
 _Key = tuple[int, UUID, int]
 _kept: dict[_Key, Version] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Workflow:
-    """A workflow without its definitions; no version: never published."""
+    """A workflow without its definitions. Without a version it was never published."""
 
     workflow_id: UUID
     name: str
@@ -147,7 +148,8 @@ class Workflow:
 async def load_newest(
     tx: Connection, merchant_id: int, pairs: Collection[tuple[UUID, int]]
 ) -> dict[tuple[UUID, int], Version]:
-    """The newest minor of each (workflow, major), no draft; unknown pairs are left out."""
+    """Return the newest minor version of each (workflow, major), without drafts. Unknown pairs are
+    left out."""
     known = {pair: _kept.get((merchant_id, *pair)) for pair in pairs}
     rows = await tx.fetch(
         LOAD_NEWEST, merchant_id, [workflow_id for workflow_id, _ in known],
@@ -161,17 +163,18 @@ async def load_newest(
 
 
 def find_cached(merchant_id: int, pair: tuple[UUID, int]) -> Version | None:
-    """What this process has read last of a (workflow, major); there may be a newer one."""
+    """Return the version that this process loaded last for (workflow, major). There may be a newer
+    one."""
     return _kept.get((merchant_id, *pair))
 
 
 def read_newest(row: Row, merchant_id: int, known: Version | None) -> Version:
-    """A row of `LOAD_NEWEST`, which was asked with the id of `known`."""
+    """Build the version from a row of `LOAD_NEWEST`, which was queried with the id of `known`."""
     return _read_version(row, (merchant_id, row["workflow_id"], row["major"]), known)
 
 
 async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> Version | None:
-    """The newest version, which new assignments use; never a draft."""
+    """Return the newest published version, which new assignments use."""
     key = (merchant_id, workflow_id, 0)
     known = _kept.get(key)
     row = await tx.fetchrow(_LOAD_CURRENT, merchant_id, workflow_id, known and known.version_id)
@@ -179,14 +182,14 @@ async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> V
 
 
 async def load_workflows(tx: Connection, merchant_id: int) -> list[Workflow]:
-    """All workflows of a merchant, never published ones included, in order of creation."""
+    """Return all workflows of a merchant in order of creation, including unpublished ones."""
     return [Workflow(**row) for row in await tx.fetch(_LOAD_WORKFLOWS, merchant_id)]
 
 
 async def load_assignability(
     tx: Connection, merchant_id: int, workflow_id: UUID
 ) -> tuple[str, bool] | None:
-    """A workflow's name and whether claims may be assigned to it; None: there is none."""
+    """Return a workflow's name and whether claims may be assigned to it. None: there is none."""
     row = await tx.fetchrow(_LOAD_WORKFLOW, merchant_id, workflow_id)
     return None if row is None else (row["name"], row["assignment_enabled"])
 
@@ -194,8 +197,8 @@ async def load_assignability(
 async def hold_workflows(
     tx: Connection, merchant_id: int, workflow_ids: Collection[UUID]
 ) -> dict[UUID, tuple[str, bool]]:
-    """Name and assignability of those that are there, kept from deletion until the transaction
-    ends. Workflows before claims: whoever locks both holds these first."""
+    """Return name and assignability of existing workflows, and protect them from deletion until the
+    transaction ends. Workflows are locked before claims."""
     rows = await tx.fetch(_HOLD_WORKFLOWS, merchant_id, list(workflow_ids))
     return {row["workflow_id"]: (row["name"], row["assignment_enabled"]) for row in rows}
 
@@ -208,14 +211,14 @@ async def load_draft(tx: Connection, merchant_id: int, workflow_id: UUID) -> Wor
 
 
 async def lock_workflow(tx: Connection, merchant_id: int, workflow_id: UUID) -> bool:
-    """Lock a workflow until the transaction ends; False: there is none."""
+    """Lock a workflow until the transaction ends. Return False if there is none."""
     return await tx.fetchval(_LOCK_WORKFLOW, merchant_id, workflow_id) is not None
 
 
 async def save_workflow(
     tx: Connection, merchant_id: int, workflow_id: UUID, name: str, now: datetime
 ) -> UUID:
-    """Make a workflow of this name, or lock the one there is; answers its id."""
+    """Insert a workflow with this name, or lock the existing one, and return its id."""
     saved: UUID = await tx.fetchval(_LOCK_OR_INSERT_WORKFLOW, merchant_id, workflow_id, name, now)
     return saved
 
@@ -223,7 +226,7 @@ async def save_workflow(
 async def save_draft_row(
     tx: Connection, merchant_id: int, workflow_id: UUID, draft: WorkflowDraft, now: datetime
 ) -> None:
-    """Store the workflow's one draft in place of any before."""
+    """Save the workflow's only draft, replacing an earlier one."""
     document: Any = msgspec.to_builtins(draft.definition)
     await tx.execute(_SAVE_DRAFT, merchant_id, draft.version_id, workflow_id, document, now)
 
@@ -237,12 +240,12 @@ async def save_publication(
 
 
 async def delete_draft(tx: Connection, merchant_id: int, workflow_id: UUID) -> bool:
-    """False: there was none."""
+    """Return False if there was no draft."""
     return await tx.fetchval(_DELETE_DRAFT, merchant_id, workflow_id) is not None
 
 
 def _read_version(row: Row, key: _Key, known: Version | None) -> Version:
-    """The version of a row; the statement sent no definition when `known` is the one."""
+    """Build the version of a row. The definition is null if `known` is this version."""
     if row["definition"] is None:
         assert known is not None
         return known
@@ -275,8 +278,8 @@ WHERE merchant_id = $1 AND workflow_id = $2 AND assignment_enabled <> $3
 RETURNING workflow_id
 """
 
-# Stronger than what lies on a workflow that is edited: claims that are just being put on it are
-# waited for, as their foreign keys hold it too.
+# A stronger lock than for editing: it waits for claims that are being assigned to the workflow,
+# whose foreign keys lock it too.
 _LOCK_FOR_DELETION = """
 SELECT workflow_id
 FROM workflows
@@ -290,18 +293,18 @@ SET deleted_at = $3
 WHERE merchant_id = $1 AND workflow_id = $2
 """
 
-# The draft goes with it (ON DELETE CASCADE); a trigger keeps published versions.
+# Deletes the draft too (ON DELETE CASCADE). A trigger protects published versions.
 _REMOVE = "DELETE FROM workflows WHERE merchant_id = $1 AND workflow_id = $2"
 
 
 async def load_name(tx: Connection, merchant_id: int, workflow_id: UUID) -> str:
-    """Of one that is there."""
+    """Return the name of an existing workflow."""
     name: str = await tx.fetchval(_LOAD_NAME, merchant_id, workflow_id)
     return name
 
 
 async def save_name(tx: Connection, merchant_id: int, workflow_id: UUID, name: str) -> bool:
-    """False: another workflow has this name, and nothing was changed."""
+    """Rename the workflow. Return False if the name is taken."""
     try:
         async with savepoint(tx):
             await tx.execute(_RENAME, merchant_id, workflow_id, name)
@@ -313,21 +316,24 @@ async def save_name(tx: Connection, merchant_id: int, workflow_id: UUID, name: s
 async def save_assignment_enabled(
     tx: Connection, merchant_id: int, workflow_id: UUID, *, is_enabled: bool
 ) -> bool:
-    """False: it was so already."""
+    """Return False if nothing changed."""
     changed = await tx.fetchval(_SET_ASSIGNMENT, merchant_id, workflow_id, is_enabled)
     return changed is not None
 
 
 async def lock_for_deletion(tx: Connection, merchant_id: int, workflow_id: UUID) -> bool:
-    """Keep claims and rules away from a workflow until the transaction ends; False: none there."""
+    """Lock a workflow against new claims and rules until the transaction ends. Return False if
+    there is none."""
     return await tx.fetchval(_LOCK_FOR_DELETION, merchant_id, workflow_id) is not None
 
 
 async def mark_deleted(tx: Connection, merchant_id: int, workflow_id: UUID, now: datetime) -> None:
-    """Its versions stay, which history names; its name is free again."""
+    """Mark the workflow as deleted. Its versions stay for the history; its name can be
+    used again.
+    """
     await tx.execute(_MARK_DELETED, merchant_id, workflow_id, now)
 
 
 async def remove_workflow(tx: Connection, merchant_id: int, workflow_id: UUID) -> None:
-    """Remove a workflow that was never published, with its draft."""
+    """Delete a workflow that was never published, with its draft."""
     await tx.execute(_REMOVE, merchant_id, workflow_id)

@@ -1,4 +1,4 @@
-"""The texts of a definition: where each is, and in which languages each must exist. Pure."""
+"""The texts of a definition: their locations, and the languages in which each must exist. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -25,7 +25,8 @@ _NO_TEMPLATE = Template()
 
 @dataclass(frozen=True, slots=True)
 class TextPlace:
-    """`channel`: of a template's text; a snippet is the same in all of them."""
+    """The location of a text. `channel`: of a template's text; a snippet is the same for all
+    channels."""
 
     group: Group
     name: str
@@ -34,7 +35,7 @@ class TextPlace:
 
     @property
     def part(self) -> str:
-        """The part of the definition that holds it (`audited.list_parts`)."""
+        """The part of the definition that contains the text (`parts.list_parts`)."""
         return f"{self.group}/{self.name}"
 
     @property
@@ -43,7 +44,7 @@ class TextPlace:
 
     @property
     def pointers(self) -> tuple[str, ...]:
-        """The JSON pointers of its texts, from the definition's root."""
+        """The JSON pointers of the texts, from the definition's root."""
         if self.channel is None:
             return (render_pointer([self.group, self.name, self.language]),)
         names = ("subject", "body") if self.has_subject else ("body",)
@@ -55,14 +56,15 @@ class TextPlace:
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """What stands at a place; a snippet and an SMS have no subject."""
+    """The texts at a location. A snippet and an SMS have no subject."""
 
     body: str = ""
     subject: str = ""
 
 
 def find_place(pointer: str, languages: Collection[str]) -> TextPlace | None:
-    """Of a fault's JSON pointer, the text of these languages that it is about; None: of no one."""
+    """Return the text that a fault's JSON pointer is about, in these languages. None: it is about
+    none."""
     parts = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
     language = parts[-1]
     if language not in languages:
@@ -76,7 +78,7 @@ def find_place(pointer: str, languages: Collection[str]) -> TextPlace | None:
 
 
 def read_text(definition: Definition, place: TextPlace) -> Written | None:
-    """None: nothing is written there."""
+    """Return the texts at the location. None: there are none."""
     if place.channel is None:
         body = definition.snippets.get(place.name, {}).get(place.language)
         return None if body is None else Written(body)
@@ -87,8 +89,8 @@ def read_text(definition: Definition, place: TextPlace) -> Written | None:
 
 
 def replace_text(definition: Definition, place: TextPlace, written: Written | None) -> Definition:
-    """None, or an empty one: nothing stands there any more. A channel that has no text left, and
-    then a template or a snippet, goes with its last one."""
+    """Replace the texts at the location; None or empty texts delete them. A channel, template or
+    snippet without texts is deleted too."""
     if place.channel is None:
         texts = _put(definition.snippets.get(place.name, {}), place.language, written, "body")
         snippets = _put_member(definition.snippets, place.name, texts or None)
@@ -107,20 +109,20 @@ def replace_text(definition: Definition, place: TextPlace, written: Written | No
 
 
 def read_part(definition: Definition, place: TextPlace) -> dict[str, Any] | None:
-    """The value of the part that holds the place, as JSON has it; None: there is none."""
+    """Return the part that contains the location as JSON. None: there is none."""
     members: Mapping[str, Any] = getattr(definition, place.group)
     value: dict[str, Any] | None = msgspec.to_builtins(members.get(place.name))
     return value
 
 
 def find_channel_texts(template: Template, channel: Channel) -> dict[str, Texts]:
-    """A template's texts for a channel, by "subject" and "body"; none: it has none for it."""
+    """Return a template's texts for a channel, by "subject" and "body". Empty: it has none."""
     part = getattr(template, _FIELDS[channel])
     return {} if part is None else {name: getattr(part, name) for name in part.__struct_fields__}
 
 
 def list_places(definition: Definition) -> Iterator[TextPlace]:
-    """Where something is written, templates first."""
+    """Yield the locations that have a text, templates first."""
     for name, template in definition.templates.items():
         for channel in _FIELDS:
             texts = find_channel_texts(template, channel)
@@ -143,13 +145,13 @@ def _make_part(
 
 
 def _put(texts: Texts, language: str, written: Written | None, name: str) -> Texts:
-    """The texts with this one in its place; an empty one is none."""
+    """Return the texts with this one replaced. An empty text is deleted."""
     text: str = getattr(written, name) if written is not None else ""
     return _put_member(texts, language, text or None)
 
 
 def _put_member(members: Mapping[str, Any], name: str, member: Any) -> dict[str, Any]:
-    """In the place it had, else at the end; None takes it out."""
+    """Replace the member at its position, or append it. None deletes it."""
     if member is not None:
         return {**members, name: member}
     return {key: each for key, each in members.items() if key != name}
@@ -160,7 +162,9 @@ def find_text_faults(
     snippets: Mapping[str, Texts | None],
     languages: list[str],
 ) -> Iterator[Fault]:
-    """Faults with pointers from the definition's root; parts of another shape are left out."""
+    """Yield faults with pointers from the definition's root. Parts with a wrong shape are
+    left out.
+    """
     for name, template in templates.items():
         if template is not None:
             yield from _find_template_faults(name, template, languages)
@@ -170,7 +174,7 @@ def find_text_faults(
 
 
 def channels_of(template: Template) -> list[str]:
-    """The channels a template has texts for."""
+    """Return the channels for which the template has texts."""
     parts = {"EMAIL": template.email, "SMS": template.sms, "LETTER": template.letter}
     return [channel for channel, part in parts.items() if part is not None]
 

@@ -1,9 +1,9 @@
-"""Lists of claims, the newest first or in another order that an index has, with their filters, and
-how many claims a filter finds.
+"""Lists of claims in the orders that an index supports, with filters, and the number of claims that
+match a filter.
 
-A range of instants that few claims are in is found by its own index; one that many are in is looked
-for in the order of the list, among as many claims as a page may read. In an order that changes, a
-claim that moves while somebody reads on may be met twice, or not at all.
+A time range with few claims is read by its own index. A range with many is filtered while the list
+is read in its order, up to the limit of a page. While someone pages through an order that changes,
+a claim that moves can appear twice or not at all.
 """
 
 from collections.abc import Iterator, Sequence
@@ -29,10 +29,10 @@ from dunwell.platform.database.listed_table import (
 )
 from dunwell.platform.database.lists import MAX_COUNTED, count_listed, list_page
 
-# Claims of which a page sums up items and payments, or looks at holds, at most.
+# Limits of the claims for which a page sums items and payments, or reads holds.
 SUMMED_BUDGET, HELD_BUDGET = 2_000, 4_000
 NO_FILTER = ClaimFilter()
-# By primary keys, claim by claim, as the next.
+# The following use primary keys, claim by claim.
 _HOLD_STANDS = """(
     SELECT true FROM holds h
     WHERE h.merchant_id = l.merchant_id AND h.claim_id = l.claim_id AND h.lifted_at IS NULL
@@ -49,7 +49,7 @@ _OF_CUSTOMER = """EXISTS (
 
 
 class SortKey(StrEnum):
-    """NEXT_STEP lists only claims that have a next step and are not held."""
+    """NEXT_STEP lists only claims that have a next step and no hold."""
 
     CREATED = "CREATED"
     REFERENCE = "REFERENCE"
@@ -94,8 +94,8 @@ def _match_change(wanted: ClaimFilter) -> Sequence[object] | None:
 
 
 async def _find_among(scope: ListScope, wanted: ClaimFilter) -> Among[int] | None:
-    """The claims that one of the filters leaves, if it leaves few. By which index a plain filter is
-    met is left to the database."""
+    """Return the claims that one filter leaves, if they are few. For a plain filter the database
+    chooses the index."""
     found = await _find_among_customers(scope, wanted)
     if found is None and not wanted.is_plain:
         found = await _find_among_times(scope, wanted)
@@ -148,7 +148,7 @@ CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
             is_unique_index=True,
         ),
         NarrowIndex("claims_held", "l.held", lambda wanted: () if wanted.hold else None),
-        # By this index or the next, whichever the database expects to read less of.
+        # The database chooses between this index and the next.
         NarrowIndex(
             "claims_by_status",
             "l.status = {} AND l.updated_at >= {}",
@@ -215,7 +215,7 @@ async def list_claims(
     work: Work, *, limit: int, cursor: str | None = None, wanted: ClaimFilter = NO_FILTER,
     order: ClaimOrder = NEWEST_FIRST,
 ) -> ListPage[ClaimRow]:  # fmt: skip
-    """Raises ValidationError for a bad cursor."""
+    """List claims. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     page = await list_page(
         work.scope(), _LISTS[order.key], wanted, limit=limit, cursor=cursor,
@@ -227,11 +227,11 @@ async def list_claims(
 async def count_claims(
     work: Work, wanted: ClaimFilter = NO_FILTER, *, limit: int = MAX_COUNTED
 ) -> Count:
-    """As far as `limit` and the budget of a page reach."""
+    """Count the claims, up to `limit` and the budget of a page."""
     work.require(Right.READ_CLAIMS)
     return await count_listed(work.scope(), CLAIMS, wanted, limit=limit)
 
 
 def hide_ended_holds(claim: ClaimRow, now: datetime) -> ClaimRow:
-    """Without the holds whose end has come."""
+    """Return the row without the holds that have ended."""
     return structs.replace(claim, holds=[hold for hold in claim.holds if hold.stands(now)])

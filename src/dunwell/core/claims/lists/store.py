@@ -1,4 +1,4 @@
-"""The SQL of lists of claims: rows in, values out, no rules."""
+"""The SQL of lists of claims."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.listed_table import ListScope, Test
 from dunwell.platform.database.sql import Conditions, compose
 
-# By primary keys.
+# Uses primary keys.
 _LOAD = """
 WITH page AS MATERIALIZED (
     SELECT c.claim_id, c.reference_number, c.currency, c.status, c.held, c.due_at,
@@ -42,14 +42,14 @@ CROSS JOIN LATERAL (
     FROM payments
     WHERE merchant_id = $1 AND claim_id = page.claim_id AND reversed_at IS NULL) p
 """
-# By primary key.
+# Uses the primary key.
 _LOAD_HOLDS = """
 SELECT claim_id, kind, since, until, lifted_at, actor_kind, reason, hold_id, actor_id
 FROM holds
 WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND lifted_at IS NULL
 ORDER BY claim_id, since, hold_id
 """
-# Rides on claims_updated, on claims_due, on debtors_customer.
+# Uses claims_updated, claims_due or debtors_customer.
 _FIND_FEW = """
 SELECT c.claim_id
 FROM {table} c
@@ -62,38 +62,38 @@ FEW = 5_000
 
 @dataclass(frozen=True, slots=True)
 class ClaimFilter:
-    """Which claims to list; all that is given must hold."""
+    """A filter of claims. All given values must match."""
 
     reference_number: str | None = None
     customer_number: str | None = None
     status: Status | None = None
-    # Inclusive, by the merchant's time; `until` exclusive, here and below.
+    # `since` is inclusive and `until` exclusive, here and below, in the merchant's time.
     updated_since: datetime | None = None
     updated_until: datetime | None = None
-    # In one of these states.
+    # The claim has one of these statuses.
     statuses: Sequence[Status] = ()
-    # One of this kind stands.
+    # The claim has an active hold of this kind.
     hold: HoldKind | None = None
     workflow_id: UUID | None = None
-    # What is outstanding, in cents; both inclusive.
+    # The outstanding amount in cents, both inclusive.
     least_cents: int | None = None
     most_cents: int | None = None
     created_since: datetime | None = None
     created_until: datetime | None = None
-    # Of claims that nothing holds.
+    # Only claims without a hold.
     next_step_since: datetime | None = None
     next_step_until: datetime | None = None
 
     @property
     def is_plain(self) -> bool:
-        """Whether indexes alone find it."""
+        """Whether an index supports the filter on its own."""
         return self == ClaimFilter(
             self.reference_number, self.customer_number, self.status, self.updated_since
         )
 
 
 class ClaimRow(msgspec.Struct, frozen=True, gc=False):
-    """A claim in a list: enough to tell it and where it stands."""
+    """A claim in a list."""
 
     claim_id: int
     reference_number: str
@@ -104,9 +104,9 @@ class ClaimRow(msgspec.Struct, frozen=True, gc=False):
     company_name: str | None
     status: Status
     balance: Balance
-    # As they are stored: those whose end has come are among them until they are lifted.
+    # The stored holds. They include expired ones that are not lifted yet.
     holds: Sequence[Hold]
-    # None while a contact is under way, under a hold, and after the end.
+    # None while a contact is in progress, on hold, and after the claim has ended.
     next_step_at: datetime | None
     created_at: datetime
     updated_at: datetime
@@ -115,7 +115,7 @@ class ClaimRow(msgspec.Struct, frozen=True, gc=False):
 async def load_listed(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int]
 ) -> dict[int, ClaimRow]:
-    """By id."""
+    """Return the rows by claim id."""
     rows = await tx.fetch(_LOAD, merchant_id, list(claim_ids))
     holds = await _load_holds(tx, merchant_id, [row["claim_id"] for row in rows if row["held"]])
     return {row["claim_id"]: _read(row, holds.get(row["claim_id"], ())) for row in rows}
@@ -124,8 +124,8 @@ async def load_listed(
 async def find_few_claims(
     scope: ListScope, table: Literal["claims", "debtors"], tests: Sequence[Test]
 ) -> Sequence[int] | None:
-    """The ids of the merchant's claims that meet the tests on the row `c`; None if they are not
-    few."""
+    """Return the ids of the merchant's claims that pass the tests on row `c`, or None if there are
+    more than MAX_FOUND."""
     conditions = Conditions(*scope.ids, FEW)
     for test, values in tests:
         conditions.add(test, *values)
@@ -156,7 +156,7 @@ def _read(row: Row, holds: Sequence[Hold]) -> ClaimRow:
 async def _load_holds(
     tx: Connection, merchant_id: int, claim_ids: Collection[int]
 ) -> dict[int, list[Hold]]:
-    """Of claims that are held: claim id -> what was not lifted, the oldest first."""
+    """Return the holds that were not lifted, oldest first, by claim id."""
     found: dict[int, list[Hold]] = {}
     if claim_ids:
         for row in await tx.fetch(_LOAD_HOLDS, merchant_id, list(claim_ids)):

@@ -1,1 +1,1 @@
-"""Search: the words of claims, written behind their creation, and finding by them."""
+"""Search of claims: indexing them after they were created, and finding them."""

@@ -1,6 +1,5 @@
-"""Searches a merchant's claims by the beginnings of words, and makes new and changed claims
-searchable. The shortest completion comes first.
-"""
+"""Search a merchant's claims by the beginnings of words, shortest match first, and index new and
+changed claims."""
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
@@ -22,18 +21,17 @@ from dunwell.platform.database.listed_table import CursorFormat, ListPage
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 
-# A new claim is found after at most this and the time of a round. Users expect it within two
-# seconds, of which this leaves most to a busy machine.
+# A new claim is found after at most this time plus one round. Users expect it within two seconds.
 SEARCH_SECONDS = 0.5
-# What one transaction takes of the queue, and how many claims it makes searchable. A change of
-# their debtors waits for it: about a tenth of a second.
+# Queue rows and claims that one transaction indexes. A change of these debtors waits for about a
+# tenth of a second.
 _MOST_QUEUED, _MOST_CLAIMS = 50, 1_000
 
 
 async def fill_search(
     resources: Resources, *, most_queued: int = _MOST_QUEUED, most_claims: int = _MOST_CLAIMS
 ) -> int:
-    """Make the next claims searchable, of all merchants alike; return how many."""
+    """Index the next claims of all merchants in turn, and return their number."""
     async with resources.database.connection() as connection:
         if not await has_queued(connection):
             return 0
@@ -47,29 +45,31 @@ async def fill_search(
             terms += [(merchant_id, claim.claim_id, each) for each in list_terms(claim)]
             await turns.give_way()
         if terms:
-            # In one order for all, so that two workers never wait for each other.
+            # In the same order everywhere, so that two workers cannot deadlock.
             await save_terms(tx, sorted(terms))
         await queue_rest(tx, queued)
         return len(claims)
 
 
 async def replace_terms(work: Work, claim_id: int) -> None:
-    """The claim's data have changed in this transaction, which has locked the debtor's row."""
+    """Replace the claim's terms after its data changed in this transaction, which has locked the
+    debtor's row."""
     claim = await remove_terms(work.tx, work.merchant_id, claim_id)
     if claim is not None:
         terms = sorted(list_terms(claim))
         await save_terms(work.tx, [(work.merchant_id, claim_id, each) for each in terms])
 
 
-# A place is a word and a claim.
+# A position is a word and a claim.
 _CURSORS = CursorFormat("search", owner=(int,), place=(str, int))
 
 
 async def search_claims(
     work: Work, text: str, *, limit: int, cursor: str | None = None
 ) -> ListPage[ClaimRow]:
-    """Claims of which every word of the text begins one. A page may hold fewer than `limit`, even
-    none, and go on. Raises ValidationError: a bad cursor, or a text without a word."""
+    """Search claims that have a word beginning with each word of the text. A page may have fewer
+    rows than `limit`, or none, and still be followed by another. Raises ValidationError for an
+    invalid cursor, or a text without a word."""
     work.require(Right.READ_CLAIMS)
     words = read_search(text)
     if not words:

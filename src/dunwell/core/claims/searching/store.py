@@ -1,6 +1,4 @@
-"""The SQL of searching claims: the queue of claims that are not searchable yet, their terms, and
-finding claims by them.
-"""
+"""The SQL of the search: the queue of claims to index, their terms, and finding claims."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
@@ -9,12 +7,12 @@ from dunwell.core.claims.searching.terms import Searched
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import Conditions, compose
 
-# These two read the queue whole: it holds what the last second created.
+# The next two read the whole queue, which holds what the last second created.
 _HAS_QUEUED = """
 SELECT EXISTS (SELECT FROM claim_search_queue)
 """
-# The oldest row of each merchant comes before the second of any, so that one that imports many
-# claims delays no other. What another worker has taken is left to it.
+# Takes the oldest row of each merchant before the second of any, so that a large import delays no
+# other merchant. Skips rows that another worker has locked.
 _TAKE = """
 DELETE FROM claim_search_queue
 WHERE ctid = ANY (ARRAY(
@@ -31,7 +29,7 @@ WHERE ctid = ANY (ARRAY(
     FOR UPDATE SKIP LOCKED))
 RETURNING merchant_id, written_by::text AS written_by
 """
-# A sub-select of one row, which the planner never turns into a join over the whole table. By the
+# A subselect of one row, which the planner never turns into a join over the whole table. Uses the
 # primary key of claim_search.
 _HAS_NO_TERMS = """(
     SELECT true
@@ -42,9 +40,8 @@ _COLUMNS = ", ".join(
     f"{'c' if each.name in ('claim_id', 'reference_number') else 'd'}.{each.name}"
     for each in fields(Searched)
 )
-# The shared lock makes a change of the debtor's data wait until the terms are committed, so that it
-# replaces them. A debtor that is being changed is passed by, whatever that transaction goes on to
-# do. Rides on claims_list, then on primary keys.
+# The shared lock makes a change of the debtor wait until the terms are committed, and then replace
+# them. Debtors that are being changed are skipped. Uses claims_list, then primary keys.
 _LOAD = compose(
     """
 SELECT found.*
@@ -68,7 +65,7 @@ SELECT merchant_id, claim_id, term
 FROM unnest($1::integer[], $2::bigint[], $3::text[]) AS given (merchant_id, claim_id, term)
 ON CONFLICT (merchant_id, claim_id, term) DO NOTHING
 """
-# Rides on claims_list.
+# Uses claims_list.
 _QUEUE_REST = compose(
     """
 INSERT INTO claim_search_queue (merchant_id, written_by)
@@ -83,7 +80,7 @@ WHERE (
 """,
     has_no_terms=_HAS_NO_TERMS,
 )
-# By primary key.
+# Uses the primary key.
 _REMOVE_TERMS = """
 DELETE FROM claim_search
 WHERE merchant_id = $1 AND claim_id = $2
@@ -108,13 +105,13 @@ class QueuedClaims:
 
 
 async def has_queued(tx: Connection) -> bool:
-    """Whether any merchant has claims in the queue."""
+    """Return whether any merchant has claims in the queue."""
     found: bool = await tx.fetchval(_HAS_QUEUED)
     return found
 
 
 async def remove_queued(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
-    """Remove at most `limit` rows from the queue, and return them."""
+    """Delete at most `limit` rows from the queue and return them."""
     rows = await tx.fetch(_TAKE, limit)
     return list(dict.fromkeys(QueuedClaims(**row) for row in rows))
 
@@ -122,8 +119,8 @@ async def remove_queued(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
 async def load_without_terms(
     tx: Connection, queued: Sequence[QueuedClaims], limit: int
 ) -> Sequence[tuple[int, Searched]]:
-    """At most `limit` claims of each transaction, with the merchant's id; those that no other
-    transaction is changing."""
+    """Return at most `limit` claims of each transaction with their merchant ids, without those that
+    another transaction is changing."""
     found = []
     for row in await tx.fetch(_LOAD, *_as_arrays(queued), limit):
         values = dict(row)
@@ -132,19 +129,19 @@ async def load_without_terms(
 
 
 async def save_terms(tx: Connection, terms: Iterable[tuple[int, int, str]]) -> None:
-    """Each with its merchant and its claim."""
+    """Insert the terms, each with its merchant and claim."""
     listed = [*terms]
     columns = ([each[place] for each in listed] for place in range(3))
     await tx.execute(_INSERT, *columns)
 
 
 async def queue_rest(tx: Connection, queued: Sequence[QueuedClaims]) -> None:
-    """Put back what has claims without terms still."""
+    """Put back the transactions that still have claims without terms."""
     await tx.execute(_QUEUE_REST, *_as_arrays(queued))
 
 
 async def remove_terms(tx: Connection, merchant_id: int, claim_id: int) -> Searched | None:
-    """The claim whose terms were removed, as its data are now."""
+    """Delete the claim's terms and return its current data."""
     await tx.execute(_REMOVE_TERMS, merchant_id, claim_id)
     row = await tx.fetchrow(_LOAD_ONE, merchant_id, claim_id)
     return None if row is None else Searched(**row)
@@ -154,11 +151,10 @@ def _as_arrays(queued: Sequence[QueuedClaims]) -> tuple[list[int], list[str]]:
     return [each.merchant_id for each in queued], [each.written_by for each in queued]
 
 
-# What one page looks at.
+# Rows that one page reads.
 BUDGET = 2_000
-# Rides on claim_search_terms; a claim that several of its words find stands at the first of them.
-# Further words by primary key, claim by claim: what is limited to one row the server makes no join
-# of, whatever it takes the words to be.
+# Uses claim_search_terms. A claim with several matching words is listed at the first of them.
+# Further words use the primary key, claim by claim: LIMIT 1 keeps the planner from making a join.
 _FIND = """
 SELECT l.term, l.claim_id
 FROM (
@@ -193,7 +189,7 @@ _AND = """(
     FROM claim_search w
     WHERE w.merchant_id = $1 AND w.claim_id = l.claim_id AND w.term >= {} AND w.term < {}
     LIMIT 1)"""
-# Rides on claim_search_terms, as far as a page's budget.
+# Uses claim_search_terms, up to a page's budget.
 _COUNT_WORDS = """
 SELECT given.word, (
     SELECT count(*)
@@ -205,17 +201,17 @@ SELECT given.word, (
 FROM unnest($2::text[]) WITH ORDINALITY AS given (word, place)
 ORDER BY number, given.place
 """
-# Behind all words that begin with another.
+# Greater than every continuation of a word.
 _HIGHEST = "\U0010ffff"
 
-# The word it was found by, and the claim.
+# The matching word and the claim.
 Found = tuple[str, int]
 
 
 async def find(
     tx: Connection, merchant_id: int, words: Sequence[str], *, limit: int, behind: Found | None
 ) -> tuple[Sequence[Found], Found | None]:
-    """At most `limit`; and the last place that was looked at, where there is more behind it."""
+    """Return at most `limit` matches, and the last position that was read if there are more."""
     first, *further = await _lead_by_rarest(tx, merchant_id, words, behind)
     conditions = Conditions(merchant_id, first, first + _HIGHEST, limit + 1)
     if behind is not None:
@@ -237,8 +233,8 @@ async def find(
 async def _lead_by_rarest(
     tx: Connection, merchant_id: int, words: Sequence[str], behind: Found | None
 ) -> Sequence[str]:
-    """The word that fewest claims have comes first; of a page that goes on, the one that its place
-    is a place of."""
+    """Return the words with the rarest first. On a later page, the first word is the one of the
+    cursor's position."""
     if len(words) == 1:
         return words
     if behind is not None:

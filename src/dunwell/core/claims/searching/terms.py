@@ -1,6 +1,5 @@
-"""The words that a claim is found by, and those of a search: folded alike, so that neither case nor
-accents nor the way a number is written matter. Pure.
-"""
+"""The words by which claims are found, and those of a search, normalised so that case, accents and
+the format of numbers do not matter. Pure."""
 
 import re
 import unicodedata
@@ -9,7 +8,7 @@ from dataclasses import dataclass
 
 import phonenumbers
 
-# Of a word so much is kept, and of a search so many words are looked for.
+# Longer words are cut. Further words of a search are ignored.
 LONGEST = 40
 MOST_WORDS = 5
 _DIGITS = re.compile(r"[^0-9]")
@@ -19,7 +18,7 @@ _PARTS = re.compile("[-/.'\u2019]")
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a claim is found by."""
+    """The searchable data of a claim."""
 
     claim_id: int
     reference_number: str
@@ -37,8 +36,8 @@ def list_terms(claim: Searched) -> frozenset[str]:
 
 
 def read_search(text: str) -> list[str]:
-    """The words that must all be found, the longest first: it leaves the least. Nothing of a text
-    without any."""
+    """Return the words that must all match, longest first because it matches the fewest claims.
+    Empty for a text without a word."""
     text = text.strip()
     if _NUMBER.fullmatch(text) and (text[0] in "+0" or not text.isdecimal()):
         digits = _DIGITS.sub("", text)
@@ -63,7 +62,7 @@ def _list_words(claim: Searched) -> Iterator[str]:
 
 
 def _list_numbers(number: str) -> Iterator[str]:
-    """With the country's code, and as it is dialled there."""
+    """Yield the number with and without its country code."""
     yield _DIGITS.sub("", number)
     try:
         parsed = phonenumbers.parse(number)

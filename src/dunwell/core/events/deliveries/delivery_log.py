@@ -1,6 +1,5 @@
-"""Reads what was sent to an endpoint and what it answered: the log page by page, one delivery with
-all its tries, and whether anything was missed. Nothing is changed.
-"""
+"""Read an endpoint's deliveries: the list, one delivery with all attempts, and which ones are not
+acknowledged."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -35,7 +34,7 @@ from dunwell.platform.errors import NotFound
 
 
 async def _find_among(scope: ListScope, wanted: LogFilter) -> Among[UUID] | None:
-    """A claim's events are few."""
+    """Return the deliveries of the claim's events, which are few."""
     if wanted.claim_id is None:
         return None
     merchant_id, _ = scope.ids
@@ -44,7 +43,7 @@ async def _find_among(scope: ListScope, wanted: LogFilter) -> Among[UUID] | None
     return Among(found, covers=("claim_id",))
 
 
-# In the order of their events.
+# Listed in the order of the events.
 _DELIVERIES: ListedTable[LogFilter, UUID, LoggedDelivery] = ListedTable(
     name="deliveries",
     table="deliveries",
@@ -77,7 +76,7 @@ NO_FILTER = LogFilter()
 
 @dataclass(frozen=True, slots=True)
 class KnownEndpoint:
-    """An endpoint, and how it is doing."""
+    """An endpoint and its health."""
 
     endpoint: WebhookEndpoint
     health: EndpointHealth
@@ -86,14 +85,14 @@ class KnownEndpoint:
 @dataclass(frozen=True, slots=True)
 class DeliveryDetails:
     delivery: LoggedDelivery
-    # To the letter.
+    # Exactly as sent.
     body: str
-    # The oldest first.
+    # Oldest first.
     attempts: Sequence[Try]
 
 
 async def read_endpoint(work: Work, endpoint_id: UUID) -> KnownEndpoint:
-    """Raises NotFound, also for one that was removed."""
+    """Return the endpoint. Raises NotFound, also for a removed one."""
     work.require(Right.CONFIGURE)
     async with snapshot(work.tx):
         endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
@@ -107,13 +106,13 @@ async def list_deliveries(
     work: Work, endpoint_id: UUID, *, limit: int, cursor: str | None = None,
     wanted: LogFilter = NO_FILTER,
 ) -> ListPage[LoggedDelivery]:  # fmt: skip
-    """The newest first. Raises ValidationError for a bad cursor."""
+    """List deliveries, newest first. Raises ValidationError for an invalid cursor."""
     work.require(Right.CONFIGURE)
     return await list_page(work.scope(endpoint_id), _DELIVERIES, wanted, limit=limit, cursor=cursor)
 
 
 async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> DeliveryDetails:
-    """Raises NotFound."""
+    """Return the delivery. Raises NotFound."""
     work.require(Right.CONFIGURE)
     async with snapshot(work.tx):
         found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
@@ -125,7 +124,8 @@ async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> Delive
 
 
 async def prove_deliveries(work: Work, endpoint_id: UUID, asked_from: int = 1) -> Proof:
-    """asked_from: the number to begin with. Raises NotFound."""
+    """Report which deliveries are not acknowledged. `asked_from`: the first number. Raises
+    NotFound."""
     work.require(Right.CONFIGURE)
     if await load_endpoint(work.tx, work.merchant_id, endpoint_id) is None:
         raise _absent()

@@ -1,9 +1,9 @@
-"""Whether an endpoint has acknowledged all that was sent to it: "sent 812 to 4,711, acknowledged
-all but 3".
+"""Report which deliveries an endpoint has not acknowledged, such as "sent 812 to 4,711,
+acknowledged all but 3".
 
-An endpoint's deliveries are numbered by the order of their events, from 1. What it has not asked
-for has no delivery, so a filtered endpoint's numbers have no gaps of their own. A delivery is
-acknowledged once any try of it was answered with a 2xx, also while it is sent once more. Pure.
+An endpoint's deliveries are numbered from 1 in the order of their events. Events that the endpoint
+did not subscribe to have no delivery and leave no gap. A delivery is acknowledged once any attempt
+was answered with a 2xx, also while it is being replayed. Pure.
 """
 
 from collections.abc import Iterator, Sequence
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from uuid import UUID
 
-# So many of the newest deliveries are numbered; what is older is not counted.
+# Only this many of the newest deliveries are numbered and counted.
 MOST_NUMBERED = 100_000
 MOST_GAPS = 100
 
@@ -19,11 +19,11 @@ MOST_GAPS = 100
 class GapKind(StrEnum):
     """Why a delivery is not acknowledged."""
 
-    # Tried without success, and tried again by the schedule.
+    # All attempts failed so far, and the next one is scheduled.
     RETRYING = "RETRYING"
     # Only a replay sends it again.
     GIVEN_UP = "GIVEN_UP"
-    # Later ones were sent, this one was not tried yet.
+    # Later deliveries were sent, but this one was not attempted yet.
     UNTRIED = "UNTRIED"
 
 
@@ -36,13 +36,13 @@ _WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class DeliveryGap:
-    """A delivery that was not acknowledged, by its number."""
+    """A delivery that is not acknowledged, by its number."""
 
     number: int
     event_id: UUID
     type: str
     claim_id: int
-    # The event's place within its claim, as Dunwell-Sequence says it.
+    # The event's sequence within its claim, as in Dunwell-Sequence.
     sequence: int
     state: str
     attempts: int
@@ -56,8 +56,8 @@ class DeliveryGap:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Of the numbered deliveries from `asked_from` on. last_sent: the highest number that was
-    tried, 0: none was. open: not acknowledged, up to it."""
+    """Counts of the numbered deliveries from `asked_from` on. `last_sent`: the highest number that
+    was attempted, or 0. `open`: the number of those up to it that are not acknowledged."""
 
     numbered: int
     asked_from: int
@@ -67,8 +67,8 @@ class Counted:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """first, last: the numbers of what was sent; both 0 where nothing was. gaps: the first
-    MOST_GAPS of `open`. behind: what waits for its first try behind the last that was sent."""
+    """`first`, `last`: the range that was sent; both 0 if nothing was. `gaps`: the first MAX_GAPS
+    of `open`. `behind`: deliveries after the range that wait for their first attempt."""
 
     first: int
     last: int
@@ -76,17 +76,17 @@ class Proof:
     open: int
     behind: int
     gaps: Sequence[DeliveryGap]
-    # There are older deliveries than those that were numbered.
+    # There are older deliveries than the numbered ones.
     is_cut: bool
 
     @property
     def is_complete(self) -> bool:
-        """All that was sent is acknowledged."""
+        """Whether everything that was sent is acknowledged."""
         return self.open == 0
 
 
 def prove(counted: Counted, gaps: Sequence[DeliveryGap]) -> Proof:
-    """gaps: in the order of their numbers."""
+    """Build the report. `gaps` are in the order of their numbers."""
     first = max(1, counted.asked_from)
     is_cut = counted.numbered >= MOST_NUMBERED
     if counted.last_sent < first:
@@ -105,7 +105,7 @@ def prove(counted: Counted, gaps: Sequence[DeliveryGap]) -> Proof:
 
 
 def list_proof_lines(proof: Proof) -> Iterator[str]:
-    """In words, a line each."""
+    """Yield the report as lines of text."""
     if not proof.last:
         yield "Nothing was sent yet."
     else:

@@ -1,6 +1,5 @@
-"""Sends events again: one delivery, all that were given up, or the events of a period. The repeated
-deliveries are due after the live ones.
-"""
+"""Replay events: one delivery, all failed ones, or the events of a period. Replays are sent after
+new deliveries."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,12 +17,12 @@ from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.ids import uuid7
 
-# What one request may set off, so that it stays a short transaction.
+# The limit of one request, so that its transaction stays short.
 MOST_DELIVERIES = 50_000
 
-# events_by_time, then the primary keys of endpoints and deliveries. Left alone are deliveries that
-# are due already or under lease; one that waits for its next try is brought forward. An endpoint
-# that was added later, or has asked for the type since, is sent the event for the first time.
+# Uses events_by_time, then the primary keys of endpoints and deliveries. Deliveries that are due or
+# leased are skipped; one that waits for its next attempt becomes due now. An endpoint that was
+# added, or subscribed to the type, later gets the event for the first time.
 _WANTED = """
 SELECT endpoint.endpoint_id, event.event_id
 FROM events event
@@ -65,8 +64,8 @@ WHERE deliveries.state <> 'PENDING'
 
 @dataclass(frozen=True, slots=True)
 class Replay:
-    """Which events, by their date: `since` inclusive, `until` exclusive. Without `types` all,
-    without `endpoint_id` to every endpoint that asks for them."""
+    """Which events to replay, by their date: `since` inclusive, `until` exclusive. Without `types`
+    all types, without `endpoint_id` all endpoints that subscribe to them."""
 
     since: datetime
     until: datetime | None = None
@@ -75,8 +74,8 @@ class Replay:
 
 
 async def replay_events(work: Work, wanted: Replay) -> int:
-    """How many deliveries were made due again. Raises ValidationError, for more than
-    MOST_DELIVERIES too: then nothing is sent."""
+    """Replay the events and return the number of deliveries. Raises ValidationError, also for more
+    than MAX_DELIVERIES, and then replays nothing."""
     work.require(Right.OPERATE)
     faults = [
         *find_time_faults(wanted.since, wanted.until),
@@ -128,7 +127,7 @@ async def _check_size(tx: Connection, values: Sequence[object]) -> None:
         raise ValidationError([Fault("/since", message, "TOO_MANY")])
 
 
-# By primary key; left alone is what is under lease or due already, and what was tried since.
+# Uses the primary key. Skips a delivery that is leased, due, or was attempted since it was shown.
 _REPLAY_ONE = """
 UPDATE deliveries
 SET state = 'PENDING', due_at = $4, is_replay = true, attempts_before = attempts, lease_id = NULL
@@ -136,7 +135,7 @@ WHERE merchant_id = $1 AND endpoint_id = $2 AND event_id = $3 AND state = $5 AND
     AND (state <> 'PENDING' OR lease_id IS NULL AND due_at > $4)
 RETURNING event_id
 """
-# deliveries_given_up from the first id that an event of that instant may bear, then events.
+# Uses deliveries_given_up from the first event id of that time on, then events.
 _COUNT_GIVEN_UP = """
 SELECT count(*)
 FROM (
@@ -157,8 +156,8 @@ WHERE d.merchant_id = $1 AND d.endpoint_id = $2 AND d.state = 'GIVEN_UP' AND d.e
 
 
 async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, seen: str) -> None:
-    """seen: of the delivery that was looked at (`LoggedDelivery.seen`). Raises NotFound, and
-    InvalidState when something has become of it since, or it is being sent anyhow."""
+    """Replay one delivery. `seen`: the state that was shown (`LoggedDelivery.seen`). Raises
+    NotFound, InvalidState if it has changed since, or is due anyway."""
     work.require(Right.OPERATE)
     await _lock(work, endpoint_id)
     found = await load_deliveries(work.tx, work.merchant_id, endpoint_id, [event_id])
@@ -183,11 +182,12 @@ async def replay_delivery(work: Work, endpoint_id: UUID, event_id: UUID, seen: s
 
 
 async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int:
-    """How many, of events since that instant (the merchant's time). Raises NotFound, and
-    ValidationError for more than MOST_DELIVERIES: then nothing is sent."""
+    """Replay the failed deliveries of events since that time (the merchant's) and return their
+    number. Raises NotFound, and ValidationError for more than MAX_DELIVERIES, and then replays
+    nothing."""
     work.require(Right.OPERATE)
     await _lock(work, endpoint_id)
-    # An event's id bears its instant to the millisecond, rounded down.
+    # An event's id contains its time in milliseconds, rounded down.
     least = uuid7(since, bytes(10))
     place = (work.tx, work.merchant_id, endpoint_id)
     found = await count_given_up(*place, least=least, since=since, most=MOST_DELIVERIES + 1)
@@ -203,7 +203,7 @@ async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int
 
 
 async def _lock(work: Work, endpoint_id: UUID) -> None:
-    """Endpoints are locked before deliveries. Raises NotFound."""
+    """Lock the endpoint, always before its deliveries. Raises NotFound."""
     if await lock_endpoint(work.tx, work.merchant_id, endpoint_id) is None:
         raise NotFound("There is no such endpoint.")
 
@@ -212,7 +212,8 @@ async def save_replay(
     tx: Connection, merchant_id: int, endpoint_id: UUID, event_id: UUID, *, now: datetime,
     seen: tuple[str, int],
 ) -> bool:  # fmt: skip
-    """seen: its state and tries. False: they are not these any more, or it is due already."""
+    """Make the delivery due. `seen`: its state and attempts. Return False if they have changed, or
+    it is due already."""
     saved = await tx.fetchval(_REPLAY_ONE, merchant_id, endpoint_id, event_id, now, *seen)
     return saved is not None
 
@@ -220,7 +221,8 @@ async def save_replay(
 async def count_given_up(
     tx: Connection, merchant_id: int, endpoint_id: UUID, *, least: UUID, since: datetime, most: int
 ) -> int:
-    """Of events since an instant, as far as `most`. least: the least id that one of them bears."""
+    """Count failed deliveries of events since a time, up to `most`. `least`: the lowest event id of
+    that time."""
     return int(await tx.fetchval(_COUNT_GIVEN_UP, merchant_id, endpoint_id, least, since, most))
 
 
@@ -228,6 +230,6 @@ async def replay_all_given_up(
     tx: Connection, merchant_id: int, endpoint_id: UUID, *, least: UUID, since: datetime,
     now: datetime,
 ) -> int:  # fmt: skip
-    """How many."""
+    """Make them due and return their number."""
     status = await tx.execute(_REPLAY_GIVEN_UP, merchant_id, endpoint_id, least, since, now)
     return int(status.rsplit(" ", 1)[1])

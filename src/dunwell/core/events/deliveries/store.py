@@ -1,4 +1,4 @@
-"""The SQL of an endpoint's log of deliveries: rows in, values out, no rules."""
+"""The SQL of an endpoint's delivery log."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ _COLUMNS = """d.event_id, e.type, e.claim_id, e.sequence, e.occurred_at, c.refer
     d.state, d.attempts, d.attempts_before, d.due_at, d.is_replay, d.lease_id IS NOT NULL
         AS is_leased,
     t.at AS tried_at, t.status, t.error"""
-# By primary keys: the claim, and the newest try.
+# Uses primary keys, for the claim and the last attempt.
 _JOINS = """
 JOIN claims c ON c.merchant_id = $1 AND c.claim_id = e.claim_id
 LEFT JOIN delivery_attempts t
     ON t.merchant_id = $1 AND t.endpoint_id = $2 AND t.event_id = d.event_id
         AND t.attempt = d.attempts
 """
-# Rides on the unique key on the claim's sequence.
+# Uses the unique key of the claim's sequence.
 _FIND_OF_CLAIM = "SELECT event_id FROM events WHERE merchant_id = $1 AND claim_id = $2"
-# By primary keys.
+# Uses primary keys.
 _LOAD = compose(
     """
 SELECT {columns}
@@ -48,8 +48,8 @@ ORDER BY attempt
 
 @dataclass(frozen=True, slots=True)
 class LoggedDelivery:
-    """An event on its way to an endpoint, with its newest try. occurred_at is the merchant's time,
-    due_at and tried_at are real time."""
+    """The delivery of an event to an endpoint, with its last attempt. `occurred_at` is the
+    merchant's time; `due_at` and `tried_at` are real time."""
 
     event_id: UUID
     type: str
@@ -59,11 +59,11 @@ class LoggedDelivery:
     reference_number: str
     state: str
     attempts: int
-    # How many of the tries were made before it was replayed.
+    # How many attempts were made before the replay.
     attempts_before: int
     due_at: datetime | None
     is_replay: bool
-    # Being sent at this moment.
+    # Whether it is being sent now.
     is_leased: bool
     tried_at: datetime | None
     status: int | None
@@ -71,13 +71,14 @@ class LoggedDelivery:
 
     @property
     def seen(self) -> str:
-        """What a form bears of it: whether something has become of it since."""
+        """The state for a form, to detect changes."""
         return f"{self.state}-{self.attempts}"
 
 
 @dataclass(frozen=True, slots=True)
 class Try:
-    """answer: the beginning of what the endpoint said, printable; error: why it said nothing."""
+    """An attempt. `answer`: the beginning of the response body, printable. `error`: why there was
+    no response."""
 
     number: int
     at: datetime
@@ -89,7 +90,7 @@ class Try:
 
 @dataclass(frozen=True, slots=True)
 class LogFilter:
-    """All that is given must hold."""
+    """All given values must match."""
 
     state: str | None = None
     type: str | None = None
@@ -103,13 +104,13 @@ async def list_events_of_claim(tx: Connection, merchant_id: int, claim_id: int) 
 async def load_deliveries(
     tx: Connection, merchant_id: int, endpoint_id: UUID, event_ids: Sequence[UUID]
 ) -> Mapping[UUID, LoggedDelivery]:
-    """By the id of the event."""
+    """Return the deliveries by event id."""
     rows = await tx.fetch(_LOAD, merchant_id, endpoint_id, list(event_ids))
     return {row["event_id"]: _read(row) for row in rows}
 
 
 async def load_body(tx: Connection, merchant_id: int, event_id: UUID) -> str:
-    """To the letter, as it is sent and signed."""
+    """Return the body exactly as it is sent and signed."""
     return str(await tx.fetchval(_LOAD_BODY, merchant_id, event_id))
 
 

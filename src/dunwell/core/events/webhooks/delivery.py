@@ -1,6 +1,5 @@
-"""One attempt to deliver an event: signs it for its endpoint, posts it, and records in batches what
-was answered.
-"""
+"""One attempt to deliver an event: sign it for its endpoint, post it, and record outcomes in
+batches."""
 
 import asyncio
 import itertools
@@ -51,10 +50,10 @@ _USER_AGENT = f"Dunwell/{version('dunwell')}"
 
 
 class WebhookRequestSigner:
-    """An endpoint's secrets, opened: what signs its deliveries and what authorises them."""
+    """Signs and authorises requests with an endpoint's decrypted secrets."""
 
     def __init__(self, keys: KeyRing, endpoint: WebhookEndpoint) -> None:
-        """Raises SealBroken."""
+        """Raises SealBroken if a secret cannot be decrypted."""
         owner = (endpoint.merchant_id, endpoint.endpoint_id)
         self.url = endpoint.url
         self._current = Webhook(open_secret(keys, *owner, endpoint.secret_sealed))
@@ -68,7 +67,8 @@ class WebhookRequestSigner:
             self._fixed["Authorization"] = value
 
     def render_headers(self, delivery: LeasedDelivery, now: datetime) -> dict[str, str]:
-        """The headers of a try at this instant; two signatures while a secret is rotated."""
+        """Return the headers of an attempt at this time, with two signatures during a secret
+        rotation."""
         event_id = str(delivery.event_id)
         signature = self._current.sign(event_id, now, delivery.body)
         until = self._previous_until
@@ -87,14 +87,14 @@ OpenPrivate: TypeAlias = Callable[[tuple[Network, ...]], AbstractAsyncContextMan
 
 
 class WebhookSender:
-    """Posts deliveries: to public addresses over one client, and into each set of networks that
-    the installation file names over a client that reaches nothing else."""
+    """Posts deliveries: to public addresses with one client, and to each set of networks of the
+    installation file with a client that reaches nothing else."""
 
     def __init__(
         self, public: HttpClient, opened: AsyncExitStack, open_private: OpenPrivate, *,
         allow_loopback: bool,
     ) -> None:  # fmt: skip
-        """opened: closes the clients that `open_private` opens later, for networks."""
+        """`opened` closes the clients that `open_private` opens later."""
         self._public = public
         self._opened = opened
         self._open_private = open_private
@@ -109,7 +109,8 @@ class WebhookSender:
         now: datetime,
         reach: WebhookReach,
     ) -> Reply:
-        """Make one try, begun at `now` in real time; never raises for what the endpoint does."""
+        """Make one attempt, started at the real time `now`. Never raises for a failure of the
+        endpoint."""
         headers = seals.render_headers(delivery, now)
         started = time.monotonic()
         answer = await self._post(seals.url, delivery.body.encode(), headers, reach)
@@ -136,7 +137,8 @@ class WebhookSender:
         return await client.post(url, body, headers)
 
     async def _find_client(self, networks: tuple[Network, ...]) -> HttpClient:
-        """It keeps no connection open: each address is checked as its connection is made."""
+        """Return the client for these networks. It reuses no connections, because each address is
+        checked when a connection is made."""
         async with self._opening:
             if networks not in self._private:
                 self._private[networks] = await self._opened.enter_async_context(
@@ -150,11 +152,10 @@ async def open_webhook_sender(
     *, allow_loopback: bool, authorities: str | None = None,
     resolver: AbstractResolver | None = None,
 ) -> AsyncIterator[WebhookSender]:  # fmt: skip
-    """A sender for a process; loopback addresses are for the development profile alone.
+    """Open the sender of a process. Loopback addresses are only for the development profile.
 
-    authorities: certificates, in PEM, that are trusted beside the public ones in networks that the
-    installation file names, and nowhere else. resolver: what names are looked up with, instead of
-    the system.
+    `authorities`: PEM certificates that are trusted in addition in networks of the installation
+    file. `resolver`: looks up names instead of the system.
     """
 
     def open_private(networks: tuple[Network, ...]) -> AbstractAsyncContextManager[HttpClient]:
@@ -181,7 +182,7 @@ async def open_webhook_sender(
 
 
 def _render_excerpt(start: bytes) -> str | None:
-    """The beginning of an answer as text that a database and a page can show."""
+    """Return the beginning of the response body as printable text."""
     if not start:
         return None
     text = start.decode("utf-8", errors="replace")
@@ -202,7 +203,8 @@ class _Finished:
 
 
 class Recorder:
-    """Takes outcomes and commits them; `run` is the task that does."""
+    """Records delivery outcomes in batches. Outcomes that arrive while one batch is being committed
+    form the next batch. `run` is its task."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
@@ -211,14 +213,14 @@ class Recorder:
         self._is_closing = False
 
     def add(self, outcome: DeliveryOutcome, when_recorded: Callable[[], None]) -> None:
-        """Have it recorded; `when_recorded` is called after the commit."""
+        """Queue the outcome. `when_recorded` is called after the commit."""
         if not is_success(outcome.reply.status):
             count_failed_try(outcome.reply.status)
         self._finished.append(_Finished(outcome, when_recorded))
         self._wake.set()
 
     def close(self) -> None:
-        """Let `run` end once all that was added is recorded."""
+        """Let `run` end after all queued outcomes are recorded."""
         self._is_closing = True
         self._wake.set()
 
@@ -234,9 +236,9 @@ class Recorder:
         self._is_closing = False
 
     async def _record(self, group: Sequence[_Finished]) -> None:
-        """Commit the group, however long that takes, unless we are closing: repeating it is
-        harmless, because a lease settled once is gone, and what is never recorded is delivered
-        again by somebody."""
+        """Commit the batch, and retry until it succeeds, except while closing. A retry is harmless,
+        because an outcome counts only while its lease is held. Deliveries without a recorded
+        outcome are sent again."""
         outcomes = [each.outcome for each in group]
         chances = _CHANCES_WHEN_CLOSING
         while chances > 0:
@@ -254,14 +256,16 @@ class Recorder:
 
 
 async def _save(resources: Resources, outcomes: Sequence[DeliveryOutcome]) -> None:
-    """One statement, which commits by itself, unless an endpoint fails or did."""
+    """Save the outcomes: in one statement, or in a transaction if an endpoint's health
+    may change.
+    """
     telling = [each for each in outcomes if _is_telling(each)]
     if not telling:
         async with resources.database.connection() as connection:
             await save_outcomes(connection, outcomes)
         return
     async with resources.database.transaction() as tx:
-        # Endpoints are locked before deliveries, as removing an endpoint does.
+        # Endpoints are locked before deliveries, as in removing an endpoint.
         await _judge_endpoints(resources, tx, telling)
         await save_outcomes(tx, outcomes)
 
@@ -273,7 +277,7 @@ def _is_telling(outcome: DeliveryOutcome) -> bool:
 async def _judge_endpoints(
     resources: Resources, tx: Connection, telling: Sequence[DeliveryOutcome]
 ) -> None:
-    """Remember what the endpoints have answered."""
+    """Update the health of the endpoints."""
 
     def place(outcome: DeliveryOutcome) -> tuple[int, UUID]:
         return outcome.endpoint.merchant_id, outcome.endpoint.endpoint_id
@@ -302,7 +306,7 @@ async def _judge(
 async def _give_notice(
     resources: Resources, tx: Connection, endpoint: WebhookEndpoint, health: FailureHistory
 ) -> None:
-    """Tell the operator, in the audit log and in the log, that it went off, or on again."""
+    """Record in the audit log and in the log that the endpoint was disabled or enabled again."""
     merchant = await load_merchant(tx, endpoint.merchant_id)
     assert merchant is not None
     now = resources.clock.now()

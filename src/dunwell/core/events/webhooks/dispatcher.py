@@ -1,6 +1,5 @@
-"""The webhook dispatcher: decides which endpoint is served next, leases its due deliveries and
-sends them from the endpoint's own slots.
-"""
+"""The webhook dispatcher: decides which endpoint is served next, leases its due deliveries, and
+sends them from the endpoint's own slots."""
 
 import asyncio
 import random
@@ -46,18 +45,18 @@ from dunwell.platform.resources import Resources
 
 @dataclass(frozen=True, slots=True)
 class DispatchLimits:
-    """How much goes on at once in one process."""
+    """Limits of concurrency in one process."""
 
     in_flight_per_endpoint: int = 10
     in_flight: int = 200
     largest_set: int = 500
-    # Endpoints found by one look.
+    # Endpoints that one look returns.
     endpoints: int = 400
     leases_at_once: int = 4
 
 
 class DeliveryPool:
-    """What every queue needs and none owns. `fraction` draws from [0, 1) for the schedule."""
+    """What all queues share. `fraction` returns random numbers in [0, 1) for the schedule."""
 
     def __init__(
         self,
@@ -77,26 +76,26 @@ class DeliveryPool:
         self._places = asyncio.Semaphore(max(1, limits.in_flight - places_of_failing))
 
     def places_for(self, endpoint: WebhookEndpoint) -> asyncio.Semaphore:
-        """Endpoints that have been failing share a quarter of the places among themselves, so
-        that many which hang together do not hold those of the healthy."""
+        """Return the slots of the endpoint. Failing endpoints share a quarter of all slots, so that
+        many hanging ones do not block healthy ones."""
         return self._places if endpoint.health.is_well else self._places_of_failing
 
 
-# A try ends within 15 seconds, one over a stale connection within 17. None begins later in the
-# lease than this, so that even the slowest is recorded before the lease runs out.
+# An attempt ends within 15 seconds, over a stale connection within 17. It must start within
+# START_WITHIN, so that even the slowest is recorded before the lease ends.
 LEASE = timedelta(seconds=30)
 BEGIN_WITHIN = timedelta(seconds=12)
 
 
 @dataclass(frozen=True, slots=True)
 class LeasedSet:
-    """`endpoint` is None when it was removed, or is switched off and not to be probed now."""
+    """`endpoint` is None if it was removed, or is disabled and not due for a probe."""
 
     endpoint: WebhookEndpoint | None
     deliveries: list[LeasedDelivery]
-    # Nothing else was due.
+    # True if nothing else was due.
     was_last: bool
-    # Where they may be sent.
+    # Where the deliveries may be sent.
     reach: WebhookReach = PUBLIC_REACH
 
 
@@ -106,7 +105,7 @@ _NOTHING = LeasedSet(None, [], was_last=True)
 async def lease_set(
     resources: Resources, turn: asyncio.Semaphore, endpoint: WebhookEndpoint, size: int
 ) -> LeasedSet:
-    """Take at most `size` deliveries, and a single one as the probe of a switched-off endpoint."""
+    """Lease at most `size` deliveries; for a disabled endpoint a single one as its probe."""
     async with turn, resources.database.transaction() as tx:
         now = resources.clock.now()
         present = await load_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
@@ -124,12 +123,12 @@ async def lease_set(
 
 
 def find_last_begin(lease: Lease) -> datetime:
-    """The instant before which a try under the lease must begin."""
+    """Return the time before which an attempt under this lease must start."""
     return lease.until - LEASE + BEGIN_WITHIN
 
 
 async def _take_probe(tx: Connection, endpoint: WebhookEndpoint, now: datetime) -> bool:
-    """Make the probe that is due one's own; False when another dispatcher just did."""
+    """Reserve the probe that is due. Return False if another dispatcher has just reserved it."""
     present = await lock_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
     if present is None or present.health.probe_at is None or present.health.probe_at > now:
         return False
@@ -142,10 +141,10 @@ _LOG = structlog.get_logger(__name__)
 
 
 class EndpointQueue:
-    """Delivers to one endpoint until nothing is due, or until told to stop."""
+    """Delivers to one endpoint until nothing is due or it is stopped."""
 
     def __init__(self, pool: DeliveryPool, endpoint: WebhookEndpoint) -> None:
-        """Raises SealBroken when the endpoint's secrets were sealed under another key."""
+        """Raises SealBroken if the endpoint's secrets cannot be decrypted."""
         self._pool = pool
         self._clock = pool.resources.clock
         self._endpoint = endpoint
@@ -160,7 +159,7 @@ class EndpointQueue:
         self._slots = 0
         self._unrecorded = 0
         self._recorded = asyncio.Event()
-        # Nothing more is due, or nothing more shall be begun.
+        # `_is_dry`: nothing more is due. `_is_stopped`: stop() was called.
         self._is_dry = False
         self._is_stopped = False
         self._leasing: asyncio.Task[None] | None = None
@@ -169,7 +168,7 @@ class EndpointQueue:
         self.attempts = 0
 
     def stop(self) -> None:
-        """Begin nothing more; what is in flight is finished and recorded."""
+        """Start no more attempts. Those in flight are finished and recorded."""
         self._is_stopped = True
         self._recorded.set()
 
@@ -190,11 +189,11 @@ class EndpointQueue:
             self._group.create_task(self._deliver())
 
     async def _deliver(self) -> None:
-        """One slot. It is given up when nothing is left, or when the pace has slowed."""
+        """Run one slot. It ends when nothing is left, or when the rate was reduced."""
         while self._slots <= self._pace.slots and (delivery := await self._next()):
             async with self._pool.places_for(self._endpoint):
                 await self._try(delivery)
-            # What a crash could make arrive twice is kept small: see Recorder.
+            # Limit unrecorded outcomes: after a crash these deliveries are sent again.
             while self._unrecorded >= 2 * self._pace.most_slots and not self._is_stopped:
                 self._recorded.clear()
                 await self._recorded.wait()
@@ -210,8 +209,9 @@ class EndpointQueue:
             self._unstarted.append(delivery)
 
     async def _find_reach(self) -> WebhookReach:
-        """As the installation file says at this moment, where the set was leased with networks of
-        the operator's: one that is taken back counts from the next try on."""
+        """Return where the webhooks may be sent now. If the batch was leased with private networks,
+        the installation file is read again, so that a removed network counts from the next attempt
+        on."""
         if self._reach == PUBLIC_REACH:
             return PUBLIC_REACH
         async with self._pool.resources.database.connection() as connection:
@@ -231,7 +231,7 @@ class EndpointQueue:
         return None
 
     def _lease_ahead(self) -> asyncio.Task[None]:
-        """Start leasing the next set, unless that is under way."""
+        """Start leasing the next batch, unless that is in progress."""
         if self._leasing is None or self._leasing.done():
             self._leasing = self._group.create_task(self._lease())
         return self._leasing
@@ -310,7 +310,8 @@ _Key: TypeAlias = tuple[int, UUID]
 
 
 class WebhookDispatcher:
-    """Delivers what is due. `fraction` draws from [0, 1), to spread the schedule's gaps."""
+    """Delivers what is due. `fraction` returns random numbers in [0, 1), to spread the delays of
+    the schedule."""
 
     def __init__(
         self,
@@ -326,14 +327,14 @@ class WebhookDispatcher:
         self._behind = _BEGINNING
 
     async def run_once(self) -> int:
-        """Deliver all that is due now; the number of tries made, 0 when idle."""
+        """Deliver everything that is due now and return the number of attempts, 0 when idle."""
         async with self._recording(), asyncio.TaskGroup() as group:
             queues = await self._start_queues(group)
         return sum(queue.attempts for queue in queues)
 
     async def run(self, stop: asyncio.Event, note_look: Callable[[], None] = lambda: None) -> None:
-        """Deliver until told to stop; then finish and record what is in flight. `note_look` is
-        called each time the dispatcher has looked for endpoints with something due."""
+        """Deliver until `stop` is set, then finish and record what is in flight. `note_look` is
+        called after each look for due endpoints."""
         async with self._recording(), asyncio.TaskGroup() as group:
             while not stop.is_set():
                 pause = _POLL_SECONDS
@@ -353,14 +354,14 @@ class WebhookDispatcher:
 
     @asynccontextmanager
     async def _recording(self) -> AsyncIterator[None]:
-        """Record outcomes meanwhile; end when all are recorded."""
+        """Record outcomes in the background. Leaves after all are recorded."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._pool.recorder.run())
             yield
             self._pool.recorder.close()
 
     async def _start_queues(self, group: asyncio.TaskGroup) -> list[EndpointQueue]:
-        """A queue for each endpoint found that has none."""
+        """Start a queue for each due endpoint that has none."""
         queues = []
         for endpoint in await self._find():
             key = (endpoint.merchant_id, endpoint.endpoint_id)
@@ -382,8 +383,8 @@ class WebhookDispatcher:
         return found
 
     def _build_queue(self, key: _Key, endpoint: WebhookEndpoint) -> EndpointQueue | None:
-        """None for an endpoint whose secrets cannot be opened: its deliveries wait, tried by
-        nobody, until the installation has its key again."""
+        """Return None if the endpoint's secrets cannot be decrypted. Its deliveries wait until the
+        right secret key is configured."""
         if self._resting.get(key, self._resources.clock.now()) > self._resources.clock.now():
             return None
         try:

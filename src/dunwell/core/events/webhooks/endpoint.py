@@ -1,4 +1,4 @@
-"""A webhook endpoint as a value, what its parts may be, and how it is doing. Pure."""
+"""A webhook endpoint as a value, the rules for its parts, and its health. Pure."""
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -23,8 +23,8 @@ _LONGEST_AUTHORIZATION = 1000
 
 @dataclass(frozen=True, slots=True)
 class WantedEndpoint:
-    """What an operator asks for. `types` holds event types, or the single element "*";
-    `authorization` is the whole value of an Authorization header."""
+    """A new endpoint as requested. `types` holds event types, or only "*"; `authorization` is the
+    complete value of an Authorization header."""
 
     url: str
     types: tuple[str, ...]
@@ -33,7 +33,7 @@ class WantedEndpoint:
 
 @dataclass(frozen=True, slots=True)
 class NewSecret:
-    """An endpoint's secret in the clear (`whsec_...`), to be shown once and kept nowhere."""
+    """An endpoint's unencrypted secret (`whsec_...`), which is shown once and not stored."""
 
     endpoint_id: UUID
     url: str
@@ -42,7 +42,7 @@ class NewSecret:
 
 @dataclass(frozen=True, slots=True)
 class WebhookEndpoint:
-    """An endpoint as stored; what is secret stays sealed."""
+    """A stored endpoint. Its secrets are encrypted."""
 
     merchant_id: int
     endpoint_id: UUID
@@ -60,11 +60,11 @@ class WebhookEndpoint:
 
     @property
     def secret_mark(self) -> str:
-        """Which secret it has, without any of it: another one has another mark."""
+        """Identifies the secret without revealing it."""
         return sha256(self.secret_sealed).hexdigest()[:16]
 
     def has_other_secrets(self, earlier: "WebhookEndpoint") -> bool:
-        """Whether what was opened of an earlier reading of this endpoint can no longer be used."""
+        """Return whether the secrets differ from those of an earlier reading."""
         return (
             self.secret_sealed != earlier.secret_sealed
             or self.previous_secret_sealed != earlier.previous_secret_sealed
@@ -73,9 +73,11 @@ class WebhookEndpoint:
 
 
 def check_endpoint(wanted: WantedEndpoint, reach: WebhookReach, *, is_development: bool) -> None:
-    """Raise ValidationError with every fault. Only the development profile takes loopback
-    addresses, and http:// where `reach` does not. What a name stands for is judged when it is
-    connected to."""
+    """Check a new endpoint. Raises ValidationError with every fault.
+
+    Only the development profile accepts loopback addresses, and http:// unless `reach` allows it.
+    The addresses of a host name are checked when a connection is made.
+    """
     faults = [
         *_find_url_faults(wanted.url),
         *find_reach_faults(wanted.url, reach, is_development=is_development),
@@ -87,15 +89,15 @@ def check_endpoint(wanted: WantedEndpoint, reach: WebhookReach, *, is_developmen
 
 
 def find_form_faults(wanted: WantedEndpoint) -> Iterator[Fault]:
-    """What is wrong with it wherever its merchant's webhooks may be sent."""
+    """Yield the faults that do not depend on the merchant's networks."""
     yield from _find_url_faults(wanted.url)
     yield from _find_type_faults(wanted.types)
     yield from _find_authorization_faults(wanted.authorization)
 
 
 def find_reach_faults(url: str, reach: WebhookReach, *, is_development: bool) -> Iterator[Fault]:
-    """Whether this merchant's webhooks may be sent there. An address that is none is passed over:
-    its form is a fault already."""
+    """Yield a fault if the merchant's webhooks may not be sent to this address. An invalid address
+    is skipped, because its format is reported elsewhere."""
     try:
         parts = urlsplit(url)
         host = parts.hostname or ""
@@ -116,7 +118,8 @@ def find_reach_faults(url: str, reach: WebhookReach, *, is_development: bool) ->
 
 
 def is_allowed_scheme(url: str, reach: WebhookReach, *, is_development: bool) -> bool:
-    """In clear only where the installation file allows it, or in development."""
+    """Return whether the scheme is allowed: http only where the installation file allows it, or in
+    development."""
     scheme = url.partition(":")[0].lower()
     return scheme == "https" or (scheme == "http" and (is_development or reach.allows_http))
 
@@ -169,43 +172,43 @@ def _is_literal(host: str) -> bool:
 
 
 def sort_types(types: Collection[str]) -> tuple[str, ...]:
-    """The types once each, in the contract's order."""
+    """Return the types once each, in the contract's order."""
     return tuple(name for name in (ALL_TYPES, *EVENT_TYPES) if name in types)
 
 
-# Deliveries that wait, and failures in a row, are counted so far.
+# Waiting deliveries and consecutive failures are counted up to this limit.
 MOST_COUNTED = 1_000
-# A failure that lasts this long is told to people: the first four tries have then failed, and a
-# receiver that was merely restarted has long been back.
+# The merchant is notified of a failure after this time: the first four attempts have failed by
+# then, and a receiver that was only restarted has recovered.
 TOLD_AFTER = timedelta(hours=1)
 
 
 class EndpointState(StrEnum):
-    # Its last answer was a success, or it has given none yet.
+    # The last response was a success, or there is none yet.
     WORKING = "WORKING"
     FAILING = "FAILING"
-    # After lasting failure; a probe switches it on again.
+    # Disabled after lasting failure. A successful probe enables it again.
     SWITCHED_OFF = "SWITCHED_OFF"
 
 
 @dataclass(frozen=True, slots=True)
 class EndpointHealth:
-    """All instants are real time."""
+    """The health of an endpoint as lists show it. All instants are real time."""
 
     endpoint_id: UUID
     url: str
     types: tuple[str, ...]
     created_at: datetime
     health: FailureHistory
-    # Failed tries since the last success, at most MOST_COUNTED.
+    # Consecutive failed attempts, at most MAX_COUNTED.
     failures: int
-    # Deliveries that wait for a try, at most MOST_COUNTED.
+    # Deliveries that wait for an attempt, at most MAX_COUNTED.
     waiting: int
     last_success_at: datetime | None
     last_try_at: datetime | None
 
     def without_path(self) -> Self:
-        """With no more of its address than where it leads."""
+        """Return a copy with only the origin of the address."""
         return replace(self, url=find_origin(self.url))
 
     @property
@@ -216,42 +219,42 @@ class EndpointHealth:
 
     @property
     def failing_since(self) -> datetime | None:
-        """When the first of its failures in a row was, also of one that was switched off for them.
-        None: it works."""
+        """The time of the first of the consecutive failures, also if the endpoint was disabled for
+        them. None: it works."""
         return self.health.first_failure_at
 
     @property
     def since(self) -> datetime | None:
-        """When it began to fail, or was switched off. None: it works."""
+        """Since when the endpoint has been failing or disabled. None: it works."""
         return self.health.disabled_at or self.health.first_failure_at
 
 
 @dataclass(frozen=True, slots=True)
 class ToldEndpoint:
-    """An endpoint that somebody is told about."""
+    """An endpoint to notify about."""
 
     merchant_id: int
     endpoint_id: UUID
     url: str
-    # When it began to fail; none: it works again.
+    # Since when it has been failing. None: it works again.
     since: datetime | None
-    # Of its last try: the HTTP status, or why there was none.
+    # Of its last attempt: the HTTP status, or the reason why there was no response.
     status: int | None
     error: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class UndeliveredEvents:
-    """What waits for one endpoint, at least one event."""
+    """The undelivered events of one endpoint, at least one."""
 
     endpoint_id: UUID
     count: int
-    # Its id holds the time at which it was raised.
+    # The id contains the time of the event.
     oldest: UUID
 
 
 def find_origin(url: str) -> str:
-    """Where a webhook's address leads, such as https://erp.example:8443. The rest of it may be as
-    good as a secret."""
+    """Return the origin of a webhook's address, such as https://erp.example:8443. The rest of it
+    can be a secret."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"

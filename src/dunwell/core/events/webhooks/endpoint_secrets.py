@@ -1,6 +1,4 @@
-"""An endpoint's secrets: created, sealed for the database, opened for signing, and sealed again
-with a new version of the secret key.
-"""
+"""An endpoint's secrets: create, encrypt and decrypt them."""
 
 import base64
 import secrets
@@ -14,7 +12,7 @@ _SECRET_BYTES = 32
 
 
 def make_secret() -> str:
-    """A fresh secret as Standard Webhooks writes it."""
+    """Return a new secret in the format of Standard Webhooks."""
     return "whsec_" + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
 
 
@@ -23,7 +21,7 @@ def seal_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, secret: str)
 
 
 def open_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> str:
-    """Raises SealBroken."""
+    """Decrypt the secret. Raises SealBroken."""
     return keys.open(SIGNING, sealed, bind(merchant_id, endpoint_id)).decode()
 
 
@@ -32,10 +30,10 @@ def seal_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, value
 
 
 def open_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> str:
-    """Raises SealBroken."""
+    """Decrypt the header value. Raises SealBroken."""
     return keys.open(AUTHORIZATION, sealed, bind(merchant_id, endpoint_id)).decode()
 
 
 def bind(merchant_id: int, endpoint_id: UUID) -> str:
-    """What the endpoint's sealed values are bound to."""
+    """Return the text that the endpoint's encrypted values are bound to."""
     return f"{merchant_id}/{endpoint_id}"

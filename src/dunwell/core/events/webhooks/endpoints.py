@@ -1,6 +1,5 @@
-"""Manage a merchant's webhook endpoints: list, add, change, remove and re-enable them, and rotate
-their secrets.
-"""
+"""Manage a merchant's webhook endpoints: list, add, change, remove and enable them, and rotate
+their secrets."""
 
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -43,7 +42,7 @@ from dunwell.platform.database.listed_table import ListedTable, ListPage
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import EditConflict, InvalidState, NotFound, ValidationError
 
-# As EndpointHealth has it.
+# The SQL of EndpointHealth.state.
 _STATES: dict[EndpointState, str] = {
     EndpointState.WORKING: "l.disabled_at IS NULL AND l.first_failure_at IS NULL",
     EndpointState.FAILING: "l.disabled_at IS NULL AND l.first_failure_at IS NOT NULL",
@@ -53,7 +52,8 @@ _STATES: dict[EndpointState, str] = {
 
 @dataclass(frozen=True, slots=True)
 class EndpointFilter:
-    """All that is given must hold. Added since, inclusive, and until, exclusive."""
+    """All given values must match. `since` (inclusive) and `until` (exclusive) apply to the
+    creation."""
 
     state: EndpointState | None = None
     is_working: bool | None = None
@@ -82,8 +82,8 @@ EVERY_ENDPOINT = EndpointFilter()
 async def list_endpoints(
     work: Work, *, limit: int, cursor: str | None = None, wanted: EndpointFilter = EVERY_ENDPOINT
 ) -> ListPage[EndpointHealth]:
-    """Whoever may not configure the merchant is shown only the origin of each address. Raises
-    ValidationError for a bad cursor."""
+    """List endpoints with their health. Without the permission CONFIGURE only the origin of each
+    address is shown. Raises ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     page = await list_page(work.scope(), ENDPOINTS, wanted, limit=limit, cursor=cursor)
     return page if Right.CONFIGURE in work.actor.rights else page.map(EndpointHealth.without_path)
@@ -110,10 +110,9 @@ OVERLAP = timedelta(hours=24)
 async def add_endpoint(
     work: Work, keys: KeyRing, wanted: WantedEndpoint, *, is_development: bool
 ) -> NewSecret:
-    """Store the endpoint; events from now on are delivered to it.
+    """Add an endpoint, which gets events from now on. Its secret is returned only here.
 
-    The secret in the answer cannot be read again. Raises ValidationError, and InvalidState when
-    the merchant already has an endpoint at this address.
+    Raises ValidationError, and InvalidState if the merchant has an endpoint with this address.
     """
     work.require(Right.CONFIGURE)
     reach = await load_reach(work.tx, work.merchant_id)
@@ -146,11 +145,11 @@ async def add_endpoint(
 async def change_endpoint(
     work: Work, keys: KeyRing, endpoint_id: UUID, types: tuple[str, ...], authorization: str | None
 ) -> None:
-    """Set both; None takes the Authorization header away. The address never changes: another
-    address is another endpoint. Raises ValidationError and NotFound."""
+    """Set event types and authorization; None removes the Authorization header. The address cannot
+    be changed. Raises ValidationError, NotFound."""
     work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
-    # Whether the address may be sent to was checked when it was added, and is at each delivery.
+    # Whether the address is allowed was checked when it was added, and is checked at each delivery.
     faults = list(find_form_faults(WantedEndpoint(endpoint.url, types, authorization)))
     if faults:
         raise ValidationError(faults)
@@ -174,11 +173,11 @@ async def change_endpoint(
 async def rotate_secret(
     work: Work, keys: KeyRing, endpoint_id: UUID, seen: str | None = None
 ) -> NewSecret:
-    """For 24 hours of real time deliveries are signed with both secrets. Rotating again within
-    them drops the oldest at once.
+    """Rotate the secret. For 24 hours of real time deliveries are signed with both secrets; another
+    rotation in this time drops the oldest at once.
 
-    seen: `Endpoint.secret_mark` when it was looked at; None: whatever it is. Raises NotFound, and
-    InvalidState when somebody has rotated it since.
+    `seen`: the `WebhookEndpoint.secret_mark` that was shown; None: no check. Raises NotFound, and
+    EditConflict if the secret was rotated since then.
     """
     work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
@@ -201,7 +200,8 @@ async def rotate_secret(
 
 
 async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
-    """What was still to be delivered is given up; its log of tries stays. Raises NotFound."""
+    """Remove the endpoint and give up its pending deliveries. The log of attempts remains. Raises
+    NotFound."""
     work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
     given_up = await mark_removed(work.tx, work.merchant_id, endpoint_id, work.now)
@@ -212,7 +212,7 @@ async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
 
 
 async def _lock(work: Work, endpoint_id: UUID) -> WebhookEndpoint:
-    """Raises NotFound."""
+    """Lock the endpoint. Raises NotFound."""
     endpoint = await lock_endpoint(work.tx, work.merchant_id, endpoint_id)
     if endpoint is None:
         raise NotFound("There is no such endpoint.")
@@ -220,7 +220,8 @@ async def _lock(work: Work, endpoint_id: UUID) -> WebhookEndpoint:
 
 
 def _list_values(endpoint: WebhookEndpoint) -> dict[str, object]:
-    """Without its secrets; an address with a query may hold one too."""
+    """Return the values for the audit log, without secrets and without the query, which can hold
+    one."""
     return {
         "url": endpoint.url.partition("?")[0],
         "types": list(endpoint.types),
@@ -229,7 +230,7 @@ def _list_values(endpoint: WebhookEndpoint) -> dict[str, object]:
 
 
 async def switch_on_endpoint(work: Work, endpoint_id: UUID) -> None:
-    """Raises NotFound, and InvalidState when it is on: of two who switch, the second is told."""
+    """Enable a disabled endpoint. Raises NotFound, and InvalidState if it is enabled."""
     work.require(Right.CONFIGURE)
     endpoint = await lock_endpoint(work.tx, work.merchant_id, endpoint_id)
     if endpoint is None:

@@ -1,6 +1,5 @@
-"""When a delivery is tried again, how many deliveries an endpoint is given at once, and when an
-endpoint is disabled and probed (CONTRACT 9). Pure.
-"""
+"""When a delivery is retried, how many deliveries an endpoint gets at once, and when it is disabled
+and probed (CONTRACT 9). Pure."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -41,7 +40,7 @@ class RetryAt:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpDelivery:
-    """The last try failed; only a replay brings the event again."""
+    """The last attempt failed. Only a replay sends the event again."""
 
 
 Decision: TypeAlias = Delivered | RetryAt | GiveUpDelivery
@@ -49,20 +48,20 @@ Decision: TypeAlias = Delivered | RetryAt | GiveUpDelivery
 
 @dataclass(frozen=True, slots=True)
 class FailureHistory:
-    """What is remembered of an endpoint's failures; all empty for one that works."""
+    """An endpoint's failures. All fields are empty if it works."""
 
     first_failure_at: datetime | None = None
     # When it first answered 410 since its last success.
     gone_at: datetime | None = None
     disabled_at: datetime | None = None
     disabled_reason: str | None = None
-    # When a switched-off endpoint is tried next, and how often it was.
+    # When a disabled endpoint is probed next, and how many probes there were.
     probe_at: datetime | None = None
     probes: int = 0
 
     @property
     def is_well(self) -> bool:
-        """Its last answer was a success, or it has given none yet."""
+        """Whether its last response was a success, or there is none yet."""
         return self.first_failure_at is None
 
 
@@ -70,17 +69,17 @@ WELL = FailureHistory()
 
 
 def is_success(status: int | None) -> bool:
-    """Any 2xx. None stands for no answer."""
+    """Return whether the status is a 2xx. None: no response."""
     return status is not None and 200 <= status < 300
 
 
 def decide_next_try(
     status: int | None, *, attempts: int, now: datetime, wish: timedelta | None, fraction: float
 ) -> Decision:
-    """What becomes of a delivery after a try.
+    """Decide what follows an attempt.
 
-    `tries` counts the one just made, `wish` is how long the answer asked to wait, `fraction` is
-    random in [0, 1). An endpoint's wish is kept when it asks for more than the schedule's gap.
+    `tries` includes the attempt just made, `wish` is the response's Retry-After, `fraction` is
+    random in [0, 1). A Retry-After that is longer than the schedule's delay is respected.
     """
     if is_success(status):
         return Delivered()
@@ -93,7 +92,7 @@ def decide_next_try(
 
 
 def read_retry_after(value: str | None, now: datetime) -> timedelta | None:
-    """A Retry-After header, in seconds or as a date; None when there is none to be understood."""
+    """Parse a Retry-After header, in seconds or as a date. None: missing or invalid."""
     if value is None:
         return None
     text = value.strip()
@@ -108,10 +107,10 @@ def read_retry_after(value: str | None, now: datetime) -> timedelta | None:
 
 
 def judge_endpoint(health: FailureHistory, status: int | None, now: datetime) -> FailureHistory:
-    """What an answer, or its absence (None), changes about the endpoint it came from.
+    """Return the endpoint's health after a response, or after none (None).
 
-    A success clears everything and switches on. A second 410 an hour after the first, and five
-    days of nothing but failures, switch off; the first probe follows an hour later.
+    A success clears everything and enables the endpoint. A second 410 an hour after the first, or
+    five days of failures only, disable it; the first probe follows an hour later.
     """
     if is_success(status):
         return WELL
@@ -129,7 +128,9 @@ def judge_endpoint(health: FailureHistory, status: int | None, now: datetime) ->
 
 
 def plan_next_probe(health: FailureHistory, now: datetime) -> FailureHistory:
-    """A probe starts now; the next, should this one fail, comes after a gap twice as long."""
+    """Return the health as a probe starts. If it fails, the next one follows after twice
+    the delay.
+    """
     gap = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _LONGEST_PROBE_GAP)
     return replace(health, probes=health.probes + 1, probe_at=now + gap)
 
@@ -151,7 +152,7 @@ _FIRST_SLOTS = 2
 
 @dataclass(frozen=True, slots=True)
 class DeliveryPace:
-    """`slots` deliveries in flight at most, `set_size` leased at once."""
+    """`slots`: the limit of deliveries in flight. `set_size`: how many are leased at once."""
 
     most_slots: int
     largest_set: int
@@ -160,7 +161,7 @@ class DeliveryPace:
 
 
 def start_pace(most_slots: int, largest_set: int, *, is_failing: bool) -> DeliveryPace:
-    """The pace of an endpoint not delivered to just before."""
+    """Return the initial rate of an endpoint."""
     slots = 1 if is_failing else min(_FIRST_SLOTS, most_slots)
     return DeliveryPace(most_slots, largest_set, slots, min(most_slots, largest_set))
 
@@ -176,6 +177,6 @@ def after_failure(pace: DeliveryPace) -> DeliveryPace:
 
 
 def after_set(pace: DeliveryPace, finished: int, seconds: float) -> DeliveryPace:
-    """Size the next set by the `finished` deliveries of the last `seconds`."""
+    """Size the next batch by the deliveries that finished in the last `seconds`."""
     expected = int(finished / max(seconds, 0.001) * _SET_SECONDS)
     return replace(pace, set_size=max(pace.slots, min(expected, pace.largest_set)))

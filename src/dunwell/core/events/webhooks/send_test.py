@@ -1,6 +1,5 @@
-"""Sends one signed test event to one endpoint and returns its answer. Only the request for the test
-is stored, not the event.
-"""
+"""Send a signed test event to one endpoint and return its response. Only the request for the test
+is stored, not the event."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -32,7 +31,7 @@ _MESSAGE = "A test delivery: no claim stands behind it."
 
 @dataclass(frozen=True, slots=True)
 class TestEvent:
-    """A test event on its way to an endpoint. `at` is real time."""
+    """A test event for an endpoint. `at` is real time."""
 
     endpoint: WebhookEndpoint
     event_id: UUID
@@ -42,7 +41,7 @@ class TestEvent:
 
 
 async def begin_test(work: Work, endpoint_id: UUID) -> TestEvent:
-    """In the transaction before it is sent (`send_test`). Raises NotFound."""
+    """Record the test in its own transaction, before `send_test`. Raises NotFound."""
     work.require(Right.CONFIGURE)
     endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
     if endpoint is None:
@@ -56,7 +55,8 @@ async def begin_test(work: Work, endpoint_id: UUID) -> TestEvent:
 
 
 async def find_endpoint(tx: Connection, merchant_id: int, url: str) -> WebhookEndpoint:
-    """The merchant's endpoint at this address. Raises NotFound, naming those there are."""
+    """Return the merchant's endpoint with this address. Raises NotFound, which lists the existing
+    ones."""
     endpoints = await load_endpoints(tx, merchant_id)
     for each in endpoints:
         if each.url == url:
@@ -66,8 +66,9 @@ async def find_endpoint(tx: Connection, merchant_id: int, url: str) -> WebhookEn
 
 
 async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> Reply:
-    """One try, signed and authorised as a live one; a switched-off endpoint is tried too. Its
-    answer changes nothing about the endpoint. No transaction is open. Raises SealBroken."""
+    """Make one attempt, signed and authorised like a real delivery, also to a disabled endpoint.
+    The response does not change the endpoint's health. No transaction is open. Raises SealBroken.
+    """
     head = EventHead(
         event_id=test.event_id,
         merchant_id=test.endpoint.merchant_id,
@@ -77,7 +78,7 @@ async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> Re
         reference_number="TEST",
     )
     event = checkpoint_reached(head, _STEP, 0, _MESSAGE)
-    lease = Lease(test.event_id, test.at)  # nobody leases it: it is in no table
+    lease = Lease(test.event_id, test.at)  # The event is in no table, so the lease is only a value.
     delivery = LeasedDelivery(
         event_id=test.event_id, sequence=event.sequence, body=event.body, attempts=0, lease=lease
     )

@@ -1,4 +1,4 @@
-"""The SQL of webhook endpoints, of their health and of the deliveries to them."""
+"""The SQL of webhook endpoints, their health, and deliveries to them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,7 +30,7 @@ ORDER BY created_at, endpoint_id
     endpoint_columns=ENDPOINT_COLUMNS,
 )
 
-# Primary key; once for each leased set.
+# Uses the primary key, once for each leased batch.
 _LOAD_ONE = compose(
     """
 SELECT {endpoint_columns}
@@ -61,7 +61,7 @@ SET secret_sealed = $3, previous_secret_sealed = secret_sealed, previous_secret_
 WHERE merchant_id = $1 AND endpoint_id = $2 AND removed_at IS NULL
 """
 
-# deliveries_due; what was not delivered to a removed endpoint waits for no one.
+# Uses deliveries_due. Pending deliveries to a removed endpoint are given up.
 _REMOVE = """
 WITH removed AS (
     UPDATE webhook_endpoints
@@ -87,8 +87,8 @@ SET first_failure_at = $3, gone_at = $4, disabled_at = $5, disabled_reason = $6,
 WHERE merchant_id = $1 AND endpoint_id = $2
 """
 
-# The primary keys of merchants and installation_revisions; once for each leased set, and for each
-# try of a merchant whose webhooks reach networks of the operator's.
+# Uses the primary keys of merchants and installation_revisions, once for each leased batch, and for
+# each attempt in private networks.
 _LOAD_REACH = """
 SELECT m.key, (
     SELECT document -> 'webhookNetworks'
@@ -101,7 +101,7 @@ WHERE m.merchant_id = $1
 
 
 async def load_endpoints(tx: Connection, merchant_id: int) -> list[WebhookEndpoint]:
-    """The merchant's endpoints, oldest first; removed ones left out."""
+    """Return the merchant's endpoints, oldest first, without removed ones."""
     return [read_endpoint(row) for row in await tx.fetch(_LOAD_ALL, merchant_id)]
 
 
@@ -115,19 +115,21 @@ async def load_endpoint(
 async def lock_endpoint(
     tx: Connection, merchant_id: int, endpoint_id: UUID
 ) -> WebhookEndpoint | None:
-    """Load it for a change of its health; events go on being written for it meanwhile."""
+    """Load and lock the endpoint for a change of its health. Events for it can still
+    be inserted.
+    """
     row = await tx.fetchrow(_LOCK_ONE, merchant_id, endpoint_id)
     return None if row is None else read_endpoint(row)
 
 
 async def load_reach(tx: Connection, merchant_id: int) -> WebhookReach:
-    """Where this merchant's webhooks may be sent at this moment."""
+    """Return where the merchant's webhooks may be sent now."""
     row = await tx.fetchrow(_LOAD_REACH, merchant_id)
     return PUBLIC_REACH if row is None else parse_reach(row["networks"], row["key"])
 
 
 async def insert_endpoint(tx: Connection, endpoint: WebhookEndpoint, created_at: datetime) -> bool:
-    """False when the merchant already has an endpoint at this address."""
+    """Insert the endpoint. Return False if the merchant has one with this address."""
     status = await tx.execute(
         _INSERT, endpoint.merchant_id, endpoint.endpoint_id, endpoint.url, list(endpoint.types),
         endpoint.secret_sealed, endpoint.authorization_sealed, created_at,
@@ -136,7 +138,7 @@ async def insert_endpoint(tx: Connection, endpoint: WebhookEndpoint, created_at:
 
 
 async def save_endpoint(tx: Connection, endpoint: WebhookEndpoint) -> None:
-    """Write the types and the authorization."""
+    """Save event types and authorization."""
     await tx.execute(
         _UPDATE, endpoint.merchant_id, endpoint.endpoint_id,
         list(endpoint.types), endpoint.authorization_sealed,
@@ -146,14 +148,14 @@ async def save_endpoint(tx: Connection, endpoint: WebhookEndpoint) -> None:
 async def save_secret(
     tx: Connection, merchant_id: int, endpoint_id: UUID, sealed: bytes, previous_until: datetime
 ) -> None:
-    """Put a secret in place; the one before stays usable until `previous_until`."""
+    """Save a new secret. The previous one can be used until `previous_until`."""
     await tx.execute(_ROTATE, merchant_id, endpoint_id, sealed, previous_until)
 
 
 async def mark_removed(
     tx: Connection, merchant_id: int, endpoint_id: UUID, removed_at: datetime
 ) -> int:
-    """Remove the endpoint; give up what was still to be delivered to it, and say how much."""
+    """Remove the endpoint, give up its pending deliveries, and return their number."""
     return int(await tx.fetchval(_REMOVE, merchant_id, endpoint_id, removed_at))
 
 
@@ -167,7 +169,7 @@ async def save_health(
 
 
 def read_endpoint(row: Row) -> WebhookEndpoint:
-    """A row that has ENDPOINT_COLUMNS."""
+    """Build the endpoint from a row with ENDPOINT_COLUMNS."""
     return WebhookEndpoint(
         merchant_id=row["merchant_id"],
         endpoint_id=row["endpoint_id"],
@@ -188,9 +190,9 @@ def read_endpoint(row: Row) -> WebhookEndpoint:
     )
 
 
-# Primary key of webhook_endpoints from the place the last look ended at; each is one probe of
-# deliveries_due: ordered, for where most deliveries are due a table read anyhow looks as good. A
-# switched-off endpoint is found when its probe is due.
+# Uses the primary key of webhook_endpoints from where the last look ended, and one probe of
+# deliveries_due for each. ORDER BY keeps the planner from scanning the table when most deliveries
+# are due. A disabled endpoint is found when its probe is due.
 _FIND_DUE = compose(
     """
 SELECT {endpoint_columns}
@@ -232,9 +234,9 @@ LIMIT $4
 _DELIVERIES = LeasedTable(
     "deliveries", ("merchant_id", "endpoint_id", "event_id"), ends_at="due_at"
 )
-# A statement of its own: replayed deliveries are leased only where live ones leave room, and
-# each kind is an index scan that ends at the limit. Rides on deliveries_due twice, then on the
-# primary keys of deliveries and events.
+# A separate statement. Replayed deliveries are leased only where new ones leave room, and each kind
+# is an index scan that ends at the limit. Uses deliveries_due twice, then the primary keys of
+# deliveries and events.
 _LEASE = compose(
     """
 WITH live AS (
@@ -274,7 +276,8 @@ RETURNING events.event_id, events.sequence, events.body, deliveries.attempts,
 
 _RELEASE = _DELIVERIES.release(many=True)
 
-# Primary key of deliveries, once for each outcome; the try is logged only where it counted.
+# Uses the primary key of deliveries, once for each outcome. An attempt is logged only if its lease
+# was still held.
 _RECORD = compose(
     """
 WITH settled AS (
@@ -306,8 +309,8 @@ SELECT * FROM settled
 
 @dataclass(frozen=True, slots=True)
 class LeasedDelivery:
-    """One event on its way to one endpoint; `tries` were made before, `tries_before` of them before
-    it was replayed."""
+    """A leased delivery of one event to one endpoint. `tries`: attempts made so far;
+    `tries_before`: those before a replay."""
 
     event_id: UUID
     sequence: int
@@ -319,20 +322,20 @@ class LeasedDelivery:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a try brought: a status with an excerpt of the answer, or the error in words; both short
-    and printable."""
+    """The result of an attempt: a status with the beginning of the response body, or an error. Both
+    texts are short and printable."""
 
     status: int | None
     error: str | None
     answer: str | None
-    # How long the endpoint asks to be left alone.
+    # The response's Retry-After.
     wish: timedelta | None
     duration: timedelta
 
 
 @dataclass(frozen=True, slots=True)
 class DeliveryOutcome:
-    """What became of a try begun `at` an instant, and what follows."""
+    """The outcome of an attempt that started at `at`, and what follows."""
 
     endpoint: WebhookEndpoint
     delivery: LeasedDelivery
@@ -344,7 +347,7 @@ class DeliveryOutcome:
 async def find_due_endpoints(
     tx: Connection, now: datetime, behind: tuple[int, UUID], limit: int
 ) -> list[WebhookEndpoint]:
-    """Endpoints with something due, in the order of merchants, from behind the given one on."""
+    """Return endpoints with due deliveries, in the order of their keys, after `behind`."""
     rows = await tx.fetch(_FIND_DUE, now, *behind, limit)
     return [read_endpoint(row) for row in rows]
 
@@ -352,12 +355,12 @@ async def find_due_endpoints(
 async def lease_deliveries(
     tx: Connection, endpoint: WebhookEndpoint, lease: Lease, *, now: datetime, size: int
 ) -> list[LeasedDelivery]:
-    """Take at most `size` of the endpoint's due deliveries that nobody else is just taking."""
+    """Lease at most `size` due deliveries of the endpoint that no other worker has locked."""
     rows = await tx.fetch(
         _LEASE,
         endpoint.merchant_id, endpoint.endpoint_id, now, size, lease.until, lease.lease_id,
     )  # fmt: skip
-    # Live ones first: the queue sends a set in this order.
+    # New deliveries first: the queue sends them in this order.
     return [
         LeasedDelivery(
             event_id=row["event_id"],
@@ -377,7 +380,7 @@ async def release_deliveries(
     deliveries: Sequence[LeasedDelivery],
     due_at: datetime,
 ) -> None:
-    """Give back what was leased and not begun."""
+    """Release deliveries that were leased and not started."""
     await tx.execute(
         _RELEASE,
         endpoint.merchant_id,
@@ -389,8 +392,8 @@ async def release_deliveries(
 
 
 async def save_outcomes(tx: Connection, outcomes: Sequence[DeliveryOutcome]) -> None:
-    """Write the deliveries' new states and the log of tries; sorted, so that two who write the
-    same rows wait for each other instead of locking each other out."""
+    """Save the deliveries' states and the log of attempts, in a fixed order so that concurrent
+    writers do not deadlock."""
     ordered = sorted(outcomes, key=lambda each: each.delivery.event_id)
     await tx.execute(
         _RECORD,

@@ -1,1 +1,1 @@
-"""Drafts of workflows: who changed what, edits in parts or as a whole, publication."""
+"""Drafts of workflows: edit parts or the whole, record who changed what, and publish."""

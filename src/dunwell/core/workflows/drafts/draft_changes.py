@@ -1,6 +1,5 @@
-"""The changes in a draft, each with its author: what a person changes of one part in a row is one
-change, from what stood there before to what stands there. Pure.
-"""
+"""The changes of a draft with their authors. Consecutive changes of one part by one author are
+merged into one change. Pure."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,10 +10,10 @@ from uuid import UUID
 
 @dataclass(frozen=True, slots=True)
 class DraftChange:
-    """before, after: the part as JSON; None: it was not there, or is not any more."""
+    """A change of one part. `before`, `after`: the part as JSON; None: it does not exist."""
 
     change_id: UUID
-    # As the audit log names who acts; name: of a person.
+    # The author, as the audit log names the actor. `name`: of a user.
     actor_kind: str
     actor_id: str | None
     name: str | None
@@ -36,7 +35,7 @@ class NewChange:
 
 @dataclass(frozen=True, slots=True)
 class Merged:
-    """What becomes of the changes there are by one author's doing: some are gone, others come."""
+    """The result of merging: which changes to delete, and which to insert for the author."""
 
     actor_kind: str
     actor_id: str | None
@@ -48,9 +47,10 @@ def merge_changes(
     standing: Sequence[DraftChange], kind: str, actor_id: str | None,
     before: Mapping[str, Any], after: Mapping[str, Any],
 ) -> Merged:  # fmt: skip
-    """standing: the draft's changes, oldest first. before, after: the parts that differ, by name.
+    """Merge an author's new changes into those of the draft.
 
-    Whoever was the last to change a part goes on with that change; taken back, it is none.
+    `standing`: the draft's changes, oldest first. `before`, `after`: the changed parts by name. If
+    the author also made the part's last change, the two become one; if it is undone, none remains.
     """
     last = {each.part: each for each in standing}
     merged = Merged(kind, actor_id, [], [])
@@ -70,20 +70,20 @@ def find_last_change(changes: Sequence[DraftChange], part: str) -> DraftChange |
 
 @dataclass(frozen=True, slots=True)
 class Ticks:
-    """What somebody who publishes has looked at: the changes that were shown, and of those of
-    colleagues the ones that are to go out."""
+    """What a user who publishes has reviewed: the changes that were shown, and the colleagues'
+    changes that were approved."""
 
     seen: frozenset[UUID]
     agreed: frozenset[UUID]
 
     def find_new(self, changes: Sequence[DraftChange]) -> list[DraftChange]:
-        """Those that came since."""
+        """Return the changes that were made since."""
         return [each for each in changes if each.change_id not in self.seen]
 
     def find_open(
         self, changes: Sequence[DraftChange], kind: str, actor_id: str | None
     ) -> list[DraftChange]:
-        """Colleagues' without a tick."""
+        """Return the colleagues' changes that were not approved."""
         return [
             each
             for each in changes

@@ -1,6 +1,5 @@
-"""Create, edit, replace and discard a workflow's draft. Two people who change the same part are
-told of the conflict.
-"""
+"""Create, edit, replace and discard a workflow's draft. Two users who change the same part get a
+conflict."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -46,9 +45,8 @@ Parts = dict[str, Any]
 async def store_changed_draft(
     work: Work, workflow_id: UUID, former: Version | WorkflowDraft | None, wanted: Definition
 ) -> tuple[WorkflowDraft, Parts, Parts]:
-    """Put `wanted` in the place of what the draft was made from, as the actor's change. Answers the
-    new draft, and the parts that differ as they were and are, for the audit log. The workflow is
-    locked."""
+    """Replace the draft, or create it, as a change of the actor. Return the new draft, and the
+    changed parts before and after for the audit log. The workflow is locked."""
     work.require(Right.CONFIGURE)
     before, after = compare(former.definition if former else None, wanted)
     draft = WorkflowDraft(work.ids.new(work.now), wanted)
@@ -66,7 +64,8 @@ async def store_changed_draft(
 
 
 async def new_draft(work: Work, workflow_id: UUID) -> WorkflowDraft:
-    """Raises NotFound, and InvalidState: there is a draft, which names its id."""
+    """Create a draft of the current version. Raises NotFound, and InvalidState, which names an
+    existing draft."""
     work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     standing = await load_draft(work.tx, work.merchant_id, workflow_id)
@@ -88,8 +87,8 @@ async def new_draft(work: Work, workflow_id: UUID) -> WorkflowDraft:
 
 
 async def discard_draft(work: Work, workflow_id: UUID) -> None:
-    """Versions stay as they are. Raises NotFound, and InvalidState: no draft, or no version that
-    would be left."""
+    """Discard the draft. Raises NotFound, and InvalidState if there is no draft or no published
+    version."""
     work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     if await load_current(work.tx, work.merchant_id, workflow_id) is None:
@@ -98,8 +97,8 @@ async def discard_draft(work: Work, workflow_id: UUID) -> None:
 
 
 async def delete_standing_draft(work: Work, workflow_id: UUID) -> None:
-    """Of an open workflow that was published; what differed from that is told. Raises InvalidState:
-    there is none."""
+    """Delete the draft of a locked, published workflow and record what differed. Raises
+    InvalidState if there is none."""
     work.require(Right.CONFIGURE)
     standing = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
@@ -116,8 +115,8 @@ async def delete_standing_draft(work: Work, workflow_id: UUID) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Edit:
-    """part: as `audited.list_parts` names it. seen: the fingerprint (`parts.fingerprint`) of the
-    part as its editor had seen it. value: the part as JSON, None to take it out."""
+    """An edit of one part. `part`: as `parts.list_parts` names it. `seen`: the revision of the part
+    that the user saw. `value`: the part as JSON; None deletes it."""
 
     part: str
     seen: str
@@ -126,8 +125,8 @@ class Edit:
 
 @dataclass(frozen=True, slots=True)
 class EditedDraft:
-    """version_id: the draft's, or that of the published version where nothing differs from it: then
-    there is no draft."""
+    """The edited draft. `version_id`: the draft's, or the published version's if nothing differs;
+    there is no draft then."""
 
     version_id: UUID
     definition: Definition
@@ -135,11 +134,11 @@ class EditedDraft:
 
 
 async def edit_draft(work: Work, workflow_id: UUID, *edits: Edit) -> EditedDraft:
-    """All of the edits, or none. The first makes the draft, from the current version.
+    """Apply all edits, or none. The first edit creates the draft from the current version.
 
-    Raises NotFound, InvalidState (the merchant has scenarios), EditConflict, and ValidationError:
-    the shape is wrong. Whatever else is wrong keeps a draft from being published, not from being
-    saved.
+    Other faults than the shape do not keep a draft from being saved, only from being published.
+    Raises NotFound, InvalidState (the merchant has scenarios), EditConflict, ValidationError for a
+    wrong shape.
     """
     work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
@@ -176,7 +175,7 @@ async def _check_unchanged(
 ) -> None:  # fmt: skip
     for each in edits:
         theirs = parts.get(each.part)
-        # Who wants what stands there already has lost nothing.
+        # A user who wants the current value has lost nothing.
         if each.seen != compute_revision(theirs) and wanted.get(each.part) != theirs:
             changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
             raise EditConflict(
@@ -204,8 +203,9 @@ def _change(parts: Mapping[str, Any], edits: Sequence[Edit]) -> dict[str, Any]:
 async def add_step(
     work: Work, workflow_id: UUID, value: Mapping[str, Any], *, after: int | None
 ) -> int:
-    """value: the step as JSON; it gets an id that no other has had. after: the id of the step that
-    it follows; None, or one that is gone: first, or last. Raises what `edit_draft` raises."""
+    """Add a step and return its id, which no other step has had. `value`: the step as JSON.
+    `after`: the id of the step before it; None: first; an unknown id: last. Raises what
+    `edit_draft` raises."""
     work.require(Right.CONFIGURE)
     parts = await _open_parts(work, workflow_id)
     order: list[int] = parts.get(STEP_ORDER, [])
@@ -220,7 +220,7 @@ async def add_step(
 
 
 async def double_step(work: Work, workflow_id: UUID, step_id: int) -> int:
-    """The same once more, right behind it. Raises NotFound."""
+    """Insert a copy of the step after it. Raises NotFound."""
     work.require(Right.CONFIGURE)
     parts = await _open_parts(work, workflow_id)
     value = parts.get(name_step(step_id))
@@ -232,8 +232,8 @@ async def double_step(work: Work, workflow_id: UUID, step_id: int) -> int:
 async def move_step(
     work: Work, workflow_id: UUID, step_id: int, *, after: int | None, seen: str
 ) -> EditedDraft:
-    """after: the id of the step that it is to follow; None: it comes first. seen: the order's
-    fingerprint as it was shown. Raises what `edit_draft` raises, and NotFound."""
+    """Move the step after another; None: to the beginning. `seen`: the revision of the order that
+    was shown. Raises what `edit_draft` raises, and NotFound."""
     work.require(Right.CONFIGURE)
     order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
     if step_id not in order or not (after is None or after in order):
@@ -246,7 +246,7 @@ async def move_step(
 async def shift_step(
     work: Work, workflow_id: UUID, step_id: int, way: str, *, seen: str
 ) -> EditedDraft:
-    """By one place, "up" or "down". Raises what `move_step` raises."""
+    """Move the step one position, "up" or "down". Raises what `move_step` raises."""
     work.require(Right.CONFIGURE)
     order: list[int] = (await _open_parts(work, workflow_id)).get(STEP_ORDER, [])
     place = order.index(step_id) + (-2 if way == "up" else 1) if step_id in order else -1
@@ -255,7 +255,7 @@ async def shift_step(
 
 
 def place_behind(order: Sequence[int], step_id: int, after: int | None) -> list[int]:
-    """The order with one of its steps behind another; None: first."""
+    """Return the order with the step after another; None: at the beginning."""
     if step_id == after:
         return [*order]
     rest = [each for each in order if each != step_id]
@@ -272,7 +272,7 @@ async def _open_parts(work: Work, workflow_id: UUID) -> Parts:
 
 
 async def _find_free_id(work: Work, workflow_id: UUID, order: Sequence[int]) -> int:
-    """One that no version had, and no change of the draft names."""
+    """Return an id that no version has had, and no change of the draft names."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
     changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
     changed = {find_step_id(each.part) for each in changes}
@@ -281,7 +281,8 @@ async def _find_free_id(work: Work, workflow_id: UUID, order: Sequence[int]) -> 
 
 @dataclass(frozen=True, slots=True)
 class SavedDraft:
-    """`version_id` is the published version's where the definition is: there is no draft then."""
+    """The saved draft. `version_id`: the published version's if nothing differs; there is no draft
+    then."""
 
     workflow_id: UUID
     version_id: UUID
@@ -291,13 +292,14 @@ class SavedDraft:
 async def save_draft(
     work: Work, name: str, definition: Definition, *, expected_id: UUID | None = None
 ) -> SavedDraft:
-    """Store `definition` as the draft of the workflow of this name.
+    """Save `definition` as the draft of the workflow with this name, which is created if needed.
 
-    Its shape is right; what else is wrong with it stops publishing, not saving. A workflow has one
-    draft; the one before is replaced, and discarded when this is what is published. `expected_id`:
-    the version it was made from, the draft's or, without one, the current version's; another
-    editor's change since then is not overwritten.
-    Raises ValidationError (name), InvalidState (changed since, or the merchant has scenarios).
+    Only faults in the shape keep it from being saved. A workflow has one draft: the previous one is
+    replaced, or discarded if `definition` is what is published. `expected_id`: the version that the
+    change is based on (the draft, else the current version); later changes by others are not
+    overwritten.
+
+    Raises ValidationError (name), EditConflict, InvalidState (the merchant has scenarios).
     """
     work.require(Right.CONFIGURE)
     check_workflow_name(name)
@@ -326,8 +328,8 @@ async def save_draft(
 
 
 async def begin_workflow(work: Work, name: str, definition: Definition) -> UUID:
-    """Raises ValidationError (no name, or another workflow's) and InvalidState: the merchant has
-    scenarios."""
+    """Create a workflow with a draft. Raises ValidationError for an invalid or taken name,
+    InvalidState if the merchant has scenarios."""
     work.require(Right.CONFIGURE)
     check_switched(work.merchant)
     check_workflow_name(name)
@@ -341,10 +343,9 @@ async def begin_workflow(work: Work, name: str, definition: Definition) -> UUID:
 async def replace_draft(
     work: Work, workflow_id: UUID, definition: Definition, *, expected_id: UUID | None
 ) -> SavedDraft:
-    """Put another definition in the draft's place: an old version, or a file. Each part that
-    differs is the change of whoever does it. expected_id: what was looked at: the draft's version,
-    or without one the current one's. Raises NotFound and InvalidState: another one by now, or the
-    merchant has scenarios."""
+    """Replace the draft's definition by an old version or a file. Each part that differs becomes a
+    change of the actor. `expected_id`: the version that was shown (the draft, else the current
+    version). Raises NotFound, EditConflict, InvalidState."""
     work.require(Right.CONFIGURE)
     await open_workflow(work, workflow_id)
     name = await load_name(work.tx, work.merchant_id, workflow_id)

@@ -1,4 +1,4 @@
-"""Publish a workflow's draft: it becomes the current version and never changes again."""
+"""Publish a workflow's draft. It becomes the current version and never changes again."""
 
 from uuid import UUID
 
@@ -28,7 +28,7 @@ from dunwell.platform.text.texts import check_printable
 
 
 class ChangesUnseen(InvalidState):
-    """The draft has changes that whoever publishes has not agreed to; nothing was published."""
+    """The draft has changes that the publishing user has not reviewed. Nothing was published."""
 
     def __init__(self, came: list[DraftChange], unticked: list[DraftChange]) -> None:
         super().__init__(
@@ -36,7 +36,7 @@ class ChangesUnseen(InvalidState):
             "and publish again.",
             state="DRAFT",
         )
-        # Those that came since the page was shown, and colleagues' without a tick.
+        # Changes made after the page was shown, and colleagues' changes that were not approved.
         self.came = came
         self.unticked = unticked
 
@@ -45,15 +45,16 @@ async def publish_draft(
     work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None,
     ticks: Ticks | None = None,
 ) -> Version:  # fmt: skip
-    """Number the draft by what it changes (CONTRACT 6, Versions) and publish it.
+    """Publish the draft, with a version number that follows from its changes (CONTRACT 6,
+    Versions).
 
-    `expected_id`: the draft that was looked at; another one is not published in its place. What the
-    texts say is checked by `cases.rollout.publish_workflow`, which people and programs go through.
-    `ticks`: what a person has looked at; who has signed in publishes nothing of a colleague's
-    without them, a program or a command line is asked for none.
-    Raises NotFound (no such workflow), ValidationError (the definition's faults, or control
-    characters in the comment), ChangesUnseen and InvalidState (no draft, another draft, or it
-    changes nothing).
+    `expected_id`: the draft that was shown; another one is not published.
+    `cases.rollout.publish_workflow` checks the texts and is what users and programs call. `ticks`:
+    what a user has reviewed. A signed-in user cannot publish colleagues' changes without reviewing
+    them; programs and the command line need no review.
+
+    Raises NotFound, ValidationError (faults of the definition, or control characters in the
+    comment), ChangesNotReviewed, EditConflict, InvalidState (no draft, or no changes).
     """
     work.require(Right.PUBLISH)
     check_printable(comment, "comment")
@@ -98,7 +99,7 @@ async def _check_ticks(work: Work, workflow_id: UUID, ticks: Ticks | None) -> No
 
 
 async def _check_publishable(work: Work, workflow_id: UUID, draft: WorkflowDraft) -> None:
-    """A draft may be stored with faults; a version may not."""
+    """Check the definition. A draft can be stored with faults, a version cannot."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
     faults = find_definition_faults(msgspec.to_builtins(draft.definition))
     faults += find_reused_ids(known, draft.definition)
@@ -107,7 +108,7 @@ async def _check_publishable(work: Work, workflow_id: UUID, draft: WorkflowDraft
 
 
 def _find_verdict(current: Version | None, draft: WorkflowDraft) -> VersionVerdict:
-    """Raises InvalidState: nothing differs."""
+    """Return the kind of change. Raises InvalidState if nothing differs."""
     if current is None:
         return VersionVerdict.MAJOR
     verdict = find_verdict(current.definition, draft.definition)

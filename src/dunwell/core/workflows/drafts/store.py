@@ -1,4 +1,4 @@
-"""The SQL of the changes in drafts: who changed which part, from what to what."""
+"""The SQL of draft changes: who changed which part, before and after."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -15,14 +15,14 @@ FROM workflow_draft_changes AS change
 LEFT JOIN users AS person
     ON change.actor_kind = 'USER' AND person.user_id::text = change.actor_id"""
 
-# Rides on workflow_draft_changes_open.
+# Uses workflow_draft_changes_open.
 _LOAD_OPEN = f"""
 SELECT {_CHANGES}
 WHERE change.merchant_id = $1 AND change.workflow_id = $2 AND change.version_id IS NULL
 ORDER BY change.changed_at, change.change_id
 """
 
-# Rides on workflow_draft_changes_published.
+# Uses workflow_draft_changes_published.
 _LOAD_PUBLISHED = f"""
 SELECT {_CHANGES}
 WHERE change.merchant_id = $1 AND change.version_id = $2
@@ -63,19 +63,19 @@ WHERE merchant_id = $1 AND workflow_id = $2 AND version_id IS NULL
 async def load_open_changes(
     tx: Connection, merchant_id: int, workflow_id: UUID
 ) -> list[DraftChange]:
-    """Of the draft, oldest first."""
+    """Return the draft's changes, oldest first."""
     return [DraftChange(**row) for row in await tx.fetch(_LOAD_OPEN, merchant_id, workflow_id)]
 
 
 async def load_published_changes(
     tx: Connection, merchant_id: int, version_id: UUID
 ) -> list[DraftChange]:
-    """Those that were published with a version, oldest first."""
+    """Return the changes that were published with a version, oldest first."""
     return [DraftChange(**row) for row in await tx.fetch(_LOAD_PUBLISHED, merchant_id, version_id)]
 
 
 async def count_open_changes(tx: Connection, merchant_id: int) -> dict[UUID, int]:
-    """By workflow, of those that have any."""
+    """Return the number of open changes by workflow, for those that have any."""
     rows = await tx.fetch(_COUNT_OPEN, merchant_id)
     return {row["workflow_id"]: row["changes"] for row in rows}
 
@@ -84,7 +84,7 @@ async def save_merged(
     tx: Connection, merchant_id: int, workflow_id: UUID, *,
     merged: Merged, ids: Sequence[UUID], now: datetime,
 ) -> None:  # fmt: skip
-    """ids: one for each new change."""
+    """Save merged changes. `ids`: one for each new change."""
     if merged.gone:
         await tx.execute(_REMOVE, merchant_id, merged.gone)
     if merged.new:
@@ -104,5 +104,5 @@ async def mark_published(
 
 
 async def delete_open_changes(tx: Connection, merchant_id: int, workflow_id: UUID) -> None:
-    """Of a draft that is discarded."""
+    """Delete the changes of a discarded draft."""
     await tx.execute(_REMOVE_OPEN, merchant_id, workflow_id)

@@ -1,7 +1,7 @@
-"""The SQL of scenarios (spec, Scenario): rows in, values out, no rules.
+"""The SQL of scenarios (spec, Scenario).
 
-A scenario is a workflow with one version in the state SCENARIO, edited in place until the switch
-publishes that row; the ids of workflow and version v1.0 are drawn when it is created.
+A scenario is a workflow with one version in the state SCENARIO, which is edited in place until the
+switch publishes that row. The ids of the workflow and its version v1.0 are assigned at creation.
 """
 
 from datetime import datetime
@@ -14,7 +14,7 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.versions import KnownStep, ScenarioVersion
 from dunwell.platform.database.database import Connection, Row
 
-# After the switch the same row is the copy's v1.0, which never changes. Rides on the primary keys.
+# After the switch the same row is v1.0 of the workflow and never changes. Uses primary keys.
 _LOAD_SCENARIOS = """
 SELECT scenario.scenario_id, scenario.workflow_id, workflow.name, scenario.description,
     workflow.assignment_enabled AS is_active, scenario.copy_version_id, version.version_id,
@@ -31,7 +31,7 @@ ORDER BY scenario.scenario_id
 
 _FIND_WORKFLOW = "SELECT workflow_id FROM scenarios WHERE merchant_id = $1 AND scenario_id = $2"
 
-# Rides on the key scenarios (merchant_id, workflow_id).
+# Uses the key scenarios (merchant_id, workflow_id).
 _FIND_SCENARIO = "SELECT scenario_id FROM scenarios WHERE merchant_id = $1 AND workflow_id = $2"
 
 _INSERT = """
@@ -48,7 +48,7 @@ VALUES ($1, $2, $4, $8, $7)
 RETURNING scenario_id
 """
 
-# A changed definition gets a new version id: no id ever names two contents.
+# A changed definition gets a new version id, so that no id names two contents.
 _UPDATE_DEFINITION = """
 WITH version AS (
     UPDATE workflow_versions
@@ -66,7 +66,7 @@ SET description = $3
 WHERE merchant_id = $1 AND workflow_id = $2
 """
 
-# All scenarios of a merchant become what they were to become, in one statement.
+# Publishes all scenarios of a merchant in one statement.
 _PUBLISH_ALL = """
 UPDATE workflow_versions AS version
 SET state = 'PUBLISHED', version_id = scenario.copy_version_id, published_at = $2
@@ -81,12 +81,13 @@ _GREATEST_INTEGER = 2**31 - 1
 
 
 async def load_scenarios(tx: Connection, merchant_id: int) -> list[ScenarioVersion]:
-    """A merchant's scenarios in the order of their ids; after the switch as they were then."""
+    """Return the merchant's scenarios in the order of their ids; after the switch, as they were
+    then."""
     return [_read(row) for row in await tx.fetch(_LOAD_SCENARIOS, merchant_id)]
 
 
 async def find_scenario_workflow(tx: Connection, merchant_id: int, scenario_id: int) -> UUID | None:
-    """The workflow claims on the scenario run under; None: there is no such scenario."""
+    """Return the workflow of the scenario. None: there is no such scenario."""
     if not 0 < scenario_id <= _GREATEST_INTEGER:
         return None
     workflow_id: UUID | None = await tx.fetchval(_FIND_WORKFLOW, merchant_id, scenario_id)
@@ -94,13 +95,13 @@ async def find_scenario_workflow(tx: Connection, merchant_id: int, scenario_id: 
 
 
 async def find_scenario_id(tx: Connection, merchant_id: int, workflow_id: UUID) -> int | None:
-    """The scenario that runs under the workflow's id; None: there is none."""
+    """Return the scenario of the workflow. None: there is none."""
     scenario_id: int | None = await tx.fetchval(_FIND_SCENARIO, merchant_id, workflow_id)
     return scenario_id
 
 
 async def save_new_scenario(tx: Connection, merchant_id: int, scenario: ScenarioVersion) -> int:
-    """Store a scenario under a name that is free; answers its id (the one given is not used)."""
+    """Insert a scenario with an unused name and return its id. The given id is ignored."""
     scenario_id: int = await tx.fetchval(
         _INSERT, merchant_id, scenario.workflow_id, scenario.name, scenario.copy_version_id,
         scenario.version_id, _write(scenario.definition), scenario.created_at,
@@ -112,7 +113,7 @@ async def save_new_scenario(tx: Connection, merchant_id: int, scenario: Scenario
 async def save_scenario_definition(
     tx: Connection, merchant_id: int, scenario: ScenarioVersion, now: datetime
 ) -> None:
-    """Store `scenario`'s version id, definition and retired steps in place of those before."""
+    """Replace version id, definition and retired steps."""
     retired = [
         {"id": step_id, "kind": step.kind, "name": step.name}
         for step_id, step in scenario.retired.items()
@@ -130,7 +131,7 @@ async def save_scenario_description(
 
 
 async def publish_scenarios(tx: Connection, merchant_id: int, now: datetime) -> None:
-    """Make each scenario its copy's v1.0; the rows never change again."""
+    """Publish each scenario as v1.0 of its workflow. The rows never change again."""
     await tx.execute(_PUBLISH_ALL, merchant_id, now)
 
 

@@ -1,1 +1,1 @@
-"""Versions of a definition: names and numbers, parts, and what differs between two of them."""
+"""Versions of a definition: numbers, parts, and differences between two of them."""

@@ -1,6 +1,5 @@
-"""What differs between two definitions: part by part and field by field, in sentences for the
-person who publishes, and line by line inside long texts. Pure.
-"""
+"""Compare two definitions, part by part and field by field, in sentences for the user who
+publishes, and line by line in long texts. Pure."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,24 +23,24 @@ class Change(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class FieldDifference:
-    """before, after: None: not there."""
+    """A field that differs. `before`, `after`: None if it does not exist."""
 
     path: tuple[str, ...]
     before: Any
     after: Any
-    # Whether people wrote it as text, so that its words are compared and not its two states shown.
+    # Whether it is text, which is compared word by word instead of showing both values.
     is_text: bool = False
 
     @property
     def name(self) -> str:
-        """As the form calls it."""
+        """The name of the field in forms."""
         return ".".join(self.path)
 
 
 @dataclass(frozen=True, slots=True)
 class PartDifference:
-    """kind, title: of a step. fields: of a part that was there and still is, and all texts of a
-    template or snippet that is new or gone."""
+    """A part that differs. `kind`, `title`: of a step. `fields`: those of a changed part, and all
+    texts of an added or removed template or snippet."""
 
     part: str
     change: Change
@@ -52,7 +51,7 @@ class PartDifference:
     fields: list[FieldDifference] = field(default_factory=list)
 
 
-# Of steps: what their authors wrote as text.
+# Fields of steps that hold text.
 _TEXT_FIELDS = frozenset({"name", "message"})
 _MAJOR_FIELDS = {
     str(kind.__struct_config__.tag): {
@@ -66,14 +65,14 @@ _MAJOR_FIELDS = {
 
 
 def compare_parts(before: Mapping[str, Any], after: Mapping[str, Any]) -> list[PartDifference]:
-    """Parts by their names (`audited.list_parts`), or some of them."""
+    """Compare parts by their names (`parts.list_parts`)."""
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     found = (compare_part(name, before.get(name), after.get(name)) for name in names)
     return [each for each in found if each is not None]
 
 
 def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
-    """None: of an order that differs by what was added and taken out alone."""
+    """Compare one part. None: the order differs only by added and removed steps."""
     if name == STEP_ORDER:
         return _compare_order(before or [], after or [])
     change = _find_change(before, after)
@@ -128,8 +127,8 @@ def _walk(path: tuple[str, ...], before: Any, after: Any) -> Iterator[FieldDiffe
 
 
 def _walk_texts(path: tuple[str, ...], before: Any, after: Any) -> Iterator[FieldDifference]:
-    """Every text of a template or snippet that differs, also those of a channel or a language that
-    one state does not have."""
+    """Yield every text of a template or snippet that differs, including those of a channel or
+    language that only one side has."""
     if before == after:
         return
     if isinstance(before, Mapping) or isinstance(after, Mapping):
@@ -140,7 +139,8 @@ def _walk_texts(path: tuple[str, ...], before: Any, after: Any) -> Iterator[Fiel
 
 
 def find_differences(old: Definition, new: Definition) -> list[str]:
-    """One line for each thing added, removed, moved or changed; none: the two are equal."""
+    """Return a line for each thing that was added, removed, moved or changed. If empty, the two are
+    equal."""
     return [
         *compare_values("settings", _read(old.settings), _read(new.settings)),
         *_compare_steps(old.steps, new.steps),
@@ -170,10 +170,8 @@ def _read(part: object) -> Any:
 
 
 def find_text_changes(old: Definition, new: Definition) -> dict[str, list[str]]:
-    """Place -> lines that begin with -, + or a space, for each text that differs and was there.
-
-    Places are named as `differences` names them. Texts of one line are quoted there.
-    """
+    """Return the changed lines of texts with several lines, by location: each line begins with -, +
+    or a space. Locations are named as in `list_differences`, which quotes texts of one line."""
     before, after = dict(_list_texts(old)), dict(_list_texts(new))
     return {
         place: _compare_lines(before[place], text)
@@ -197,5 +195,5 @@ def _walk_members(place: str, value: Any) -> Iterator[tuple[str, str]]:
 
 def _compare_lines(old: str, new: str) -> list[str]:
     lines = list(unified_diff(old.splitlines(), new.splitlines(), n=1, lineterm=""))
-    # The first two name files; a hunk's head, line numbers.
+    # Skips the file names, and the first hunk's line numbers.
     return ["..." if line.startswith("@@") else line for line in lines[3:]]

@@ -1,6 +1,5 @@
-"""A definition taken apart and put together again: by part and by step, as the editor, the audit
-log and comparisons name them. Pure.
-"""
+"""Split a definition into named parts and join them again. The editor, the audit log and
+comparisons use these names. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -16,19 +15,19 @@ _GROUPS = ("templates", "snippets")
 
 
 def name_step(step_id: int) -> str:
-    """The part that a step is."""
+    """Return the name of the step's part."""
     return f"step {step_id}"
 
 
 def find_step_id(part: str) -> int | None:
-    """The reverse; None: the part is no step."""
+    """Return the step id in a part's name. None: the part is not a step."""
     word, _, number = part.partition(" ")
     is_step = word == "step" and number.isascii() and number.isdecimal() and len(number) <= 10
     return int(number) if is_step else None
 
 
 def is_writing(name: str) -> bool:
-    """Whether the part is a template or a snippet: texts, by channel and language."""
+    """Return whether the part is a template or a snippet, which holds texts."""
     return name.partition("/")[0] in _GROUPS
 
 
@@ -39,8 +38,8 @@ def is_part(name: str) -> bool:
 
 
 def join_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
-    """The document that these parts are of. A step that the order does not name comes last; what
-    the order names and is not there is left out."""
+    """Return the document of these parts. Steps that the order does not name come last; unknown ids
+    in the order are ignored."""
     steps = {number: value for name, value in parts.items() if (number := find_step_id(name))}
     named = [each for each in parts.get(STEP_ORDER) or () if each in steps]
     order = [*dict.fromkeys(named), *(each for each in steps if each not in named)]
@@ -56,8 +55,8 @@ def join_parts(parts: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def list_parts(definition: Definition | None) -> dict[str, Any]:
-    """Settings, each step by its id, each template and snippet by its name, and the steps' order.
-    None: nothing."""
+    """Return the parts by name: settings, each step, each template and snippet, and the order of
+    steps. None has no parts."""
     if definition is None:
         return {}
     values: dict[str, Any] = msgspec.to_builtins(definition)
@@ -72,5 +71,5 @@ def list_parts(definition: Definition | None) -> dict[str, Any]:
 def compare(
     before: Definition | None, after: Definition | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Of both, the parts that differ."""
+    """Return the parts that differ, from both sides."""
     return select_changed_fields(list_parts(before), list_parts(after))

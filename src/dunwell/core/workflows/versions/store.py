@@ -1,4 +1,4 @@
-"""The SQL that reads a workflow's versions one by one: for people who look at them."""
+"""The SQL of a workflow's versions, as users see them."""
 
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.versions.versions import KnownStep, render_version_name
 from dunwell.platform.database.database import Connection
 
-# Rides on workflow_versions (merchant_id, workflow_id, major, minor); the draft comes last.
+# Uses workflow_versions (merchant_id, workflow_id, major, minor). The draft comes last.
 _LOAD_VERSIONS = """
 SELECT version_id, state, major, minor, created_at, published_at, comment
 FROM workflow_versions
@@ -25,7 +25,7 @@ FROM workflow_versions
 WHERE merchant_id = $1 AND workflow_id = $2 AND version_id = $3
 """
 
-# By the same key.
+# Uses the same key.
 _LOAD_MAJORS = """
 SELECT workflow_id, major, MAX(minor) AS minor
 FROM workflow_versions
@@ -33,8 +33,8 @@ WHERE merchant_id = $1 AND workflow_id = ANY($2::uuid[]) AND state <> 'DRAFT'
 GROUP BY workflow_id, major
 """
 
-# Each step id that was ever published, as the newest version that has it says; those taken out of
-# the scenario that the workflow was come last, as version 0.
+# Each step id that was ever published, as in the newest version that has it. Steps that were
+# removed from the workflow's scenario come last, as version 0.
 _LOAD_KNOWN_STEPS = """
 WITH placed AS (
     SELECT step, version.major, version.minor
@@ -53,8 +53,8 @@ FROM placed
 ORDER BY step_id, major DESC, minor DESC
 """
 
-# What new claims of each merchant run on, without the texts, a page at a time. Uses the primary
-# key of workflows, and workflow_versions (merchant_id, workflow_id, major, minor) backwards.
+# The current definitions of all merchants without the texts, in pages. Uses the primary key of
+# workflows, and workflow_versions (merchant_id, workflow_id, major, minor) backwards.
 _LIST_CURRENT = """
 SELECT workflow.merchant_id, workflow.workflow_id, merchant.key AS merchant, workflow.name,
     newest.definition -> 'settings' AS settings, newest.definition -> 'steps' AS steps
@@ -78,9 +78,9 @@ _PAGE_SIZE = 200
 
 @dataclass(frozen=True, slots=True)
 class CurrentDefinition:
-    """The newest version of a workflow, or a scenario; its definition is without texts."""
+    """The newest version of a workflow or scenario. Its definition has no texts."""
 
-    # Its key.
+    # The merchant's key.
     merchant: str
     name: str
     definition: Definition
@@ -88,13 +88,13 @@ class CurrentDefinition:
 
 @dataclass(frozen=True, slots=True)
 class VersionRow:
-    """A version without its definition; a draft has no numbers and was not published."""
+    """A version without its definition. A draft has no numbers and no publication date."""
 
     version_id: UUID
     state: str
     major: int | None
     minor: int | None
-    # Of a draft: when it was saved last.
+    # For a draft: when it was last saved.
     created_at: datetime
     published_at: datetime | None
     comment: str | None
@@ -107,13 +107,13 @@ class VersionRow:
 
 
 async def load_versions(tx: Connection, merchant_id: int, workflow_id: UUID) -> list[VersionRow]:
-    """All versions of a workflow, oldest first, its draft last."""
+    """Return all versions of a workflow, oldest first, its draft last."""
     rows = await tx.fetch(_LOAD_VERSIONS, merchant_id, workflow_id)
     return [VersionRow(**row) for row in rows]
 
 
 async def iterate_current_definitions(tx: Connection) -> AsyncIterator[list[CurrentDefinition]]:
-    """The newest versions of all workflows of all merchants, in pages."""
+    """Yield the newest versions of all workflows of all merchants, in pages."""
     last: tuple[int, UUID] = (0, UUID(int=0))
     while rows := await tx.fetch(_LIST_CURRENT, *last, _PAGE_SIZE):
         last = (rows[-1]["merchant_id"], rows[-1]["workflow_id"])
@@ -130,7 +130,7 @@ async def iterate_current_definitions(tx: Connection) -> AsyncIterator[list[Curr
 async def load_majors(
     tx: Connection, merchant_id: int, workflow_ids: Sequence[UUID]
 ) -> dict[tuple[UUID, int], int]:
-    """The newest minor of each (workflow, major)."""
+    """Return the newest minor of each (workflow, major)."""
     rows = await tx.fetch(_LOAD_MAJORS, merchant_id, list(workflow_ids))
     return {(row["workflow_id"], row["major"]): row["minor"] for row in rows}
 
@@ -145,7 +145,7 @@ async def load_definition(
 async def load_known_steps(
     tx: Connection, merchant_id: int, workflow_id: UUID
 ) -> dict[int, KnownStep]:
-    """What each step id stands for in the workflow's published versions."""
+    """Return what each step id names in the workflow's published versions."""
     rows = await tx.fetch(_LOAD_KNOWN_STEPS, merchant_id, workflow_id)
     return {
         row["step_id"]: KnownStep(

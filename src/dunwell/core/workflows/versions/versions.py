@@ -1,6 +1,5 @@
-"""Versions of a definition: their names and numbers, whether a change is minor or major, and step
-ids, which are never reused (CONTRACT 6). Pure.
-"""
+"""Versions of a definition: names and numbers, minor and major changes, and step ids, which are
+never reused (CONTRACT 6). Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -24,7 +23,7 @@ from dunwell.platform.errors import Fault
 
 @dataclass(frozen=True, slots=True)
 class KnownStep:
-    """What an id stood for in a published version."""
+    """The step that an id named in a published version."""
 
     kind: str
     name: str
@@ -32,12 +31,12 @@ class KnownStep:
 
 
 def kind_of(step: Step) -> str:
-    """What `kind` says on the wire."""
+    """Return the value of `kind` in JSON."""
     return str(step.__struct_config__.tag)
 
 
 def find_reused_ids(known: Mapping[int, KnownStep], definition: Definition) -> list[Fault]:
-    """Faults for the steps whose id stood for another kind in any published version."""
+    """Return a fault for each step whose id named a step of another kind in a published version."""
     taken = {*known, *(step.id for step in definition.steps)}
     free_id = next(number for number in count(1) if number not in taken)
     faults = []
@@ -64,8 +63,8 @@ _OF_EVERY_STEP = {
     "when": VersionVerdict.MAJOR,
 }
 
-# What a change of each field amounts to. Of `steps` as a whole: their number, order and kinds; what
-# stands within a step goes by the step's own fields.
+# The kind of change that each field causes. `steps` stands for the number, order and kinds of
+# steps; changes within a step count by the step's own fields.
 FIELD_VERDICTS: Mapping[type[msgspec.Struct], Mapping[str, VersionVerdict]] = {
     Definition: {
         "settings": VersionVerdict.MAJOR,
@@ -91,7 +90,7 @@ FIELD_VERDICTS: Mapping[type[msgspec.Struct], Mapping[str, VersionVerdict]] = {
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """A published version; it never changes again."""
+    """A published version, which never changes."""
 
     workflow_id: UUID
     version_id: UUID
@@ -112,20 +111,20 @@ class WorkflowDraft:
 
 @dataclass(frozen=True, slots=True)
 class ScenarioVersion:
-    """A workflow with one version, edited in place until the switch publishes it."""
+    """A workflow with one version, which is edited in place until the switch publishes it."""
 
     scenario_id: int
-    # What it becomes, or became, by the switch: the workflow, and its version v1.0.
+    # The workflow and version v1.0 that the switch publishes.
     workflow_id: UUID
     copy_version_id: UUID
     name: str
     description: str
-    # Whether claims may be newly assigned to it.
+    # Whether claims can be newly assigned to it.
     is_active: bool
     created_at: datetime
     version_id: UUID
     definition: Definition
-    # Steps that were taken out.
+    # Steps that were removed.
     retired: Mapping[int, KnownStep]
 
 
@@ -134,14 +133,14 @@ def render_version_name(major: int, minor: int) -> str:
 
 
 def find_verdict(old: Definition, new: Definition) -> VersionVerdict:
-    """What publishing `new` after `old` amounts to."""
+    """Return whether publishing `new` after `old` is a minor or major change, or none."""
     if old == new:
         return VersionVerdict.NONE
     return VersionVerdict.MINOR if _course_of(old) == _course_of(new) else VersionVerdict.MAJOR
 
 
 def find_next_number(current: Version | None, verdict: VersionVerdict) -> tuple[int, int]:
-    """Major and minor of the version after `current`; the first is 1, 0."""
+    """Return major and minor of the version after `current`. The first is 1, 0."""
     if current is None:
         return 1, 0
     if verdict is VersionVerdict.MAJOR:
@@ -150,7 +149,7 @@ def find_next_number(current: Version | None, verdict: VersionVerdict) -> tuple[
 
 
 def _course_of(definition: Definition) -> tuple[object, ...]:
-    """All that a claim under way relies on."""
+    """Return everything that a claim in the workflow relies on."""
     return definition.settings, [_place_of(step) for step in definition.steps]
 
 

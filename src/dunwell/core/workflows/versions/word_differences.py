@@ -1,9 +1,9 @@
-"""What differs between two states of a text, word by word, so that a reader sees the change itself
-and not two texts that look alike. Nothing is ever left out. Pure.
+"""Compare two states of a text word by word, so that a reader sees the change and not two similar
+texts. Nothing is left out. Pure.
 
-The texts are aligned by lines first, and by words inside the lines that differ. The work of an
-alignment is the product of both lengths, so a comparison has a budget: beyond it, a whole stretch
-counts as replaced, which is still true, only less precise.
+Texts are aligned by lines first, and by words inside the lines that differ. The work of an
+alignment is the product of both lengths, so a comparison has a budget: beyond it, the whole stretch
+counts as replaced, which is correct but less precise.
 """
 
 import re
@@ -12,19 +12,19 @@ from enum import StrEnum
 
 import msgspec
 
-# Cells of alignment tables for all texts of one page. They take about 50 ms of a web process, which
-# holds its event loop meanwhile; two changed paragraphs of 150 words need 22,500 of them.
+# Cells of the alignment tables for all texts of one page. They take about 50 ms, during which the
+# event loop is blocked; two changed paragraphs of 150 words need 22,500 of them.
 MAX_CELLS = 400_000
-# Unchanged lines shown before and after a change; longer stretches are folded.
+# Unchanged lines shown before and after a change. Longer stretches are folded.
 _LINES_AROUND = 2
-# A fold that hides fewer lines than this would cost a click and save nothing.
+# Fewer lines are not folded: it would cost a click and save nothing.
 _MIN_FOLDED_LINES = 4
 _WORD = re.compile(r"\s+|\S+\s*")
 
 
 class PassageKind(StrEnum):
     SAME = "SAME"
-    # Unchanged, and far from any change.
+    # Unchanged, and far from a change.
     FOLDED = "FOLDED"
     REMOVED = "REMOVED"
     ADDED = "ADDED"
@@ -44,15 +44,15 @@ _Hunk = tuple[int, int, int, int]
 
 
 class WordComparison:
-    """Compares the texts of one page, which share its budget."""
+    """Compares the texts of one page, which share a budget."""
 
     def __init__(self, max_cells: int = MAX_CELLS) -> None:
         self._cells_left = max_cells
-        # A page may show the same change twice: by its author, and against the version.
+        # A page can show the same change twice: for its author, and against the version.
         self._known: dict[tuple[str, str], list[Passage]] = {}
 
     def compare(self, before: str | None, after: str | None) -> list[Passage]:
-        """Passages in reading order. None: the text is not there."""
+        """Return the passages in reading order. None: the text does not exist."""
         pair = (before or "", after or "")
         if pair not in self._known:
             self._known[pair] = list(_fold(_join(self._compare_by_lines(*pair))))
@@ -80,7 +80,8 @@ class WordComparison:
         yield Passage(PassageKind.SAME, "".join(old[place:]))
 
     def _align(self, old: Sequence[str], new: Sequence[str]) -> list[_Hunk]:
-        """The hunks outside a longest common subsequence; one hunk when the budget is used up."""
+        """Return the hunks outside a longest common subsequence, or one hunk if the budget is used
+        up."""
         start = _count_common(old, new)
         end = _count_common(old[start:][::-1], new[start:][::-1])
         old_middle, new_middle = old[start : len(old) - end], new[start : len(new) - end]
@@ -97,7 +98,7 @@ class WordComparison:
 
 
 def _count_common(old: Sequence[str], new: Sequence[str]) -> int:
-    """How many members are equal from the beginning on."""
+    """Return how many members are equal from the beginning on."""
     pairs = enumerate(zip(old, new, strict=False))
     return next((place for place, (a, b) in pairs if a != b), min(len(old), len(new)))
 
@@ -137,8 +138,8 @@ def _measure_common(old: Sequence[str], new: Sequence[str]) -> list[list[int]]:
 
 
 def _join(passages: Iterator[Passage]) -> list[Passage]:
-    """Neighbours of one kind are one passage; empty ones are none. Between two unchanged passages,
-    what was removed comes before what was added."""
+    """Join neighbouring passages of one kind, and drop empty ones. Between two unchanged passages,
+    removed text precedes added text."""
     joined: list[Passage] = []
     for each in passages:
         if not each.text:
@@ -157,7 +158,7 @@ def _fold(passages: Sequence[Passage]) -> Iterator[Passage]:
             continue
         lines = each.text.splitlines(keepends=True)
         first = _LINES_AROUND if place else 0
-        # Words before a change on its own line are no line of their own.
+        # The unchanged words before a change on its line are not a line on their own.
         around = _LINES_AROUND if each.text.endswith("\n") else _LINES_AROUND + 1
         last = around if place < len(passages) - 1 else 0
         folded = lines[first : len(lines) - last]

@@ -1,1 +1,1 @@
-"""How webhook endpoints are doing, and the metrics of their deliveries."""
+"""The health of webhook endpoints, and the metrics of deliveries."""

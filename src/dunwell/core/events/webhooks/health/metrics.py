@@ -1,6 +1,5 @@
-"""Metrics of webhook deliveries in the Prometheus format. Labels are ids and a few fixed words,
-never an address.
-"""
+"""Metrics of webhook deliveries in the Prometheus format. Labels are ids and fixed words, never
+addresses."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -11,8 +10,8 @@ from prometheus_client import Counter, Gauge
 from dunwell.core.events.webhooks.endpoint import UndeliveredEvents
 from dunwell.platform.metrics import REGISTRY
 
-# Endpoints that have a value of their own; all others share one. A time series is kept by
-# Prometheus for each value there ever was.
+# Endpoints with a label of their own. All others share one, because Prometheus keeps a time series
+# for each value that ever existed.
 MOST_LABELLED = 50
 OTHERS = "other"
 
@@ -39,7 +38,7 @@ _OLDEST = Gauge(
 
 
 def count_failed_try(status: int | None) -> None:
-    """status: None where nothing came back."""
+    """Count a failed attempt. `status` None: there was no response."""
     _FAILED.labels(_name_answer(status)).inc()
 
 
@@ -49,15 +48,17 @@ def show_failing(*, failing: int, switched_off: int) -> None:
 
 
 class UndeliveredFigures:
-    """What one process shows of undelivered events, by at most MOST_LABELLED endpoints."""
+    """The metrics of undelivered events that one process exposes, for at most
+    MAX_LABELS endpoints.
+    """
 
     def __init__(self) -> None:
         self._shown: set[str] = set()
 
     def show(self, waiting: Sequence[UndeliveredEvents], now: datetime) -> None:
-        """waiting: the endpoint with the oldest event first."""
+        """Set the metrics. `waiting`: the endpoint with the oldest event first."""
         counts, ages = decide_labels(waiting, now)
-        # A process that shares its figures cannot take a series back, so it is set to 0 first.
+        # In multiprocess mode a series cannot be removed, so it is set to 0 first.
         for label in self._shown - counts.keys():
             _UNDELIVERED.labels(label).set(0)
             _OLDEST.labels(label).set(0)
@@ -73,7 +74,7 @@ class UndeliveredFigures:
 def decide_labels(
     waiting: Sequence[UndeliveredEvents], now: datetime
 ) -> tuple[Mapping[str, int], Mapping[str, float]]:
-    """Counts and ages by label; the endpoint with the oldest event comes first in `waiting`."""
+    """Return counts and ages by label. `waiting`: the endpoint with the oldest event first."""
     counts, ages = {OTHERS: 0}, {OTHERS: 0.0}
     for place, each in enumerate(waiting):
         label = str(each.endpoint_id) if place < MOST_LABELLED else OTHERS
@@ -84,7 +85,7 @@ def decide_labels(
 
 
 def _find_milliseconds(event_id: UUID) -> int:
-    """When a UUID of version 7 was made, since 1970."""
+    """Return when a UUID of version 7 was created, in milliseconds since 1970."""
     return event_id.int >> 80
 
 

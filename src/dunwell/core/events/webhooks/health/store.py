@@ -1,6 +1,5 @@
-"""The SQL of endpoints' health: which fail, since when, and who is to be told. Instants are in real
-time.
-"""
+"""The SQL of endpoints' health: which fail, since when, and whose merchants must be notified.
+Instants are real time."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -17,8 +16,8 @@ from dunwell.core.events.webhooks.retry import FailureHistory
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
-# By primary key; what waits rides on deliveries_due, tries on delivery_tries_by_time, of which so
-# many of the newest are looked at.
+# Uses the primary key; deliveries_due for waiting deliveries; delivery_tries_by_time for the newest
+# attempts, up to a limit.
 _LOAD = """
 SELECT e.endpoint_id, e.url, e.types, e.created_at, e.first_failure_at, e.gone_at, e.disabled_at,
        e.disabled_reason, e.probe_at, e.probes,
@@ -51,8 +50,8 @@ CROSS JOIN LATERAL (
 ) tried
 WHERE e.merchant_id = $1 AND e.endpoint_id = ANY($2::uuid[])
 """
-# The primary key of deliveries backwards, then those of tries and events. What is replayed waits
-# again though it was acknowledged, which its tries know.
+# Uses the primary key of deliveries backwards, then those of attempts and events. A replayed
+# delivery is pending again although an attempt of it was acknowledged.
 _PROVE = """
 WITH looked_at AS (
     SELECT event_id, is_tried, is_open, row_number() OVER (ORDER BY event_id DESC) AS place
@@ -95,7 +94,7 @@ ORDER BY gap.number
 async def load_health(
     tx: Connection, merchant_id: int, endpoint_ids: Sequence[UUID]
 ) -> dict[UUID, EndpointHealth]:
-    """By id."""
+    """Return the health by endpoint id."""
     rows = await tx.fetch(_LOAD, merchant_id, list(endpoint_ids), MOST_COUNTED)
     return {row["endpoint_id"]: _read(row) for row in rows}
 
@@ -124,7 +123,7 @@ def _read(row: Row) -> EndpointHealth:
 async def load_proof(
     tx: Connection, merchant_id: int, endpoint_id: UUID, asked_from: int
 ) -> tuple[Counted, list[DeliveryGap]]:
-    """The counts, and the first MOST_GAPS of what is open, by number."""
+    """Return the counts, and the first MAX_GAPS unacknowledged deliveries, by number."""
     rows = await tx.fetch(
         _PROVE, merchant_id, endpoint_id, asked_from, MOST_NUMBERED, MOST_GAPS
     )  # fmt: skip
@@ -146,7 +145,7 @@ async def load_proof(
     return counted, gaps
 
 
-# delivery_tries_by_time, once for each endpoint.
+# Uses delivery_tries_by_time, once for each endpoint.
 _LAST_TRY = """
 LEFT JOIN LATERAL (
     SELECT status, error
@@ -155,7 +154,7 @@ LEFT JOIN LATERAL (
     ORDER BY t.at DESC
     LIMIT 1) last ON true
 """
-# webhook_endpoints_failing.
+# Uses webhook_endpoints_failing.
 _MARK_LOGGED = compose(
     """
 WITH marked AS (
@@ -176,8 +175,8 @@ FROM marked e
 """,
     last_try=_LAST_TRY,
 )
-# webhook_endpoints_failing; only merchants that can be written to, or the others would fill the
-# limit for ever.
+# Uses webhook_endpoints_failing. Merchants without a contact address are excluded, because they
+# would use up the limit for ever.
 _MARK_FAILURES_TOLD = compose(
     """
 WITH marked AS (
@@ -200,8 +199,8 @@ ORDER BY e.merchant_id, e.first_failure_at, e.endpoint_id
 """,
     last_try=_LAST_TRY,
 )
-# webhook_endpoints_failure_told, then delivery_tries_by_time: one that was switched on by hand has
-# not worked before a try of it has.
+# Uses webhook_endpoints_failure_told, then delivery_tries_by_time. An endpoint that was enabled by
+# hand counts as recovered only after a successful attempt.
 _MARK_RECOVERIES_TOLD = compose(
     """
 WITH marked AS (
@@ -228,7 +227,8 @@ ORDER BY e.merchant_id, e.endpoint_id
 """,
     last_try=_LAST_TRY,
 )
-# deliveries_due, of each endpoint as far as $1; what is sent again on request was sent before.
+# Uses deliveries_due, up to $1 rows for each endpoint. Replays are excluded because they were sent
+# before.
 _COUNT_UNDELIVERED = """
 SELECT e.endpoint_id, waiting.number, waiting.event_id AS oldest
 FROM webhook_endpoints e
@@ -247,7 +247,7 @@ CROSS JOIN LATERAL (
 WHERE e.removed_at IS NULL
 ORDER BY waiting.event_id
 """
-# webhook_endpoints_failing.
+# Uses webhook_endpoints_failing.
 _COUNT_FAILING = """
 SELECT count(*) FILTER (WHERE e.disabled_at IS NULL) AS failing,
        count(*) FILTER (WHERE e.disabled_at IS NOT NULL) AS switched_off
@@ -260,33 +260,36 @@ WHERE e.first_failure_at IS NOT NULL AND e.removed_at IS NULL
 async def mark_logged(
     tx: Connection, now: datetime, logged_before: datetime, limit: int
 ) -> Sequence[ToldEndpoint]:
-    """Those that fail and were last logged before; they count as logged now."""
+    """Mark failing endpoints that were last logged before this time as logged now, and
+    return them.
+    """
     return _read_undelivered(await tx.fetch(_MARK_LOGGED, now, logged_before, limit))
 
 
 async def mark_failures_told(
     tx: Connection, now: datetime, failing_since: datetime, limit: int
 ) -> Sequence[ToldEndpoint]:
-    """Those that have failed since then and whose merchants have not been told, by merchant; they
-    count as told now. Sandboxes and merchants without a contact address are left out."""
+    """Mark the endpoints that have been failing since then, and whose merchants were not notified,
+    as notified, and return them by merchant. Sandboxes and merchants without a contact address are
+    left out."""
     return _read_undelivered(await tx.fetch(_MARK_FAILURES_TOLD, now, failing_since, limit))
 
 
 async def mark_recoveries_told(tx: Connection, limit: int) -> Sequence[ToldEndpoint]:
-    """Those whose merchants know that they fail, and which work, by merchant; from now on the next
-    failure is told again."""
+    """Return the endpoints that work again and whose merchants were notified of the failure, by
+    merchant. The next failure is notified again."""
     return _read_undelivered(await tx.fetch(_MARK_RECOVERIES_TOLD, limit))
 
 
 async def count_undelivered(connection: Connection, most: int) -> Sequence[UndeliveredEvents]:
-    """By endpoint, the one with the oldest event first. Of an endpoint for which more than `most`
-    events wait, `most` are looked at."""
+    """Return the undelivered events of each endpoint, the one with the oldest event first. At most
+    `most` events of an endpoint are read."""
     rows = await connection.fetch(_COUNT_UNDELIVERED, most)
     return [UndeliveredEvents(*row) for row in rows]
 
 
 async def count_failing(connection: Connection) -> tuple[int, int]:
-    """How many endpoints fail, and how many were switched off for failing."""
+    """Return how many endpoints are failing, and how many were disabled."""
     row = await connection.fetchrow(_COUNT_FAILING)
     assert row is not None, "a count is always a row"
     return row["failing"], row["switched_off"]
