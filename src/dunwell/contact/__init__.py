@@ -1,1 +1,1 @@
-"""How debtors are reached: messages, their sending, notices and the escalation engine."""
+"""How debtors are reached: messages, their sending, notices, and the escalation engine."""

@@ -1,1 +1,6 @@
-"""The schedule (pure), the engine that runs due steps in sets, and the sending of contacts."""
+"""The escalation engine.
+
+`schedule` decides the next steps; `calendars`, `process`, `due_claim` and `usable_channels` provide
+its facts; `engine` runs due claims; `end_claim` and `change_attachments` are use cases. `forecast`
+simulates a claim, `contacts` sends its contacts, `reports` processes delivery reports.
+"""

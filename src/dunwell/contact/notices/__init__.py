@@ -1,1 +1,2 @@
-"""Messages a debtor asked for, outside any process: codes, links, receipts, confirmations."""
+"""Notices: messages that a debtor requests or has to receive outside the workflow, such as codes,
+links, receipts and confirmations."""

@@ -1,2 +1,2 @@
-"""Sending: what contacts of a process and messages a debtor asked for have in common on their way
-out."""
+"""Sending: the port to channels and delivery providers, the sender of all queues, delivery reports,
+and received SMS."""

@@ -1,3 +1,1 @@
-"""Contacts on their way out: prepared, checked once more at the gate, handed over, and their
-outcomes.
-"""
+"""Contacts being sent: prepared, checked, handed over, and their outcomes."""

@@ -1,1 +1,1 @@
-"""Delivery reports: joined with the messages they are about, and asked for."""
+"""Delivery reports and queries of channels, and their effect on contacts and notices."""

@@ -1,1 +1,1 @@
-"""Communications as merchants and operators read them."""
+"""Communications as merchants and operators see them."""

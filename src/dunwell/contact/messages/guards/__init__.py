@@ -1,1 +1,1 @@
-"""How often a person is contacted at most, over all claims of a merchant."""
+"""Limits for contacts to a person, over all claims of a merchant."""

@@ -1,1 +1,1 @@
-"""The sealed ledger of contacts: its digests, sealing and verification."""
+"""The sealed ledger of contacts: digests, sealing and verification."""

@@ -1,1 +1,1 @@
-"""Letters: from a template and facts to a sheet, from a sheet to a PDF."""
+"""Letters: from a template and facts to a sheet, and from a sheet to a PDF."""

@@ -1,1 +1,1 @@
-"""What a debtor is told exactly once, outside the workflow."""
+"""Occasions of which a debtor is notified exactly once, outside the workflow."""

@@ -1,2 +1,2 @@
-"""Batches: letters wait in a print service's folder until a manifest names them, and only what a
-manifest names is printed. What the service says of them is read back from status files."""
+"""Print batches. Letters wait in the folder of a print service until a manifest names them; only
+letters in a manifest are printed. Status files of the service are read back."""

@@ -1,1 +1,1 @@
-"""What channels answered, and what that means for contacts and claims."""
+"""What the answers of channels mean for contacts and claims."""

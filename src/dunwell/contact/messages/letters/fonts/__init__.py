@@ -1,1 +1,1 @@
-"""Fonts: which of those there are print a letter's characters."""
+"""Fonts for letters: reading font files and choosing fonts for a text."""

@@ -24,7 +24,7 @@ _VARIANTS = (range(0xFE00, 0xFE10), range(0xE0100, 0xE01F0))
 # Preferences among fonts that have the characters: upright text fonts first, decorative ones last.
 _PREFERRED = ("Serif", "Naskh")
 _AVOIDED = ("Mono", "Display", "Kufi", "Rashi", "Looped", "Nastaliq", "UI", "Slanted", "Unjoined")
-# Han characters differ by region; the scripts beside them in the text tell which region is meant.
+# Han characters differ by region; the other scripts in the text show which region is meant.
 _KANA, _HANGUL, _BOPOMOFO = ("HIRAGANA", "KATAKANA"), ("HANGUL",), ("BOPOMOFO",)
 
 log = structlog.get_logger(__name__)

@@ -1,1 +1,1 @@
-"""Letters that a restore may have forgotten: found again, or settled by a person."""
+"""Letters that may have been released in the time that a restore lost."""
