@@ -78,7 +78,7 @@ async def test_a_message_that_is_not_sent_after_all_shows_why(
     assert reasons == {
         paid: "The claim was paid.",
         withdrawn: "The claim ended.",
-        assigned: "The claim was assigned anew.",
+        assigned: "The claim was assigned again.",
     }
 
 

@@ -8,8 +8,8 @@ from tests.support.durations_known import ELSEWHERE
 
 # A table of cases that are named after the duration they try -> the test that tries them.
 _TABLES = {
-    "EDGES": "test_it_changes_when_its_time_is_over_and_not_before",
-    "LENGTHS": "test_it_is_as_long_as_promised",
+    "EDGES": "test_each_change_happens_at_its_time_and_not_before",
+    "LENGTHS": "test_each_documented_duration_matches_the_code",
 }
 _FILES = ("tests/domain/test_durations.py", "tests/usecases/test_durations.py")
 

@@ -65,7 +65,7 @@ async def world(resources: Resources, clock: MovableClock) -> World:
     return World(await a_house_with_a_line(resources, clock, line), line)
 
 
-async def test_quiet_is_told_to_nobody(world: World) -> None:
+async def test_no_alert_is_sent_without_a_cause(world: World) -> None:
     await world.house.create("INV-1", "INV-2")
     await world.house.run()
     assert await world.look() == 0

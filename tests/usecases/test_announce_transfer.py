@@ -1,4 +1,4 @@
-"""A debtor says that a bank transfer is sent: waited for once, told once, refused with a reason."""
+"""Announced bank transfers: one request and one event per transfer, and the refusals."""
 
 import asyncio
 from datetime import UTC, date, datetime, timedelta
@@ -19,7 +19,7 @@ from dunwell.platform.resources import Resources
 from tests.support.payments import DEBTOR, PAYING, Till, a_till
 from tests.support.transfers import taking
 
-# The clock stands at Monday, 2 March 2026, 10:00 in Berlin.
+# The test clock shows Monday, 2 March 2026, 10:00 in Berlin.
 MONDAY = date(2026, 3, 2)
 WHOLE = PaymentChoice(PaymentChoiceKind.WHOLE, 10240)
 
@@ -42,7 +42,7 @@ async def holds(till: Till) -> list[tuple[Any, ...]]:
     return [tuple(row) for row in rows]
 
 
-async def test_it_is_waited_for_and_the_merchant_is_told(till: Till) -> None:
+async def test_an_announced_transfer_opens_a_hold_and_raises_an_event(till: Till) -> None:
     request_id = await announce(till)
 
     [event] = await till.house.events(till.claim_id)
@@ -61,13 +61,13 @@ async def test_it_is_waited_for_and_the_merchant_is_told(till: Till) -> None:
     assert await till.audited("paymentRequest.announce") == 1
 
 
-async def test_a_part_is_told_with_its_amount(till: Till) -> None:
+async def test_the_event_of_a_partial_transfer_has_its_amount(till: Till) -> None:
     await announce(till, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))
     [event] = await till.house.events(till.claim_id)
     assert event["claim"]["payment"]["amount"] == 5000
 
 
-async def test_saying_it_again_changes_nothing(till: Till) -> None:
+async def test_announcing_a_transfer_again_changes_nothing(till: Till) -> None:
     first = await announce(till)
     before = await holds(till)
     assert await announce(till, MONDAY - timedelta(days=1)) == first
@@ -75,7 +75,7 @@ async def test_saying_it_again_changes_nothing(till: Till) -> None:
     assert await till.events() == ["PAYMENT_IN_PROGRESS"]
 
 
-async def test_saying_it_eight_times_at_once_is_saying_it_once(till: Till) -> None:
+async def test_eight_concurrent_announcements_create_one_request(till: Till) -> None:
     ids = await asyncio.gather(*(announce(till) for _ in range(8)))
     assert len(set(ids)) == 1
     assert (len(await holds(till)), await till.states()) == (1, ["PENDING"])
@@ -93,7 +93,9 @@ async def test_a_second_time_within_thirty_days_is_refused(till: Till, clock: Mo
     assert (await till.events()).count("PAYMENT_IN_PROGRESS") == 1
 
 
-async def test_after_thirty_days_it_is_waited_for_again(till: Till, clock: MovableClock) -> None:
+async def test_a_transfer_can_be_announced_again_after_thirty_days(
+    till: Till, clock: MovableClock
+) -> None:
     first = await announce(till)
     clock.advance(timedelta(days=30))
     assert await announce(till, date(2026, 4, 1)) != first
@@ -153,7 +155,7 @@ async def test_while_a_providers_money_is_under_way_nothing_else_is_announced(
     assert refusal.value.details == {"state": "PENDING"}
 
 
-async def test_while_it_is_waited_for_nothing_else_is_started_and_then_it_is(
+async def test_no_other_payment_can_start_until_the_announced_transfer_ends(
     till: Till, clock: MovableClock
 ) -> None:
     await announce(till)
@@ -165,7 +167,7 @@ async def test_while_it_is_waited_for_nothing_else_is_started_and_then_it_is(
     assert await till.states() == ["EXPIRED", "OPEN"]
 
 
-async def test_nobody_is_asked_about_it_and_it_does_not_expire_by_itself(
+async def test_no_provider_is_asked_about_an_announced_transfer(
     till: Till, clock: MovableClock
 ) -> None:
     request_id = await announce(till)
@@ -201,7 +203,7 @@ async def test_a_card_payment_that_fails_leaves_the_transfer_waited_for(till: Ti
 
 
 @pytest.mark.parametrize("cents", [5000, 5001])
-async def test_once_the_merchant_has_recorded_it_nothing_is_waited_for(
+async def test_recording_the_payment_completes_the_announced_transfer(
     till: Till, cents: int
 ) -> None:
     request_id = await announce(till, choice=PaymentChoice(PaymentChoiceKind.PART, 5000))

@@ -155,7 +155,7 @@ async def test_a_plan_says_all_and_changes_nothing(applying: Applying) -> None:
     assert said == (await applying.apply()).changes
 
 
-async def test_only_what_differs_is_changed_and_told(applying: Applying) -> None:
+async def test_only_differences_are_applied_and_reported(applying: Applying) -> None:
     await applying.apply()
     applying.document["language"] = "en"
     applying.document["contact"]["phone"] = "+49 40 1"
@@ -210,7 +210,7 @@ async def test_a_webhook_keeps_its_secret_when_its_types_change(applying: Applyi
     assert after["types"] == ["ARCHIVED"]
 
 
-async def test_every_change_has_its_audit_row(applying: Applying) -> None:
+async def test_each_change_has_an_audit_entry(applying: Applying) -> None:
     await applying.apply()
     audited = (await applying.rows())["audit_log"]
     assert sorted(row["action"] for row in audited) == [
@@ -227,7 +227,7 @@ async def test_a_changed_definition_becomes_a_draft_once(applying: Applying) -> 
     report = await applying.apply()
     first = (
         'workflow "Standard" saved as draft; --publish makes it v2.0 (major):'
-        " 0 claims in process take it over, 0 claims stay on the version of before"
+        " 0 claims in process take it over, 0 claims stay on their present version"
     )
     assert report.changes == [
         first,
@@ -246,7 +246,7 @@ async def test_publishing_says_which_running_claims_it_reaches(
     await house.create("A", "B")
     applying.definition["steps"][2]["value"] = "300"
     plan = await applying.plan(publish=True)
-    reach = " 2 claims in process take it over, 0 claims stay on the version of before"
+    reach = " 2 claims in process take it over, 0 claims stay on their present version"
     assert plan.changes[0] == f'workflow "Standard" would be published as v1.1 (minor):{reach}'
     applied = (await applying.apply(publish=True)).changes
     assert applied == [
@@ -255,7 +255,7 @@ async def test_publishing_says_which_running_claims_it_reaches(
     applying.definition["steps"][1]["days"] = 8
     assert (await applying.apply(publish=True)).changes[0] == (
         'workflow "Standard" published as v2.0 (major):'
-        " 0 claims in process take it over, 2 claims stay on the version of before"
+        " 0 claims in process take it over, 2 claims stay on their present version"
     )
 
 
@@ -306,7 +306,7 @@ async def test_a_plan_says_how_next_contacts_change(
     plan = await applying.plan()
     first = (
         'workflow "Standard" would be saved as draft; --publish makes it v1.1 (minor):'
-        " 2 claims in process take it over, 0 claims stay on the version of before"
+        " 2 claims in process take it over, 0 claims stay on their present version"
     )
     assert plan.changes == [
         first,

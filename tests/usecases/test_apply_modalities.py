@@ -35,7 +35,7 @@ async def test_without_the_key_nothing_is_offered(resources: Resources, tmp_path
         assert await modalities_of(tx) == ModalitySettings()
 
 
-async def test_offers_are_set_changed_and_left_alone(resources: Resources, tmp_path: Path) -> None:
+async def test_the_file_sets_changes_and_keeps_offers(resources: Resources, tmp_path: Path) -> None:
     wanted = {"plan": PLAN, "deferment": {"maxDays": 30}}
     await apply(resources, tmp_path, modalities=wanted)
     async with resources.database.connection() as tx:
@@ -49,7 +49,7 @@ async def test_offers_are_set_changed_and_left_alone(resources: Resources, tmp_p
     assert report.changes == ["modalities.deferment.maxDays changed: 30 -> 14"]
 
 
-async def test_what_is_left_out_is_offered_no_more(resources: Resources, tmp_path: Path) -> None:
+async def test_an_omitted_offer_is_removed(resources: Resources, tmp_path: Path) -> None:
     await apply(resources, tmp_path, modalities={"plan": {"counts": [2]}})
     await apply(resources, tmp_path, modalities={"deferment": {"maxDays": 30, "autoApprove": True}})
     async with resources.database.connection() as tx:

@@ -95,8 +95,7 @@ async def test_overlaps_are_pointed_out_for_workflows_still_to_be_made(applying:
     with_rules(applying, everything, GERMAN, default=None)
     plan = await applying.plan()
     assert plan.changes[-1] == (
-        'rule "German" can never match: '
-        '"Everything", which is looked at earlier, takes every such claim'
+        'rule "German" can never match: "Everything", which comes first, takes every such claim'
     )
     francs = a_document()["settings"] | {"currency": "CHF"}
     applying.document["workflows"][1]["definition"] = a_document(settings=francs)

@@ -1,4 +1,5 @@
-"""Assigning claims to a workflow: what can be is, what cannot be says why and stays as it was."""
+"""Assigning claims to a workflow: assignable claims are assigned, and the others are unchanged and
+have a reason."""
 
 import asyncio
 from datetime import timedelta
@@ -31,7 +32,7 @@ OTHER = a_definition(
 
 
 async def with_other(house: House) -> Version:
-    """A second workflow; the default stays."""
+    """Publish a second workflow; the default is unchanged."""
     async with house.work() as work:
         rules = await load_rules(work.tx, work.merchant_id)
     other = await house.publish(OTHER, "Other")
@@ -87,7 +88,7 @@ async def test_another_workflow_ends_the_run_and_its_unsent_contacts(
     assert (after["status"], after["due_at"]) == ("IN_PROCESS", clock.now())
 
 
-async def test_the_workflow_it_runs_on_changes_nothing(
+async def test_assigning_a_claim_to_its_present_workflow_changes_nothing(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -103,7 +104,7 @@ async def test_the_workflow_it_runs_on_changes_nothing(
     assert audited == []
 
 
-async def test_what_can_be_assigned_is_and_the_others_say_why(
+async def test_assignable_claims_are_assigned_and_the_others_have_a_reason(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -139,7 +140,7 @@ async def test_another_merchants_claims_and_workflows_are_absent(
     assert await standing(other, theirs) == before
 
 
-async def test_a_deactivated_or_unpublished_workflow_takes_no_claims(
+async def test_a_deactivated_or_unpublished_workflow_accepts_no_claims(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)

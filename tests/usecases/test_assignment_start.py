@@ -1,4 +1,6 @@
-"""Start assignment: the rules' default for an unassigned claim; one in process keeps its own."""
+"""Start assignment: an unassigned claim gets the default, and an assigned claim keeps its
+workflow.
+"""
 
 from datetime import timedelta
 
@@ -83,7 +85,7 @@ async def test_an_ended_claim_and_an_absent_one_are_refused(
     assert await runs(house) == [1]
 
 
-async def test_what_is_kept_is_dropped_when_rules_or_workflows_change(
+async def test_the_cached_rulebook_is_reloaded_after_a_change(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())

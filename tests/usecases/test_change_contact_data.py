@@ -1,4 +1,4 @@
-"""Changing whom a claim is about: checked as a new claim is, in every state."""
+"""Changing a claim's debtor and contact data: checked like a new claim, in each status."""
 
 from datetime import timedelta
 from typing import Any

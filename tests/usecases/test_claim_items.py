@@ -1,4 +1,4 @@
-"""Items and fees that come and go after a claim was created."""
+"""Items and fees that are added and deleted after a claim was created."""
 
 from datetime import date
 from uuid import uuid4
@@ -55,7 +55,7 @@ async def first_item(house: House, claim_id: int) -> int:
     return (await house.read(claim_id)).items[0].item_id
 
 
-async def test_an_item_adds_to_what_is_owed(house: House) -> None:
+async def test_a_new_item_increases_the_outstanding_amount(house: House) -> None:
     [claim_id] = await house.create()
     added = await add(house, claim_id)
     claim = await house.read(claim_id)
@@ -116,7 +116,7 @@ async def test_the_last_primary_item_stays(house: House) -> None:
     assert len((await house.read(claim_id)).items) == 2
 
 
-async def test_a_claim_of_which_only_what_is_paid_is_left_is_collected(house: House) -> None:
+async def test_deleting_the_only_unpaid_item_collects_the_claim(house: House) -> None:
     [claim_id] = await house.create()
     item_id = (await add(house, claim_id)).item.item_id
     await Engine(house.resources).run_once()
@@ -135,7 +135,7 @@ async def test_a_claim_of_which_only_what_is_paid_is_left_is_collected(house: Ho
     assert len(house.channels[0].sent) == 1
 
 
-async def test_an_added_item_takes_what_payments_had_too_much(house: House) -> None:
+async def test_an_added_item_is_paid_from_surplus_payments(house: House) -> None:
     [claim_id] = await house.create()
     await house.pay(claim_id, 10240 - 1)
     await house.rows(_SURPLUS, uuid4(), claim_id, 300)
@@ -145,7 +145,7 @@ async def test_an_added_item_takes_what_payments_had_too_much(house: House) -> N
 
 
 @pytest.mark.parametrize("end", ["collected", "withdrawn"])
-async def test_a_claim_that_ended_takes_and_gives_no_items(house: House, end: str) -> None:
+async def test_items_of_an_ended_claim_cannot_change(house: House, end: str) -> None:
     [claim_id] = await house.create()
     item_id = (await fee(house, claim_id)).item.item_id
     if end == "collected":

@@ -93,7 +93,7 @@ async def test_a_draft_says_what_it_changes_and_whom_it_would_reach(
     assert done.stdout.splitlines()[1:] == [
         "v1.0 -> v1.1 (minor)",
         "  snippets.signature removed",
-        "2 claims in process take it over, 0 claims stay on the version of before.",
+        "2 claims in process take it over, 0 claims stay on their present version.",
     ]
     assert (done.returncode, done.stderr) == (0, WARNING)
     compared = run(dunwell, "diff", *NORDWIND)

@@ -1,4 +1,4 @@
-"""Where people are told that a contact of a workflow leaves its debtor no time to pay."""
+"""Where users are warned that a contact of a workflow leaves its debtor no time to pay."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ async def test_applying_a_file_warns_and_publishes_all_the_same(
     assert 'workflow "Standard" published as v1.0' in report.changes
     assert report.as_json()["warnings"] == [f'workflow "Standard": {NO_WAIT}']
     assert f'  warning: workflow "Standard": {NO_WAIT}' in report.as_text().splitlines()
-    # It is there still when nothing changes.
+    # The warning remains if nothing changes.
     report = await apply_steps(resources, tmp_path, EMAIL)
     assert (report.changes, report.warnings) == ([], [f'workflow "Standard": {NO_WAIT}'])
     report = await apply_steps(resources, tmp_path, EMAIL, WAIT)

@@ -1,4 +1,4 @@
-"""Creating claims: each stands for itself, and nothing is half-stored."""
+"""Creating claims: each is independent, and none is stored partially."""
 
 from typing import Any
 
@@ -86,7 +86,7 @@ async def test_the_same_reference_of_two_merchants_makes_two_claims(
         assert result.error is None
 
 
-async def test_a_claim_nobody_can_be_contacted_about_is_created_with_a_remark(
+async def test_a_claim_without_contact_data_is_created_with_a_remark(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -117,7 +117,7 @@ async def test_processing_can_start_with_the_due_date(
     assert claim.next_step_at.isoformat() == "2026-03-09T23:00:00+00:00"
 
 
-async def test_an_unconfigured_merchant_is_told_what_is_missing(
+async def test_the_error_for_an_unconfigured_merchant_lists_what_is_missing(
     resources: Resources, clock: MovableClock
 ) -> None:
     bare = msgspec.structs.replace(CONFIGURATION, legal=None, channels={})
@@ -197,12 +197,12 @@ def test_five_faults_are_named_at_once() -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"{", b"[{]", b'["\xff"]', b"[1,]"])
-def test_what_is_not_json_is_refused_as_a_whole(body: bytes) -> None:
+def test_a_body_that_is_not_json_is_refused(body: bytes) -> None:
     with pytest.raises(InvalidRequest):
         check_claims(body)
 
 
 @pytest.mark.parametrize("body", [b"{}", b'"x"', b"[]", b"null", b"[" + b"{}," * 1000 + b"{}]"])
-def test_what_is_no_list_of_1_to_1000_claims_is_refused_as_a_whole(body: bytes) -> None:
+def test_a_body_that_is_not_a_list_of_1_to_1000_claims_is_refused(body: bytes) -> None:
     with pytest.raises(ValidationError):
         check_claims(body)

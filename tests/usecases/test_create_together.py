@@ -1,4 +1,5 @@
-"""Claims of requests that arrive together: one statement, and each as if it had come alone."""
+"""Claims of concurrent requests: one statement creates them, with the same results as separate
+requests."""
 
 import asyncio
 import tempfile
@@ -39,14 +40,14 @@ SELECT (SELECT count(*) FROM debtors WHERE merchant_id = $1) AS debtors,
 
 
 class Counter:
-    """A house's requests, as a web process passes them on."""
+    """Sends requests as a web process does."""
 
     def __init__(self, house: House, intake: ClaimIntake) -> None:
         self.house = house
         self.intake = intake
 
     async def hand_over(self, *references: str, actor: Actor = ERP) -> list[CreationResult]:
-        """One request."""
+        """Send one request."""
         claims = [a_submission(each) for each in references]
         return await self.intake.create(self.house.merchant, actor, claims)
 
@@ -59,7 +60,7 @@ class Counter:
 
 
 def ids_of(*answers: Sequence[CreationResult]) -> dict[str | None, int | None]:
-    """Of answers that all tell of success."""
+    """Return the ids by reference number of results that are all successful."""
     assert [each.error for results in answers for each in results if each.error] == []
     return {each.reference_number: each.claim_id for results in answers for each in results}
 
@@ -87,7 +88,7 @@ async def test_requests_that_arrive_together_share_one_statement(
     assert (await house.read((await counter.stored())["A-4"])).next_step_at == clock.now()
 
 
-async def test_each_request_has_an_audit_row_of_its_own_with_its_own_actor(
+async def test_each_request_gets_an_audit_entry_with_its_actor(
     counter: Counter,
 ) -> None:
     await asyncio.gather(
@@ -113,7 +114,7 @@ async def test_a_reference_of_two_requests_goes_to_the_first_and_the_second_name
     assert second[0].error.details == {"claimId": stored["A"]}
 
 
-async def test_larger_requests_go_alone_and_hold_nobody_up(
+async def test_large_requests_run_alone_and_delay_no_others(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -153,7 +154,7 @@ async def test_requests_at_other_times_of_a_sandbox_each_start_at_their_own(
     assert starts == [clock.now(), later.sandbox_now, clock.now()]
 
 
-async def test_a_merchant_that_is_not_set_up_is_told_so_and_holds_nobody_up(
+async def test_an_unconfigured_merchant_gets_an_error_and_delays_no_others(
     counter: Counter, resources: Resources, clock: MovableClock
 ) -> None:
     incomplete = msgspec.structs.replace(CONFIGURATION, channels={})
@@ -204,10 +205,10 @@ async def test_two_processes_create_a_reference_once_and_share_no_id(
         assert [each.details["claimId"] for each in refused] == [created[0].claim_id]
 
 
-async def test_ids_that_were_given_away_already_are_drawn_anew(
+async def test_ids_that_are_already_used_are_reserved_again(
     counter: Counter, database: Database
 ) -> None:
-    """As after a restore of the database to an earlier time."""
+    """Like after a restore of the database to an earlier time."""
     await counter.hand_over("A-1")
     async with database.connection() as connection:
         await connection.execute("SELECT setval('claims_claim_id_seq', 10_000_000)")
@@ -228,7 +229,7 @@ async def losses(postgres: EmbeddedPostgres) -> AsyncIterator[Losses]:
 
 @pytest.fixture
 async def far(counter: Counter, losses: Losses) -> AsyncIterator[Counter]:
-    """The same house over a connection that loses answers."""
+    """The same service over a connection that loses results."""
     resources = counter.house.resources
     over = await Database.open(losses.url, size=3)
     yield Counter(counter.house, ClaimIntake(replace(resources, database=over)))
@@ -237,7 +238,7 @@ async def far(counter: Counter, losses: Losses) -> AsyncIterator[Counter]:
 
 @pytest.mark.parametrize("times", [1, 2])
 @pytest.mark.parametrize("number", [1, 3])
-async def test_what_was_created_and_not_heard_of_is_no_duplicate(
+async def test_a_claim_from_a_lost_commit_is_not_reported_as_duplicate(
     far: Counter, losses: Losses, number: int, times: int
 ) -> None:
     losses.sign, losses.left = b"LOST-0", times
@@ -256,14 +257,16 @@ async def test_what_was_created_and_not_heard_of_is_no_duplicate(
     assert [tuple(row) for row in await far.house.rows(_PARTS)] == [(2 * number, 2 * number)]
 
 
-async def test_a_larger_request_finds_what_it_created_too(far: Counter, losses: Losses) -> None:
+async def test_a_repeated_large_request_finds_the_claims_it_created(
+    far: Counter, losses: Losses
+) -> None:
     losses.sign, losses.left = b"A-20", 1
     answers = await far.hand_over(*(f"A-{n}" for n in range(21)))
     assert losses.lost == 1
     assert ids_of(answers) == await far.stored()
 
 
-async def test_what_was_not_heard_of_is_still_a_duplicate_of_an_earlier_claim(
+async def test_a_repeated_request_is_still_a_duplicate_of_an_earlier_claim(
     far: Counter, counter: Counter, losses: Losses
 ) -> None:
     [first] = await counter.hand_over("A")

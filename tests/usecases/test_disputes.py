@@ -1,4 +1,4 @@
-"""Disputes: what they do to a claim, and how each of them ends."""
+"""Disputes: their effect on a claim, and how each of them ends."""
 
 from datetime import timedelta
 
@@ -57,7 +57,7 @@ async def sent(house: House) -> int:
     return len(house.channels[0].sent)
 
 
-async def test_a_dispute_stops_the_process_and_tells_the_merchant(house: House) -> None:
+async def test_a_dispute_stops_the_workflow_and_raises_an_event(house: House) -> None:
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id, "AMOUNT_WRONG", "ten too much")
     assert await sent(house) == 0
@@ -75,7 +75,7 @@ async def test_a_dispute_stops_the_process_and_tells_the_merchant(house: House) 
 @pytest.mark.parametrize(
     ("chosen", "message"), [("OTHER", "ten too much"), ("WRONG_SIZE", "Falsche Größe")]
 )
-async def test_what_the_contract_has_no_name_for_goes_out_in_words(
+async def test_the_event_of_a_reason_beyond_the_contract_has_a_message(
     house: House, chosen: str, message: str
 ) -> None:
     [claim_id] = await house.create()
@@ -99,7 +99,7 @@ async def test_an_accepted_dispute_withdraws_the_claim(house: House) -> None:
     assert [each["type"] for each in await house.events(claim_id)] == ["DISPUTED"]
 
 
-async def test_an_accepted_dispute_cancels_what_was_planned(house: House) -> None:
+async def test_an_accepted_dispute_cancels_planned_contacts(house: House) -> None:
     [claim_id] = await house.create()
     await Engine(house.resources).run_once()
     await resolve(house, await dispute(house, claim_id), ACCEPTED)
@@ -108,7 +108,7 @@ async def test_an_accepted_dispute_cancels_what_was_planned(house: House) -> Non
 
 
 @pytest.mark.parametrize(("outcome", "end_claim"), [(ACCEPTED, False), (REJECTED, None)])
-async def test_else_the_process_goes_on_when_the_quiet_days_are_over(
+async def test_after_a_rejection_the_workflow_continues_after_the_quiet_days(
     house: House, outcome: ResolutionOutcome, end_claim: bool | None
 ) -> None:
     [claim_id] = await house.create()
@@ -124,7 +124,7 @@ async def test_else_the_process_goes_on_when_the_quiet_days_are_over(
     assert await status(house, claim_id) is Status.IN_PROCESS
 
 
-async def test_the_debtor_takes_a_dispute_back(house: House) -> None:
+async def test_the_debtor_withdraws_a_dispute(house: House) -> None:
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id)
     withdrawn = await withdraw(house, opened)
@@ -133,7 +133,7 @@ async def test_the_debtor_takes_a_dispute_back(house: House) -> None:
     assert (withdrawn.state, await sent(house)) == (DisputeState.WITHDRAWN, 1)
 
 
-async def test_each_dispute_has_a_hold_of_its_own(house: House) -> None:
+async def test_each_dispute_opens_its_own_hold(house: House) -> None:
     [claim_id] = await house.create()
     first = await dispute(house, claim_id)
     second = await dispute(house, claim_id, "DEFECTIVE", actor=ERP)
@@ -144,7 +144,7 @@ async def test_each_dispute_has_a_hold_of_its_own(house: House) -> None:
     await answer(house, second, REJECTED)
     await house.run_until(house.clock.now() + 7 * DAY)
     assert await holds(house, claim_id) == [HoldKind.PAUSE]
-    # Both have arrived, and one is answered; of the process nothing.
+    # Both confirmations and one response were sent, and no contact of the workflow.
     assert len(house.channels[0].sent) == 3
 
 
@@ -211,7 +211,7 @@ async def test_a_payment_taken_back_leaves_the_claim_disputed(house: House) -> N
     assert await sent(house) == 0
     await answer(house, opened, REJECTED)
     await house.run_until(house.clock.now() + 7 * DAY)
-    # The three before the reminder are sent at once, in any order.
+    # The three messages before the reminder are sent at once, in any order.
     *told, last = [each.subject or "" for each in house.channels[0].sent]
     assert last == "Erinnerung INV-1001"
     assert sorted(told) == [
@@ -251,7 +251,7 @@ async def test_another_claims_dispute_is_absent(house: House) -> None:
     assert await read_disputes(house, first) == [opened]
 
 
-async def test_what_a_debtor_wrote_is_in_no_audit_row(house: House) -> None:
+async def test_no_audit_entry_contains_the_debtors_message(house: House) -> None:
     [claim_id] = await house.create()
     opened = await dispute(house, claim_id, "OTHER", SECRET)
     await answer(house, opened, REJECTED, message=SECRET)

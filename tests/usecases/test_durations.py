@@ -72,7 +72,7 @@ LENGTHS: Mapping[str, tuple[Callable[[Resources], Awaitable[object]], object]] =
 
 
 @pytest.mark.parametrize("name", EDGES)
-async def test_it_changes_when_its_time_is_over_and_not_before(
+async def test_each_change_happens_at_its_time_and_not_before(
     resources: Resources, name: str
 ) -> None:
     edge = EDGES[name]
@@ -81,6 +81,6 @@ async def test_it_changes_when_its_time_is_over_and_not_before(
 
 
 @pytest.mark.parametrize("name", LENGTHS)
-async def test_it_is_as_long_as_promised(resources: Resources, name: str) -> None:
+async def test_each_documented_duration_matches_the_code(resources: Resources, name: str) -> None:
     find, expected = LENGTHS[name]
     assert await find(resources) == expected

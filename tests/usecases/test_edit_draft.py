@@ -112,9 +112,7 @@ async def test_of_several_edits_all_are_made_or_none(house: House, workflow_id: 
     assert "snippets/new" not in list_parts(await draft_of(house, workflow_id))
 
 
-async def test_who_saves_what_stands_there_already_is_not_refused(
-    house: House, workflow_id: UUID
-) -> None:
+async def test_saving_the_present_value_is_no_conflict(house: House, workflow_id: UUID) -> None:
     first = await edit(house, workflow_id, ADA, "step 2", wait_of(10))
     short = {"kind": "WAIT", "name": PARTS["step 2"]["name"], "days": 10}
     second = await edit(house, workflow_id, BEN, "step 2", short)
@@ -122,7 +120,7 @@ async def test_who_saves_what_stands_there_already_is_not_refused(
     assert [each.actor_id for each in await open_changes(house, workflow_id)] == [ADA.actor_id]
 
 
-async def test_what_one_person_changes_of_a_part_in_a_row_is_one_change(
+async def test_consecutive_changes_of_one_part_by_one_user_are_one_change(
     house: House, workflow_id: UUID
 ) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
@@ -131,9 +129,7 @@ async def test_what_one_person_changes_of_a_part_in_a_row_is_one_change(
     assert (change.before, change.after) == (PARTS["step 2"], wait_of(12))
 
 
-async def test_what_is_taken_back_leaves_no_draft_and_no_change(
-    house: House, workflow_id: UUID
-) -> None:
+async def test_reverting_the_only_change_removes_the_draft(house: House, workflow_id: UUID) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
     back = await edit(house, workflow_id, ADA, "step 2", PARTS["step 2"], seen=wait_of(10))
     assert not back.is_draft
@@ -154,7 +150,7 @@ async def test_a_step_that_is_taken_out_leaves_the_order(house: House, workflow_
         ("settings", 1),
     ],
 )
-async def test_what_has_no_shape_is_refused_and_nothing_saved(
+async def test_a_part_with_a_wrong_shape_is_refused_and_not_saved(
     house: House, workflow_id: UUID, part: str, value: Any
 ) -> None:
     with pytest.raises(ValidationError):
@@ -175,7 +171,7 @@ async def test_a_draft_saved_whole_has_an_author_for_each_part(
     ]  # fmt: skip
 
 
-async def test_a_colleagues_change_is_published_with_a_tick_alone(
+async def test_another_users_change_is_published_only_when_it_is_ticked(
     house: House, workflow_id: UUID
 ) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
@@ -195,7 +191,7 @@ async def test_a_colleagues_change_is_published_with_a_tick_alone(
     assert await open_changes(house, workflow_id) == []
 
 
-async def test_a_change_that_came_after_the_page_was_shown_is_told(
+async def test_a_change_after_the_page_was_loaded_is_reported(
     house: House, workflow_id: UUID
 ) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
@@ -215,7 +211,7 @@ async def test_a_program_is_asked_for_no_ticks(house: House, workflow_id: UUID) 
         assert (await publish_workflow(work, workflow_id)).name == "v2.0"
 
 
-async def test_discarding_takes_the_changes_along(house: House, workflow_id: UUID) -> None:
+async def test_discarding_a_draft_deletes_its_changes(house: House, workflow_id: UUID) -> None:
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
     async with house.work(BEN) as work:
         await discard_draft_or_workflow(work, workflow_id)

@@ -1,4 +1,4 @@
-"""One text of a draft is changed: two who write at once lose nothing."""
+"""Editing one text of a draft: two concurrent edits lose nothing."""
 
 from typing import Any
 from uuid import UUID
@@ -36,7 +36,9 @@ async def workflow_id(house: House) -> UUID:
 async def edit(
     house: House, workflow_id: UUID, place: TextPlace, written: Written | None, **given: Any
 ) -> Definition:
-    """given: seen, else what stands in the first draft."""
+    """Edit the text. `given` is the revision that the author saw, or else that of the first
+    draft.
+    """
     seen = given.get("seen", compute_revision(read_text(a_texts_definition(), place)))
     async with house.work() as work:
         return (await edit_text(work, workflow_id, place, written, seen=seen)).definition
@@ -52,7 +54,7 @@ async def read(house: House, workflow_id: UUID, place: TextPlace) -> Written | N
 async def test_two_who_write_in_two_languages_both_get_through(
     house: House, workflow_id: UUID
 ) -> None:
-    """Of one template, of which each had seen the other's language as it was."""
+    """Both edit one template, and each saw the other language in its first state."""
     german, english = Written("Bitte {{ outstanding }}", "Erinnerung"), Written("Please", "Re")
 
     await edit(house, workflow_id, _GERMAN, german)
@@ -81,7 +83,7 @@ async def test_of_one_text_the_second_sees_the_firsts_and_nothing_is_lost(
     assert await read(house, workflow_id, _GERMAN) == second
 
 
-async def test_the_same_words_twice_are_nobodys_loss(house: House, workflow_id: UUID) -> None:
+async def test_saving_the_same_text_twice_is_no_conflict(house: House, workflow_id: UUID) -> None:
     words = Written("Bitte zahlen Sie.", "Eins")
     await edit(house, workflow_id, _GERMAN, words)
 
@@ -90,7 +92,7 @@ async def test_the_same_words_twice_are_nobodys_loss(house: House, workflow_id: 
     assert await read(house, workflow_id, _GERMAN) == words
 
 
-async def test_a_new_text_makes_its_template_and_the_last_one_takes_it_along(
+async def test_the_first_text_creates_its_template_and_removing_the_last_deletes_it(
     house: House, workflow_id: UUID
 ) -> None:
     made = await edit(house, workflow_id, _NEW, Written("{{ items }}", "Letzte"))

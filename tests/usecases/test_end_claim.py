@@ -35,7 +35,7 @@ async def do(house: House, use_case: Callable[[Work, int], Awaitable[None]], cla
 
 
 @pytest.mark.parametrize("end", ENDS, ids=["withdraw", "archive"])
-async def test_the_process_ends_and_nobody_is_told(house: House, end: End) -> None:
+async def test_ending_a_claim_stops_the_workflow_without_a_notice(house: House, end: End) -> None:
     use_case, status, action = end
     [claim_id] = await house.create()
     await Engine(house.resources).run_once()
@@ -86,7 +86,7 @@ async def test_a_payment_of_a_withdrawn_claim_is_recorded_and_the_state_stays(
     assert paid.balance.overpaid_cents == 60
 
 
-async def test_a_hold_outlives_the_claim_it_held(house: House) -> None:
+async def test_a_hold_remains_after_the_claim_has_ended(house: House) -> None:
     [claim_id] = await house.create()
     async with house.work() as work:
         await open_hold(work, claim_id, HoldKind.DISPUTE)

@@ -52,7 +52,7 @@ async def explain(house: House, claim_id: int) -> ClaimExplanation:
         return await explain_claim(work, house.resources.keys, claim_id)
 
 
-async def test_a_claim_in_a_wait_tells_what_it_did_and_what_comes(
+async def test_the_explanation_of_a_waiting_claim_has_past_and_coming_steps(
     house: House, clock: MovableClock
 ) -> None:
     [claim_id] = await house.create()
@@ -161,7 +161,9 @@ async def test_an_ended_claim_says_that_and_nothing_more(house: House) -> None:
     assert (told.next_step, told.next_contacts) == (None, ())
 
 
-async def test_an_unassigned_claim_tells_that_no_process_runs(house: House) -> None:
+async def test_the_explanation_of_an_unassigned_claim_says_that_no_workflow_runs(
+    house: House,
+) -> None:
     async with house.work() as work:
         await publish_rules(work, RuleSet(default=None))
     [claim_id] = await house.create()
@@ -175,7 +177,7 @@ async def test_a_claim_that_is_not_there_is_not_explained(house: House) -> None:
         await explain(house, 999)
 
 
-async def test_the_command_says_it_in_lines(house: House, dunwell: CommandLine) -> None:
+async def test_the_command_prints_the_explanation(house: House, dunwell: CommandLine) -> None:
     [claim_id] = await house.create()
     await house.run()
     said = dunwell.run("explain", "nordwind", str(claim_id)).stdout

@@ -39,7 +39,7 @@ async def test_a_planned_contact_is_not_sent_under_a_hold_but_after_it(
     assert len(house.channels[0].sent) == 1
 
 
-async def test_the_process_goes_on_when_the_last_of_several_holds_falls(
+async def test_the_workflow_continues_when_the_last_hold_ends(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())
@@ -55,7 +55,7 @@ async def test_the_process_goes_on_when_the_last_of_several_holds_falls(
     assert len(house.channels[0].sent) == 1
 
 
-async def test_a_hold_with_an_end_falls_by_itself(
+async def test_a_hold_with_an_end_ends_automatically(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, a_definition())

@@ -1,4 +1,4 @@
-"""Asking for plans and deferments, and answering: holds, events, refusals."""
+"""Requesting plans and deferrals, and the responses: holds, events, refusals."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -28,7 +28,7 @@ async def arrangement(resources: Resources, clock: MovableClock) -> Arrangement:
     return await an_arrangement(resources, clock)
 
 
-async def test_a_request_holds_the_claim_and_is_told(arrangement: Arrangement) -> None:
+async def test_a_request_opens_a_hold_and_raises_an_event(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
 
     assert await arrangement.look(asked.modality_id) == asked
@@ -44,7 +44,9 @@ async def test_a_request_holds_the_claim_and_is_told(arrangement: Arrangement) -
     assert arrangement.house.channels[0].sent == []
 
 
-async def test_an_approved_plan_holds_as_long_as_it_is_in_force(arrangement: Arrangement) -> None:
+async def test_an_approved_plan_keeps_the_claim_on_hold_while_it_is_active(
+    arrangement: Arrangement,
+) -> None:
     approved = await arrangement.agree()
 
     assert await arrangement.look(approved.modality_id) == approved
@@ -119,7 +121,7 @@ async def test_a_rejection_is_final_too_and_keeps_its_words(arrangement: Arrange
 
 
 @pytest.mark.parametrize("approved", [False, True])
-async def test_what_is_withdrawn_has_ended_without_a_word(
+async def test_withdrawing_a_modality_raises_no_event(
     arrangement: Arrangement, approved: bool
 ) -> None:
     modality = await (arrangement.agree() if approved else arrangement.ask())
@@ -173,7 +175,7 @@ async def test_a_request_outside_the_bounds_stores_nothing(arrangement: Arrangem
     assert await arrangement.holds() == []
 
 
-async def test_the_claims_own_limit_binds_plans_and_deferments(
+async def test_the_deferral_limit_of_the_claim_applies_to_plans_and_deferrals(
     resources: Resources, clock: MovableClock
 ) -> None:
     arrangement = await an_arrangement(resources, clock, debtor={"maxDeferralDate": "2026-03-20"})
@@ -200,10 +202,10 @@ async def test_another_claims_modality_is_absent(arrangement: Arrangement) -> No
     assert (await arrangement.look(asked.modality_id)) == asked
 
 
-async def test_what_the_claims_own_payment_ended_takes_no_answer(arrangement: Arrangement) -> None:
+async def test_a_request_of_a_paid_claim_cannot_be_answered(arrangement: Arrangement) -> None:
     asked = await arrangement.ask()
     await arrangement.house.pay(arrangement.claim_id, 10240)
-    # Nobody has looked at it yet.
+    # The end is not recorded yet.
     for answer in (arrangement.approve, arrangement.reject):
         with pytest.raises(InvalidState) as refusal:
             await answer(asked.modality_id)
@@ -211,7 +213,7 @@ async def test_what_the_claims_own_payment_ended_takes_no_answer(arrangement: Ar
     assert await arrangement.states() == ["REQUESTED"]
 
 
-async def test_a_request_whose_first_date_is_over_takes_no_answer(
+async def test_a_request_whose_first_date_is_past_cannot_be_answered(
     arrangement: Arrangement, clock: MovableClock
 ) -> None:
     asked = await arrangement.ask()

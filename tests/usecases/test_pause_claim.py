@@ -39,7 +39,7 @@ async def holds(house: House, claim_id: int) -> list[tuple[HoldKind, datetime | 
     return [(each.kind, each.until, each.reason) for each in (await house.read(claim_id)).holds]
 
 
-async def test_a_paused_claim_stands_still_until_it_is_resumed(
+async def test_a_paused_claim_does_not_continue_until_it_is_resumed(
     house: House, clock: MovableClock
 ) -> None:
     [claim_id] = await house.create()
@@ -76,7 +76,7 @@ async def test_the_same_pause_again_changes_nothing(house: House, clock: Movable
     assert len(await house.rows("SELECT FROM holds WHERE merchant_id = $1")) == 1
 
 
-async def test_a_debtors_pause_stands_beside_and_resuming_ends_both(
+async def test_a_debtors_pause_is_separate_and_resuming_ends_both(
     house: House, clock: MovableClock
 ) -> None:
     [claim_id] = await house.create()
@@ -101,7 +101,7 @@ async def test_other_holds_outlive_the_pause(house: House) -> None:
     assert house.channels[0].sent == []
 
 
-async def test_resuming_what_is_not_paused_changes_nothing(house: House) -> None:
+async def test_resuming_a_claim_that_is_not_paused_changes_nothing(house: House) -> None:
     [claim_id] = await house.create()
     before = await house.read(claim_id)
     await resume(house, claim_id)

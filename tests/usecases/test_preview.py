@@ -1,4 +1,4 @@
-"""What publishing a draft would do to running claims, seen beforehand."""
+"""Previews of what publishing a draft would do to running claims."""
 
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
@@ -55,7 +55,7 @@ def with_step(step: dict[str, Any], **changes: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """Version v1.0 is published; nobody has claims on it yet."""
+    """A merchant with version v1.0 published and no claims."""
     definition = a_definition(steps=STEPS, templates=TEMPLATES)
     channels = [ScriptedChannel(), ScriptedChannel(channel="SMS")]
     return await a_house(resources, clock, definition, configuration=BOTH, channels=channels)
@@ -106,12 +106,12 @@ async def test_another_hour_of_a_contact_is_shown_for_each_claim_with_both_insta
     assert claim.aspects == (ContactAspect.TIME,)
 
 
-async def test_each_claim_is_of_one_kind_and_all_are_told_to_who_wants_them(house: House) -> None:
+async def test_each_claim_has_one_kind_and_the_callback_gets_all_claims(house: House) -> None:
     await house.create("INV-1", mobileNumber="+4915112345678", customerNumber="K-1")
     await house.create("INV-2", customerNumber="K-2")
     await house.create("INV-3", email=None, customerNumber="K-3")
     await house.create("INV-4", email=None, mobileNumber="+4915112345679", customerNumber="K-4")
-    # Only the first reminder is an SMS now.
+    # Only the first reminder becomes an SMS.
     await save(house, steps=[{**EMAIL, "channel": "SMS"}, WAIT, FEE, AGAIN, LAST])
     told: list[ClaimContactChange] = []
     seen = await preview(house, PreviewScope(listed=2, sink=told.append))
@@ -135,7 +135,7 @@ async def test_each_claim_is_of_one_kind_and_all_are_told_to_who_wants_them(hous
     assert seen.effects.listed == told[:2]
 
 
-async def test_a_changed_text_is_a_changed_contact_where_it_would_be_said(house: House) -> None:
+async def test_a_changed_text_changes_the_contacts_that_would_send_it(house: House) -> None:
     await house.create("INV-1")
     texts = {"de": "Guten Tag, {{ landing.url }}", "en": "Hello, {{ landing.url }}"}
     email = {**TEMPLATES["reminder"]["EMAIL"], "body": texts}
@@ -149,7 +149,7 @@ async def test_a_changed_text_is_a_changed_contact_where_it_would_be_said(house:
     assert (await preview(house)).effects.counts == {ContactChangeKind.UNCHANGED: 1}
 
 
-async def test_a_major_version_reaches_nobody_and_plays_nothing(house: House) -> None:
+async def test_a_major_version_reaches_no_claim_and_is_not_forecast(house: House) -> None:
     await house.create("INV-1", "INV-2")
     await save(house, steps=with_step(WAIT, days=5))
     seen = await preview(house)
@@ -157,7 +157,7 @@ async def test_a_major_version_reaches_nobody_and_plays_nothing(house: House) ->
     assert (seen.effects.claims, seen.effects.outlook) == (0, None)
 
 
-async def test_claims_on_hold_go_on_when_it_ends_or_are_counted_apart(
+async def test_claims_on_hold_continue_at_its_end_or_are_counted_separately(
     house: House, clock: MovableClock
 ) -> None:
     first, second, _ = await house.create("INV-1", "INV-2", "INV-3", customerNumber=None)
@@ -203,7 +203,7 @@ async def test_one_person_is_contacted_no_more_often_than_guards_allow(house: Ho
     assert (outlook.persons, outlook.claims) == (1, 3)
 
 
-async def test_whom_a_person_was_contacted_lately_counts(house: House) -> None:
+async def test_earlier_contacts_of_a_person_count_in_the_forecast(house: House) -> None:
     await house.create("INV-1", customerNumber="K-1")
     await house.run()
     await house.create("INV-2", customerNumber="K-1")
@@ -225,7 +225,7 @@ async def test_fees_are_added_up_for_each_debtor_and_the_highest_is_named(house:
     assert highest.reference_number == "INV-1"
 
 
-async def test_claims_nobody_can_reach_are_named_suppressed_addresses_included(
+async def test_unreachable_claims_include_those_with_suppressed_addresses(
     house: House,
 ) -> None:
     await house.create("INV-1", email=None)
@@ -241,7 +241,7 @@ async def test_claims_nobody_can_reach_are_named_suppressed_addresses_included(
     assert (outlook.missed_contacts, sum(outlook.contacts.values())) == (4, 2)
 
 
-async def test_a_planned_contact_is_the_next_one_and_takes_the_new_hours(
+async def test_a_planned_contact_is_the_next_one_and_follows_the_new_hours(
     house: House, clock: MovableClock
 ) -> None:
     await house.create("INV-1")
@@ -263,13 +263,13 @@ async def test_a_contact_a_person_has_to_settle_keeps_its_claim_apart(house: Hou
     assert (await preview(house)).effects.counts == {ContactChangeKind.UNSETTLED: 1}
 
 
-async def test_nothing_is_written_and_nobody_waits(house: House) -> None:
+async def test_a_preview_writes_nothing_and_blocks_nothing(house: House) -> None:
     await house.create("INV-1")
     await save(house, steps=with_step(FEE, value="300"))
     before = await house.rows(_ALL)
     resources = house.resources
     async with resources.database.transaction() as tx:
-        # Everything is locked by somebody else all the while.
+        # Another transaction has locked everything meanwhile.
         await tx.execute("SELECT FROM claims, merchants, workflows, workflow_versions FOR UPDATE")
         seen = await preview(house)
     assert seen.effects.claims == 1
@@ -282,12 +282,12 @@ WHERE merchant_id = $1
 """
 
 
-async def test_progress_is_told_in_claims_done_and_all(house: House) -> None:
+async def test_progress_is_reported_as_done_and_total_claims(house: House) -> None:
     await house.create(*(f"INV-{number}" for number in range(3)))
     await save(house, steps=with_step(FEE, value="300"))
     steps: list[tuple[int, int]] = []
     await preview(house, PreviewScope(progress=lambda *done: steps.append(done)))
-    # The last person's claims wait for the next page, which might have more of them.
+    # The claims of the last person stay for the next page, which may contain more of them.
     assert steps == [(2, 3), (3, 3)]
 
 

@@ -1,4 +1,5 @@
-"""What a changed workflow's messages cost, before and after, by channel, line and country."""
+"""The costs of a changed workflow's messages before and after, by channel, delivery provider and
+country."""
 
 from collections.abc import AsyncIterator
 from decimal import Decimal
@@ -47,7 +48,7 @@ _SETUPS: Any = {
     "EMAIL": ChannelSetup(provider="post"), "SMS": ChannelSetup(provider="sms"),
     "LETTER": ChannelSetup(provider="print"),
 }  # fmt: skip
-# What does not fit one sheet.
+# A text that needs more than one sheet.
 _LONG = {"de": "Bitte zahlen Sie **{{ outstanding }}**.\n\n" * 120, "en": "{{ outstanding }}"}
 
 
@@ -61,7 +62,7 @@ def steps(channel: str, **changes: Any) -> list[dict[str, Any]]:
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """E-mails to three debtors: one of Austria, one whose number is nobody's country."""
+    """Sends e-mails to three debtors: one in Austria, and one with a number of no country."""
     await apply_installation(resources, check_installation({"deliveryProviders": _LINES}))
     configuration = msgspec.structs.replace(CONFIGURATION, channels=_SETUPS)
     definition = a_definition(steps=steps("EMAIL"), templates=a_template())
@@ -118,7 +119,7 @@ def _tell(spent: MessageCost) -> tuple[int, int, str]:
     return spent.messages, spent.unpriced, f"{spent.cents.normalize():f}"
 
 
-async def test_another_channel_costs_what_its_lines_say(
+async def test_another_channel_is_priced_by_its_delivery_provider(
     house: House, printer: LetterPrinter
 ) -> None:
     await save(house, steps=steps("SMS"))
@@ -150,7 +151,7 @@ async def test_letters_cost_their_printed_sheets_by_country(
     assert cents >= 3 * 85
 
 
-async def test_a_longer_text_alone_costs_more(house: House, printer: LetterPrinter) -> None:
+async def test_only_a_longer_text_costs_more(house: House, printer: LetterPrinter) -> None:
     await house.publish(a_definition(steps=steps("SMS"), templates=a_template()))
     body = {"de": "x" * 200 + TEMPLATE["SMS"]["body"]["de"], "en": TEMPLATE["SMS"]["body"]["en"]}
     await house.create("INV-9", mobileNumber="+4915112345679", email=None)
@@ -169,15 +170,13 @@ async def test_nothing_is_said_without_prices_or_days(house: House, printer: Let
     assert await foresee(house, printer) is None
 
 
-async def test_whoever_may_not_configure_is_told_nothing(
-    house: House, printer: LetterPrinter
-) -> None:
+async def test_costs_require_the_right_to_configure(house: House, printer: LetterPrinter) -> None:
     await save(house, steps=steps("SMS"))
     with pytest.raises(InsufficientScope):
         await foresee(house, printer, credential_actor("erp", frozenset()))
 
 
-async def test_the_command_line_tells_it(dunwell: CommandLine, house: House) -> None:
+async def test_the_command_line_shows_the_costs(dunwell: CommandLine, house: House) -> None:
     await save(house, steps=steps("SMS"))
     told = dunwell.run("workflow", "preview", "nordwind", "Standard").stdout
     [_, costs] = told.split("What these messages cost by the prices of their lines")

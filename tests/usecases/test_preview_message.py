@@ -1,4 +1,4 @@
-"""A message shown before it is sent: in every channel, for a made-up claim and for a real one."""
+"""Previews of messages, in each channel, for sample claims and stored claims."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -68,7 +68,8 @@ async def test_an_email_is_shown_for_a_made_up_claim(house: House, printer: Lett
 async def test_the_pay_by_date_is_that_of_the_first_step_with_the_text(
     house: House, printer: LetterPrinter
 ) -> None:
-    """Of one that no step uses a day is made up; where the process has none, it is left out."""
+    """A template that no step uses gets a sample date. If the workflow has no such date, it is left
+    out."""
     body = {"de": f"Bitte bis {{{{ payBy }}}}. {SAYS}"}
     texts = {"SMS": {"body": body}}
     text: dict[str, Any] = {"kind": "COMMUNICATION", "channel": "SMS", "template": "first"}
@@ -94,7 +95,7 @@ async def test_the_pay_by_date_is_that_of_the_first_step_with_the_text(
     assert (await show_with(5, "other")).startswith("Bitte bis 15.")
 
 
-async def test_an_sms_tells_what_it_costs(house: House, printer: LetterPrinter) -> None:
+async def test_the_preview_of_an_sms_has_its_cost(house: House, printer: LetterPrinter) -> None:
     preview = await show(house, printer, WantedMessage("first", "SMS"))
     assert preview.parts is not None
     assert (preview.parts.alphabet, preview.parts.count) == ("GSM-7", 1)
@@ -113,7 +114,9 @@ async def test_a_letter_is_printed_with_a_link_that_leads_nowhere(
     assert await house.rows("SELECT FROM debtor_links WHERE merchant_id = $1") == []
 
 
-async def test_a_real_claim_is_shown_as_it_stands(house: House, printer: LetterPrinter) -> None:
+async def test_a_stored_claim_is_previewed_in_its_present_state(
+    house: House, printer: LetterPrinter
+) -> None:
     [claim_id] = await house.create("A-1")
     preview = await show(house, printer, WantedMessage("first", "EMAIL", claim_id=claim_id))
     assert preview.subject == "A-1"
@@ -127,7 +130,7 @@ async def test_a_real_claim_is_shown_as_it_stands(house: House, printer: LetterP
         (WantedMessage("first", "EMAIL", claim_id=999), "There is no claim 999."),
     ],
 )
-async def test_what_is_not_there_is_said(
+async def test_a_missing_template_or_claim_is_reported(
     house: House, printer: LetterPrinter, wanted: WantedMessage, said: str
 ) -> None:
     with pytest.raises(NotFound) as refusal:

@@ -1,4 +1,4 @@
-"""A claim's account as of the end of a day."""
+"""A claim's statement of account at the end of a day."""
 
 from datetime import UTC, date, datetime
 from uuid import UUID
@@ -15,7 +15,7 @@ _ITEMS = [
     OwedItem(2, 1, "DUNNING_FEE", 240, item_on=date(2026, 3, 9)),
 ]
 _PAID = [
-    # Late in the evening in UTC is the next day in Berlin.
+    # Late evening in UTC is already the next day in Berlin.
     StatementPayment(UUID(int=1), 3000, datetime(2026, 3, 4, 23, 30, tzinfo=UTC),
             datetime(2026, 3, 20, 8, tzinfo=UTC), "bank-1"),
 ]  # fmt: skip
@@ -34,7 +34,7 @@ def test_an_account_grows_and_shrinks_by_its_days() -> None:
     assert [_owed(day) for day in later] == [7240, 7240, 10240]
 
 
-def test_each_entry_says_what_is_owed_after_it() -> None:
+def test_each_entry_has_the_balance_after_it() -> None:
     account = build_statement_of_account(
         _ITEMS, _PAID, created_at=_BEGAN, zone=_ZONE, on=date(2026, 3, 31)
     )

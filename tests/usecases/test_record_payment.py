@@ -1,4 +1,4 @@
-"""Payments made elsewhere: recorded once, to the cent, in every state."""
+"""Payments made elsewhere: recorded once and exact to the cent, in each status."""
 
 import pytest
 
@@ -54,7 +54,9 @@ async def test_the_same_transaction_with_another_amount_is_refused(
     assert await count_payments(house) == 1
 
 
-async def test_what_is_too_much_is_overpaid(resources: Resources, clock: MovableClock) -> None:
+async def test_an_amount_beyond_the_outstanding_one_is_overpaid(
+    resources: Resources, clock: MovableClock
+) -> None:
     house = await a_house(resources, clock)
     [claim_id] = await house.create()
     recorded = await house.pay(claim_id, 10300)

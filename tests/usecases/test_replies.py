@@ -1,4 +1,4 @@
-"""Answers to e-mails: kept with the claim, and the process waits until somebody has read them."""
+"""Replies to e-mails: stored with the claim, which pauses until staff have read them."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -74,7 +74,7 @@ async def test_an_answer_is_kept_and_the_process_waits_three_business_days(house
         "I paid last week.", False, None,
     )  # fmt: skip
     [hold] = await house.rows(_HOLDS)
-    # A Monday's: to the end of Thursday, in Berlin.
+    # From Monday to the end of Thursday in Berlin.
     until = datetime(2026, 3, 5, 23, 0, tzinfo=UTC)
     assert tuple(hold) == ("PAUSE", until, None, "REPLY", "SYSTEM")
     claim_id, _ = await contact(house)
@@ -84,7 +84,7 @@ async def test_an_answer_is_kept_and_the_process_waits_three_business_days(house
     assert (told.word, told.text) == ("UNSEEN", "I paid last week.")
 
 
-async def test_it_is_sealed_as_it_came(house: House) -> None:
+async def test_a_reply_is_stored_sealed_as_it_was_received(house: House) -> None:
     await answer(house)
     [reply] = await house.rows(_REPLIES)
     assert b"last week" not in reply["raw_sealed"]
@@ -127,7 +127,7 @@ async def test_a_null_sender_holds_nothing(house: House) -> None:
     assert await house.rows(_HOLDS) == []
 
 
-async def test_once_seen_the_process_goes_on_and_other_holds_stay(house: House) -> None:
+async def test_reading_a_reply_lifts_its_hold_and_no_other(house: House) -> None:
     await answer(house)
     claim_id, _ = await contact(house)
     async with house.work() as work:
@@ -161,7 +161,7 @@ async def test_the_pause_ends_by_itself(house: House) -> None:
     assert hold["lifted_at"] is not None
 
 
-async def test_of_an_ended_claim_it_is_kept_alone(house: House) -> None:
+async def test_a_reply_to_an_ended_claim_opens_no_hold(house: House) -> None:
     claim_id, _ = await contact(house)
     async with house.work() as work:
         await withdraw_claim(work, claim_id)
@@ -169,7 +169,7 @@ async def test_of_an_ended_claim_it_is_kept_alone(house: House) -> None:
     assert await house.rows(_HOLDS) == []
 
 
-async def test_what_names_nothing_that_is_there_is_not_taken(house: House) -> None:
+async def test_a_reply_without_a_known_message_is_not_stored(house: House) -> None:
     assert await answer(house, communication_id=UUID(int=7)) is ReplyOutcome.GONE
     assert await answer(house, merchant_id=2_000_000) is ReplyOutcome.GONE
     assert await house.rows(_REPLIES) == []
@@ -188,7 +188,7 @@ def test_three_business_days_pass_over_the_weekend() -> None:
     )
 
 
-async def test_what_nobody_has_looked_at_waits_until_somebody_has(
+async def test_a_reply_is_listed_as_unread_until_it_is_read(
     house: House, clock: MovableClock
 ) -> None:
     await answer(house)

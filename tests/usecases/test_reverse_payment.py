@@ -1,4 +1,4 @@
-"""Money that was taken back: to the cent, in every state, once."""
+"""Reversed payments: once and exact to the cent, in each status."""
 
 import asyncio
 from datetime import timedelta
@@ -27,12 +27,12 @@ async def reverse(till: Till, recorded: RecordedPayment) -> RecordedPayment:
 
 
 async def balance_of(till: Till) -> tuple[int, int]:
-    """Outstanding and overpaid."""
+    """Return the outstanding and the overpaid amount."""
     balance = (await till.house.read(till.claim_id)).balance
     return balance.outstanding_cents, balance.overpaid_cents
 
 
-async def test_a_collected_claim_returns_to_the_state_it_left_and_goes_on_now(
+async def test_a_collected_claim_returns_to_its_previous_status_and_continues(
     till: Till, clock: MovableClock
 ) -> None:
     paid = await till.house.pay(till.claim_id, 10240)
@@ -63,7 +63,7 @@ async def test_many_reversals_at_once_are_one(till: Till) -> None:
     assert await till.audited("payment.reverse") == 1
 
 
-async def test_a_part_payment_is_owed_again_and_the_process_is_left_alone(
+async def test_a_reversed_partial_payment_is_owed_again_and_leaves_the_workflow_unchanged(
     till: Till, clock: MovableClock
 ) -> None:
     paid = await till.house.pay(till.claim_id, 4000)
@@ -74,7 +74,7 @@ async def test_a_part_payment_is_owed_again_and_the_process_is_left_alone(
     assert (await till.house.read(till.claim_id)).next_step_at == before.next_step_at
 
 
-async def test_what_another_payment_had_too_much_steps_in(till: Till) -> None:
+async def test_the_surplus_of_another_payment_replaces_a_reversed_one(till: Till) -> None:
     first = await till.house.pay(till.claim_id, 10240, "tx-1")
     await till.house.pay(till.claim_id, 10300, "tx-2")
     assert await balance_of(till) == (0, 10300)
@@ -82,7 +82,7 @@ async def test_what_another_payment_had_too_much_steps_in(till: Till) -> None:
     assert await balance_of(till) == (0, 60)
 
 
-async def test_what_steps_in_may_not_be_enough(till: Till) -> None:
+async def test_the_surplus_may_not_cover_the_reversed_amount(till: Till) -> None:
     first = await till.house.pay(till.claim_id, 10240, "tx-1")
     await till.house.pay(till.claim_id, 240, "tx-2")
     assert (await reverse(till, first)).status is Status.CREATED
@@ -91,7 +91,7 @@ async def test_what_steps_in_may_not_be_enough(till: Till) -> None:
     assert (again.status, again.balance.overpaid_cents) == (Status.COLLECTED, 0)
 
 
-async def test_an_overpayment_alone_can_be_reversed(till: Till) -> None:
+async def test_a_payment_that_was_only_surplus_can_be_reversed(till: Till) -> None:
     await till.house.pay(till.claim_id, 10240, "tx-1")
     second = await till.house.pay(till.claim_id, 500, "tx-2")
     assert (await reverse(till, second)).status is Status.COLLECTED

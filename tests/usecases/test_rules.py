@@ -1,4 +1,5 @@
-"""Assignment rules drafted, published, discarded, tried; claims created by them."""
+"""Assignment rules: drafting, publishing, discarding and trying them, and the claims that they
+assign."""
 
 from collections import Counter
 from typing import Any
@@ -44,7 +45,7 @@ WHERE merchant_id = $1 ORDER BY claim_id
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """A merchant with three workflows and no rules but a default, version 3."""
+    """A merchant with three workflows, and version 3 of rules that have only a default."""
     house = await a_house(resources, clock)
     for name in ("Letters", "Texts", "Standard"):
         await house.publish(a_definition(), name)
@@ -68,7 +69,7 @@ async def read(house: House) -> RulesView:
 
 
 async def given(house: House) -> list[tuple[Any, ...]]:
-    """Reference, workflow, version of the rules, run."""
+    """Return reference number, workflow, rules version and run of each claim."""
     return [tuple(row) for row in await house.rows(CLAIMS)]
 
 
@@ -80,7 +81,7 @@ async def set_enabled(house: House, name: str, *, is_enabled: bool) -> None:
     await house.rows("UPDATE merchants SET revision = revision + 1 WHERE merchant_id = $1")
 
 
-async def test_a_draft_rules_nothing_until_it_is_published(house: House) -> None:
+async def test_a_draft_has_no_effect_until_it_is_published(house: House) -> None:
     review = await draft(house, LARGE, default="Texts")
     assert review.differences == [
         'rule "Large" added',
@@ -96,7 +97,7 @@ async def test_a_draft_rules_nothing_until_it_is_published(house: House) -> None
     assert view.published == parse_rules({"rules": [LARGE], "default": "Texts"})
 
 
-async def test_claims_get_what_the_first_rule_that_holds_says(house: House) -> None:
+async def test_a_claim_gets_the_workflow_of_the_first_matching_rule(house: House) -> None:
     await draft(house, LARGE, SMALL)
     await publish(house)
     cheap = [{"reference": "x", "type": "PRIMARY", "value": "500"}]
@@ -105,7 +106,7 @@ async def test_claims_get_what_the_first_rule_that_holds_says(house: House) -> N
     assert await given(house) == [("A", "Letters", 4, 1), ("B", "Texts", 4, 1)]
 
 
-async def test_what_no_rule_takes_has_no_version_of_rules(house: House) -> None:
+async def test_a_claim_that_no_rule_matches_has_no_rules_version(house: House) -> None:
     await draft(house, SMALL)
     await publish(house)
     await house.create("A")
@@ -126,7 +127,7 @@ async def test_a_skipped_workflow_leaves_the_claim_to_the_next_rule(house: House
     ]  # fmt: skip
 
 
-async def test_another_currency_is_skipped_and_told_when_nothing_is_left(house: House) -> None:
+async def test_a_workflow_in_another_currency_is_skipped_with_a_remark(house: House) -> None:
     await house.publish(a_definition(settings=SWISS), "Swiss")
     await draft(house, LARGE, {**LARGE, "name": "Francs", "target": "Swiss"})
     await publish(house)
@@ -137,7 +138,7 @@ async def test_another_currency_is_skipped_and_told_when_nothing_is_left(house: 
     assert [row[:2] for row in await given(house)] == [("A", "Swiss"), ("B", None)]
 
 
-async def test_a_split_follows_the_ids_and_start_assignment_agrees(house: House) -> None:
+async def test_a_split_depends_on_the_claim_id_also_in_start_assignment(house: House) -> None:
     await draft(house, SPLIT)
     await publish(house)
     ids = await house.create(*(f"R-{n:03}" for n in range(200)))
@@ -157,7 +158,7 @@ async def test_a_split_follows_the_ids_and_start_assignment_agrees(house: House)
     assert [again[f"R-{n:03}"] for n in range(5)] == expected[:5]
 
 
-async def test_start_assignment_asks_the_claim_as_it_stands(house: House) -> None:
+async def test_start_assignment_uses_the_present_state_of_the_claim(house: House) -> None:
     await draft(house)
     await publish(house)
     paid, unpaid = await house.create("A", "B")
@@ -176,7 +177,7 @@ async def test_start_assignment_asks_the_claim_as_it_stands(house: House) -> Non
     assert (audited["details"]["rulesVersion"], audited["details"]["rule"]) == (5, "Large")
 
 
-async def test_every_absent_or_unpublished_workflow_is_told_at_once(house: House) -> None:
+async def test_each_missing_or_unpublished_workflow_is_reported(house: House) -> None:
     with pytest.raises(ValidationError) as refusal:
         await draft(house, {**LARGE, "target": "Leters"}, default="Nothing")
     assert [(f.path, f.code) for f in refusal.value.faults] == [
@@ -196,13 +197,13 @@ async def test_overlaps_and_deactivated_workflows_are_pointed_out(house: House) 
     again = {**LARGE, "name": "Again", "when": {"outstanding": {"min": "20000"}}, "target": "Texts"}
     review = await draft(house, LARGE, again)
     assert review.remarks == [
-        'rule "Again" can never match: "Large", which is looked at earlier, takes every such claim',
-        'workflow "Texts" is deactivated: what points to it is skipped',
+        'rule "Again" can never match: "Large", which comes first, takes every such claim',
+        'workflow "Texts" is deactivated: rules that refer to it are skipped',
     ]
     assert (await publish(house)).review.remarks == review.remarks
 
 
-async def test_a_draft_that_changes_nothing_is_not_published_and_none_cannot_be(
+async def test_without_a_changed_draft_nothing_is_published(
     house: House,
 ) -> None:
     for action in (publish, read_nothing):
@@ -244,7 +245,7 @@ async def try_on(
         return dict(rulebook.names), await try_claim(work, rulebook, claim)
 
 
-async def test_trying_tells_every_rules_verdict_and_changes_nothing(house: House) -> None:
+async def test_trying_rules_returns_each_result_and_changes_nothing(house: House) -> None:
     [claim_id] = await house.create("A")
     await draft(house, SMALL, LARGE, default="Standard")
     names, [found] = await try_on(house, claim_id, is_draft=True)
@@ -260,7 +261,7 @@ async def test_trying_tells_every_rules_verdict_and_changes_nothing(house: House
         await try_on(house, claim_id + 1)
 
 
-async def test_a_made_up_claim_without_id_is_told_every_share(house: House) -> None:
+async def test_a_hypothetical_claim_without_id_gets_each_share(house: House) -> None:
     await draft(house, SPLIT)
     await publish(house)
     names, found = await try_on(house, HypotheticalClaim(outstanding="100"))

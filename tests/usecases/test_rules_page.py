@@ -1,4 +1,5 @@
-"""The operator's page of assignment rules: its tables are the code's, its examples work."""
+"""The operator's documentation of assignment rules: its tables match the code, and its examples
+work."""
 
 import re
 from pathlib import Path
@@ -21,7 +22,7 @@ def examples(language: str) -> list[str]:
 
 @pytest.fixture
 def files(tmp_path: Path) -> dict[str, str]:
-    """The page's examples, each in a file."""
+    """The examples of the page, each in a file."""
     [rules], [facts] = examples("yaml"), examples("json")
     (tmp_path / "rules.yaml").write_text(rules)
     (tmp_path / "facts.json").write_text(facts)

@@ -1,5 +1,5 @@
-"""Several people at one draft of the rules: each change has its author, nobody overwrites another,
-and nobody's changes go out with another's unseen."""
+"""Several users edit one draft of the rules: each change has its author, no change overwrites
+another, and no user publishes another's changes unseen."""
 
 from dataclasses import replace
 from typing import Any
@@ -53,7 +53,7 @@ RULES = [
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """With two rules published, and no draft."""
+    """A merchant with two published rules and no draft."""
     house = await a_house(resources, clock, a_definition())
     await house.publish(a_definition(), "Letters")
     await draft(house, RULES)
@@ -80,7 +80,7 @@ async def edit(house: House, who: Actor, change: RulesEdit, known: str = "") -> 
 
 
 async def see(house: House, name: str, /, **changes: Any) -> PutRule:
-    """A change of a rule by somebody who sees it as it stands."""
+    """Build a change of the rule as it is now."""
     rule = find_rule((await read(house)).edited, name)
     assert rule is not None
     return PutRule(msgspec.structs.replace(rule, **changes), name, compute_revision(rule))
@@ -90,7 +90,7 @@ def names(view: RulesView) -> list[str]:
     return [rule.name for rule in view.edited.rules]
 
 
-async def test_a_draft_begins_with_what_is_published_and_keeps_who_did_what(house: House) -> None:
+async def test_a_draft_starts_from_the_published_rules_and_records_authors(house: House) -> None:
     await edit(house, ANNA, CopyRule("Large"), (await read(house)).revision)
     await edit(house, KIM, await see(house, "Austria", active=False))
 
@@ -110,7 +110,7 @@ async def test_two_who_change_different_rules_both_have_their_way(house: House) 
     assert [rule.active for rule in (await read(house)).edited.rules] == [False, False]
 
 
-async def test_of_two_who_change_the_same_rule_the_second_is_told_and_shown_it(
+async def test_the_second_of_two_changes_of_one_rule_gets_a_conflict_with_the_first(
     house: House,
 ) -> None:
     annas, kims = await see(house, "Large", active=False), await see(house, "Large", name="Big")
@@ -129,7 +129,7 @@ async def test_of_two_who_change_the_same_rule_the_second_is_told_and_shown_it(
 
 
 @pytest.mark.parametrize("change", [MoveRule("Austria", 0), RemoveRule("Large"), CopyRule("Large")])
-async def test_the_order_is_changed_by_who_has_seen_the_list_as_it_is(
+async def test_the_order_can_only_be_changed_with_the_present_revision(
     house: House, change: RulesEdit
 ) -> None:
     seen = (await read(house)).revision
@@ -141,7 +141,7 @@ async def test_the_order_is_changed_by_who_has_seen_the_list_as_it_is(
     assert names(await read(house)) != ["Large", "Austria"]
 
 
-async def test_a_draft_that_was_discarded_and_begun_anew_is_not_taken_for_the_old_one(
+async def test_a_new_draft_has_another_revision_than_a_discarded_one(
     house: House,
 ) -> None:
     await edit(house, ANNA, CopyRule("Large"), (await read(house)).revision)
@@ -194,7 +194,7 @@ async def test_a_colleagues_changes_go_out_when_they_were_agreed_to(house: House
     assert (first.is_current, [rule.active for rule in first.document.rules]) == (False, [True] * 2)
 
 
-async def test_of_two_who_give_one_name_the_second_is_told(house: House) -> None:
+async def test_a_second_rule_with_the_same_name_is_refused(house: House) -> None:
     mine = PutRule(Rule("Austria", (await see(house, "Large")).rule.target))
     with pytest.raises(ValidationError) as refusal:
         await edit(house, KIM, mine)
@@ -217,7 +217,7 @@ async def check(house: House, rule: dict[str, Any], name: str | None = None) -> 
         return await check_rule(work, rule, name)
 
 
-async def test_a_rule_is_checked_beside_the_others_before_it_is_saved(house: House) -> None:
+async def test_a_rule_is_checked_together_with_the_others_before_it_is_saved(house: House) -> None:
     faulty = await check(house, {"name": "Large", "target": "Leters", "when": {"age": {}}})
     assert [(fault.path, fault.code) for fault in faulty.faults] == [
         ("/when/age", "EMPTY_CONDITION"), ("/name", "REPEATED"),

@@ -1,4 +1,4 @@
-"""Creating scenarios and editing them in place: before the switch alone, and never a draft."""
+"""Creating scenarios and editing them in place, without drafts and only before the switch."""
 
 from typing import Any
 from uuid import UUID
@@ -63,7 +63,7 @@ async def test_a_scenario_is_kept_with_the_ids_of_its_copy(house: House) -> None
     assert await audited(house) == [("scenario.create", f"scenario:{saved.scenario_id}")]
 
 
-async def test_an_edit_keeps_every_id_but_that_of_the_contents(house: House) -> None:
+async def test_an_edit_changes_only_the_version_id(house: House) -> None:
     await save(house, a_definition(), description="One reminder.")
     [before] = await scenarios(house)
     saved = await save(house, TEXTS)
@@ -166,7 +166,7 @@ async def test_an_id_taken_out_stays_taken_after_the_switch(house: House) -> Non
     ]
 
 
-async def test_another_merchant_has_scenarios_of_its_own(
+async def test_scenarios_belong_to_one_merchant(
     house: House, resources: Resources, clock: MovableClock
 ) -> None:
     other = await a_house(resources, clock, key="hansen", switched_to_workflows=False)

@@ -67,7 +67,7 @@ async def test_its_id_finds_it(house: House) -> None:
 
 
 @pytest.mark.parametrize("text", ["nv-2026", "rika", "erika zett", "%", "_rika", "eri%", "0152"])
-async def test_what_begins_no_word_finds_nothing(house: House, text: str) -> None:
+async def test_search_matches_only_the_beginning_of_words(house: House, text: str) -> None:
     await house.create("INV-2026-0815", **ERIKA)
     await filled(house)
     assert await search(house, text) == []

@@ -1,4 +1,4 @@
-"""A test message to oneself: where it goes, that it counts as nothing, and how often it goes."""
+"""Test messages to oneself: their recipient, their limit, and that they count as no contact."""
 
 import asyncio
 from datetime import timedelta
@@ -58,7 +58,9 @@ async def begin(house: House, actor: Actor, wanted: WantedMessage = _MAIL) -> Me
     return message
 
 
-async def test_it_goes_to_oneself_whosever_claim_it_shows(house: House, user_id: UUID) -> None:
+async def test_a_test_message_goes_to_the_signed_in_user_for_any_claim(
+    house: House, user_id: UUID
+) -> None:
     [claim_id] = await house.create("RE-1", email="debtor@example.org")
 
     message = await begin(
@@ -72,7 +74,7 @@ async def test_it_goes_to_oneself_whosever_claim_it_shows(house: House, user_id:
     assert "__masked" not in message.body_text
 
 
-async def test_it_counts_as_nothing_but_a_row_of_the_audit_log(house: House, user_id: UUID) -> None:
+async def test_a_test_message_leaves_only_an_audit_entry(house: House, user_id: UUID) -> None:
     [before] = await house.rows(_COUNTS)
 
     message = await begin(house, acting(user_id))
@@ -115,7 +117,7 @@ async def test_of_many_at_once_no_more_are_sent(house: House, user_id: UUID) -> 
     assert sum(done) == 20
 
 
-async def test_nobody_takes_another_ones_tests(
+async def test_the_limit_on_test_messages_applies_per_user(
     resources: Resources, house: House, user_id: UUID
 ) -> None:
     other = await join(
@@ -131,7 +133,7 @@ async def test_nobody_takes_another_ones_tests(
 
 
 @pytest.mark.parametrize("channel", ["SMS", "LETTER"])
-async def test_who_has_an_email_address_alone_gets_neither_sms_nor_letter(
+async def test_sms_and_letters_cannot_be_sent_as_test_messages(
     house: House, user_id: UUID, channel: str
 ) -> None:
     with pytest.raises(ValidationError) as refused:

@@ -1,4 +1,5 @@
-"""Booking what a provider says: once, exactly what was asked for, whoever asks and how often."""
+"""Recording a provider's answer: once, and only for the requested amount, whoever asks and how
+often."""
 
 import asyncio
 from datetime import timedelta
@@ -83,11 +84,11 @@ async def test_notice_sweep_and_return_at_once_are_one_payment_and_one_event(
 
 
 async def _meet(meeting: asyncio.Barrier) -> None:
-    """All have the provider's answer before the first one books it."""
+    """Wait until all callers have the provider's answer, before the first one records it."""
     await meeting.wait()
 
 
-async def test_a_notice_that_comes_twice_changes_nothing_more(till: Till) -> None:
+async def test_a_repeated_notice_changes_nothing(till: Till) -> None:
     started = await till.start()
     till.pays()
     for _ in range(2):
@@ -118,7 +119,7 @@ async def test_a_provider_that_is_away_changes_nothing(till: Till) -> None:
 
 
 @pytest.mark.parametrize("answer", [CheckoutFailed(), CheckoutCancelled()])
-async def test_a_payment_that_did_not_come_about_ends_the_request_alone(
+async def test_a_failed_payment_only_ends_the_request(
     till: Till, answer: CheckoutFailed | CheckoutCancelled
 ) -> None:
     started = await till.start()
@@ -143,7 +144,7 @@ async def test_money_under_way_holds_the_claim_for_five_days_at_most(
 
 
 @pytest.mark.parametrize("answer", [CheckoutFailed(), CheckoutOpen()])
-async def test_the_hold_falls_when_the_money_turns_back_and_is_not_given_twice(
+async def test_the_hold_ends_when_the_payment_fails_and_is_not_opened_again(
     till: Till, answer: CheckoutFailed | CheckoutOpen
 ) -> None:
     started = await till.start()
@@ -155,12 +156,12 @@ async def test_the_hold_falls_when_the_money_turns_back_and_is_not_given_twice(
     again = await till.start()
     till.provider.answer = CheckoutPending()
     assert await till.settle(again.request_id) is PaymentRequestState.PENDING
-    # One in 30 days is what a debtor can have (CONTRACT 4).
+    # A debtor can have one such hold in 30 days (CONTRACT 4).
     assert (await till.house.read(till.claim_id)).holds == []
     assert await till.count("holds") == 1
 
 
-async def test_an_answer_from_before_somebody_elses_does_not_undo_it(till: Till) -> None:
+async def test_an_older_answer_does_not_undo_a_newer_one(till: Till) -> None:
     started = await till.start()
 
     async def money_sets_out() -> None:
@@ -174,7 +175,7 @@ async def test_an_answer_from_before_somebody_elses_does_not_undo_it(till: Till)
     assert len((await till.house.read(till.claim_id)).holds) == 1
 
 
-async def test_what_was_paid_elsewhere_meanwhile_makes_it_overpaid_never_lost(till: Till) -> None:
+async def test_a_payment_made_elsewhere_meanwhile_makes_the_claim_overpaid(till: Till) -> None:
     started = await till.start()
     await till.house.pay(till.claim_id, 10240, "bank-1")
     till.pays()
@@ -232,7 +233,7 @@ async def test_a_transaction_recorded_with_another_amount_is_left_to_a_person(ti
     assert (await till.count("payments"), await till.audited("paymentRequest.mismatch")) == (1, 1)
 
 
-async def test_nobodys_and_other_merchants_requests_are_absent(
+async def test_unknown_requests_and_those_of_other_merchants_are_not_found(
     till: Till, resources: Resources, clock: MovableClock
 ) -> None:
     other = await a_till(resources, clock, key="hansen")
@@ -274,7 +275,7 @@ async def _load_receipt(till: Till, request_id: UUID) -> Row:
         return await work.tx.fetchrow(LOAD_RECEIPT, work.merchant_id, till.claim_id, request_id)
 
 
-async def test_the_receipt_tells_what_was_paid(till: Till) -> None:
+async def test_the_receipt_has_the_paid_amount(till: Till) -> None:
     started = await till.start()
     before = await _load_receipt(till, started.request_id)
     assert (before["state"], before["payment"]) == ("OPEN", None)

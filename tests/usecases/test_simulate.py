@@ -1,5 +1,5 @@
-"""A process simulated on one claim: when what happens and why then, what is written, what it costs;
-and that the engine itself does the same."""
+"""Simulations of a workflow on one claim: dates and reasons, texts and costs; and that the engine
+does the same."""
 
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -42,7 +42,7 @@ async def play(
 
 
 def tell(simulation: Simulation) -> list[tuple[str, str]]:
-    """By day and time where the process is."""
+    """Return day and time in the workflow's time zone with channel or kind."""
     return [
         (f"{each.event.at.astimezone(UTC):%m-%d %H:%M}", each.channel or each.kind)
         for each in simulation.steps
@@ -60,14 +60,14 @@ async def test_a_made_up_claim_goes_through_all_steps(house: House) -> None:
         ("03-02 09:00", "EMAIL"), ("03-02 09:00", "WaitBegun"), ("03-09 09:00", "FeeAdded"),
         ("03-09 09:00", "LETTER"), ("03-09 09:00", "WaitBegun"), ("03-25 09:00", "Archived"),
     ]  # fmt: skip
-    # The wait of 14 days starts on the day on which the letter can have arrived.
+    # The wait of 14 days starts on the day when the letter can have arrived.
     assert whys(simulation, 4) == [("LETTER_ON_ITS_WAY", "2026-03-11")]
     assert simulation.fees_cents == 250
     assert simulation.contacts == {"EMAIL": 1, "LETTER": 1}
     assert (simulation.cost, simulation.unpriced) == (Decimal("85.05"), {})
 
 
-async def test_texts_say_what_is_owed_then(house: House) -> None:
+async def test_simulated_texts_have_the_balance_of_their_day(house: House) -> None:
     simulation = await play(house)
 
     mail, letter = simulation.steps[0].text, simulation.steps[3].text
@@ -79,7 +79,8 @@ async def test_texts_say_what_is_owed_then(house: House) -> None:
 
 
 async def test_holidays_and_weekdays_put_off_and_are_named(house: House) -> None:
-    """From Maundy Thursday, after hours: Good Friday, a weekend, Easter Monday; then Tuesday."""
+    """After hours on Maundy Thursday: Good Friday, a weekend and Easter Monday are skipped, so the
+    contact is on Tuesday."""
     house.clock.move_to(datetime(2026, 4, 2, 17, tzinfo=UTC))
 
     simulation = await play(house, SimulationScope(start_on=date(2026, 4, 2)))
@@ -91,14 +92,14 @@ async def test_holidays_and_weekdays_put_off_and_are_named(house: House) -> None
     ]  # fmt: skip
 
 
-async def test_a_wait_of_business_days_names_the_holidays_it_passes(house: House) -> None:
+async def test_a_wait_of_business_days_lists_the_holidays_within_it(house: House) -> None:
     simulation = await play(house, SimulationScope(start_on=date(2026, 12, 23)))
 
     assert tell(simulation)[1:3] == [("12-23 09:00", "WaitBegun"), ("12-31 09:00", "FeeAdded")]
     assert whys(simulation, 1) == [("HOLIDAY", "2026-12-25")]
 
 
-async def test_a_wait_that_ends_on_a_weekend_is_told_by_its_last_days(house: House) -> None:
+async def test_a_wait_that_ends_on_a_weekend_is_explained_by_its_last_days(house: House) -> None:
     steps: list[dict[str, Any]] = [
         {"id": 1, "kind": "WAIT", "name": "Five days", "days": 5},
         {"id": 2, "kind": "COMMUNICATION", "name": "Mail", "channel": "EMAIL",
@@ -111,7 +112,7 @@ async def test_a_wait_that_ends_on_a_weekend_is_told_by_its_last_days(house: Hou
     assert whys(simulation, 1) == [("NO_WEEKDAY", "2026-03-07"), ("NO_WEEKDAY", "2026-03-08")]
 
 
-async def test_before_the_hours_it_waits_for_the_morning(house: House) -> None:
+async def test_a_contact_due_before_the_contact_hours_waits_until_they_start(house: House) -> None:
     house.clock.move_to(datetime(2026, 3, 3, 4, tzinfo=UTC))
 
     simulation = await play(house)
@@ -140,7 +141,8 @@ async def test_guards_and_quiet_hours_put_off_and_are_named(
 
 
 async def test_a_claim_of_the_merchants_brings_its_own_facts(house: House) -> None:
-    """Suppressed by e-mail, it goes by SMS; without an address, no letter is sent."""
+    """The e-mail address is suppressed, so an SMS is sent. Without a postal address, no letter is
+    sent."""
     [claim_id] = await house.create("A-1", mobileNumber="+4915112345678")
     async with house.work() as work:
         await suppress(work, house.resources.keys, "EMAIL", "erika@example.org", "DEBTOR")
@@ -154,7 +156,7 @@ async def test_a_claim_of_the_merchants_brings_its_own_facts(house: House) -> No
     assert await house.rows("SELECT FROM communications WHERE merchant_id = $1") == []
 
 
-async def test_what_has_no_text_and_no_price_is_told(
+async def test_missing_texts_and_prices_are_reported(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -167,10 +169,8 @@ async def test_what_has_no_text_and_no_price_is_told(
     assert (simulation.cost, simulation.unpriced) == (Decimal(0), {"EMAIL": 1})
 
 
-async def test_the_engine_does_what_was_simulated(
-    resources: Resources, clock: MovableClock
-) -> None:
-    """Over Easter, with a fallback, fees and an amount that a step asks for."""
+async def test_the_engine_behaves_as_simulated(resources: Resources, clock: MovableClock) -> None:
+    """Over Easter, with a fallback, fees, and a step with a condition on the amount."""
     clock.move_to(datetime(2026, 4, 2, 12, tzinfo=UTC))
     steps: list[dict[str, Any]] = [
         {"kind": "COMMUNICATION", "name": "First", "channel": "EMAIL", "template": "reminder"},

@@ -1,4 +1,4 @@
-"""What an SMS costs over the names of the claims there are."""
+"""The costs of an SMS for the names of a merchant's claims."""
 
 from decimal import Decimal
 

@@ -61,7 +61,7 @@ async def test_trust_ends_with_the_next_revision(resources: Resources) -> None:
     assert await _ask(resources, standing, "10.0.0.7") == "10.0.0.7"
 
 
-async def test_before_the_migration_nobody_is_trusted(resources: Resources) -> None:
+async def test_no_proxy_is_trusted_before_the_migration(resources: Resources) -> None:
     standing = CurrentInstallation(resources)
     async with resources.database.transaction() as tx:
         await tx.execute("ALTER TABLE installation_revisions RENAME TO away")

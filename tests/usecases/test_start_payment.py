@@ -1,4 +1,4 @@
-"""Handing a debtor off to a provider: once, however often and whenever it is asked for."""
+"""Starting a payment at a provider: one checkout, however often and whenever it is requested."""
 
 import asyncio
 from dataclasses import replace
@@ -24,7 +24,7 @@ async def till(resources: Resources, clock: MovableClock) -> Till:
     return await a_till(resources, clock)
 
 
-async def test_the_provider_is_asked_for_what_is_outstanding_and_told_no_name(till: Till) -> None:
+async def test_the_provider_gets_the_outstanding_amount_and_no_name(till: Till) -> None:
     started = await till.start(language="en")
     [asked] = till.provider.started
     assert started.url == f"https://pay.example/{started.request_id}"
@@ -54,7 +54,7 @@ async def test_twenty_clicks_at_once_are_one_request_one_event_and_one_address(t
     together = asyncio.Barrier(2)
 
     async def meet() -> None:
-        # Two callers at least are inside the provider's call at once.
+        # At least two callers are inside the provider's call at the same time.
         if together.n_waiting or len(till.provider.started) == 1:
             await together.wait()
 
@@ -137,7 +137,7 @@ async def test_while_money_is_under_way_nothing_else_is_started(till: Till) -> N
     assert await till.states() == ["PENDING"]
 
 
-async def test_what_is_paid_already_cannot_be_started(till: Till) -> None:
+async def test_a_paid_claim_cannot_be_paid_again(till: Till) -> None:
     await till.start()
     till.pays()
     with pytest.raises(InvalidState) as refusal:
@@ -162,7 +162,7 @@ async def test_a_request_for_an_amount_that_is_not_due_any_more_gives_way(till: 
     second = await till.start(10000)
     assert second.request_id != first.request_id
     assert await till.states() == ["CANCELLED", "OPEN"]
-    # The old checkout can be paid all the same: it stays under observation.
+    # The old checkout can still be paid, so it is still checked.
     paid = CheckoutSucceeded("psp-1", 10240, "EUR", till.now)
     till.provider.answers = {f"ref-{first.request_id}": paid}
     till.house.clock.advance(timedelta(minutes=1))
@@ -196,7 +196,7 @@ async def test_ended_and_foreign_claims_cannot_be_paid(
     assert (await till.states(), till.provider.started) == ([], [])
 
 
-async def test_only_what_the_merchant_offers_can_be_chosen(
+async def test_only_providers_that_the_merchant_offers_can_be_chosen(
     resources: Resources, clock: MovableClock
 ) -> None:
     till = await a_till(resources, clock, configuration=CONFIGURATION)

@@ -1,4 +1,4 @@
-"""What payments, dates and the claim's end do to plans and deferments."""
+"""The effect of payments, dates and the claim's end on plans and deferrals."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,7 +14,7 @@ from dunwell.platform.resources import Resources
 from tests.support.modalities import DEFERMENT, Arrangement, an_arrangement
 
 DAY = timedelta(days=1)
-# The first instants, in Berlin, at which a rate's grace and the deferment are over.
+# The first instants, in Berlin, after an instalment's grace period and after the deferral.
 FIRST_GRACE_OVER = datetime(2026, 3, 23, 23, 0, tzinfo=UTC)
 SECOND_GRACE_OVER = datetime(2026, 4, 23, 22, 0, tzinfo=UTC)
 DEFERMENT_OVER = datetime(2026, 3, 31, 22, 0, tzinfo=UTC)
@@ -46,7 +46,7 @@ async def test_a_missed_rate_breaks_the_plan_after_seven_days(arrangement: Arran
     assert (broken.state, broken.ended_at, broken.ended_reason) == (
         ModalityState.APPROVED, FIRST_GRACE_OVER, ModalityEndReason.BROKEN,
     )  # fmt: skip
-    # Until that was told (tests.engine.test_plans_speak).
+    # The hold lasts until the debtor has been notified (tests.engine.test_plans_speak).
     assert await arrangement.holds() == ["MODALITY_ACTIVE"]
     assert await arrangement.states() == ["REQUESTED", "APPROVED"]
     assert await sweep_modalities(arrangement.house.resources) == 0
@@ -72,7 +72,7 @@ async def test_a_cent_short_is_missed(arrangement: Arrangement) -> None:
     assert await ended(arrangement, plan) is ModalityEndReason.BROKEN
 
 
-async def test_paying_ahead_covers_what_comes(arrangement: Arrangement) -> None:
+async def test_a_payment_in_advance_covers_later_instalments(arrangement: Arrangement) -> None:
     plan = await arrangement.agree()
     await arrangement.house.pay(arrangement.claim_id, 7000)
     await arrangement.sweep_at(SECOND_GRACE_OVER)
@@ -104,7 +104,7 @@ async def test_a_reversal_in_time_can_be_made_good(arrangement: Arrangement) -> 
     assert await ended(arrangement, plan) is None
 
 
-async def test_what_was_paid_before_pays_no_rate(
+async def test_payments_before_the_request_cover_no_instalment(
     arrangement: Arrangement, clock: MovableClock
 ) -> None:
     earlier = await arrangement.house.pay(arrangement.claim_id, 240)
@@ -114,7 +114,7 @@ async def test_what_was_paid_before_pays_no_rate(
     assert paid_of(await arrangement.look(plan.modality_id)) == [0, 0, 0]
     await arrangement.house.pay(arrangement.claim_id, 3334, "tx-2")
     clock.advance(DAY)
-    # Owed beside the plan from now on; the rate stays paid.
+    # This amount is owed in addition to the plan; the instalment stays paid.
     await arrangement.reverse(earlier)
     assert paid_of(await arrangement.look(plan.modality_id)) == [3334, 0, 0]
     await arrangement.sweep_at(FIRST_GRACE_OVER)
@@ -141,7 +141,7 @@ async def test_a_fee_added_later_is_no_part_of_the_plan(arrangement: Arrangement
             " VALUES ($1, $2, 1, 'DUNNING_FEE', 250)",
             work.merchant_id, arrangement.claim_id,
         )  # fmt: skip
-    # The fee is paid first; the rates count what was paid all the same.
+    # The payment is allocated to the fee first, but it also counts for the instalments.
     await arrangement.house.pay(arrangement.claim_id, 10240)
     await sweep_modalities(arrangement.house.resources)
     assert await ended(arrangement, plan) is ModalityEndReason.FULFILLED
@@ -159,7 +159,7 @@ async def test_a_deferment_passes_at_the_end_of_its_day(arrangement: Arrangement
     assert await arrangement.holds() == []
 
 
-async def test_a_request_nobody_answers_passes_with_its_first_date(
+async def test_an_unanswered_request_ends_with_its_first_date(
     arrangement: Arrangement,
 ) -> None:
     asked = await arrangement.ask()
@@ -180,7 +180,7 @@ async def test_a_request_nobody_answers_passes_with_its_first_date(
         (archive_claim, ModalityEndReason.CLAIM_ENDED),
     ],
 )
-async def test_what_ends_a_claim_has_its_modality_looked_at(
+async def test_ending_a_claim_schedules_a_check_of_its_modality(
     arrangement: Arrangement, deed: Any, reason: ModalityEndReason
 ) -> None:
     plan = await arrangement.agree()
@@ -208,7 +208,9 @@ async def test_a_claim_that_is_paid_once_an_item_is_gone_has_its_modality_looked
     assert await ended(arrangement, deferment) is ModalityEndReason.FULFILLED
 
 
-async def test_what_ended_keeps_what_was_paid_until_then(arrangement: Arrangement) -> None:
+async def test_an_ended_modality_keeps_the_amount_paid_until_its_end(
+    arrangement: Arrangement,
+) -> None:
     plan = await arrangement.agree()
     early = await arrangement.house.pay(arrangement.claim_id, 100)
     await arrangement.sweep_at(FIRST_GRACE_OVER)

@@ -1,4 +1,4 @@
-"""Asking providers about requests whose notice never came."""
+"""Checking requests whose notice never arrived."""
 
 import asyncio
 from datetime import timedelta
@@ -104,7 +104,7 @@ async def test_two_sweeps_at_once_look_at_each_request_once(
     assert len(till.provider.fetched) == len(set(till.provider.fetched)) == 30
 
 
-async def test_a_request_nobody_was_handed_off_with_is_over_after_a_day(
+async def test_a_request_without_a_redirect_expires_after_a_day(
     till: Till, clock: MovableClock
 ) -> None:
     async def dies() -> None:

@@ -1,4 +1,4 @@
-"""The switch by itself: what becomes of each scenario, of the rules and of the merchant."""
+"""The switch: what becomes of each scenario, of the rules and of the merchant."""
 
 from datetime import timedelta
 
@@ -29,14 +29,14 @@ OTHER = a_definition(snippets={"signature": {"de": "Gruß", "en": "Regards"}})
 
 @pytest.fixture
 async def house(resources: Resources, clock: MovableClock) -> House:
-    """With the scenarios Standard, which is the default, and Other."""
+    """A merchant with the scenarios Standard, which is the default, and Other."""
     house = await a_house(resources, clock, a_definition(), switched_to_workflows=False)
     async with house.work() as work:
         await save_scenario(work, "Other", OTHER)
     return house
 
 
-async def test_each_scenario_becomes_a_workflow_of_its_name(house: House) -> None:
+async def test_each_scenario_becomes_a_workflow_with_the_same_name(house: House) -> None:
     await house.create()
     async with house.work() as work:
         standard, other = await load_scenarios(work.tx, work.merchant_id)
@@ -89,7 +89,7 @@ async def test_rules_point_to_the_copies(house: House) -> None:
     assert {tuple(row) for row in rows} == {(standard, 1), (other, 1)}
 
 
-async def test_what_was_switched_never_changes_again(house: House, resources: Resources) -> None:
+async def test_a_switched_merchant_cannot_switch_again(house: House, resources: Resources) -> None:
     await house.switch()
     with pytest.raises(asyncpg.RaiseError, match="published and cannot be changed"):
         async with resources.database.transaction() as tx:
@@ -112,7 +112,7 @@ async def switch_and_stop(house: House) -> None:
         raise RuntimeError("the machine stops")
 
 
-async def test_a_switch_that_is_undone_leaves_everything_as_it_was(house: House) -> None:
+async def test_a_rolled_back_switch_changes_nothing(house: House) -> None:
     tables = ("merchants", "workflow_versions", "audit_log", "scenarios")
     statements = [f"SELECT * FROM {table} WHERE merchant_id = $1" for table in tables]
     before = [await house.rows(statement) for statement in statements]

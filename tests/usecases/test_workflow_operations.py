@@ -1,4 +1,4 @@
-"""What operators do to workflows: drafts, versions, names, deletion; each refusal in words."""
+"""Operations on workflows: drafts, versions, names and deletion, with the text of each refusal."""
 
 from uuid import UUID, uuid4
 
@@ -146,7 +146,7 @@ async def test_a_definition_that_breaks_its_rules_is_never_published(
         assert await load_current(work.tx, work.merchant_id, workflow_id) is None
 
 
-async def test_a_draft_nobody_looked_at_is_not_published(
+async def test_a_draft_other_than_the_expected_one_is_not_published(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -179,7 +179,7 @@ async def test_a_step_id_does_not_come_back_as_another_kind(
     assert restored.name == "v3.0"
 
 
-async def test_the_plan_counts_whom_a_minor_reaches_and_a_major_does_not(
+async def test_the_plan_counts_the_claims_that_a_minor_version_reaches(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, FIRST)
@@ -197,7 +197,7 @@ async def test_the_plan_counts_whom_a_minor_reaches_and_a_major_does_not(
     assert (minor.before, minor.after, minor.verdict) == ("v2.0", "v2.1", "MINOR")
     assert minor.differences == ["snippets.signature removed"]
     assert describe_reach(minor) == (
-        "1 claim in process takes it over, 2 claims stay on the version of before"
+        "1 claim in process takes it over, 2 claims stay on their present version"
     )
 
 
@@ -218,7 +218,7 @@ async def test_discarding_the_only_draft_removes_the_workflow(
             await discard_draft_or_workflow(work, only)
 
 
-async def test_deactivating_and_activating_are_told_once(
+async def test_deactivating_and_activating_are_audited_once(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -232,7 +232,7 @@ async def test_deactivating_and_activating_are_told_once(
     assert (await audits(house))[2:] == ["workflow.deactivate", "workflow.activate"]
 
 
-async def test_a_name_is_one_workflows_until_it_is_deleted(
+async def test_a_workflow_name_can_be_reused_after_deletion(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock)
@@ -248,7 +248,7 @@ async def test_a_name_is_one_workflows_until_it_is_deleted(
         assert [each.id for each in await list_workflows(work)] == [other]
 
 
-async def test_what_uses_a_workflow_is_listed_and_keeps_it(
+async def test_a_workflow_in_use_cannot_be_deleted_and_its_uses_are_listed(
     resources: Resources, clock: MovableClock
 ) -> None:
     house = await a_house(resources, clock, FIRST)
@@ -270,7 +270,7 @@ async def test_what_uses_a_workflow_is_listed_and_keeps_it(
         assert refusal.value.details == {"state": "IN_USE"}
         assert refusal.value.message == (
             "The workflow is in use: 1 claim is in process on v1; it is the default of the "
-            'assignment rules (published); the assignment rule "Large" (draft) points at it; '
+            'assignment rules (published); the assignment rule "Large" (draft) refers to it; '
             "scenario 7 is mapped to it."
         )
         assert len(await list_workflows(work)) == 1
@@ -338,7 +338,7 @@ async def test_a_merchant_on_scenarios_has_no_workflows_to_work_on(
     assert await house.rows("SELECT 1 FROM workflows WHERE merchant_id = $1") == []
 
 
-async def test_a_draft_of_whose_hours_quiet_hours_leave_nothing_is_not_published(
+async def test_a_draft_whose_contact_hours_are_all_quiet_hours_is_not_published(
     resources: Resources, clock: MovableClock
 ) -> None:
     guards = Guards(quiet_hours=QuietHours("08:00", "19:00"))

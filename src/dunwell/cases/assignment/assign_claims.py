@@ -47,7 +47,7 @@ async def start_runs(
     moved = [claim.claim_id for claim in claims if claim.workflow_id is not None]
     if moved:
         await cancel_contacts(
-            work.tx, work.merchant_id, moved, work.now, reason="The claim was assigned anew."
+            work.tx, work.merchant_id, moved, work.now, reason="The claim was assigned again."
         )
     timezone = work.merchant.configuration.timezone
     starts = [

@@ -117,7 +117,7 @@ def _name_copy(rules: RuleSet, name: str) -> str:
     return copy
 
 
-_REPEATED = Fault("/name", "Another rule is called so; choose another name.", "REPEATED")
+_REPEATED = Fault("/name", "Another rule has this name. Choose another name.", "REPEATED")
 # Edits of the list, which depend on the revision of the whole draft.
 _ORDER_EDITS = (MoveRule, RemoveRule, CopyRule)
 

@@ -129,7 +129,7 @@ def _find_target_faults(rules: RuleSet, targets: Mapping[UUID, TargetRow]) -> It
 
 
 MAX_COMMENT_LENGTH = 500
-DRAFT_CHANGED = "Somebody else has changed the draft of the rules."
+DRAFT_CHANGED = "Someone else has changed the draft of the rules."
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,10 +190,10 @@ async def save_rules_draft(
 
 
 async def publish_rules_draft(
-    work: Work, wish: RulesConfirmation | None = None
+    work: Work, confirmation: RulesConfirmation | None = None
 ) -> RulesPublication:
-    """Publish the draft. Without `wish`, the caller has already checked that the draft may be
-    published.
+    """Publish the draft. Without `confirmation`, the caller has already checked that the draft may
+    be published.
 
     Raises InvalidState: there is no draft, or it changes nothing; EditConflict; ValidationError:
     invalid targets, a comment that is too long, or authors that were not agreed to.
@@ -201,23 +201,23 @@ async def publish_rules_draft(
     work.require(Right.PUBLISH)
     standing = await lock_rules_state(work)
     draft = standing.draft
-    if wish is not None and wish.expected_revision != standing.revision:
+    if confirmation is not None and confirmation.expected_revision != standing.revision:
         raise EditConflict(DRAFT_CHANGED)
     if draft is None:
         raise InvalidState("The rules have no draft; save one first.", state="PUBLISHED")
     if standing.published_rules is not None and standing.published_rules.rules == draft.rules:
         message = "The draft does not differ from the published rules; change or discard it."
         raise InvalidState(message, state="DRAFT")
-    if wish is not None:
+    if confirmation is not None:
         changes = await list_draft_changes(work.tx, work.merchant_id, draft)
         faults = [
-            *_find_comment_faults(wish.comment),
-            *_find_unapproved_changes(work, changes, wish),
+            *_find_comment_faults(confirmation.comment),
+            *_find_unapproved_changes(work, changes, confirmation),
         ]
         if faults:
             raise ValidationError(faults)
     review = await review_rules(work, draft.rules)
-    comment = None if wish is None else wish.comment
+    comment = None if confirmation is None else confirmation.comment
     version = await publish_rules(work, draft.rules, comment=comment or None)
     await delete_draft(work.tx, work.merchant_id)
     return RulesPublication(version, review)
@@ -273,12 +273,12 @@ def describe_author(work: Work) -> str:
 
 
 def _find_unapproved_changes(
-    work: Work, changes: Collection[RulesDraftChange], wish: RulesConfirmation
+    work: Work, changes: Collection[RulesDraftChange], confirmation: RulesConfirmation
 ) -> Iterator[Fault]:
     own = describe_author(work)
     for author in dict.fromkeys(change.author for change in changes):
-        if author not in (own, *wish.agreed):
-            message = "Somebody else's changes go out with yours: look at them, and agree to them."
+        if author not in (own, *confirmation.agreed):
+            message = "The draft contains changes of other users. Review and approve them."
             yield Fault(f"/agreed/{author}", message, "NOT_AGREED")
 
 

@@ -99,10 +99,10 @@ def _find_code_faults(claim: HypotheticalClaim) -> Iterator[Fault]:
     if claim.language is not None and not is_language(claim.language):
         yield language_fault(claim.language, "/language")
     if claim.country is not None and not is_country(claim.country):
-        message = f'"{claim.country}" is no country; use an ISO 3166-1 code such as "DE".'
+        message = f'"{claim.country}" is not a country code; use an ISO 3166-1 code such as "DE".'
         yield Fault("/country", message, "UNKNOWN_COUNTRY")
     if claim.total is not None and int(claim.total) < int(claim.outstanding):
-        message = "The total is what is outstanding and what was paid; make it at least that."
+        message = "The total includes the outstanding amount; make it at least as large."
         yield Fault("/total", message, "NEVER_TRUE")
 
 

@@ -42,7 +42,7 @@ def describe_overlap(overlap: Overlap) -> str:
     if overlap.extent is OverlapExtent.ALL:
         return (
             f'rule "{overlap.later}" can never match: '
-            f'"{overlap.earlier}", which is looked at earlier, takes every such claim'
+            f'"{overlap.earlier}", which comes first, takes every such claim'
         )
     return (
         f'rules "{overlap.earlier}" and "{overlap.later}" can both match a claim: '
@@ -59,4 +59,4 @@ def describe_obstacles(
         obstacle = RuleOutcome.SKIPPED_DELETED if target is None else target.obstacle
         if obstacle is not None:
             name = names.get(workflow_id, str(workflow_id))
-            yield f'workflow "{name}" {_OBSTACLES[obstacle]}: what points to it is skipped'
+            yield f'workflow "{name}" {_OBSTACLES[obstacle]}: rules that refer to it are skipped'

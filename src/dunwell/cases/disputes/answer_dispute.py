@@ -268,7 +268,7 @@ async def add_evidence(
     )  # fmt: skip
 
 
-_HOLD_REASON = "The answer did not arrive; it is told by the next way."
+_HOLD_REASON = "The response was not delivered; the next channel is tried."
 
 
 async def set_hold_after_response(

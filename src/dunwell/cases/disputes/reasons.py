@@ -198,7 +198,7 @@ def find_answer_faults(
         if question.name in answers:
             yield from _check(question, answers[question.name], today)
     if needs_message(reason) and not (message or "").strip():
-        yield Fault(MESSAGE_FIELD, "Say what is not right.", "REQUIRED")
+        yield Fault(MESSAGE_FIELD, "Describe what is wrong.", "REQUIRED")
     if len(message or "") > _MAX_MESSAGE_LENGTH:
         yield Fault(MESSAGE_FIELD, f"Use at most {_MAX_MESSAGE_LENGTH} characters.", "TOO_LONG")
 
@@ -223,9 +223,9 @@ def _check_day(name: str, answer: str, today: date) -> Iterator[Fault]:
     try:
         day = date.fromisoformat(answer)
     except ValueError:
-        yield Fault(name, "There is no such day.", "WRONG_FORMAT")
+        yield Fault(name, "There is no such date.", "WRONG_FORMAT")
         return
     if day > today:
-        yield Fault(name, "The day is still to come.", "TOO_LATE")
+        yield Fault(name, "The day is in the future.", "TOO_LATE")
     elif day < _EARLIEST:
         yield Fault(name, "The day is too long ago.", "TOO_EARLY")

@@ -65,7 +65,9 @@ async def add_response_template(work: Work, name: str, text: str) -> None:
         work.actor.kind, work.actor.actor_id,
     )  # fmt: skip
     if saved is None:
-        raise ValidationError([Fault("/name", "There is a text of this name.", "TAKEN")])
+        raise ValidationError(
+            [Fault("/name", "There is a response template of this name.", "TAKEN")]
+        )
     await save_audit(
         work, "answer_text.add", f"answer_text:{saved}", after={"name": name, "text": MASKED}
     )

@@ -312,9 +312,11 @@ def _normalize(claim: ClaimSubmission) -> ClaimSubmission:
 
 def _find_content_faults(claim: ClaimSubmission) -> Iterator[Fault]:
     if claim.reference_number == "":
-        yield Fault("/referenceNumber", "The reference is blank; give your own.", "EMPTY_TEXT")
+        yield Fault(
+            "/referenceNumber", "The reference is blank; give your own reference.", "EMPTY_TEXT"
+        )
     if claim.currency and claim.currency not in _CURRENCIES:
-        message = f"{claim.currency} is no ISO 4217 currency code, like EUR."
+        message = f"{claim.currency} is not an ISO 4217 currency code such as EUR."
         yield Fault("/currency", message, "UNKNOWN_CURRENCY")
     yield from find_debtor_faults(claim)
     yield from _find_item_faults(claim.items)
@@ -323,13 +325,11 @@ def _find_content_faults(claim: ClaimSubmission) -> Iterator[Fault]:
 def find_debtor_faults(claim: ContactData) -> Iterator[Fault]:
     """Yield the faults of debtor and contact data that types cannot express."""
     if _is_blank(claim.last_name) and _is_blank(claim.company_name):
-        yield Fault(
-            "/debtorLastName", "Give debtorLastName or companyName: whom is it about?", "REQUIRED"
-        )
+        yield Fault("/debtorLastName", "Give debtorLastName or companyName.", "REQUIRED")
     if claim.mobile_number and not _is_possible(claim.mobile_number[:6], len(claim.mobile_number)):
         yield Fault(
             "/mobileNumber",
-            "No such number is possible; use the international format, like +4915112345678.",
+            "No such number can exist; use the international format, such as +4915112345678.",
             "WRONG_PHONE_NUMBER",
         )
     if claim.language and claim.language not in _LANGUAGES:
@@ -337,7 +337,7 @@ def find_debtor_faults(claim: ContactData) -> Iterator[Fault]:
         yield Fault("/language", message, "UNKNOWN_LANGUAGE")
     country = claim.address.country if claim.address else None
     if country and country not in _COUNTRIES:
-        message = f"{country} is no ISO 3166-1 code, like DE."
+        message = f"{country} is not an ISO 3166-1 code such as DE."
         yield Fault("/address/country", message, "UNKNOWN_COUNTRY")
 
 
@@ -353,7 +353,7 @@ def _find_item_faults(items: list[ItemSubmission]) -> Iterator[Fault]:
 def find_date_faults(item: ItemSubmission, path: str = "") -> Iterator[Fault]:
     """Yield the faults of the item's dates. `path` is the JSON pointer of the item."""
     if item.item_date and item.due_date and item.due_date < item.item_date:
-        yield Fault(f"{path}/dueDate", "dueDate is before itemDate; swap them?", "WRONG_ORDER")
+        yield Fault(f"{path}/dueDate", "dueDate is before itemDate.", "WRONG_ORDER")
 
 
 def _is_blank(text: str | None) -> bool:

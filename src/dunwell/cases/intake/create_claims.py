@@ -107,7 +107,7 @@ class CreationRequest:
 
 NO_CONTACT = CreationRemark(
     "NO_CONTACT",
-    "The claim has no e-mail, mobile number or postal address; nobody can be contacted.",
+    "The claim has no e-mail, mobile number or postal address; the debtor cannot be contacted.",
 )
 
 

@@ -127,12 +127,14 @@ async def request_modality(
     claim = await access_claim(work, claim_id)
     status = claim.status
     if status not in ACTIVE:
-        raise InvalidState("Only a claim in process can be paid later or in rates.", state=status)
+        raise InvalidState(
+            "Only an active claim can be deferred or paid in instalments.", state=status
+        )
     earlier = await list_recent_modalities(work.tx, work.merchant_id, claim_id, limit=_MAX_EARLIER)
     check_may_request(earlier, work.actor.kind, work.now)
     modality = await _build_modality(work, claim_id, terms, claim.currency)
     if shown_cents is not None and shown_cents != modality.amount_cents:
-        message = "The outstanding amount has changed meanwhile. Look at the claim again."
+        message = "The outstanding amount has changed. Reload the claim."
         raise ValidationError([Fault("/amount", message, "AMOUNT_CHANGED")])
     modalities = work.merchant.configuration.modalities
     is_approved = is_approved_automatically(terms, modalities, earlier)

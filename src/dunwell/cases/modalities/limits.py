@@ -104,7 +104,7 @@ def check_may_request(earlier: Sequence[Modality], asker: ActorKind, now: dateti
     ]
     if asker is ActorKind.DEBTOR and len(recent) >= _MAX_REQUESTS:
         raise InvalidState(
-            f"{_MAX_REQUESTS} payment modalities were asked for in the last 30 days already.",
+            f"{_MAX_REQUESTS} payment modalities were requested in the last 30 days.",
             state=str(recent[0].state),
         )
 
@@ -114,13 +114,15 @@ def _find_plan_faults(
 ) -> Iterator[Fault]:
     last_first_on = today + timedelta(days=plans.first_date_within_days)
     if not today <= terms.first_on <= last_first_on:
-        message = f"The first rate must be due between {today} and {last_first_on}."
+        message = f"The first instalment must be due between {today} and {last_first_on}."
         yield Fault("/firstDate", message, "OUT_OF_RANGE")
     if plans.counts and terms.count not in plans.counts:
         known = ", ".join(str(count) for count in plans.counts)
-        yield Fault("/count", f"Choose one of these numbers of rates: {known}.", "NOT_ALLOWED")
+        yield Fault(
+            "/count", f"Choose one of these numbers of instalments: {known}.", "NOT_ALLOWED"
+        )
     elif not 2 <= terms.count <= MAX_INSTALMENTS:
-        yield Fault("/count", f"Choose 2 to {MAX_INSTALMENTS} rates.", "OUT_OF_RANGE")
+        yield Fault("/count", f"Choose 2 to {MAX_INSTALMENTS} instalments.", "OUT_OF_RANGE")
     else:
         yield from _find_instalment_faults(terms, plans, facts)
 
@@ -130,11 +132,16 @@ def _find_instalment_faults(
 ) -> Iterator[Fault]:
     if terms.count > compute_max_instalments(plans, facts):
         least = plans.min_rate_cents or 1
-        message = f"Each rate must be at least {least} in minor units; choose fewer rates."
+        message = (
+            f"Each instalment must be at least {least} in minor units; choose fewer instalments."
+        )
         yield Fault("/count", message, "TOO_SMALL")
     limit = facts.max_deferral_on
     if limit is not None and add_months(terms.first_on, terms.count - 1) > limit:
-        message = f"The last rate must be due by {limit}; choose fewer rates or begin earlier."
+        message = (
+            f"The last instalment must be due by {limit}; "
+            "choose fewer instalments or start earlier."
+        )
         yield Fault("/count", message, "TOO_LATE")
 
 

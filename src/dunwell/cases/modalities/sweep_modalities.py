@@ -71,7 +71,7 @@ SELECT EXISTS (SELECT FROM holds
     OR EXISTS (SELECT FROM payment_modalities
                WHERE merchant_id = $1 AND claim_id = $2 AND ended_at IS NULL)
 """
-_HOLD_REASON = "That the plan has ended did not arrive; it is told by the next way."
+_HOLD_REASON = "The notice was not delivered; the next channel is tried."
 
 
 async def begin_quiet_period(work: Work, claim_ids: list[int]) -> None:
@@ -248,7 +248,7 @@ async def sweep_modalities(resources: Resources, merchant_id: int | None = None)
             raise
         except Exception as error:
             # A failure at one merchant must not stop the claims of others.
-            log.exception("cannot sweep", merchant_id=owner_id, error=type(error).__name__)
+            log.exception("modality sweep failed", merchant_id=owner_id, error=type(error).__name__)
     return looked_at
 
 

@@ -80,7 +80,7 @@ async def collect_if_paid(work: Work, claim: LockedClaim, balance: Balance) -> S
     following = decide_status(status, ClaimTransition.PAID_IN_FULL)
     await save_collected(work.tx, work.merchant_id, claim_id, left=status, now=work.now)
     await cancel_contacts(
-        work.tx, work.merchant_id, [claim_id], work.now, reason="Nothing is owed any more."
+        work.tx, work.merchant_id, [claim_id], work.now, reason="Nothing is outstanding."
     )
     await schedule_check_now(work.tx, work.merchant_id, claim_id, work.now)
     return following

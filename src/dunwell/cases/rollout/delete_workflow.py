@@ -44,7 +44,8 @@ async def discard_draft_or_workflow(
     pointing = list(describe_rules(rule_sets, workflow_id))
     if pointing:
         raise InvalidState(
-            f"The workflow would go with its only draft, and is in use: {'; '.join(pointing)}.",
+            "Discarding its only draft would delete the workflow, which is in use: "
+            f"{'; '.join(pointing)}.",
             state="IN_USE",
         )
     name = await load_name(work.tx, work.merchant_id, workflow_id)
@@ -61,7 +62,7 @@ async def discard_draft_or_workflow(
 async def _check_expected(work: Work, workflow_id: UUID, expected_id: UUID | None) -> None:
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if expected_id is not None and draft is not None and draft.version_id != expected_id:
-        message = "The draft was changed since it was looked at. Look at it again."
+        message = "The draft was changed meanwhile. Review it again."
         raise InvalidState(message, state="DRAFT")
 
 

@@ -146,5 +146,5 @@ def describe_reach(plan: PublicationPlan) -> str:
     stays = "stays" if plan.staying == 1 else "stay"
     return (
         f"{render_claim_count(plan.reached)} in process {takes} it over, "
-        f"{render_claim_count(plan.staying)} {stays} on the version of before"
+        f"{render_claim_count(plan.staying)} {stays} on their present version"
     )

@@ -24,7 +24,7 @@ def describe_rules(rule_sets: Mapping[str, RuleSet], workflow_id: UUID) -> Itera
     for state, rules in rule_sets.items():
         for rule in rules.rules:
             if any(share.workflow == workflow_id for share in list_shares(rule)):
-                yield f'the assignment rule "{rule.name}" ({state}) points at it'
+                yield f'the assignment rule "{rule.name}" ({state}) refers to it'
         if rules.default == workflow_id:
             yield f"it is the default of the assignment rules ({state})"
 

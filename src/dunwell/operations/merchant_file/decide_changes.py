@@ -142,7 +142,7 @@ def _describe_reach(present: CurrentWorkflow, major: int, verdict: VersionVerdic
     staying = sum(present.active_claims.values()) - reached
     return (
         f"{render_count(reached, 'claim')} in process {_takes(reached)} it over, "
-        f"{render_count(staying, 'claim')} {_stays(staying)} on the version of before"
+        f"{render_count(staying, 'claim')} {_stays(staying)} on their present version"
     )
 
 

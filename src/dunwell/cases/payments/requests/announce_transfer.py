@@ -55,7 +55,9 @@ async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) 
         if request.provider == BANK_TRANSFER:
             return request.request_id
     if any(request.state is PaymentRequestState.PENDING for request in live):
-        raise InvalidState("A payment is under way already.", state=PaymentRequestState.PENDING)
+        raise InvalidState(
+            "Another payment is already in progress.", state=PaymentRequestState.PENDING
+        )
     await check_choice(work, claim_id, sent.choice)
     until = _compute_hold_end(work, sent.sent_on)
     request = _build_request(work, claim, sent)
@@ -85,10 +87,10 @@ async def _notify_debtor(work: Work, request: StoredPaymentRequest, sent_on: dat
 
 def _check_claim(work: Work, claim: LockedClaim) -> None:
     if claim.status not in ACTIVE:
-        message = "There is nothing to pay on this claim any more."
+        message = "This claim can no longer be paid."
         raise InvalidState(message, state=claim.status)
     if work.merchant.configuration.payment.bank_account is None:
-        raise InvalidState("This merchant takes no bank transfers.", state="NO_BANK_ACCOUNT")
+        raise InvalidState("This merchant does not accept bank transfers.", state="NO_BANK_ACCOUNT")
 
 
 def compute_transfer_hold_end(sent_on: date, timezone: str) -> datetime:
@@ -100,11 +102,11 @@ def _compute_hold_end(work: Work, sent_on: date) -> datetime:
     timezone = work.merchant.configuration.timezone
     today = get_day_calendar(timezone).local_date(work.now)
     if sent_on > today:
-        message = "Say it once the transfer is sent: the day is still to come."
+        message = "The day of the transfer must not be in the future."
         raise ValidationError([Fault("/sentOn", message, "IN_FUTURE")])
     until = compute_transfer_hold_end(sent_on, timezone)
     if until <= work.now:
-        message = "A transfer of that day would have arrived by now."
+        message = "A transfer of that day would already have arrived."
         raise ValidationError([Fault("/sentOn", message, "TOO_EARLY")])
     return until
 

@@ -99,7 +99,7 @@ async def check_choice(work: Work, claim_id: int, choice: PaymentChoice) -> None
     if choice.kind is PaymentChoiceKind.PART:
         partial = allow_instalment(partial, await _load_instalment_cents(work, claim_id))
     if not is_choice_allowed(partial, items, choice):
-        message = "The amount due has changed meanwhile. Look at the claim again."
+        message = "The amount due has changed. Reload the claim."
         raise ValidationError([Fault("/amount", message, "AMOUNT_CHANGED")])
 
 
@@ -163,11 +163,13 @@ async def find_or_insert_request(attempt: PaymentAttempt) -> StoredPaymentReques
     async with attempt.transaction() as work:
         claim = await access_claim(work, attempt.claim_id)
         if claim.status not in ACTIVE:
-            message = "There is nothing to pay on this claim any more."
+            message = "This claim can no longer be paid."
             raise InvalidState(message, state=claim.status)
         live = await refresh_live_requests(work, attempt.claim_id)
         if any(request.state is PaymentRequestState.PENDING for request in live):
-            raise InvalidState("A payment is under way already.", state=PaymentRequestState.PENDING)
+            raise InvalidState(
+                "Another payment is already in progress.", state=PaymentRequestState.PENDING
+            )
         await check_choice(work, attempt.claim_id, attempt.intent.choice)
         for request in live:
             if request.provider != attempt.intent.provider:
@@ -254,7 +256,7 @@ async def cancel_request(work: Work, request_id: UUID) -> None:
     request = await lock_request(work.tx, work.merchant_id, request_id)
     assert request is not None, "its claim is locked"
     if not is_cancellable(request):
-        message = "This payment has ended, or its money is under way. Nothing was done."
+        message = "The payment has ended or is being processed, so it cannot be cancelled."
         raise InvalidState(message, state=request.state)
     if request.state is PaymentRequestState.PENDING:
         await lift_request_hold(work, request)

@@ -145,7 +145,7 @@ async def _change_hold(settlement: RequestSettlement, following: PaymentRequestS
         try:
             await open_request_hold(work, request, work.now + _HOLD_DURATION)
         except InvalidState:
-            log.info("payment not held for", claim_id=request.claim_id)
+            log.info("payment hold not opened", claim_id=request.claim_id)
     elif was_pending and not is_pending:
         await lift_request_hold(work, request)
 
@@ -167,7 +167,7 @@ async def _save_state(settlement: RequestSettlement, decision: PaymentRequestDec
 async def _report_mismatch(settlement: RequestSettlement) -> None:
     request = settlement.request
     log.error(
-        "payment is not what was asked for",
+        "payment differs from request",
         merchant_id=settlement.work.merchant_id,
         claim_id=request.claim_id,
         payment_request_id=str(request.request_id),
@@ -210,7 +210,9 @@ async def _fetch(
         return None
     provider = providers.get(request.provider)
     if provider is None:
-        log.error("provider not installed", provider=request.provider, merchant_id=merchant_id)
+        log.error(
+            "payment provider not installed", provider=request.provider, merchant_id=merchant_id
+        )
         raise PaymentProviderUnavailable("The payment provider is not installed here.")
     return await _fetch_from_provider(provider, merchant_id, request.provider_reference)
 
@@ -222,10 +224,10 @@ async def _fetch_from_provider(
         async with asyncio.timeout(_CALL_SECONDS):
             return await provider.fetch(merchant_id, reference)
     except PaymentProviderUnavailable:
-        log.warning("provider away", provider=provider.name, merchant_id=merchant_id)
+        log.warning("payment provider unavailable", provider=provider.name, merchant_id=merchant_id)
         raise
     except Exception as error:
-        log.exception("provider failed", provider=provider.name, merchant_id=merchant_id)
+        log.exception("payment provider failed", provider=provider.name, merchant_id=merchant_id)
         raise PaymentProviderUnavailable(
             "The payment provider does not answer. Try again shortly."
         ) from error
@@ -315,6 +317,8 @@ async def _settle_one(
         async with slots:
             await settle_payment(resources, providers, merchant_id, request_id)
     except Refusal as refusal:
-        log.warning("payment not looked at", payment_request_id=str(request_id), error=refusal.type)
+        log.warning(
+            "payment request not checked", payment_request_id=str(request_id), error=refusal.type
+        )
     except Exception:
-        log.exception("payment not settled", payment_request_id=str(request_id))
+        log.exception("payment request check failed", payment_request_id=str(request_id))

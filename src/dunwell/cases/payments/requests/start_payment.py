@@ -109,9 +109,11 @@ def _choose_provider(
         message = "This way to pay is not offered. Choose another."
         raise ValidationError([Fault("/provider", message, "NOT_ALLOWED")])
     if provider.moves_money and merchant.is_sandbox:
-        raise InvalidState("A sandbox merchant's claims take no real money.", state="SANDBOX")
+        raise InvalidState(
+            "Claims of a sandbox merchant cannot be paid with real money.", state="SANDBOX"
+        )
     if not (provider.moves_money or merchant.is_sandbox or resources.settings.is_development):
-        raise InvalidState("This provider only rehearses payments.", state="LIVE")
+        raise InvalidState("This provider only simulates payments.", state="LIVE")
     return provider
 
 
@@ -142,10 +144,14 @@ async def _start_checkout(provider: PaymentProvider, asked: CheckoutRequest) -> 
         async with asyncio.timeout(_CALL_SECONDS):
             return await provider.start(asked)
     except PaymentProviderUnavailable:
-        log.warning("provider away", provider=provider.name, merchant_id=asked.merchant_id)
+        log.warning(
+            "payment provider unavailable", provider=provider.name, merchant_id=asked.merchant_id
+        )
         raise
     except Exception as error:
-        log.exception("provider failed", provider=provider.name, merchant_id=asked.merchant_id)
+        log.exception(
+            "payment provider failed", provider=provider.name, merchant_id=asked.merchant_id
+        )
         raise PaymentProviderUnavailable(
             "The payment provider does not answer. Try again shortly."
         ) from error

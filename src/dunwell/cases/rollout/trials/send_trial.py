@@ -54,7 +54,7 @@ async def prepare_trial(
     """
     work.require(Right.CONFIGURE)
     if wanted.channel != "EMAIL":
-        only = "A user has an e-mail address alone; look at the preview instead."
+        only = "Users only have an e-mail address; use the preview instead."
         raise ValidationError([Fault("/channel", only, "NO_ADDRESS")])
     if "EMAIL" not in work.merchant.configuration.channels:
         no_line = "The merchant has no channel for e-mail; name one in its file."
@@ -98,7 +98,7 @@ async def _get_own_address(work: Work) -> str:
     if actor.kind is ActorKind.USER and actor.actor_id:
         user = await load_user(work.tx, UUID(actor.actor_id))
     if user is None:
-        words = "A test goes to whoever has signed in to the portal; sign in there."
+        words = "Tests go to the signed-in user; sign in to the portal."
         raise InvalidState(words, state="NO_USER")
     return user.email
 

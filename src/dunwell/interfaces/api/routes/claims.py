@@ -88,7 +88,7 @@ CREATE_CLAIMS = Operation(
                     "errors": [
                         {
                             "path": "/items/0/dueDate",
-                            "message": "dueDate is before itemDate; swap them?",
+                            "message": "dueDate is before itemDate.",
                             "code": "WRONG_ORDER",
                         }
                     ]
