@@ -130,7 +130,7 @@ class CheckedRule:
     rule: Rule | None
     faults: tuple[Fault, ...] = ()
     # The draft including the rule, and the overlaps of the rule with the others.
-    beside: RuleSet | None = None
+    draft_rules: RuleSet | None = None
     overlaps: tuple[Overlap, ...] = ()
 
 
@@ -142,27 +142,27 @@ async def edit_rules_draft(work: Work, edit: RulesEdit, *, expected_revision: st
     that is used twice.
     """
     work.require(Right.CONFIGURE)
-    standing = await lock_rules_state(work)
-    if isinstance(edit, _ORDER_EDITS) and expected_revision != standing.revision:
+    state = await lock_rules_state(work)
+    if isinstance(edit, _ORDER_EDITS) and expected_revision != state.revision:
         raise EditConflict(DRAFT_CHANGED)
-    rules = apply_edit(standing.rules, edit)
+    rules = apply_edit(state.rules, edit)
     if rules is None:
-        raise await _find_conflict(work, standing.rules, edit)
+        raise await _find_conflict(work, state.rules, edit)
     if len(rules.rules) > MAX_RULES:
         message = f"A merchant has at most {MAX_RULES} rules; remove one first."
         raise ValidationError([Fault("/name", message, "TOO_MANY")])
     if len({rule.name for rule in rules.rules}) < len(rules.rules):
         raise ValidationError([_REPEATED])
-    await replace_draft(work, standing, rules)
+    await replace_draft(work, state, rules)
 
 
 async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> CheckedRule:
     """Check a rule together with the rules of the draft. `name` is the rule that it replaces, if
     any."""
     work.require(Right.READ_CLAIMS)
-    standing = await find_rules_draft(work.tx, work.merchant_id)
+    state = await find_rules_draft(work.tx, work.merchant_id)
     published = await find_published_rules(work.tx, work.merchant_id)
-    former = standing or published
+    former = state or published
     rules = former.rules if former else RuleSet()
     targets = await load_targets(work.tx, work.merchant_id)
     ids = {row.name: row.workflow_id for row in targets.values() if not row.is_deleted}
@@ -179,7 +179,7 @@ async def check_rule(work: Work, value: Mapping[str, Any], name: str | None) -> 
         work.tx, work.merchant, RuleSet(rules.default, placed), None
     )
     overlaps = list_overlaps_of_rule(rule, rulebook.rules, rulebook.targets)
-    return CheckedRule(rule, beside=rulebook.rules, overlaps=overlaps)
+    return CheckedRule(rule, draft_rules=rulebook.rules, overlaps=overlaps)
 
 
 def _find_faults(

@@ -176,8 +176,8 @@ async def save_rules_draft(
     EditConflict, and ValidationError if the document names unknown workflows.
     """
     work.require(Right.CONFIGURE)
-    standing = await lock_rules_state(work)
-    if expected_revision not in (None, standing.revision):
+    state = await lock_rules_state(work)
+    if expected_revision not in (None, state.revision):
         raise EditConflict(DRAFT_CHANGED)
     targets = await load_targets(work.tx, work.merchant_id)
     ids = {row.name: row.workflow_id for row in targets.values() if not row.is_deleted}
@@ -185,7 +185,7 @@ async def save_rules_draft(
     if faults:
         raise ValidationError(faults)
     rules = resolve_names(document, ids)
-    await replace_draft(work, standing, rules)
+    await replace_draft(work, state, rules)
     return await review_rules(work, rules)
 
 
@@ -199,13 +199,13 @@ async def publish_rules_draft(
     invalid targets, a comment that is too long, or authors that were not agreed to.
     """
     work.require(Right.PUBLISH)
-    standing = await lock_rules_state(work)
-    draft = standing.draft
-    if confirmation is not None and confirmation.expected_revision != standing.revision:
+    state = await lock_rules_state(work)
+    draft = state.draft
+    if confirmation is not None and confirmation.expected_revision != state.revision:
         raise EditConflict(DRAFT_CHANGED)
     if draft is None:
         raise InvalidState("The rules have no draft; save one first.", state="PUBLISHED")
-    if standing.published_rules is not None and standing.published_rules.rules == draft.rules:
+    if state.published_rules is not None and state.published_rules.rules == draft.rules:
         message = "The draft does not differ from the published rules; change or discard it."
         raise InvalidState(message, state="DRAFT")
     if confirmation is not None:
@@ -226,15 +226,15 @@ async def publish_rules_draft(
 async def discard_rules_draft(work: Work, *, expected_revision: str | None = None) -> None:
     """Discard the draft. Raises EditConflict, and InvalidState if there is no draft."""
     work.require(Right.CONFIGURE)
-    standing = await lock_rules_state(work)
-    if expected_revision not in (None, standing.revision):
+    state = await lock_rules_state(work)
+    if expected_revision not in (None, state.revision):
         raise EditConflict(DRAFT_CHANGED)
-    if standing.draft is None:
+    if state.draft is None:
         raise InvalidState("The rules have no draft.", state="PUBLISHED")
     await delete_draft(work.tx, work.merchant_id)
     # The published rules stay as they are.
-    published = standing.published_rules.rules if standing.published_rules else RuleSet()
-    was, stays = _select_changes(standing.draft.rules, published)
+    published = state.published_rules.rules if state.published_rules else RuleSet()
+    was, stays = _select_changes(state.draft.rules, published)
     await save_audit(
         work, "assignment_rules.discard_draft", f"merchant:{work.merchant_id}",
         before={"draft": True, **was}, after={"draft": False, **stays},
@@ -250,17 +250,17 @@ async def lock_rules_state(work: Work) -> RulesState:
     return RulesState(published_rules, await find_rules_draft(work.tx, work.merchant_id))
 
 
-async def replace_draft(work: Work, standing: RulesState, rules: RuleSet) -> None:
+async def replace_draft(work: Work, state: RulesState, rules: RuleSet) -> None:
     """Save the rules as the draft, with the author of each change. Nothing is saved if the draft
     already has these rules."""
     work.require(Right.CONFIGURE)
-    compared = compare_rules(build_document(standing.rules, {}), build_document(rules, {}))
+    compared = compare_rules(build_document(state.rules, {}), build_document(rules, {}))
     changes = [(each.kind, each.name) for each in compared]
-    if standing.draft is not None and not changes:
+    if state.draft is not None and not changes:
         return
     author = (work.actor.kind, work.actor.actor_id)
     await save_draft(work.tx, work.merchant_id, rules, author=author, now=work.now, changes=changes)
-    was, becomes = _select_changes(standing.rules, rules)
+    was, becomes = _select_changes(state.rules, rules)
     await save_audit(
         work, "assignment_rules.save_draft", f"merchant:{work.merchant_id}",
         before=was, after=becomes, rules=len(rules.rules),

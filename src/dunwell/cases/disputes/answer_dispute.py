@@ -272,7 +272,7 @@ _HOLD_REASON = "The response was not delivered; the next channel is tried."
 
 
 async def set_hold_after_response(
-    work: Work, claim_id: int, subject: str, told: OccasionOutcome
+    work: Work, claim_id: int, subject: str, outcome: OccasionOutcome
 ) -> None:
     """Adjust the claim's hold after the delivery of a response. The claim must be locked.
 
@@ -282,19 +282,19 @@ async def set_hold_after_response(
     dispute = await find_dispute(work.tx, work.merchant_id, claim_id, UUID(subject))
     if dispute is None or dispute.resolved_at is None:
         return
-    await save_response_delivery(work.tx, work.merchant_id, dispute.dispute_id, told.at)
-    if not told.is_under_way:
+    await save_response_delivery(work.tx, work.merchant_id, dispute.dispute_id, outcome.at)
+    if not outcome.is_under_way:
         await save_audit(
             work, "dispute.tell", f"claim:{claim_id}",
-            disputeId=subject, isTold=told.at is not None,
+            disputeId=subject, isTold=outcome.at is not None,
         )  # fmt: skip
     if work.merchant.is_sandbox:
         return
-    if told.is_under_way:
+    if outcome.is_under_way:
         await _keep_on_hold(work, dispute)
         return
     quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
-    until = compute_hold_end(dispute.resolved_at, told.at, quiet_days)
+    until = compute_hold_end(dispute.resolved_at, outcome.at, quiet_days)
     if until > work.now:
         await end_hold_at(
             work.tx, work.merchant_id, claim_id=claim_id, hold_id=dispute.hold_id, until=until

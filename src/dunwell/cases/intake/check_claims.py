@@ -272,9 +272,9 @@ class _ClaimParser:
         return self._reject(reference, _find_all_faults(value, text))
 
     def _reject(self, reference: str | None, faults: Iterable[Fault]) -> RejectedSubmission:
-        told = limit_faults(faults) if self._left > 0 else [MORE_FAULTS]
-        self._left -= len(told)
-        return RejectedSubmission(reference, ValidationError(told))
+        listed = limit_faults(faults) if self._left > 0 else [MORE_FAULTS]
+        self._left -= len(listed)
+        return RejectedSubmission(reference, ValidationError(listed))
 
 
 def _find_repeated_keys(text: bytes) -> Iterator[Fault]:

@@ -101,7 +101,7 @@ FROM unnest($13::date[], $14::bigint[]) WITH ORDINALITY AS i (due_on, cents, num
 _APPROVE = """
 UPDATE payment_modalities
 SET state = 'APPROVED', answered_at = $3,
-    -- A plan is looked at without delay, for what is to be told of its rates.
+    -- A plan is checked at once, because notices of its instalments may be due.
     check_at = CASE WHEN type = 'PAYMENT_PLAN' THEN least(check_at, $3) ELSE check_at END
 WHERE merchant_id = $1 AND modality_id = $2
 """

@@ -83,24 +83,24 @@ async def begin_quiet_period(work: Work, claim_ids: list[int]) -> None:
 
 
 async def set_hold_after_break(
-    work: Work, claim_id: int, subject: str, told: OccasionOutcome
+    work: Work, claim_id: int, subject: str, outcome: OccasionOutcome
 ) -> None:
     """Adjust the claim's hold after the delivery of the notice. The claim must be locked.
 
     `subject` is the plan's id. A hold that has ended is opened again only while an undelivered
     notice is sent through another channel.
     """
-    if not told.is_under_way:
+    if not outcome.is_under_way:
         await save_audit(
             work, "modality.tell", f"claim:{claim_id}",
-            modalityId=subject, isTold=told.at is not None,
+            modalityId=subject, isTold=outcome.at is not None,
         )  # fmt: skip
     if work.merchant.is_sandbox:
         return
-    if told.is_under_way:
+    if outcome.is_under_way:
         await _keep_on_hold(work, claim_id)
         return
-    until = (told.at or work.now) + QUIET_AFTER_BREAK
+    until = (outcome.at or work.now) + QUIET_AFTER_BREAK
     await work.tx.execute(_END_HOLDS, work.merchant_id, [claim_id], until)
 
 
@@ -126,11 +126,11 @@ class CheckedModality:
     ended: ModalityEndReason | None = None
 
 
-async def notify_of_progress(work: Work, looked_at: Sequence[CheckedModality]) -> None:
+async def notify_of_progress(work: Work, checked: Sequence[CheckedModality]) -> None:
     """Notify the debtors of several locked claims, in one statement. A notice that was sent before
     is not sent again."""
-    told = [each for standing in looked_at for each in _list_occasions(work, standing)]
-    await save_occasions(work.tx, work.merchant_id, told)
+    occasions = [each for modality in checked for each in _list_occasions(work, modality)]
+    await save_occasions(work.tx, work.merchant_id, occasions)
 
 
 async def is_notice_still_true(
@@ -166,8 +166,8 @@ def _is_still_due(
         else InstalmentNoticeKind.MISSED
     )
     due = list_due_notices(modality, work.now, work.merchant.configuration.timezone)
-    told = (kind, number, facts.left_cents)
-    return told in [(each.kind, str(each.rate.number), each.rate.left_cents) for each in due]
+    noticed = (kind, number, facts.left_cents)
+    return noticed in [(each.kind, str(each.rate.number), each.rate.left_cents) for each in due]
 
 
 async def _is_disputed(work: Work, claim_id: int) -> bool:
@@ -175,46 +175,46 @@ async def _is_disputed(work: Work, claim_id: int) -> bool:
     return any(each.kind is HoldKind.DISPUTE and each.stands(work.now) for each in holds)
 
 
-def _list_occasions(work: Work, standing: CheckedModality) -> Iterable[OccasionToSave]:
-    modality, claim_id = standing.modality, standing.modality.claim_id
+def _list_occasions(work: Work, checked: CheckedModality) -> Iterable[OccasionToSave]:
+    modality, claim_id = checked.modality, checked.modality.claim_id
     zone = work.merchant.configuration.timezone
-    if standing.ended is ModalityEndReason.BROKEN:
-        rate = next(each for each in modality.schedule if not each.is_paid)
+    if checked.ended is ModalityEndReason.BROKEN:
+        instalment = next(each for each in modality.schedule if not each.is_paid)
         broken = PlanBrokenFacts(
-            standing.reference_number, modality.currency, rate.left_cents, rate.due_on
+            checked.reference_number, modality.currency, instalment.left_cents, instalment.due_on
         )
         morning = compute_morning(local_date(work.now, zone), zone)
         yield OccasionToSave(
             claim_id, str(modality.modality_id), broken, _compute_send_time(work, morning)
         )
-    elif standing.ended is ModalityEndReason.FULFILLED:
-        is_closed = standing.status is Status.COLLECTED
-        kept = PlanFulfilledFacts(standing.reference_number, is_closed=is_closed)
+    elif checked.ended is ModalityEndReason.FULFILLED:
+        is_closed = checked.status is Status.COLLECTED
+        kept = PlanFulfilledFacts(checked.reference_number, is_closed=is_closed)
         yield OccasionToSave(
             claim_id, str(modality.modality_id), kept, _compute_send_time(work, work.now)
         )
-    elif standing.ended is None:
+    elif checked.ended is None:
         for due in list_due_notices(modality, work.now, zone):
             yield OccasionToSave(
                 claim_id,
                 f"{modality.modality_id} {due.rate.number}",
-                _build_instalment_facts(standing, due),
+                _build_instalment_facts(checked, due),
                 _compute_send_time(work, work.now),
             )
 
 
-def _build_instalment_facts(standing: CheckedModality, due: InstalmentNotice) -> OccasionFacts:
-    modality, rate = standing.modality, due.rate
+def _build_instalment_facts(checked: CheckedModality, due: InstalmentNotice) -> OccasionFacts:
+    modality, instalment = checked.modality, due.rate
     if due.kind is InstalmentNoticeKind.DUE:
         return InstalmentDueFacts(
-            standing.reference_number, modality.currency, rate.left_cents, rate.due_on
+            checked.reference_number, modality.currency, instalment.left_cents, instalment.due_on
         )
     return InstalmentMissedFacts(
-        standing.reference_number,
+        checked.reference_number,
         modality.currency,
-        left_cents=rate.left_cents,
-        due_on=rate.due_on,
-        mend_by=compute_last_pay_day(rate),
+        left_cents=instalment.left_cents,
+        due_on=instalment.due_on,
+        mend_by=compute_last_pay_day(instalment),
     )
 
 
@@ -240,16 +240,16 @@ async def sweep_modalities(resources: Resources, merchant_id: int | None = None)
     async with resources.database.connection() as connection:
         now = resources.clock.now()
         merchant_ids = await list_merchants_to_check(connection, now, merchant_id)
-    looked_at = 0
+    checked = 0
     for owner_id in merchant_ids:
         try:
-            looked_at += await _sweep_for(resources, owner_id)
+            checked += await _sweep_for(resources, owner_id)
         except Unavailable:
             raise
         except Exception as error:
             # A failure at one merchant must not stop the claims of others.
             log.exception("modality sweep failed", merchant_id=owner_id, error=type(error).__name__)
-    return looked_at
+    return checked
 
 
 async def _sweep_for(resources: Resources, merchant_id: int) -> int:
@@ -269,20 +269,20 @@ async def _sweep_for(resources: Resources, merchant_id: int) -> int:
 async def _apply(work: Work, found: Sequence[CheckedModality]) -> None:
     zone = work.merchant.configuration.timezone
     today = local_date(work.now, zone)
-    looked_at: list[CheckedModality] = []
+    checked: list[CheckedModality] = []
     following: dict[UUID, datetime] = {}
     for each in found:
         course = decide_progress(each.modality, each.status, today)
         if isinstance(course, ModalityEndReason):
-            looked_at.append(replace(each, ended=course))
+            checked.append(replace(each, ended=course))
         else:
-            looked_at.append(each)
+            checked.append(each)
             next_notice = find_next_notice(each.modality, work.now, zone)
             look_at = start_of_day(course, zone)
             following[each.modality.modality_id] = min(look_at, next_notice or look_at)
     await save_next_checks(work.tx, work.merchant_id, following)
-    await _end(work, [each for each in looked_at if each.ended])
-    await notify_of_progress(work, looked_at)
+    await _end(work, [each for each in checked if each.ended])
+    await notify_of_progress(work, checked)
 
 
 async def _end(work: Work, ended: Sequence[CheckedModality]) -> None:

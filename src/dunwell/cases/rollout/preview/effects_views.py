@@ -125,14 +125,14 @@ def build_outlook_view(outlook: PreviewOutlook) -> OutlookView:
 def describe_next_contacts(effects: PreviewEffects) -> str:
     """Return a line such as `next contacts of 12 claims: 3 changed (time 2, content 1), 9
     unchanged`."""
-    told = []
+    parts = []
     for kind, words in _KIND_WORDS.items():
         count = effects.counts[kind]
         if not count:
             continue
         aspects = describe_aspects(effects) if kind is ContactChangeKind.CHANGED else ""
-        told.append(f"{count:,} {words}{f' ({aspects})' if aspects else ''}")
-    return f"next contacts of {render_claim_count(effects.claims)}: {', '.join(told)}"
+        parts.append(f"{count:,} {words}{f' ({aspects})' if aspects else ''}")
+    return f"next contacts of {render_claim_count(effects.claims)}: {', '.join(parts)}"
 
 
 def describe_aspects(effects: PreviewEffects) -> str:

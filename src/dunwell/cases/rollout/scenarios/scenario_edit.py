@@ -60,23 +60,26 @@ class _StepChange:
 
 def decide_edit(
     old: Definition, new: Definition, retired: Mapping[int, KnownStep],
-    standing: Mapping[StepPosition, int],
+    claims_by_step: Mapping[StepPosition, int],
 ) -> ScenarioEdit:  # fmt: skip
     """Decide what the edit means for claims. `retired` has steps that were removed earlier.
-    `standing` counts the started, unfinished claims by position."""
+    `claims_by_step` counts the started, unfinished claims by position."""
     change = _StepChange(_number(old.steps), _number(new.steps), _name_all(old, new))
     removed = {
         step.id: KnownStep(kind_of(step), step.name, "taken out")
         for step in old.steps
         if step.id not in change.new
     }
-    faults = [*find_id_faults(old, new, retired), *_find_order_faults(change, standing)]
+    faults = [*find_id_faults(old, new, retired), *_find_order_faults(change, claims_by_step)]
     if faults:
         return ScenarioEdit(removed=removed, faults=list(dict.fromkeys(faults)))
     ids: list[StepPosition] = [*change.new, None]
-    places = {place: ids[change.find_index(place)] for place in standing}
+    places = {place: ids[change.find_index(place)] for place in claims_by_step}
     moves = {place: after for place, after in places.items() if place != after}
-    words = [*_describe_moves(change, moves, standing), *_describe_passed(change, standing)]
+    words = [
+        *_describe_moves(change, moves, claims_by_step),
+        *_describe_passed(change, claims_by_step),
+    ]
     return ScenarioEdit(moves, removed, words)
 
 
@@ -118,9 +121,9 @@ def _name_all(old: Definition, new: Definition) -> dict[StepPosition, str]:
 
 
 def _find_order_faults(
-    change: _StepChange, standing: Mapping[StepPosition, int]
+    change: _StepChange, claims_by_step: Mapping[StepPosition, int]
 ) -> Iterator[Fault]:
-    for place, claims in standing.items():
+    for place, claims in claims_by_step.items():
         index, done = change.find_index(place), change.kept_before(place)
         for step_id, at in change.new.items():
             if step_id not in change.old or step_id == place:
@@ -148,21 +151,23 @@ def _build_order_fault(
 def _describe_moves(
     change: _StepChange,
     moves: Mapping[StepPosition, StepPosition],
-    standing: Mapping[StepPosition, int],
+    claims_by_step: Mapping[StepPosition, int],
 ) -> Iterator[str]:
     for place, after in moves.items():
-        claims = standing[place]
+        claims = claims_by_step[place]
         goes = "goes" if claims == 1 else "go"
         why = "had done all steps" if place is None else f"stood at {change.names[place]}"
         yield f"{render_claim_count(claims)} that {why} {goes} on at {change.names[after]}"
 
 
-def _describe_passed(change: _StepChange, standing: Mapping[StepPosition, int]) -> Iterator[str]:
+def _describe_passed(
+    change: _StepChange, claims_by_step: Mapping[StepPosition, int]
+) -> Iterator[str]:
     """Yield a line for each new step that claims have already passed."""
     for step_id, at in change.new.items():
         if step_id in change.old:
             continue
-        past = sum(n for place, n in standing.items() if change.find_index(place) > at)
+        past = sum(n for place, n in claims_by_step.items() if change.find_index(place) > at)
         if past:
             run = "is past it and does not" if past == 1 else "are past it and do not"
             yield f"{change.names[step_id]} added: {render_claim_count(past)} {run} run it"

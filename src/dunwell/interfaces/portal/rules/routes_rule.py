@@ -217,9 +217,9 @@ def _find_written(view: RulesView, name: str) -> RuleDocument | None:
 async def _find_marks(work: Work, checked: CheckedRule) -> Marks:
     """Of a rule that has no faults, beside those of the draft."""
     work.require(Right.READ_CLAIMS)
-    if checked.rule is None or checked.beside is None:
+    if checked.rule is None or checked.draft_rules is None:
         return Marks()
-    rulebook = await load_rulebook_of_rules(work.tx, work.merchant, checked.beside, None)
+    rulebook = await load_rulebook_of_rules(work.tx, work.merchant, checked.draft_rules, None)
     return find_marks(rulebook, checked.rule, checked.overlaps)
 
 
