@@ -282,15 +282,15 @@ async def sweep_requests(resources: Resources, providers: PaymentProviders) -> i
     now = resources.clock.now()
     async with resources.database.connection() as connection:
         merchant_ids = await list_merchants_to_check(connection, now, _MERCHANTS_PER_TURN)
-    looked_at = 0
+    checked = 0
     for merchant_id in merchant_ids:
         request_ids = await _postpone_due_requests(resources, merchant_id)
         slots = asyncio.Semaphore(_CALLS_AT_ONCE)
         await asyncio.gather(
             *(_settle_one(resources, providers, (merchant_id, each), slots) for each in request_ids)
         )
-        looked_at += len(request_ids)
-    return looked_at
+        checked += len(request_ids)
+    return checked
 
 
 async def _postpone_due_requests(resources: Resources, merchant_id: int) -> list[UUID]:
