@@ -26,7 +26,7 @@ from dunwell.accounts.users.user import NewUser, UserRoles
 from dunwell.accounts.users.user_work import UserWork, Visitor
 from dunwell.cases.assignment.edit_rules import SetDefault, edit_rules_draft
 from dunwell.core.events.store import save_spans
-from dunwell.core.workflows.change_workflow import find_workflow
+from dunwell.core.workflows.change_workflow import get_workflow_by_name
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current
 from dunwell.platform.database.database import Connection
@@ -120,7 +120,9 @@ async def _begin_drafts(bench: BenchMerchant) -> None:
     """Of both workflows, as minor versions, and of the rules."""
     async with bench.resources.database.transaction() as tx:
         work = bench.work(tx)
-        workflows = [await find_workflow(tx, work.merchant_id, n) for n in (_WORKFLOW, _SELDOM)]
+        workflows = [
+            await get_workflow_by_name(tx, work.merchant_id, n) for n in (_WORKFLOW, _SELDOM)
+        ]
         for workflow in workflows:
             current = await load_current(tx, work.merchant_id, workflow.workflow_id)
             assert current is not None

@@ -18,7 +18,7 @@ from bench.merchant import BenchMerchant, make_merchant, submit_claims
 from bench.rounds import Scale, alternate
 from dunwell.cases.assignment.rules import RuleSet
 from dunwell.cases.assignment.rules_draft import publish_rules
-from dunwell.core.workflows.change_workflow import find_workflow
+from dunwell.core.workflows.change_workflow import get_workflow_by_name
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
@@ -106,7 +106,7 @@ async def _prepare_workflow(bench: BenchMerchant) -> None:
     async with bench.resources.database.transaction() as tx:
         work = bench.work(tx)
         await save_draft(work, "Preview", msgspec.convert(document, Definition))
-        workflow = await find_workflow(tx, work.merchant_id, "Preview")
+        workflow = await get_workflow_by_name(tx, work.merchant_id, "Preview")
         version = await publish_draft(work, workflow.workflow_id)
         await publish_rules(work, RuleSet(default=version.workflow_id))
         document["steps"][0] |= {"send": "IMMEDIATE", "fallbacks": ["SMS"]}
@@ -127,7 +127,7 @@ async def _preview(ground: Ground, bench: BenchMerchant, count: int) -> _Took:
 async def _run_job(bench: BenchMerchant, count: int) -> float:
     async with bench.resources.database.transaction() as tx:
         work = bench.work(tx)
-        workflow = await find_workflow(tx, work.merchant_id, "Preview")
+        workflow = await get_workflow_by_name(tx, work.merchant_id, "Preview")
         assert workflow.draft_id is not None
         await start_preview(work, workflow.workflow_id, workflow.draft_id)
     started = time.perf_counter()

@@ -16,7 +16,7 @@ from msgspec import NODEFAULT
 from tools.write_states import CLAIM, draw_diagram
 
 from dunwell.contact.escalation import schedule
-from dunwell.core.workflows.checking import definition_schema
+from dunwell.core.workflows.checking import render_definition_schema
 from dunwell.core.workflows.definition import (
     CheckpointStep,
     Condition,
@@ -35,7 +35,7 @@ from dunwell.core.workflows.definition import (
     WorkflowContactHours,
     WorkflowHolidays,
 )
-from dunwell.core.workflows.document import default_of
+from dunwell.core.workflows.document import get_default
 from dunwell.core.workflows.reference import FIELD_WORDS
 from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, VersionVerdict
 
@@ -71,12 +71,12 @@ def draw_page(page: str) -> str:
 
 
 def draw_schema() -> str:
-    return json.dumps(definition_schema(), indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(render_definition_schema(), indent=2, ensure_ascii=False) + "\n"
 
 
 def draw_fields() -> str:
     """One table for each part of a definition."""
-    schema = definition_schema()["$defs"]
+    schema = render_definition_schema()["$defs"]
     return "\n\n".join(
         f"**{title}**\n\n{_table(('key', 'value', 'default', 'what it says'), rows)}"
         for part, title in PARTS.items()
@@ -90,7 +90,7 @@ def _list_fields(
     for field in msgspec.structs.fields(part):
         value = _describe_value(properties[field.encode_name])
         words = FIELD_WORDS[part][field.name]
-        yield f"`{field.encode_name}`", value, _describe_default(default_of(field)), words
+        yield f"`{field.encode_name}`", value, _describe_default(get_default(field)), words
 
 
 def _describe_default(default: Any) -> str:

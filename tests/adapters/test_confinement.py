@@ -15,7 +15,7 @@ from dunwell.adapters.mail.receive_mail import MailReader
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.messages.letters.sheet import encode_sheet
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.pictures import PagePainter, ShownFile
+from dunwell.core.files.pictures import PagePictures, PictureSource
 from dunwell.core.files.upload import PDF
 from dunwell.platform.children.child import find_confinement
 from dunwell.platform.children.child_pool import LENGTH
@@ -46,13 +46,13 @@ async def _inspect(children: list[Callable[[], Awaitable[None]]]) -> None:
 
 
 async def _paint(children: list[Callable[[], Awaitable[None]]]) -> None:
-    painter = PagePainter(1)
+    painter = PagePictures(1)
     children.append(painter.close)
 
     async def load() -> bytes:
         return a_pdf()
 
-    await painter.count_pages(ShownFile("key", PDF, load))
+    await painter.count_pages(PictureSource("key", PDF, load))
 
 
 async def _print(children: list[Callable[[], Awaitable[None]]]) -> None:

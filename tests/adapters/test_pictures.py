@@ -10,8 +10,15 @@ import msgspec
 import pytest
 from PIL import Image
 
-from dunwell.core.files.drawing import NotDrawable, PictureBox, draw_page
-from dunwell.core.files.pictures import FULL, THUMBNAIL, Drawn, NotShowable, PagePainter, ShownFile
+from dunwell.core.files.drawing import PageNotDrawable, PictureBox, draw_page
+from dunwell.core.files.pictures import (
+    FULL,
+    THUMBNAIL,
+    DrawnPicture,
+    FileNotShowable,
+    PagePictures,
+    PictureSource,
+)
 from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP
 from dunwell.platform.children.child import find_confinement
 from tests.support.children import find_children
@@ -22,17 +29,17 @@ _CHILD = "drawing_child"
 
 
 @pytest.fixture
-async def painter() -> AsyncIterator[PagePainter]:
-    painter = PagePainter(2, patience_seconds=3.0)
+async def painter() -> AsyncIterator[PagePictures]:
+    painter = PagePictures(2, patience_seconds=3.0)
     yield painter
     await painter.close()
 
 
-def a_file(content: bytes, content_type: str = PDF, viewer: str = "") -> ShownFile:
+def a_file(content: bytes, content_type: str = PDF, viewer: str = "") -> PictureSource:
     async def load() -> bytes:
         return content
 
-    return ShownFile(str(hash(content)), content_type, load, viewer)
+    return PictureSource(str(hash(content)), content_type, load, viewer)
 
 
 def look_at(picture: bytes) -> Image.Image:
@@ -41,7 +48,7 @@ def look_at(picture: bytes) -> Image.Image:
     return image
 
 
-async def test_pages_are_counted_and_drawn(painter: PagePainter) -> None:
+async def test_pages_are_counted_and_drawn(painter: PagePictures) -> None:
     file = a_file(a_written_pdf(3))
 
     assert await painter.count_pages(file) == 3
@@ -55,17 +62,17 @@ async def test_pages_are_counted_and_drawn(painter: PagePainter) -> None:
 
 
 async def test_a_page_that_is_not_there_is_not_shown_and_spoils_no_other(
-    painter: PagePainter,
+    painter: PagePictures,
 ) -> None:
     file = a_file(a_written_pdf(2))
     for page in (3, 0, 9_999):
-        with pytest.raises(NotShowable):
+        with pytest.raises(FileNotShowable):
             await painter.paint(file, page, THUMBNAIL)
     assert await painter.count_pages(file) == 2
 
 
 @pytest.mark.parametrize(("kind", "content_type"), [("PNG", PNG), ("JPEG", JPEG), ("WEBP", WEBP)])
-async def test_pictures_are_made_anew(painter: PagePainter, kind: str, content_type: str) -> None:
+async def test_pictures_are_made_anew(painter: PagePictures, kind: str, content_type: str) -> None:
     file = a_file(an_image(kind, 3000, 1500), content_type)
 
     assert await painter.count_pages(file) == 1
@@ -77,7 +84,7 @@ async def test_pictures_are_made_anew(painter: PagePainter, kind: str, content_t
 
 
 async def test_a_small_picture_is_not_blown_up_and_clear_ground_is_white(
-    painter: PagePainter,
+    painter: PagePictures,
 ) -> None:
     out = io.BytesIO()
     Image.new("RGBA", (20, 10), (255, 0, 0, 0)).save(out, "PNG")
@@ -85,7 +92,7 @@ async def test_a_small_picture_is_not_blown_up_and_clear_ground_is_white(
     assert (shown.size, shown.getpixel((1, 1))) == ((20, 10), (255, 255, 255))
 
 
-async def test_a_photograph_stands_upright(painter: PagePainter) -> None:
+async def test_a_photograph_stands_upright(painter: PagePictures) -> None:
     exif, out = Image.Exif(), io.BytesIO()
     exif[0x0112] = 6
     Image.new("RGB", (400, 200)).save(out, "JPEG", exif=exif)
@@ -95,12 +102,12 @@ async def test_a_photograph_stands_upright(painter: PagePainter) -> None:
 
 @pytest.mark.parametrize("name", UNDRAWABLE)
 async def test_what_cannot_be_drawn_is_told_and_others_go_on(
-    painter: PagePainter, name: str
+    painter: PagePictures, name: str
 ) -> None:
     hostile, honest = a_file(UNDRAWABLE[name]()), a_file(a_written_pdf(1), viewer="another")
 
     async def fail() -> None:
-        with pytest.raises(NotShowable):
+        with pytest.raises(FileNotShowable):
             await painter.paint(hostile, 1, FULL)
 
     _, picture = await asyncio.gather(fail(), painter.paint(honest, 1, THUMBNAIL))
@@ -108,24 +115,24 @@ async def test_what_cannot_be_drawn_is_told_and_others_go_on(
     assert look_at(picture).height == 320
     assert painter.find_pages(hostile.storage_key) == 0
     # It is not tried again.
-    with pytest.raises(NotShowable):
+    with pytest.raises(FileNotShowable):
         await asyncio.wait_for(painter.paint(hostile, 1, THUMBNAIL), 0.2)
 
 
 @pytest.mark.parametrize("name", ODD)
-async def test_odd_pages_are_drawn_within_bounds(painter: PagePainter, name: str) -> None:
+async def test_odd_pages_are_drawn_within_bounds(painter: PagePictures, name: str) -> None:
     shown = look_at(await painter.paint(a_file(ODD[name]()), 1, FULL))
     assert shown.width <= FULL.width
     assert shown.height <= FULL.height
 
 
-async def test_a_picture_of_too_many_pixels_is_not_shown(painter: PagePainter) -> None:
-    with pytest.raises(NotShowable):
+async def test_a_picture_of_too_many_pixels_is_not_shown(painter: PagePictures) -> None:
+    with pytest.raises(FileNotShowable):
         await painter.paint(a_file(a_png_bomb(9000, 9000), PNG), 1, THUMBNAIL)
 
 
 async def test_one_hostile_file_holds_up_no_other_however_often_it_is_asked_for(
-    painter: PagePainter,
+    painter: PagePictures,
 ) -> None:
     hostile = a_file(UNDRAWABLE["draws itself a billion times"]())
     honest = a_file(a_written_pdf(1), viewer="another")
@@ -136,11 +143,11 @@ async def test_one_hostile_file_holds_up_no_other_however_often_it_is_asked_for(
 
     assert [each.done() for each in asked] == [False] * 8
     failed = await asyncio.gather(*asked, return_exceptions=True)
-    assert all(isinstance(each, NotShowable) for each in failed)
+    assert all(isinstance(each, FileNotShowable) for each in failed)
 
 
 async def test_one_viewer_with_forty_slow_files_leaves_a_child_for_another(
-    painter: PagePainter,
+    painter: PagePictures,
 ) -> None:
     slow = UNDRAWABLE["draws itself a billion times"]()
     mine = [a_file(slow + b"%" * each, viewer="mine") for each in range(40)]
@@ -159,7 +166,7 @@ async def test_one_viewer_with_forty_slow_files_leaves_a_child_for_another(
 class _LyingPool:
     """A child that a file has taken over."""
 
-    def __init__(self, answer: Drawn) -> None:
+    def __init__(self, answer: DrawnPicture) -> None:
         self._answer = answer
 
     async def ask(self, _asked: object, **_given: object) -> bytes:
@@ -172,22 +179,22 @@ class _LyingPool:
 @pytest.mark.parametrize(
     "answer",
     [
-        Drawn(1, 10, 10, b"\x89PNG\r\n\x1a\n<script>"),
-        Drawn(1, 4000, 1, bytes(12000)),
-        Drawn(1, -1, -1, bytes(3)),
-        Drawn(1, 0, 0, b""),
+        DrawnPicture(1, 10, 10, b"\x89PNG\r\n\x1a\n<script>"),
+        DrawnPicture(1, 4000, 1, bytes(12000)),
+        DrawnPicture(1, -1, -1, bytes(3)),
+        DrawnPicture(1, 0, 0, b""),
     ],
 )
-async def test_what_a_child_says_is_not_believed(answer: Drawn) -> None:
-    painter = PagePainter(1)
+async def test_what_a_child_says_is_not_believed(answer: DrawnPicture) -> None:
+    painter = PagePictures(1)
     painter._children = _LyingPool(answer)  # type: ignore[assignment]
-    with pytest.raises(NotShowable):
+    with pytest.raises(FileNotShowable):
         await painter.paint(a_file(a_pdf()), 1, THUMBNAIL)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="Landlock and seccomp are Linux's")
 async def test_the_one_who_draws_is_shut_in() -> None:
-    painter = PagePainter(1)
+    painter = PagePictures(1)
     before = {each.pid for each in find_children(_CHILD)}
     try:
         await painter.paint(a_file(a_pdf()), 1, THUMBNAIL)
@@ -205,5 +212,5 @@ def _read_status(pid: int) -> str:
 
 
 def test_other_types_are_not_drawn() -> None:
-    with pytest.raises(NotDrawable):
+    with pytest.raises(PageNotDrawable):
         draw_page(b"<html>", "text/html", 1, PictureBox(9, 9))

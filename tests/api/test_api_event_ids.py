@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.events.body import EVENT_TYPES
 from dunwell.core.events.payloads import details_accessed
 from dunwell.platform.clock import MovableClock
@@ -60,7 +60,7 @@ async def raise_every_type(api: Api, clock: MovableClock) -> None:
     await till.settle(started.request_id)
     async with api.house.work() as work:
         session_id = work.ids.new(work.now)
-        await raise_event(work, opened, lambda head: details_accessed(head, session_id, "EMAIL"))
+        await publish_event(work, opened, lambda head: details_accessed(head, session_id, "EMAIL"))
     await api.house.run_until(clock.now() + timedelta(days=40))
     await api.nordwind.obtain_token()
     assert (await api.house.events(archived))[-1]["type"] == "ARCHIVED"

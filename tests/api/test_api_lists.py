@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
 from dunwell.platform.clock import MovableClock
 from tests.support.api import Api
 from tests.support.house import ERP
@@ -72,7 +72,7 @@ async def make_suppression(api: Api, claim_id: int) -> None:
 
 async def make_endpoint(api: Api, claim_id: int) -> None:
     async with api.house.work() as work:
-        wanted = WantedEndpoint(f"http://127.0.0.1:9/{claim_id}", ("*",), None)
+        wanted = NewEndpoint(f"http://127.0.0.1:9/{claim_id}", ("*",), None)
         await add_endpoint(work, api.house.resources.keys, wanted, is_development=True)
 
 

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.events.payloads import (
-    EventedPayment,
+    EventPaymentData,
     details_accessed,
     payment_completed,
     payment_in_progress,
@@ -155,7 +155,7 @@ async def test_another_merchants_payment_is_as_good_as_absent(api: Api) -> None:
 
 async def test_events_of_a_payment_are_listed_as_the_document_says(api: Api) -> None:
     [claim_id] = await api.nordwind.create()
-    request = EventedPayment(
+    request = EventPaymentData(
         "sandbox", 10240, "EUR", api.resources.ids.new(api.resources.clock.now())
     )
     session_id = api.resources.ids.new(api.resources.clock.now())
@@ -165,7 +165,7 @@ async def test_events_of_a_payment_are_listed_as_the_document_says(api: Api) -> 
             lambda head: payment_in_progress(head, request, "INV-1001"),
             lambda head: payment_completed(head, request, "psp-1"),
         ):
-            await raise_event(work, claim_id, compose)
+            await publish_event(work, claim_id, compose)
 
     listed = (await api.nordwind.get("/events")).json()["result"]["items"]
 

@@ -9,7 +9,7 @@ import pytest
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.credentials.credentials import allow_credential
 from dunwell.accounts.merchants.rights import SCOPE_RIGHTS, Right, Scope
-from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.operation import Operation
 from tests.support.api import Api
@@ -115,7 +115,7 @@ async def test_of_a_webhooks_address_only_the_origin_is_read_without_the_right_t
 ) -> None:
     async with api.house.work(COMMAND_LINE) as work:
         url = "http://127.0.0.1:8099/capability/s3cret?key=s3cret"
-        wanted = WantedEndpoint(url, ("*",), None)
+        wanted = NewEndpoint(url, ("*",), None)
         await add_endpoint(work, api.house.resources.keys, wanted, is_development=True)
 
     async def read() -> str:

@@ -11,7 +11,7 @@ from playwright.async_api import Page
 
 from dunwell.accounts.merchants.credentials.credentials import create_credential
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.events.webhooks.endpoint import WantedEndpoint
+from dunwell.core.events.webhooks.endpoint import NewEndpoint
 from dunwell.core.events.webhooks.endpoints import add_endpoint
 from dunwell.core.workflows.definition import FeeStep
 from dunwell.core.workflows.drafts.edit_draft import save_draft
@@ -68,7 +68,7 @@ async def narrow(tabs: Tabs, site: Site) -> AsyncIterator[tuple[Page, PortalWorl
     async with house.work() as work:
         address = f"{'langer-name' * 5}@{'mail' * 12}.example"
         await suppress(work, house.resources.keys, "EMAIL", address, "DEBTOR")
-        wanted = WantedEndpoint(f"http://127.0.0.1:9/{'path' * 40}", ("*",), "Bearer secret")
+        wanted = NewEndpoint(f"http://127.0.0.1:9/{'path' * 40}", ("*",), "Bearer secret")
         await add_endpoint(work, house.resources.keys, wanted, is_development=True)
         name = "Warenwirtschaftssystem" * 4
         await create_credential(work, name, randomness=bytes(48))

@@ -12,7 +12,7 @@ import msgspec
 import pytest
 from playwright.async_api import Locator
 
-from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.checking import parse_definition
 from dunwell.platform.text.yaml_document import parse_yaml
 from tests.browser.clerk import AtWork, PortalWay, sit_down
 from tests.browser.html_checker import HtmlChecker
@@ -219,7 +219,7 @@ async def _hand_over(origin: str, merchant_id: int, credential: Mapping[str, str
 def _plain(document: Any) -> Any:
     """A definition without the numbers of its steps, which say in what order they were added, and
     without blank lines at the ends of texts."""
-    built = msgspec.to_builtins(read_definition(document))
+    built = msgspec.to_builtins(parse_definition(document))
     return _strip({**built, "steps": [{**each, "id": 0} for each in built["steps"]]})
 
 

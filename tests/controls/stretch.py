@@ -3,7 +3,7 @@ it: all must fail. One that passes tries nothing.
 
     python -m tests.controls.stretch [--by 0.5 2] [NAME ...]
 
-NAME: as "core/events/webhooks/retry.py GAPS". It takes some minutes, and is no part of `make
+NAME: as "core/events/webhooks/retry.py DELAYS". It takes some minutes, and is no part of `make
 faults`."""
 
 import argparse
@@ -26,7 +26,7 @@ _FAILED = 1
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n\n")[0])
     parser.add_argument(
-        "names", nargs="*", help='"core/events/webhooks/retry.py GAPS"; default: all'
+        "names", nargs="*", help='"core/events/webhooks/retry.py DELAYS"; default: all'
     )
     parser.add_argument("--by", nargs="+", type=float, default=[0.5, 2.0], help="factors")
     arguments = parser.parse_args()

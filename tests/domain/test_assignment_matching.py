@@ -19,7 +19,7 @@ from dunwell.cases.assignment.matching import (
     prepare_rules,
 )
 from dunwell.cases.assignment.rules import Rule, RuleSet, Share, has_splits, list_targets
-from dunwell.core.claims.conditions import ConditionFacts, find_unmet
+from dunwell.core.claims.conditions import ConditionFacts, list_unmet
 from tests.support.rules import (
     FACTS,
     RULE_SETS,
@@ -149,7 +149,7 @@ def test_the_winner_holds_and_nothing_before_it_could_be_given(
             break
         target = targets.get(target_of(rule, claim_id))
         takes = target is not None and target == EUR
-        assert not (rule.active and takes and not find_unmet(rule.when, facts))
+        assert not (rule.active and takes and not list_unmet(rule.when, facts))
     if found.workflow_id is not None:
         assert targets[found.workflow_id] == EUR
 

@@ -18,7 +18,7 @@ from dunwell.cases.assignment.overlaps import (
     list_overlaps,
 )
 from dunwell.cases.assignment.rules import Rule, RuleSet, Share
-from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, find_unmet
+from dunwell.core.claims.conditions import PROPERTIES, ConditionFacts, list_unmet
 from dunwell.core.workflows.definition import Condition
 from tests.support.rules import (
     CONDITIONS,
@@ -145,7 +145,7 @@ WORLDS: dict[str, tuple[list[dict[str, Any]], list[ConditionFacts]]] = {
 def test_what_is_said_to_follow_follows(name: str) -> None:
     tests, claims = WORLDS[name]
     conditions = [None, *(a_condition(**test) for test in tests)]
-    met = [[not find_unmet(each, facts) for facts in claims] for each in conditions]
+    met = [[not list_unmet(each, facts) for facts in claims] for each in conditions]
     said = 0
     for (strict, by_strict), (lax, by_lax) in product(zip(conditions, met, strict=True), repeat=2):
         if implies(strict, lax):
@@ -165,7 +165,7 @@ def test_every_property_can_be_compared() -> None:
 def test_a_witness_meets_both(one: Condition | None, other: Condition | None) -> None:
     facts = find_witness(one, other)
     if facts is not None:
-        assert find_unmet(one, facts) == find_unmet(other, facts) == []
+        assert list_unmet(one, facts) == list_unmet(other, facts) == []
         assert facts.total_cents >= facts.outstanding_cents >= 1
 
 
@@ -173,7 +173,7 @@ def test_a_witness_meets_both(one: Condition | None, other: Condition | None) ->
 def test_a_claim_that_meets_both_is_found(
     one: Condition | None, other: Condition | None, facts: ConditionFacts
 ) -> None:
-    if not find_unmet(one, facts) and not find_unmet(other, facts):
+    if not list_unmet(one, facts) and not list_unmet(other, facts):
         assert find_witness(one, other) is not None
 
 

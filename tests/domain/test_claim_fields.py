@@ -12,10 +12,10 @@ from dunwell.core.claims.fields import (
     ContactData,
     DebtorFields,
     DebtorName,
-    define_record,
-    list_columns,
-    make_row,
-    read_row,
+    build_debtor_row,
+    build_shape,
+    render_columns,
+    render_record_columns,
 )
 from dunwell.interfaces.api.schemas.claims import Address, Claim
 from dunwell.platform.logging import FIELDS as LOGGED
@@ -34,20 +34,20 @@ def test_what_is_submitted_and_what_is_answered_have_each_field_under_one_name()
 
 
 def test_columns_have_the_attributes_names_and_their_types() -> None:
-    assert list_columns(DebtorName, "d") == ", ".join(
+    assert render_columns(DebtorName, "d") == ", ".join(
         f"d.{name}" for name in DebtorName.__struct_fields__
     )
-    record = define_record(DebtorFields).split(", ")
+    record = render_record_columns(DebtorFields).split(", ")
     for column in ("last_name text", "date_of_birth date", "address jsonb", "custom_fields jsonb"):
         assert column in record
 
 
 def test_a_row_is_read_as_it_was_made() -> None:
-    row = make_row(DEBTOR)
+    row = build_debtor_row(DEBTOR)
     stored = row | {"address": msgspec.to_builtins(row["address"])}
     assert stored["address"] == {"address_line2": "c/o Babbage", "city": "London"}
-    assert read_row(stored, DebtorFields) == DEBTOR
-    assert read_row(stored, ContactData).last_name == "Lovelace"
+    assert build_shape(stored, DebtorFields) == DEBTOR
+    assert build_shape(stored, ContactData).last_name == "Lovelace"
 
 
 def test_the_quick_reading_of_a_body_knows_the_same_fields() -> None:

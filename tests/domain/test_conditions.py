@@ -6,7 +6,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from dunwell.core.claims.conditions import ConditionFacts, find_unmet
+from dunwell.core.claims.conditions import ConditionFacts, list_unmet
 from dunwell.core.workflows.definition import Condition
 
 FACTS = ConditionFacts(
@@ -58,12 +58,12 @@ FAILING: list[dict[str, Any]] = [
 
 @pytest.mark.parametrize("test", HOLDING)
 def test_a_property_that_holds(test: dict[str, Any]) -> None:
-    assert find_unmet(msgspec.convert(test, Condition), FACTS) == []
+    assert list_unmet(msgspec.convert(test, Condition), FACTS) == []
 
 
 @pytest.mark.parametrize("test", FAILING)
 def test_a_property_that_fails_is_named(test: dict[str, Any]) -> None:
-    assert find_unmet(msgspec.convert(test, Condition), FACTS) == list(test)
+    assert list_unmet(msgspec.convert(test, Condition), FACTS) == list(test)
 
 
 def test_an_unknown_fact_meets_no_test() -> None:
@@ -72,7 +72,7 @@ def test_an_unknown_fact_meets_no_test() -> None:
         {"age": {"min": 0}, "email": {"startsWith": ""}, "has": ["email"], "country": "DE"},
         Condition,
     )
-    assert find_unmet(condition, nothing) == ["age", "country", "has", "email"]
+    assert list_unmet(condition, nothing) == ["age", "country", "has", "email"]
 
 
 def test_every_property_of_the_grammar_is_tested_here() -> None:

@@ -45,7 +45,7 @@ from dunwell.contact.notices.notice import (
 )
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.claims.states import Hold, HoldKind, Status, check_new_hold
-from dunwell.core.events.webhooks.retry import FailureHistory, judge_endpoint, plan_next_probe
+from dunwell.core.events.webhooks.retry import FailureHistory, compute_health, schedule_next_probe
 from dunwell.interfaces.cli.doctor import check_clocks
 from dunwell.interfaces.landing.entering.tries import Tries, count_wrong, decide_lock
 from dunwell.interfaces.landing.session.session import Level, Session
@@ -177,24 +177,24 @@ def _lock(wrong: int) -> Tries:
 
 def _judge(first: int, second: int) -> Callable[[timedelta], object]:
     """Whether an endpoint is still on after two such answers, so far apart."""
-    one = judge_endpoint(FailureHistory(), first, NOW)
-    return lambda apart: judge_endpoint(one, second, NOW + apart).disabled_at is None
+    one = compute_health(FailureHistory(), first, NOW)
+    return lambda apart: compute_health(one, second, NOW + apart).disabled_at is None
 
 
 def _find_first_probe() -> timedelta | None:
-    off = judge_endpoint(judge_endpoint(FailureHistory(), 410, LONG_AGO), 410, NOW)
+    off = compute_health(compute_health(FailureHistory(), 410, LONG_AGO), 410, NOW)
     return None if off.probe_at is None else off.probe_at - NOW
 
 
 def _find_last_probe_gap() -> timedelta | None:
-    probed = plan_next_probe(FailureHistory(disabled_at=NOW, probe_at=NOW, probes=99), NOW)
+    probed = schedule_next_probe(FailureHistory(disabled_at=NOW, probe_at=NOW, probes=99), NOW)
     return None if probed.probe_at is None else probed.probe_at - NOW
 
 
 EDGES: Mapping[str, Edge] = {
     "adapters/payments/sandbox/checkout.py _TOLERANCE":
         Edge(timedelta(minutes=5) + JUST, _is_refused_notice, before=False, after=True),
-    "core/claims/states.py _DEBTORS_INTERVAL": Edge(
+    "core/claims/states.py _DEBTOR_HOLD_INTERVAL": Edge(
         timedelta(days=30),
         lambda age: _is_taken(
             lambda: check_new_hold(_a_debtors_hold(NOW + age), [_a_debtors_hold(NOW)])
@@ -260,7 +260,7 @@ LENGTHS: Mapping[str, tuple[Callable[[], object], object]] = {
     "contact/escalation/contacts/render_leased.py _AFTER_FAULT":
         (lambda: _find_next_try(ValueError("wrong")), timedelta(hours=1)),
     "core/events/webhooks/retry.py _FIRST_PROBE": (_find_first_probe, timedelta(hours=1)),
-    "core/events/webhooks/retry.py _LONGEST_PROBE_GAP": (_find_last_probe_gap, timedelta(hours=24)),
+    "core/events/webhooks/retry.py _MAX_PROBE_DELAY": (_find_last_probe_gap, timedelta(hours=24)),
     "operations/jobs/job.py _KEPT": (lambda: compute_retention(ArchiveAction()),
     timedelta(days=30)),
     "contact/notices/notice.py _LETTER_SENT_WITHIN": (
@@ -315,7 +315,7 @@ def test_a_day_that_is_written_down_is_found_wherever_it_stands() -> None:
     """Of what is looked for: a constant, a number by its name, SQL, and within a function."""
     found = list_durations().keys()
     assert {
-        "core/events/webhooks/retry.py GAPS",
+        "core/events/webhooks/retry.py DELAYS",
         "interfaces/landing/entering/tries.py LONGEST_WAIT_SECONDS",
         "contact/escalation/store.py _POSTPONE",
         "accounts/merchants/sweep.py sweep_merchant_rows",

@@ -18,7 +18,7 @@ from dunwell.contact.escalation.schedule import (
     decide_steps,
 )
 from dunwell.core.claims.conditions import ConditionFacts, count_years
-from dunwell.core.workflows.versions.differences import find_differences
+from dunwell.core.workflows.versions.differences import list_differences
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.rules import A, B, a_rule, some_facts
 
@@ -48,11 +48,11 @@ def test_who_was_born_on_the_29th_of_february_is_a_year_older_on_the_first_of_ma
 def test_a_publisher_is_told_of_each_step_that_comes_or_goes() -> None:
     steps = DOCUMENT["steps"]
     old = a_definition()
-    assert find_differences(old, a_definition()) == []
-    assert find_differences(old, a_definition(steps=[*steps, WAIT])) == [
+    assert list_differences(old, a_definition()) == []
+    assert list_differences(old, a_definition(steps=[*steps, WAIT])) == [
         'step 9 "One more week" added'
     ]
-    assert find_differences(old, a_definition(steps=steps[:-1])) == ['step 5 "Last wait" removed']
+    assert list_differences(old, a_definition(steps=steps[:-1])) == ['step 5 "Last wait" removed']
 
 
 def test_a_rule_that_is_not_active_wins_no_claim() -> None:

@@ -8,12 +8,12 @@ from dunwell.accounts.installation.installation_file import (
     WebhookReach,
     find_reach,
 )
-from dunwell.core.events.webhooks.endpoint import WantedEndpoint, check_endpoint, sort_types
+from dunwell.core.events.webhooks.endpoint import NewEndpoint, check_endpoint, sort_types
 from dunwell.platform.errors import ValidationError
 
 
 def faults_of(
-    wanted: WantedEndpoint, reach: WebhookReach = PUBLIC_REACH, *, is_development: bool = False
+    wanted: NewEndpoint, reach: WebhookReach = PUBLIC_REACH, *, is_development: bool = False
 ) -> list[str]:
     try:
         check_endpoint(wanted, reach, is_development=is_development)
@@ -23,7 +23,7 @@ def faults_of(
 
 
 def test_a_good_endpoint_passes() -> None:
-    wanted = WantedEndpoint("https://shop.example/hooks?v=1", ("ESCALATED",), "Bearer abc")
+    wanted = NewEndpoint("https://shop.example/hooks?v=1", ("ESCALATED",), "Bearer abc")
     assert faults_of(wanted) == []
 
 
@@ -39,11 +39,11 @@ def test_a_good_endpoint_passes() -> None:
     ],
 )  # fmt: skip
 def test_an_address_that_cannot_be_delivered_to_is_refused(url: str) -> None:
-    assert set(faults_of(WantedEndpoint(url, ("*",)))) == {"/url"}
+    assert set(faults_of(NewEndpoint(url, ("*",)))) == {"/url"}
 
 
 def test_the_development_profile_takes_loopback_without_tls() -> None:
-    wanted = WantedEndpoint("http://127.0.0.1:9000/hooks", ("*",))
+    wanted = NewEndpoint("http://127.0.0.1:9000/hooks", ("*",))
     assert faults_of(wanted, is_development=True) == []
     assert faults_of(wanted) == ["/url", "/url"]
 
@@ -60,17 +60,17 @@ def test_the_development_profile_takes_loopback_without_tls() -> None:
 def test_only_event_types_or_all_of_them_can_be_asked_for(
     types: tuple[str, ...], paths: list[str]
 ) -> None:
-    assert faults_of(WantedEndpoint("https://shop.example/", types)) == paths
+    assert faults_of(NewEndpoint("https://shop.example/", types)) == paths
 
 
 @pytest.mark.parametrize("value", ["", "  ", "Bearer a\r\nX-Other: b", "Bearer ä", "a" * 1001])
 def test_an_authorization_that_is_no_header_value_is_refused(value: str) -> None:
-    wanted = WantedEndpoint("https://shop.example/", ("*",), value)
+    wanted = NewEndpoint("https://shop.example/", ("*",), value)
     assert faults_of(wanted) == ["/authorization"]
 
 
 def test_every_fault_is_reported_at_once() -> None:
-    wanted = WantedEndpoint("http://shop.example/", ("PAID",), "\n")
+    wanted = NewEndpoint("http://shop.example/", ("PAID",), "\n")
     assert faults_of(wanted) == ["/url", "/events/0", "/authorization"]
 
 
@@ -97,7 +97,7 @@ def test_named_networks_are_the_only_ones_a_merchant_reaches(
     url: str, tls: Literal["REQUIRED", "OPTIONAL"], is_taken: bool
 ) -> None:
     entries = [WebhookNetworks(merchant="nordwind", networks=("10.20.0.0/16",), tls=tls)]
-    wanted = WantedEndpoint(url, ("*",))
+    wanted = NewEndpoint(url, ("*",))
     faults = faults_of(wanted, find_reach(entries, "nordwind"))
     assert faults == ([] if is_taken else ["/url"])
     assert find_reach(entries, "hansen") == PUBLIC_REACH

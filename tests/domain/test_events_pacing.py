@@ -3,8 +3,8 @@ from hypothesis import strategies as st
 
 from dunwell.core.events.webhooks.retry import (
     DeliveryPace,
+    after_batch,
     after_failure,
-    after_set,
     after_success,
     start_pace,
 )
@@ -34,9 +34,9 @@ def test_one_that_has_been_failing_begins_with_one_slot() -> None:
 
 def test_a_set_is_what_is_taken_in_two_seconds() -> None:
     pace = DeliveryPace(10, 500, 10, 10)
-    assert after_set(pace, finished=100, seconds=1.0).set_size == 200
-    assert after_set(pace, finished=5000, seconds=1.0).set_size == 500
-    assert after_set(pace, finished=1, seconds=15.0).set_size == 10
+    assert after_batch(pace, finished=100, seconds=1.0).set_size == 200
+    assert after_batch(pace, finished=5000, seconds=1.0).set_size == 500
+    assert after_batch(pace, finished=1, seconds=15.0).set_size == 10
 
 
 @given(
@@ -50,7 +50,7 @@ def test_there_is_always_a_slot_and_never_too_many(
     pace = start_pace(most, 500, is_failing=False)
     for each in happenings:
         if each == "set":
-            pace = after_set(pace, 7, seconds)
+            pace = after_batch(pace, 7, seconds)
         else:
             pace = after_success(pace) if each == "success" else after_failure(pace)
         assert 1 <= pace.slots <= most

@@ -10,9 +10,9 @@ from dunwell.accounts.merchants.configuration import Channel
 from dunwell.core.events.body import EVENT_TYPES, EventActionStep, ModalityState, ModalityType
 from dunwell.core.events.payloads import (
     Event,
-    EventedFee,
-    EventedPayment,
+    EventFeeData,
     EventHead,
+    EventPaymentData,
     archived,
     checkpoint_reached,
     details_accessed,
@@ -29,7 +29,7 @@ REFERENCE = UUID("0195f3a0-0000-7000-8000-000000000002")
 AT = datetime(2026, 3, 2, 9, 30, 15, 999999, tzinfo=UTC)
 HEAD = EventHead(EVENT_ID, 7, 41, 3, AT, "INV-2026-1")
 STEP = EventActionStep(5, "Erste Mahnung")
-PAYMENT = EventedPayment("sandbox", 10240, "EUR", REFERENCE)
+PAYMENT = EventPaymentData("sandbox", 10240, "EUR", REFERENCE)
 SESSION_ID = UUID("0195f3a0-0000-7000-8000-000000000003")
 
 
@@ -62,7 +62,7 @@ def test_escalated_names_the_step_and_the_communication() -> None:
 
 
 def test_a_fee_goes_out_as_a_string_of_cents() -> None:
-    event = fee_added(HEAD, STEP, EventedFee(99, "DUNNING_FEE", 250, "EUR"))
+    event = fee_added(HEAD, STEP, EventFeeData(99, "DUNNING_FEE", 250, "EUR"))
     fee = {"id": 99, "type": "DUNNING_FEE", "value": "250", "currency": "EUR"}
     assert json.loads(event.body) == with_step(a_body("FEE_ADDED", fee=fee))
 

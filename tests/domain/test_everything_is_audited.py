@@ -89,8 +89,8 @@ _NO_ROW = {
     "It only reads.": (
         parts_shown.check_part,
         look.load_alert_overview,
-        delivery_log.list_deliveries, delivery_log.prove_deliveries,
-        delivery_log.read_delivery, delivery_log.read_endpoint,
+        delivery_log.list_deliveries, delivery_log.compute_delivery_gaps,
+        delivery_log.get_delivery, delivery_log.get_endpoint,
         print_batches.list_doubtful_letters,
         print_batches.get_batch,
         print_batches.list_batches,
@@ -148,7 +148,7 @@ _NO_ROW = {
         record_payment.allocate_surplus, live_requests.complete_transfer,
         live_requests.find_matching_transfer,
         live_requests.refresh_live_requests,
-        edit_draft.store_changed_draft,
+        edit_draft.save_changed_draft,
     ),
     "What a debtor types is no deed until it is sent, which writes the row.": (
         send_drafted.save_form_draft,
@@ -165,7 +165,7 @@ _NO_ROW = {
     ),
     "It writes the rows themselves.": (audit_log.save_audit,),
     "It stores search terms of a claim, whose change wrote a row.": (
-        search_claims.replace_terms,
+        search_claims.replace_search_terms,
     ),
     "It finds the claims of a job; starting the job writes the row.": (
         routes_bulk.select_all,
@@ -221,7 +221,7 @@ _NO_BEFORE: Mapping[Callable[..., object], str] = {
     record_outcomes.record_outcomes: _SET,
     replay.replay_given_up: _SENT,
     replay.replay_events: _SENT,
-    send_test.begin_test: _SENT,
+    send_test.start_test: _SENT,
     send_trial.record_trial: _SENT,
     receive_reply.mark_replies_read: _LOOK,
     receive_reply.receive_reply: "it is new, and a hold it opens tells its own",

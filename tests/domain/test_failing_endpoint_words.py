@@ -5,30 +5,30 @@ from uuid import UUID
 
 import pytest
 
-from dunwell.core.events.webhooks.endpoint import ToldEndpoint, UndeliveredEvents, find_origin
-from dunwell.core.events.webhooks.health.metrics import MOST_LABELLED, OTHERS, decide_labels
+from dunwell.core.events.webhooks.endpoint import FailingEndpoint, UndeliveredEvents, render_origin
+from dunwell.core.events.webhooks.health.metrics import MAX_LABELS, OTHERS, compute_labels
 from dunwell.operations.alerts.alert_emails import render_webhook_email
 from tests.support.merchants import AT_NOON
 
 _RAISED = UUID(int=int(AT_NOON.timestamp() * 1000) << 80)
 
 
-def an_endpoint(number: int, status: int | None = 503) -> ToldEndpoint:
+def an_endpoint(number: int, status: int | None = 503) -> FailingEndpoint:
     url = f"https://user:secret@erp{number}.example:8443/hooks?key=secret"
     error = None if status else "timed out"
-    return ToldEndpoint(7, UUID(int=number), url, AT_NOON, status=status, error=error)
+    return FailingEndpoint(7, UUID(int=number), url, AT_NOON, status=status, error=error)
 
 
 def test_only_the_first_endpoints_have_a_label_of_their_own() -> None:
-    waiting = [UndeliveredEvents(UUID(int=n), 2, _RAISED) for n in range(MOST_LABELLED + 3)]
-    counts, ages = decide_labels(waiting, AT_NOON + timedelta(minutes=5))
-    assert len(counts) == len(ages) == MOST_LABELLED + 1
+    waiting = [UndeliveredEvents(UUID(int=n), 2, _RAISED) for n in range(MAX_LABELS + 3)]
+    counts, ages = compute_labels(waiting, AT_NOON + timedelta(minutes=5))
+    assert len(counts) == len(ages) == MAX_LABELS + 1
     assert (counts[OTHERS], counts[str(UUID(int=0))]) == (6, 2)
     assert set(ages.values()) == {300.0}
 
 
 def test_nothing_that_waits_is_a_zero() -> None:
-    assert decide_labels([], AT_NOON) == ({OTHERS: 0}, {OTHERS: 0.0})
+    assert compute_labels([], AT_NOON) == ({OTHERS: 0}, {OTHERS: 0.0})
 
 
 @pytest.mark.parametrize("language", ["en", "de", "fr"])
@@ -49,4 +49,4 @@ def test_no_answer_is_told_in_words() -> None:
 
 
 def test_the_origin_holds_neither_user_nor_path() -> None:
-    assert find_origin(an_endpoint(1).url) == "https://erp1.example:8443"
+    assert render_origin(an_endpoint(1).url) == "https://erp1.example:8443"

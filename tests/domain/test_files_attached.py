@@ -8,7 +8,7 @@ from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.core.files.upload import (
     MAX_ATTACHMENTS,
     check_attachable,
-    check_space,
+    check_attachment_count,
     render_disposition,
 )
 from dunwell.platform.errors import InvalidState, ValidationError
@@ -25,9 +25,9 @@ def test_files_are_attached_to_claims_in_process_alone(status: Status) -> None:
 
 
 def test_the_twentieth_has_space_and_the_twenty_first_has_none() -> None:
-    check_space(MAX_ATTACHMENTS - 1)
+    check_attachment_count(MAX_ATTACHMENTS - 1)
     with pytest.raises(ValidationError) as caught:
-        check_space(MAX_ATTACHMENTS)
+        check_attachment_count(MAX_ATTACHMENTS)
     assert [fault.code for fault in caught.value.faults] == ["TOO_MANY"]
 
 

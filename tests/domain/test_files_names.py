@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.core.files.upload import find_name_faults, tidy_name
+from dunwell.core.files.upload import clean_file_name, find_name_faults
 
 
 def test_usual_names_have_no_fault() -> None:
@@ -43,5 +43,5 @@ def test_each_bad_name_is_a_fault_at_its_part(name: str, code: str) -> None:
     ],
 )
 def test_a_strangers_name_is_kept_as_far_as_it_can_be_shown(given: str, shown: str) -> None:
-    assert tidy_name(given) == shown
-    assert find_name_faults(tidy_name(given), tidy_name(given)) == []
+    assert clean_file_name(given) == shown
+    assert find_name_faults(clean_file_name(given), clean_file_name(given)) == []

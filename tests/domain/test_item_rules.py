@@ -6,9 +6,9 @@ from dunwell.core.claims.balance import (
     MAX_ITEMS,
     OwedItem,
     check_changeable,
-    check_fee_of,
+    check_fee_target,
     check_room,
-    find_going,
+    select_items_to_delete,
 )
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.platform.errors import InvalidState, ValidationError
@@ -21,13 +21,13 @@ ALL = [FIRST, SECOND, FEE, OWN_FEE]
 
 
 def test_an_item_goes_with_the_fees_that_were_added_for_it() -> None:
-    assert find_going(ALL, 2) == [SECOND, FEE]
-    assert find_going(ALL, 1) == [FIRST]
+    assert select_items_to_delete(ALL, 2) == [SECOND, FEE]
+    assert select_items_to_delete(ALL, 1) == [FIRST]
 
 
 def test_a_fee_goes_alone() -> None:
-    assert find_going(ALL, 3) == [FEE]
-    assert find_going(ALL, 4) == [OWN_FEE]
+    assert select_items_to_delete(ALL, 3) == [FEE]
+    assert select_items_to_delete(ALL, 4) == [OWN_FEE]
 
 
 @pytest.mark.parametrize("paid", [2, 3])
@@ -39,13 +39,13 @@ def test_what_money_was_paid_on_stays_with_its_item(paid: int) -> None:
         for each in ALL
     ]
     with pytest.raises(InvalidState) as refused:
-        find_going(items, 2)
+        select_items_to_delete(items, 2)
     assert refused.value.details == {"state": "PAID"}
 
 
 def test_the_last_primary_item_stays() -> None:
     with pytest.raises(InvalidState) as refused:
-        find_going([SECOND, FEE, OWN_FEE], 2)
+        select_items_to_delete([SECOND, FEE, OWN_FEE], 2)
     assert refused.value.details == {"state": "LAST_PRIMARY"}
 
 
@@ -53,7 +53,7 @@ def test_the_last_primary_item_stays() -> None:
 def test_a_primary_item_is_always_left(items: list[OwedItem], data: st.DataObject) -> None:
     item_id = data.draw(st.sampled_from([each.item_id for each in items]))
     try:
-        going = find_going(items, item_id)
+        going = select_items_to_delete(items, item_id)
     except InvalidState:
         return
     left = [each for each in items if each not in going]
@@ -73,10 +73,10 @@ def test_only_claims_in_process_take_items(status: Status) -> None:
 
 @pytest.mark.parametrize("item_id", [3, 4, 99], ids=["a fee", "another fee", "absent"])
 def test_a_fee_is_added_for_a_primary_item_of_the_claim(item_id: int) -> None:
-    check_fee_of(ALL, 1)
-    check_fee_of(ALL, None)
+    check_fee_target(ALL, 1)
+    check_fee_target(ALL, None)
     with pytest.raises(ValidationError) as refused:
-        check_fee_of(ALL, item_id)
+        check_fee_target(ALL, item_id)
     assert [(each.path, each.code) for each in refused.value.faults] == [
         ("/itemId", "UNKNOWN_ITEM")
     ]

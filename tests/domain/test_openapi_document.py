@@ -12,9 +12,9 @@ import pytest
 from dunwell.core.events.body import EVENT_TYPES, EventActionStep
 from dunwell.core.events.payloads import (
     Event,
-    EventedFee,
-    EventedPayment,
+    EventFeeData,
     EventHead,
+    EventPaymentData,
     archived,
     checkpoint_reached,
     details_accessed,
@@ -35,10 +35,10 @@ SCHEMAS: Schema = DOCUMENT["components"]["schemas"]
 REFERENCE = UUID("0195f3a0-0000-7000-8000-000000000002")
 HEAD = EventHead(REFERENCE, 7, 41, 3, datetime(2026, 3, 2, tzinfo=UTC), "INV-1", "C-1")
 STEP = EventActionStep(5, "First reminder")
-PAYMENT = EventedPayment("sandbox", 10240, "EUR", REFERENCE)
+PAYMENT = EventPaymentData("sandbox", 10240, "EUR", REFERENCE)
 EVENTS = [
     escalated(HEAD, STEP, "EMAIL", REFERENCE),
-    fee_added(HEAD, STEP, EventedFee(9, "DUNNING_FEE", 250, "EUR")),
+    fee_added(HEAD, STEP, EventFeeData(9, "DUNNING_FEE", 250, "EUR")),
     checkpoint_reached(HEAD, STEP, 3, "Call the debtor."),
     archived(HEAD),
     payment_in_progress(HEAD, PAYMENT, "RF18"),

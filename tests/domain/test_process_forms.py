@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from dunwell.core.claims.conditions import PROPERTIES
-from dunwell.core.workflows.checking import find_definition_faults, read_definition
+from dunwell.core.workflows.checking import find_definition_faults, parse_definition
 from dunwell.core.workflows.definition import WaitStep
 from dunwell.core.workflows.document import render_document
 from dunwell.core.workflows.versions.parts import join_parts, list_parts
@@ -115,17 +115,17 @@ def test_business_days_make_the_day_a_guess() -> None:
 
 @pytest.mark.parametrize("name", ["friendly-reminders.yaml"])
 def test_an_examples_parts_put_together_are_the_example(name: str) -> None:
-    definition = read_definition(yaml.safe_load((_EXAMPLES / name).read_text()))
-    again = read_definition(join_parts(list_parts(definition)))
+    definition = parse_definition(yaml.safe_load((_EXAMPLES / name).read_text()))
+    again = parse_definition(join_parts(list_parts(definition)))
     assert again == definition
     assert render_document(again) == render_document(definition)
 
 
 @pytest.mark.parametrize("name", ["friendly-reminders.yaml"])
 def test_every_step_of_an_example_goes_through_its_form_unchanged(name: str) -> None:
-    definition = read_definition(yaml.safe_load((_EXAMPLES / name).read_text()))
+    definition = parse_definition(yaml.safe_load((_EXAMPLES / name).read_text()))
     parts = list_parts(definition)
     for part, step in parts.items():
         if part.startswith("step "):
             parts[part] = {**send_back(step, GERMAN), "id": step["id"]}
-    assert read_definition(join_parts(parts)) == definition
+    assert parse_definition(join_parts(parts)) == definition

@@ -5,7 +5,12 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.events.webhooks.retry import WELL, FailureHistory, judge_endpoint, plan_next_probe
+from dunwell.core.events.webhooks.retry import (
+    HEALTHY,
+    FailureHistory,
+    compute_health,
+    schedule_next_probe,
+)
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -13,9 +18,9 @@ DAY = timedelta(days=1)
 
 
 def after(*answers: tuple[timedelta, int | None]) -> FailureHistory:
-    health = WELL
+    health = HEALTHY
     for passed, status in answers:
-        health = judge_endpoint(health, status, NOW + passed)
+        health = compute_health(health, status, NOW + passed)
     return health
 
 
@@ -56,15 +61,15 @@ def test_probes_come_at_growing_gaps_up_to_a_day() -> None:
     for _ in range(7):
         assert health.probe_at is not None
         at = health.probe_at
-        health = judge_endpoint(plan_next_probe(health, at), 410, at)
+        health = compute_health(schedule_next_probe(health, at), 410, at)
         assert health.probe_at is not None
         gaps.append(health.probe_at - at)
     assert gaps == [2 * HOUR, 4 * HOUR, 8 * HOUR, 16 * HOUR, DAY, DAY, DAY]
 
 
 def test_a_probe_that_succeeds_switches_on_again() -> None:
-    health = plan_next_probe(after((0 * HOUR, 410), (HOUR, 410)), NOW + 2 * HOUR)
-    assert judge_endpoint(health, 200, NOW + 2 * HOUR) == WELL
+    health = schedule_next_probe(after((0 * HOUR, 410), (HOUR, 410)), NOW + 2 * HOUR)
+    assert compute_health(health, 200, NOW + 2 * HOUR) == HEALTHY
 
 
 @given(
@@ -76,11 +81,11 @@ def test_a_probe_that_succeeds_switches_on_again() -> None:
     )
 )
 def test_whatever_it_answers_its_memory_makes_sense(answers: list[tuple[int, int | None]]) -> None:
-    health, now = WELL, NOW
+    health, now = HEALTHY, NOW
     for seconds, status in answers:
         now += timedelta(seconds=seconds)
-        health = judge_endpoint(health, status, now)
-        assert health.is_well == (health == WELL)
+        health = compute_health(health, status, now)
+        assert health.is_well == (health == HEALTHY)
         assert health.is_well == (status == 200)
         parts = (health.disabled_at, health.disabled_reason, health.probe_at)
         assert len({part is None for part in parts}) == 1

@@ -8,13 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.core.events.webhooks.retry import (
-    GAPS,
-    MOST_TRIES,
+    DELAYS,
+    MAX_ATTEMPTS,
     Delivered,
     GiveUpDelivery,
     RetryAt,
-    decide_next_try,
-    read_retry_after,
+    decide_next_attempt,
+    parse_retry_after,
 )
 
 NOW = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
@@ -26,7 +26,7 @@ def test_a_delivery_is_tried_ten_times_over_about_three_days() -> None:
     now, attempts, instants = NOW, 0, [NOW]
     while True:
         attempts += 1
-        decision = decide_next_try(500, attempts=attempts, now=now, wish=None, fraction=0.5)
+        decision = decide_next_attempt(500, attempts=attempts, now=now, wish=None, fraction=0.5)
         if not isinstance(decision, RetryAt):
             break
         now = decision.at
@@ -37,19 +37,19 @@ def test_a_delivery_is_tried_ten_times_over_about_three_days() -> None:
     assert now - NOW == timedelta(hours=75, minutes=35, seconds=5)
 
 
-@given(st.integers(200, 299), st.integers(1, MOST_TRIES), FRACTIONS)
+@given(st.integers(200, 299), st.integers(1, MAX_ATTEMPTS), FRACTIONS)
 def test_any_2xx_is_success(status: int, attempts: int, fraction: float) -> None:
-    decision = decide_next_try(status, attempts=attempts, now=NOW, wish=None, fraction=fraction)
+    decision = decide_next_attempt(status, attempts=attempts, now=NOW, wish=None, fraction=fraction)
     assert decision == Delivered()
 
 
-@given(FAILURES, st.integers(1, MOST_TRIES - 1), FRACTIONS)
+@given(FAILURES, st.integers(1, MAX_ATTEMPTS - 1), FRACTIONS)
 def test_every_gap_is_spread_by_at_most_a_fifth(
     status: int | None, attempts: int, fraction: float
 ) -> None:
-    decision = decide_next_try(status, attempts=attempts, now=NOW, wish=None, fraction=fraction)
+    decision = decide_next_attempt(status, attempts=attempts, now=NOW, wish=None, fraction=fraction)
     assert isinstance(decision, RetryAt)
-    spread = (decision.at - NOW) / GAPS[attempts - 1]
+    spread = (decision.at - NOW) / DELAYS[attempts - 1]
     assert 0.8 - 1e-6 <= spread <= 1.2 + 1e-6
 
 
@@ -57,7 +57,7 @@ def test_every_gap_is_spread_by_at_most_a_fifth(
 def test_the_tenth_failure_is_the_last(status: int | None, fraction: float) -> None:
     wish = timedelta(seconds=9)
     assert (
-        decide_next_try(status, attempts=10, now=NOW, wish=wish, fraction=fraction)
+        decide_next_attempt(status, attempts=10, now=NOW, wish=wish, fraction=fraction)
         == GiveUpDelivery()
     )
 
@@ -70,7 +70,7 @@ def test_a_wish_to_wait_is_kept_on_429_and_503(
     status: int, wish_seconds: int, expected_seconds: int
 ) -> None:
     wish = timedelta(seconds=wish_seconds)
-    decision = decide_next_try(status, attempts=1, now=NOW, wish=wish, fraction=0.5)
+    decision = decide_next_attempt(status, attempts=1, now=NOW, wish=wish, fraction=0.5)
     assert decision == RetryAt(NOW + timedelta(seconds=expected_seconds))
 
 
@@ -90,10 +90,10 @@ def test_a_wish_to_wait_is_kept_on_429_and_503(
 def test_retry_after_is_read_as_seconds_or_as_a_date(
     value: str | None, expected: timedelta | None
 ) -> None:
-    assert read_retry_after(value, NOW) == expected
+    assert parse_retry_after(value, NOW) == expected
 
 
 @given(st.text(max_size=40))
 def test_no_retry_after_can_make_us_stumble(value: str) -> None:
-    wish = read_retry_after(value, NOW)
+    wish = parse_retry_after(value, NOW)
     assert wish is None or wish >= timedelta(0)

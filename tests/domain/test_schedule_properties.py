@@ -27,7 +27,7 @@ from dunwell.contact.escalation.schedule import (
 )
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.workflows.definition import ProcessSettings, WaitStep
-from dunwell.core.workflows.versions.versions import VersionVerdict, find_verdict
+from dunwell.core.workflows.versions.versions import VersionVerdict, compute_verdict
 from tests.support.definitions import DOCUMENT, a_definition
 
 DAY = timedelta(days=1)
@@ -138,7 +138,7 @@ def _minor(step: dict[str, Any]) -> dict[str, Any]:
 @given(_COURSES, _INSTANTS)
 def test_a_minor_never_changes_the_course(course: tuple[Any, ...], start: datetime) -> None:
     old, new = (a_definition(**the_document(course, change)) for change in (_same, _minor))
-    assert find_verdict(old, new) is VersionVerdict.MINOR
+    assert compute_verdict(old, new) is VersionVerdict.MINOR
     courses = [
         [
             (at, type(outcome), getattr(outcome, "step", None) and outcome.step.id)  # type: ignore[union-attr]

@@ -2,11 +2,16 @@
 
 import pytest
 
-from dunwell.core.claims.searching.terms import LONGEST, Searched, list_terms, read_search
+from dunwell.core.claims.searching.terms import (
+    MAX_TERM_LENGTH,
+    SearchableClaim,
+    list_terms,
+    parse_search,
+)
 
 
 def test_a_claims_words_are_folded_once_each() -> None:
-    claim = Searched(
+    claim = SearchableClaim(
         7, "INV 1", "K1", None, "Erika", "Straßer-Ößl", None, "E@x.org", "+4915112345678"
     )
     assert list_terms(claim) == {
@@ -17,8 +22,8 @@ def test_a_claims_words_are_folded_once_each() -> None:
 
 def test_long_words_are_cut_alike() -> None:
     long = "x" * 300
-    assert list_terms(Searched(1, long)) == {"1", "x" * LONGEST}
-    assert read_search(long) == ["x" * LONGEST]
+    assert list_terms(SearchableClaim(1, long)) == {"1", "x" * MAX_TERM_LENGTH}
+    assert parse_search(long) == ["x" * MAX_TERM_LENGTH]
 
 
 @pytest.mark.parametrize(
@@ -35,4 +40,4 @@ def test_long_words_are_cut_alike() -> None:
     ],
 )
 def test_a_search_is_its_words_the_longest_first(text: str, words: list[str]) -> None:
-    assert read_search(text) == words
+    assert parse_search(text) == words

@@ -4,11 +4,11 @@ import pytest
 
 from dunwell.core.workflows.definition import Template
 from dunwell.core.workflows.texts import (
+    TextContent,
     TextPlace,
-    Written,
+    find_part,
+    find_text,
     list_places,
-    read_part,
-    read_text,
     replace_text,
 )
 from tests.support.texts import a_texts_definition
@@ -20,7 +20,7 @@ _LETTER = TextPlace("templates", "reminder", "en", "LETTER")
 
 @pytest.mark.parametrize("place", list(list_places(_DEFINITION)), ids=str)
 def test_what_is_read_and_put_back_changes_nothing(place: TextPlace) -> None:
-    written = read_text(_DEFINITION, place)
+    written = find_text(_DEFINITION, place)
     assert written is not None
     assert replace_text(_DEFINITION, place, written) == _DEFINITION
 
@@ -35,12 +35,12 @@ def test_all_places_are_listed_and_no_others() -> None:
 
 
 def test_a_text_is_put_beside_the_others() -> None:
-    changed = replace_text(_DEFINITION, _LETTER, Written("{{ items }}", "Your invoice"))
+    changed = replace_text(_DEFINITION, _LETTER, TextContent("{{ items }}", "Your invoice"))
 
     letter = changed.templates["reminder"].letter
     assert letter is not None
     assert list(letter.subject.items())[1] == ("en", "Your invoice")
-    assert read_text(changed, _MAIL) == read_text(_DEFINITION, _MAIL)
+    assert find_text(changed, _MAIL) == find_text(_DEFINITION, _MAIL)
     assert changed.steps == _DEFINITION.steps
 
 
@@ -54,18 +54,18 @@ def test_the_last_text_of_a_channel_takes_the_channel_along() -> None:
 
 
 def test_a_subject_alone_is_kept() -> None:
-    changed = replace_text(_DEFINITION, _LETTER, Written("", "Your invoice"))
+    changed = replace_text(_DEFINITION, _LETTER, TextContent("", "Your invoice"))
 
-    assert read_text(changed, _LETTER) == Written("", "Your invoice")
+    assert find_text(changed, _LETTER) == TextContent("", "Your invoice")
 
 
 def test_a_new_name_makes_a_template_and_a_snippet() -> None:
     mail, snippet = TextPlace("templates", "last", "de", "SMS"), TextPlace("snippets", "new", "de")
 
     changed = replace_text(
-        replace_text(_DEFINITION, mail, Written("Kurz")), snippet, Written("Neu")
+        replace_text(_DEFINITION, mail, TextContent("Kurz")), snippet, TextContent("Neu")
     )
 
     assert isinstance(changed.templates["last"], Template)
-    assert read_part(changed, snippet) == {"de": "Neu"}
-    assert read_part(_DEFINITION, snippet) is None
+    assert find_part(changed, snippet) == {"de": "Neu"}
+    assert find_part(_DEFINITION, snippet) is None

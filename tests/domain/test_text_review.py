@@ -13,7 +13,7 @@ from dunwell.cases.rollout.texts.edit_text import (
 from dunwell.cases.rollout.texts.grid import TextCell, build_text_grid
 from dunwell.contact.messages.templates.merchant_rules import list_forbidden_word_faults
 from dunwell.contact.messages.templates.template_faults import list_template_faults
-from dunwell.core.workflows.texts import TextPlace, Written, list_places, replace_text
+from dunwell.core.workflows.texts import TextContent, TextPlace, list_places, replace_text
 from tests.support.merchants import CONFIGURATION
 from tests.support.texts import a_texts_definition
 
@@ -26,7 +26,7 @@ _GOOD = "Bitte zahlen Sie {{ outstanding }}. {{ landing.url }}"
 def review(
     text: str, place: TextPlace = _MAIL, subject: str = "{{ claim.referenceNumber }}"
 ) -> TextReview:
-    definition = replace_text(a_texts_definition(), place, Written(text, subject))
+    definition = replace_text(a_texts_definition(), place, TextContent(text, subject))
     return review_text(definition, place, CONFIGURATION)
 
 
@@ -59,8 +59,8 @@ def test_a_missing_part_is_named_and_others_texts_are_not_its_matter() -> None:
 
 
 def test_a_snippet_gives_what_is_missing() -> None:
-    definition = replace_text(a_texts_definition(), _SNIPPET, Written("{{ outstanding }}"))
-    text = Written("{{ snippet.signature }} {{ landing.url }}", "{{ claim.referenceNumber }}")
+    definition = replace_text(a_texts_definition(), _SNIPPET, TextContent("{{ outstanding }}"))
+    text = TextContent("{{ snippet.signature }} {{ landing.url }}", "{{ claim.referenceNumber }}")
 
     found = review_text(replace_text(definition, _MAIL, text), _MAIL, CONFIGURATION)
 
@@ -133,7 +133,7 @@ def test_a_template_that_a_step_names_and_nobody_wrote_has_gaps_alone() -> None:
 
 
 def test_a_text_without_a_subject_is_half_a_gap() -> None:
-    definition = replace_text(a_texts_definition(), _MAIL, Written(_GOOD))
+    definition = replace_text(a_texts_definition(), _MAIL, TextContent(_GOOD))
 
     grid = build_text_grid(definition, CONFIGURATION)
 
@@ -143,7 +143,7 @@ def test_a_text_without_a_subject_is_half_a_gap() -> None:
 
 def test_own_words_stand_in_the_place_of_the_standard_ones() -> None:
     definition = replace_text(
-        a_texts_definition(), _SMS, Written(f"Polizei? {_GOOD} {{{{ merchant.name }}}}")
+        a_texts_definition(), _SMS, TextContent(f"Polizei? {_GOOD} {{{{ merchant.name }}}}")
     )
 
     own = msgspec.structs.replace(CONFIGURATION, forbidden_words={"de": ("Amt",)})
@@ -154,7 +154,7 @@ def test_own_words_stand_in_the_place_of_the_standard_ones() -> None:
 def test_what_no_claim_of_the_merchant_will_ever_have_is_told() -> None:
     contact = MerchantContact(email="hilfe@nordwind.example")
     nobodys = msgspec.structs.replace(CONFIGURATION, contact=contact)
-    text = Written(f"{_GOOD} {{{{ merchant.phone }}}}", "{{ claim.referenceNumber }}")
+    text = TextContent(f"{_GOOD} {{{{ merchant.phone }}}}", "{{ claim.referenceNumber }}")
     definition = replace_text(a_texts_definition(), _MAIL, text)
 
     assert codes(review_text(definition, _MAIL, CONFIGURATION)) == []

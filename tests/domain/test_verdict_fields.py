@@ -19,7 +19,7 @@ from dunwell.core.workflows.definition import (
     WorkflowContactHours,
     WorkflowHolidays,
 )
-from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, VersionVerdict, find_verdict
+from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, VersionVerdict, compute_verdict
 
 STEPS = [ContactStep, WaitStep, FeeStep, CheckpointStep]
 TEXT = {"en": "Another text"}
@@ -145,7 +145,7 @@ def test_a_change_of_one_field_gets_the_fields_verdict(part: type, field: str) -
     old, new = msgspec.convert(FULL, Definition), changed(part, field)
     assert old != new
     expected = PLACES[part][1] or FIELD_VERDICTS[part][field]
-    assert find_verdict(old, new) is find_verdict(new, old) is expected
+    assert compute_verdict(old, new) is compute_verdict(new, old) is expected
 
 
 def test_the_contract_is_kept_to_the_letter() -> None:
@@ -165,4 +165,4 @@ def test_the_contract_is_kept_to_the_letter() -> None:
 def test_another_kind_under_the_same_id_is_major() -> None:
     steps = [{"id": 1, "name": "Mail", "kind": "WAIT", "days": 1}, *FULL["steps"][1:]]
     new = msgspec.convert({**FULL, "steps": steps}, Definition)
-    assert find_verdict(msgspec.convert(FULL, Definition), new) is VersionVerdict.MAJOR
+    assert compute_verdict(msgspec.convert(FULL, Definition), new) is VersionVerdict.MAJOR

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.versions.differences import find_differences
+from dunwell.core.workflows.versions.differences import list_differences
 from dunwell.core.workflows.versions.versions import (
     Version,
     VersionVerdict,
-    find_next_number,
-    find_verdict,
+    compute_next_number,
+    compute_verdict,
 )
 from tests.support.definitions import a_document
 
@@ -82,38 +82,38 @@ OLD = edited()
 
 
 def test_the_same_definition_is_no_change() -> None:
-    assert find_verdict(OLD, edited()) is VersionVerdict.NONE
-    assert find_differences(OLD, edited()) == []
+    assert compute_verdict(OLD, edited()) is VersionVerdict.NONE
+    assert list_differences(OLD, edited()) == []
 
 
 @pytest.mark.parametrize("edit", MINOR)
 def test_a_change_inside_an_action_is_minor(edit: Edit) -> None:
-    assert find_verdict(OLD, edited(edit)) is VersionVerdict.MINOR
+    assert compute_verdict(OLD, edited(edit)) is VersionVerdict.MINOR
 
 
 @pytest.mark.parametrize("edit", MAJOR)
 def test_a_change_of_course_or_settings_is_major(edit: Edit) -> None:
-    assert find_verdict(OLD, edited(edit)) is VersionVerdict.MAJOR
+    assert compute_verdict(OLD, edited(edit)) is VersionVerdict.MAJOR
 
 
 @given(st.lists(st.sampled_from(MINOR), min_size=1, unique=True))
 def test_minor_changes_together_stay_minor(edits: list[Edit]) -> None:
     ordered = sorted(edits, key=MINOR.index)
-    assert find_verdict(OLD, edited(*ordered)) is VersionVerdict.MINOR
+    assert compute_verdict(OLD, edited(*ordered)) is VersionVerdict.MINOR
 
 
 @given(st.sampled_from(MAJOR), st.lists(st.sampled_from(MINOR), unique=True))
 def test_a_combined_change_is_major(major: Edit, minors: list[Edit]) -> None:
     ordered = [*sorted(minors, key=MINOR.index), major]
-    assert find_verdict(OLD, edited(*ordered)) is VersionVerdict.MAJOR
+    assert compute_verdict(OLD, edited(*ordered)) is VersionVerdict.MAJOR
 
 
 @given(st.sampled_from([*MINOR, *MAJOR]), st.sampled_from([*MINOR, *MAJOR]))
 def test_the_verdict_is_the_same_both_ways_and_words_say_why(first: Edit, second: Edit) -> None:
     one, other = edited(first), edited(second)
-    assert find_verdict(one, other) is find_verdict(other, one)
-    is_equal = find_verdict(one, other) is VersionVerdict.NONE
-    assert (find_differences(one, other) == []) is is_equal
+    assert compute_verdict(one, other) is compute_verdict(other, one)
+    is_equal = compute_verdict(one, other) is VersionVerdict.NONE
+    assert (list_differences(one, other) == []) is is_equal
 
 
 def test_the_order_of_names_is_no_change() -> None:
@@ -121,7 +121,7 @@ def test_the_order_of_names_is_no_change() -> None:
     document["snippets"] = {"b": {"de": "x", "en": "y"}, "a": {"de": "x", "en": "y"}}
     turned = {**document, "snippets": dict(reversed(document["snippets"].items()))}
     old, new = (msgspec.convert(each, Definition) for each in (document, turned))
-    assert find_verdict(old, new) is VersionVerdict.NONE
+    assert compute_verdict(old, new) is VersionVerdict.NONE
 
 
 @pytest.mark.parametrize(
@@ -137,7 +137,7 @@ def test_versions_are_numbered_in_sequence(
     current: tuple[int, int] | None, verdict: VersionVerdict, number: tuple[int, int]
 ) -> None:
     version = current and Version(UUID(int=1), UUID(int=2), *current, OLD)
-    assert find_next_number(version or None, verdict) == number
+    assert compute_next_number(version or None, verdict) == number
 
 
 def test_a_version_is_named_by_its_numbers() -> None:
@@ -154,7 +154,7 @@ def test_differences_are_told_in_words() -> None:
     )
     subject = "templates.reminder.EMAIL.subject.en"
     before, after = '"Reminder {{ claim.referenceNumber }}"', '"Another text"'
-    assert find_differences(OLD, new) == [
+    assert list_differences(OLD, new) == [
         'settings.currency changed: "EUR" -> "CHF"',
         'step 5 "Last wait" removed',
         "step 2.days changed: 7 -> 8",
@@ -165,4 +165,4 @@ def test_differences_are_told_in_words() -> None:
 
 def test_a_new_order_is_told_by_the_ids() -> None:
     new = edited(lambda document: document["steps"].reverse())
-    assert find_differences(OLD, new) == ["steps in another order: 5, 4, 3, 2, 1"]
+    assert list_differences(OLD, new) == ["steps in another order: 5, 4, 3, 2, 1"]

@@ -3,12 +3,12 @@
 from uuid import UUID
 
 from dunwell.core.events.deliveries.proof import (
-    MOST_NUMBERED,
-    Counted,
+    MAX_NUMBERED,
+    DeliveryCounts,
     DeliveryGap,
     GapKind,
-    list_proof_lines,
-    prove,
+    build_gap_report,
+    render_gap_report,
 )
 
 
@@ -19,14 +19,16 @@ def a_gap(number: int, state: str = "GIVEN_UP", attempts: int = 10) -> DeliveryG
 def test_all_but_some_are_acknowledged() -> None:
     gaps = [a_gap(900), a_gap(1000, "PENDING", 2), a_gap(4000, "PENDING", 0)]
 
-    proof = prove(Counted(numbered=4713, asked_from=812, last_sent=4711, open=3), gaps)
+    proof = build_gap_report(
+        DeliveryCounts(numbered=4713, asked_from=812, last_sent=4711, open=3), gaps
+    )
 
     assert (proof.first, proof.last, proof.acknowledged, proof.open) == (812, 4711, 3897, 3)
     assert (proof.behind, proof.is_complete, proof.is_cut) == (2, False, False)
     assert [each.kind for each in proof.gaps] == [
         GapKind.GIVEN_UP, GapKind.RETRYING, GapKind.UNTRIED,
     ]  # fmt: skip
-    assert list(list_proof_lines(proof)) == [
+    assert list(render_gap_report(proof)) == [
         "Sent 812 to 4,711, acknowledged all but 3.",
         "  900  ESCALATED 3 of claim 41: given up",
         "  1,000  ESCALATED 3 of claim 41: tried in vain, and tried again",
@@ -36,23 +38,23 @@ def test_all_but_some_are_acknowledged() -> None:
 
 
 def test_where_nothing_was_sent_nothing_is_claimed() -> None:
-    proof = prove(Counted(numbered=2, asked_from=1, last_sent=0, open=0), [])
+    proof = build_gap_report(DeliveryCounts(numbered=2, asked_from=1, last_sent=0, open=0), [])
 
     assert (proof.first, proof.last, proof.acknowledged, proof.behind) == (0, 0, 0, 2)
-    assert next(list_proof_lines(proof)) == "Nothing was sent yet."
+    assert next(render_gap_report(proof)) == "Nothing was sent yet."
 
 
 def test_who_asks_from_behind_the_last_is_told_what_waits() -> None:
-    proof = prove(Counted(numbered=10, asked_from=9, last_sent=8, open=0), [])
+    proof = build_gap_report(DeliveryCounts(numbered=10, asked_from=9, last_sent=8, open=0), [])
 
     assert (proof.last, proof.behind) == (0, 2)
 
 
 def test_more_than_are_numbered_are_said_to_be() -> None:
-    proof = prove(Counted(MOST_NUMBERED, 1, MOST_NUMBERED, 150), [a_gap(1)])
+    proof = build_gap_report(DeliveryCounts(MAX_NUMBERED, 1, MAX_NUMBERED, 150), [a_gap(1)])
 
     assert proof.is_cut
-    assert list(list_proof_lines(proof))[-2:] == [
+    assert list(render_gap_report(proof))[-2:] == [
         "  and 149 more",
         "Numbered are the newest 100,000.",
     ]

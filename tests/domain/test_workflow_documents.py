@@ -7,10 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.checking import parse_definition
 from dunwell.core.workflows.definition import CheckpointStep, Definition, WaitStep
 from dunwell.core.workflows.document import render_document
-from dunwell.core.workflows.versions.differences import find_text_changes
+from dunwell.core.workflows.versions.differences import compare_texts
 from dunwell.core.workflows.versions.versions import KnownStep, find_reused_ids
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.text.yaml_document import find_lines, parse_yaml, render_yaml
@@ -51,7 +51,7 @@ def test_a_definition_that_is_written_is_read_as_the_same(steps: list[Any]) -> N
 def test_all_a_definition_can_say_is_written_and_defaults_are_not(document: Any) -> None:
     definition = msgspec.convert(document, Definition)
     written = render_document(definition)
-    assert read_definition(written) == definition
+    assert parse_definition(written) == definition
     assert "fallbacks" not in render_document(a_definition())["steps"][0]
 
 
@@ -76,19 +76,19 @@ def test_a_fault_is_found_in_the_line_it_stands_or_in_that_of_what_holds_it() ->
 
 
 def test_a_draft_has_the_shape_of_a_definition_and_may_have_other_faults() -> None:
-    assert read_definition(a_document(templates={})) == a_definition(templates={})
+    assert parse_definition(a_document(templates={})) == a_definition(templates={})
     with pytest.raises(ValidationError) as refusal:
-        read_definition({**a_document(), "steps": [{"id": "1"}], "snippet": {}})
+        parse_definition({**a_document(), "steps": [{"id": "1"}], "snippet": {}})
     assert {fault.path for fault in refusal.value.faults} >= {"/snippet", "/steps/0/kind"}
     with pytest.raises(ValidationError):
-        read_definition(a_document(snippets={"a": {"de": "\x00", "en": "x"}}))
+        parse_definition(a_document(snippets={"a": {"de": "\x00", "en": "x"}}))
 
 
 def test_what_changed_inside_a_text_is_told_line_by_line() -> None:
     old = a_definition(snippets={"a": {"de": "one\ntwo\nthree\nfour", "en": "x"}})
     new = a_definition(snippets={"a": {"de": "one\ntwo\n3\nfour", "en": "y"}})
-    assert find_text_changes(old, new) == {"snippets.a.de": [" two", "-three", "+3", " four"]}
-    assert find_text_changes(old, old) == {}
+    assert compare_texts(old, new) == {"snippets.a.de": [" two", "-three", "+3", " four"]}
+    assert compare_texts(old, old) == {}
 
 
 def test_an_id_stands_for_one_kind_for_good() -> None:

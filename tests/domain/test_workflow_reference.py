@@ -7,7 +7,7 @@ import msgspec
 from tools.write_reference import DRAWN, PAGE, PARTS, SCHEMA, draw_page, draw_schema
 
 from dunwell.contact.messages.templates.template_faults import list_template_faults
-from dunwell.core.workflows.checking import definition_schema, find_definition_faults
+from dunwell.core.workflows.checking import find_definition_faults, render_definition_schema
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.reference import FIELD_WORDS
 from dunwell.platform.text.yaml_document import parse_yaml
@@ -23,7 +23,7 @@ def test_the_drawn_tables_are_current() -> None:
 
 def test_the_shipped_schema_is_current_and_takes_definitions() -> None:
     assert SCHEMA.read_text() == draw_schema(), "run: python -m tools.write_reference"
-    validator = jsonschema.Draft202012Validator(definition_schema())
+    validator = jsonschema.Draft202012Validator(render_definition_schema())
     for document in (FULL, a_document()):
         assert list(validator.iter_errors(document)) == []
     assert list(validator.iter_errors(a_document(snippet={}))) != []
@@ -33,7 +33,7 @@ def test_every_field_of_a_definition_has_its_words() -> None:
     assert set(FIELD_WORDS) == set(PARTS)
     for part, words in FIELD_WORDS.items():
         assert set(words) == {field.name for field in msgspec.structs.fields(part)}
-    defined = definition_schema()["$defs"]
+    defined = render_definition_schema()["$defs"]
     assert set(defined) == {part.__name__ for part in FIELD_WORDS}
 
 

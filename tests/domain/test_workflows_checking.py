@@ -7,8 +7,8 @@ import pytest
 
 from dunwell.core.workflows.checking import (
     check_definition,
-    definition_schema,
     find_definition_faults,
+    render_definition_schema,
 )
 from dunwell.platform.errors import Fault, ValidationError
 from tests.support.definitions import a_definition, a_document
@@ -208,7 +208,7 @@ def test_a_condition_that_can_hold_is_good() -> None:
 
 
 def test_the_shipped_schema_is_one_and_accepts_a_good_definition() -> None:
-    schema = definition_schema()
+    schema = render_definition_schema()
     jsonschema.Draft202012Validator.check_schema(schema)
     jsonschema.validate(a_document(), schema)
     assert schema["$schema"] == "https://json-schema.org/draft/2020-12/schema"

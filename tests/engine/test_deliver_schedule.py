@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
-from dunwell.core.events.webhooks.retry import GAPS
+from dunwell.core.events.webhooks.retry import DELAYS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.receiver import a_receiver, answers, answers_in_turn
@@ -35,7 +35,7 @@ async def test_a_failing_delivery_is_tried_at_the_published_instants_then_given_
         await outbox.add_endpoint(receiver.url)
         [event] = await outbox.raise_events()
         assert await dispatcher.run_once() == 1
-        for gap in GAPS:
+        for gap in DELAYS:
             clock.advance(gap - SECOND)
             assert await dispatcher.run_once() == 0
             clock.advance(SECOND)
@@ -52,7 +52,7 @@ async def test_a_failing_delivery_is_tried_at_the_published_instants_then_given_
         (500, None, "out of order")
     }
     gaps = [attempts[place + 1]["at"] - attempts[place]["at"] for place in range(9)]
-    assert gaps == list(GAPS)
+    assert gaps == list(DELAYS)
 
 
 async def test_it_stops_as_soon_as_it_is_delivered(
@@ -61,7 +61,7 @@ async def test_it_stops_as_soon_as_it_is_delivered(
     async with a_receiver(answers_in_turn(500, 302, 200)) as receiver:
         new = await outbox.add_endpoint(receiver.url)
         [event] = await outbox.raise_events()
-        for gap in (SECOND * 0, *GAPS[:4]):
+        for gap in (SECOND * 0, *DELAYS[:4]):
             clock.advance(gap)
             await dispatcher.run_once()
     assert await outbox.deliveries() == [(event.event_id, "DELIVERED", 3)]

@@ -15,7 +15,7 @@ from dunwell.cases.modalities.sweep_modalities import sweep_modalities
 from dunwell.contact.escalation.end_claim import end_claim
 from dunwell.contact.messages.claim_links import hash_token
 from dunwell.contact.sending.channel import Permanent
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.states import ClaimTransition
 from dunwell.interfaces.landing.entering.store import find_link
 from dunwell.interfaces.landing.telling.tell_occasions import plan_occasions
@@ -195,7 +195,7 @@ async def _withdraw_plan(arrangement: Arrangement) -> None:
 
 async def _end(arrangement: Arrangement, happening: ClaimTransition) -> None:
     async with arrangement.house.work() as work:
-        await end_claim(work, await access_claim(work, arrangement.claim_id), happening)
+        await end_claim(work, await lock_claim_of_merchant(work, arrangement.claim_id), happening)
 
 
 async def _withdraw_claim(arrangement: Arrangement) -> None:

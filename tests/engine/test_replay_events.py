@@ -5,10 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.deliveries.replay import Replay, replay_events
+from dunwell.core.events.deliveries.replay import ReplayFilter, replay_events
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
-from dunwell.core.events.webhooks.retry import GAPS
+from dunwell.core.events.webhooks.retry import DELAYS
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import ValidationError
 from dunwell.platform.resources import Resources
@@ -30,10 +30,10 @@ async def outbox(resources: Resources) -> Outbox:
     return await an_outbox(resources)
 
 
-async def replay(outbox: Outbox, wanted: Replay | None = None) -> int:
+async def replay(outbox: Outbox, wanted: ReplayFilter | None = None) -> int:
     """What is wanted, or all."""
     async with outbox.resources.database.transaction() as tx:
-        given = wanted or Replay(outbox.now - timedelta(days=30))
+        given = wanted or ReplayFilter(outbox.now - timedelta(days=30))
         return await replay_events(outbox.work(tx), given)
 
 
@@ -59,13 +59,13 @@ async def test_what_was_given_up_is_tried_by_the_whole_schedule_again(
     async with a_receiver(answers(500)) as receiver:
         await outbox.add_endpoint(receiver.url)
         [event] = await outbox.raise_events()
-        for gap in (*GAPS, timedelta(0)):
+        for gap in (*DELAYS, timedelta(0)):
             await dispatcher.run_once()
             clock.advance(gap)
         assert await outbox.deliveries() == [(event.event_id, "GIVEN_UP", 10)]
 
         assert await replay(outbox) == 1
-        for gap in (*GAPS, timedelta(0)):
+        for gap in (*DELAYS, timedelta(0)):
             assert await dispatcher.run_once() == 1
             clock.advance(gap)
 
@@ -120,9 +120,9 @@ async def test_range_types_and_endpoint_choose(outbox: Outbox, clock: MovableClo
         "UPDATE deliveries SET state = 'GIVEN_UP', due_at = NULL WHERE merchant_id = $1"
     )
 
-    assert await replay(outbox, Replay(start, types=("ARCHIVED",))) == 0
-    assert await replay(outbox, Replay(start + HOUR, start + 2 * HOUR)) == 1
-    assert await replay(outbox, Replay(start, endpoint_id=every.endpoint_id)) == 2
+    assert await replay(outbox, ReplayFilter(start, types=("ARCHIVED",))) == 0
+    assert await replay(outbox, ReplayFilter(start + HOUR, start + 2 * HOUR)) == 1
+    assert await replay(outbox, ReplayFilter(start, endpoint_id=every.endpoint_id)) == 2
 
 
 async def test_an_endpoint_added_later_is_sent_what_it_missed(
@@ -156,7 +156,7 @@ async def test_a_faulty_range_sends_nothing(outbox: Outbox, resources: Resources
     other = await an_outbox(resources, "hansen")
     theirs = await other.add_endpoint("http://127.0.0.1:1/a")
     await outbox.raise_events()
-    wanted = Replay(outbox.now, outbox.now, endpoint_id=theirs.endpoint_id)
+    wanted = ReplayFilter(outbox.now, outbox.now, endpoint_id=theirs.endpoint_id)
 
     with pytest.raises(ValidationError) as refused:
         await replay(outbox, wanted)

@@ -8,19 +8,19 @@ import pytest
 from standardwebhooks import Webhook
 
 from dunwell.core.events.deliveries.delivery_log import (
+    compute_delivery_gaps,
+    get_delivery,
+    get_endpoint,
     list_deliveries,
-    prove_deliveries,
-    read_delivery,
-    read_endpoint,
 )
-from dunwell.core.events.deliveries.proof import GapKind, Proof
+from dunwell.core.events.deliveries.proof import DeliveryGapReport, GapKind
 from dunwell.core.events.deliveries.replay import replay_delivery, replay_given_up
-from dunwell.core.events.deliveries.store import LogFilter, LoggedDelivery
+from dunwell.core.events.deliveries.store import DeliveryFilter, LoggedDelivery
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.core.events.webhooks.endpoints import load_endpoints, rotate_secret, switch_on_endpoint
-from dunwell.core.events.webhooks.send_test import begin_test, send_test
+from dunwell.core.events.webhooks.send_test import send_test, start_test
 from dunwell.platform.clock import MovableClock, SystemClock
 from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
@@ -55,9 +55,9 @@ async def settle(outbox: Outbox, event_id: UUID, state: str, *statuses: int) -> 
         )  # fmt: skip
 
 
-async def prove(outbox: Outbox, endpoint_id: UUID, asked_from: int = 1) -> Proof:
+async def prove(outbox: Outbox, endpoint_id: UUID, asked_from: int = 1) -> DeliveryGapReport:
     async with outbox.resources.database.transaction() as tx:
-        return await prove_deliveries(outbox.work(tx), endpoint_id, asked_from)
+        return await compute_delivery_gaps(outbox.work(tx), endpoint_id, asked_from)
 
 
 async def log(
@@ -68,7 +68,7 @@ async def log(
     async with outbox.resources.database.transaction() as tx:
         return await list_deliveries(
             outbox.work(tx), endpoint_id, limit=limit, cursor=cursor,
-            wanted=LogFilter(**wanted),  # type: ignore[arg-type]
+            wanted=DeliveryFilter(**wanted),  # type: ignore[arg-type]
         )  # fmt: skip
 
 
@@ -116,10 +116,10 @@ async def test_another_merchants_endpoint_is_absent(resources: Resources, outbox
     async with resources.database.transaction() as tx:
         work, keys = outbox.work(tx), resources.keys
         for attempt in (
-            read_endpoint(work, theirs), read_delivery(work, theirs, event.event_id),
+            get_endpoint(work, theirs), get_delivery(work, theirs, event.event_id),
             replay_delivery(work, theirs, event.event_id, "PENDING-0"),
             replay_given_up(work, theirs, outbox.now), switch_on_endpoint(work, theirs),
-            begin_test(work, theirs), rotate_secret(work, keys, theirs),
+            start_test(work, theirs), rotate_secret(work, keys, theirs),
         ):  # fmt: skip
             with pytest.raises(NotFound):
                 await attempt
@@ -178,7 +178,7 @@ async def test_a_delivery_is_read_with_all_its_tries_and_its_bytes(outbox: Outbo
     await settle(outbox, event.event_id, "DELIVERED", 500, 204)
 
     async with outbox.resources.database.transaction() as tx:
-        view = await read_delivery(outbox.work(tx), endpoint_id, event.event_id)
+        view = await get_delivery(outbox.work(tx), endpoint_id, event.event_id)
 
     assert view.body == event.body
     assert [(each.number, each.status, each.answer) for each in view.attempts] == [
@@ -273,7 +273,7 @@ async def test_a_test_event_goes_to_its_endpoint_alone_signed_and_recognisable(
         new = await outbox.add_endpoint(receiver.url, ("ARCHIVED",))
         await outbox.add_endpoint(other.url)
         async with outbox.resources.database.transaction() as tx:
-            begun = await begin_test(outbox.work(tx), new.endpoint_id)
+            begun = await start_test(outbox.work(tx), new.endpoint_id)
         async with open_webhook_sender(allow_loopback=True) as sender:
             reply = await send_test(sender, outbox.resources.keys, begun)
 

@@ -14,7 +14,7 @@ from dunwell.accounts.installation.apply_installation import apply_installation
 from dunwell.accounts.installation.installation_file import check_installation
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import DispatchLimits, WebhookDispatcher
-from dunwell.core.events.webhooks.send_test import begin_test, send_test
+from dunwell.core.events.webhooks.send_test import send_test, start_test
 from dunwell.platform.resources import Resources
 from tests.engine.test_hostile_addresses import ANSWERED, SPELLED, Names, a_listener
 from tests.support.certificates import write_certificate
@@ -229,7 +229,7 @@ async def test_a_test_event_is_bound_by_the_same_networks(
         for entries in ([], [an_entry()], [an_entry("hansen")]):
             await open_networks(resources, *entries)
             async with resources.database.transaction() as tx:
-                begun = await begin_test(outbox.work(tx), added.endpoint_id)
+                begun = await start_test(outbox.work(tx), added.endpoint_id)
             reply = await send_test(sender, resources.keys, begun)
             statuses.append(reply.status or reply.error)
     assert statuses == ["https is required", 204, "https is required"]

@@ -18,7 +18,7 @@ from dunwell.core.workflows.change_workflow import (
     deactivate_workflow,
     rename_workflow,
 )
-from dunwell.core.workflows.drafts.edit_draft import new_draft, save_draft
+from dunwell.core.workflows.drafts.edit_draft import create_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.store import load_draft
 from dunwell.platform.clock import MovableClock
@@ -230,7 +230,7 @@ async def test_rules_published_while_their_target_is_deleted_are_refused(
     [
         publish_draft, discard_draft_or_workflow, deactivate_workflow, activate_workflow,
         delete_workflow,
-        new_draft, lambda work, workflow_id: rename_workflow(work, workflow_id, "Another"),
+        create_draft, lambda work, workflow_id: rename_workflow(work, workflow_id, "Another"),
     ],
 )  # fmt: skip
 async def test_nothing_is_done_to_a_workflow_that_is_just_deleted(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.core.workflows.checking import definition_schema
+from dunwell.core.workflows.checking import render_definition_schema
 from tests.faults.installation import Installation, plain_environment
 
 ROOT = Path(__file__).parents[2]
@@ -62,7 +62,7 @@ def test_an_installed_wheel_starts_migrates_and_serves_the_guides(
 ) -> None:
     monkeypatch.setenv("PYTHONPATH", str(installed))
     assert _run("-c", "import dunwell; print(dunwell.__file__)").startswith(str(installed))
-    assert json.loads(_run("-m", "dunwell", "workflow", "schema")) == definition_schema()
+    assert json.loads(_run("-m", "dunwell", "workflow", "schema")) == render_definition_schema()
     installation.start_ready()
     for guide in (ROOT / "docs" / "merchant").glob("*.md"):
         title = guide.read_text().partition("\n")[0].removeprefix("# ")

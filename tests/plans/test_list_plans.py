@@ -14,9 +14,9 @@ from dunwell.cases.modalities.list_modalities import list_claim_modalities
 from dunwell.contact.messages.communications.list_communications import list_claim_communications
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
-from dunwell.core.claims.read_claim import read_claim
+from dunwell.core.claims.read_claim import get_claim
 from dunwell.core.claims.states import Status
-from dunwell.core.events.webhooks.store import find_due_endpoints, lease_deliveries
+from dunwell.core.events.webhooks.store import lease_deliveries, list_due_endpoints
 from dunwell.core.files.read_attachments import list_attachments
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
@@ -132,7 +132,7 @@ async def test_a_page_of_claims_reads_no_more_than_a_few_pages(many_claims: Outb
 async def test_a_claim_among_many_is_read_by_its_keys(many_claims: Outbox) -> None:
     async with many_claims.resources.database.transaction() as tx:
         work, explaining = explained(many_claims, tx)
-        await read_claim(work, 1_000_077)
+        await get_claim(work, 1_000_077)
     assert explaining.rows_read <= 10
     assert not explaining.tables_read_whole & {"claims", "debtors", "items"}
 
@@ -166,7 +166,7 @@ async def test_what_is_due_is_found_and_leased_by_its_index(many_deliveries: Out
     outbox = many_deliveries
     async with undone(outbox.resources.database) as tx:
         explaining = Explaining(tx)
-        endpoints = await find_due_endpoints(explaining, outbox.now, (0, UUID(int=0)), 400)
+        endpoints = await list_due_endpoints(explaining, outbox.now, (0, UUID(int=0)), 400)
         assert len(endpoints) == 10
         assert explaining.rows_read <= 3 * len(endpoints), explaining.plans
 

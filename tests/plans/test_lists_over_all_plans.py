@@ -29,7 +29,7 @@ from dunwell.contact.messages.communications.list_communications import (
 )
 from dunwell.contact.messages.suppression import SuppressionFilter, list_suppressions
 from dunwell.core.claims.lists.list_claims import ClaimOrder, SortKey, count_claims, list_claims
-from dunwell.core.claims.lists.store import FEW, ClaimFilter
+from dunwell.core.claims.lists.store import MAX_FOUND, ClaimFilter
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.searching.store import BUDGET as SEARCH_BUDGET
 from dunwell.core.claims.states import HoldKind, Status
@@ -235,12 +235,12 @@ def list_seldom(now: datetime) -> dict[str, tuple[Ask, int]]:
         "claims that changed in an hour": (
             of_claims(ClaimFilter(updated_since=at(now, 0.5),
                                   updated_until=at(now, 0.5) + timedelta(hours=1))),
-            4 * FEW,
+            4 * MAX_FOUND,
         ),
         "claims due in an hour": (
             of_claims(ClaimFilter(next_step_since=now + timedelta(hours=5),
                                   next_step_until=now + timedelta(hours=6))),
-            4 * FEW,
+            4 * MAX_FOUND,
         ),
         "a customer's archived claims": (
             of_claims(ClaimFilter(customer_number="C-77", statuses=(Status.ARCHIVED,))),
@@ -321,7 +321,7 @@ async def test_what_one_claim_has_is_found_by_the_claim(
         work = replace(filled.work(tx), tx=explaining)
         page = await list_page(work, 1_000_777, limit=PAGE)
         assert len(page.items) == 1
-        assert explaining.rows_read <= FEW, explaining.plans
+        assert explaining.rows_read <= MAX_FOUND, explaining.plans
         assert index in explaining.indexes
         assert not explaining.tables_read_whole & _GROWN
 

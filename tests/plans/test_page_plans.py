@@ -70,7 +70,7 @@ def ground(resources: Resources, postgres: EmbeddedPostgres, tmp_path: Path) -> 
 @pytest.fixture
 async def crowd(ground: Ground, monkeypatch: pytest.MonkeyPatch) -> Crowd:
     monkeypatch.setattr(listed_table, "BUDGET", 300)
-    monkeypatch.setattr(lists_store, "FEW", 200)
+    monkeypatch.setattr(lists_store, "MAX_FOUND", 200)
     for name, budget in {"least_cents": 100, "most_cents": 100, "hold": 150}.items():
         monkeypatch.setitem(CLAIMS.budgets, name, budget)
     monkeypatch.setattr(searching, "BUDGET", 100)

@@ -6,10 +6,10 @@ from uuid import UUID
 import pytest
 
 from dunwell.core.events.deliveries.delivery_log import list_deliveries
-from dunwell.core.events.deliveries.proof import MOST_NUMBERED
+from dunwell.core.events.deliveries.proof import MAX_NUMBERED
 from dunwell.core.events.deliveries.replay import count_given_up
-from dunwell.core.events.deliveries.store import LogFilter
-from dunwell.core.events.webhooks.health.store import load_proof
+from dunwell.core.events.deliveries.store import DeliveryFilter
+from dunwell.core.events.webhooks.health.store import load_delivery_gaps
 from dunwell.platform.database.listed_table import BUDGET
 from dunwell.platform.resources import Resources
 from tests.support.plans import Explaining, fill
@@ -60,10 +60,10 @@ async def test_a_page_of_the_log_reads_little_and_never_more_than_its_budget(
 ) -> None:
     _, endpoint_id = await find_place(outbox)
     most = {
-        LogFilter(): ("deliveries_pkey", 10 * PAGE),
-        LogFilter(state="GIVEN_UP"): ("deliveries_given_up", 10 * PAGE),
-        LogFilter(state="DELIVERED"): ("deliveries_pkey", 4 * BUDGET),
-        LogFilter(type="DISPUTED"): ("deliveries_pkey", 4 * BUDGET),
+        DeliveryFilter(): ("deliveries_pkey", 10 * PAGE),
+        DeliveryFilter(state="GIVEN_UP"): ("deliveries_given_up", 10 * PAGE),
+        DeliveryFilter(state="DELIVERED"): ("deliveries_pkey", 4 * BUDGET),
+        DeliveryFilter(type="DISPUTED"): ("deliveries_pkey", 4 * BUDGET),
     }
     for wanted, (index, rows) in most.items():
         async with outbox.resources.database.connection() as connection:
@@ -79,15 +79,15 @@ async def test_the_proof_reads_the_numbered_once_by_their_key(outbox: Outbox) ->
     place = await find_place(outbox)
     async with outbox.resources.database.connection() as connection:
         explaining = Explaining(connection)
-        await load_proof(explaining, *place, 1)
-        counted, gaps = await load_proof(connection, *place, 1)
+        await load_delivery_gaps(explaining, *place, 1)
+        counted, gaps = await load_delivery_gaps(connection, *place, 1)
 
     assert "deliveries_pkey" in explaining.indexes, explaining.plans
     # Read once; then what was read is counted, and looked through for what is missing.
-    assert explaining.rows_read <= 3 * MOST_NUMBERED + 5_000, explaining.rows_read
+    assert explaining.rows_read <= 3 * MAX_NUMBERED + 5_000, explaining.rows_read
     assert explaining.tables_read_whole == set(), explaining.plans
-    assert (counted.numbered, counted.last_sent) == (MOST_NUMBERED, MOST_NUMBERED - 1000)
-    assert (counted.open, len(gaps)) == (2 * (MOST_NUMBERED - 1000) // 1000, 100)
+    assert (counted.numbered, counted.last_sent) == (MAX_NUMBERED, MAX_NUMBERED - 1000)
+    assert (counted.open, len(gaps)) == (2 * (MAX_NUMBERED - 1000) // 1000, 100)
 
 
 async def test_what_was_given_up_is_counted_by_its_index(outbox: Outbox) -> None:

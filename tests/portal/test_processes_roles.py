@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.accounts.merchants.rights import Role
 from dunwell.accounts.users.user import UserRoles
-from dunwell.core.workflows.drafts.edit_draft import Edit, edit_draft
+from dunwell.core.workflows.drafts.edit_draft import PartEdit, edit_draft
 from dunwell.core.workflows.store import load_workflows
 from dunwell.interfaces.portal.application import ROUTES
 from dunwell.interfaces.portal.render.addresses import PATHS
@@ -61,7 +61,7 @@ async def things(house: House) -> Mapping[str, str]:
     """What stands in addresses, and what forms say."""
     async with house.work() as work:
         [workflow] = await load_workflows(work.tx, work.merchant_id)
-        added = Edit("snippets/x", compute_revision(None), {"de": "Neu", "en": "New"})
+        added = PartEdit("snippets/x", compute_revision(None), {"de": "Neu", "en": "New"})
         edited = await edit_draft(work, workflow.workflow_id, added)
     return {
         "merchant_id": str(house.merchant.merchant_id), "workflow_id": str(workflow.workflow_id),

@@ -21,7 +21,7 @@ from dunwell.cases.rollout.preview.preview_draft import (
     build_preview_view,
     preview_draft,
 )
-from dunwell.core.workflows.change_workflow import find_workflow
+from dunwell.core.workflows.change_workflow import get_workflow_by_name
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.operations.jobs.previews.draft_previews import run_previews
 from dunwell.platform.clock import MovableClock
@@ -77,7 +77,7 @@ async def preview_as_the_command_does(house: House) -> PreviewView:
     resources = house.resources
     async with resources.database.connection() as connection, snapshot(connection):
         work = Work.open(resources, connection, house.merchant, ERP)
-        workflow = await find_workflow(connection, work.merchant_id, "Standard")
+        workflow = await get_workflow_by_name(connection, work.merchant_id, "Standard")
         asked = PreviewScope(DEFAULT_PREVIEW_DAYS, costs=True)
         preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
         prepared = await prepare_costs(work, resources, preview)

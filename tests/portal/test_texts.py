@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from dunwell.core.workflows.store import load_draft
-from dunwell.core.workflows.texts import TextPlace, Written, read_text
+from dunwell.core.workflows.texts import TextContent, TextPlace, find_text
 from tests.support.house import House
 from tests.support.portal import Clerk, read_fields
 from tests.support.portal_world import MARKUP
@@ -24,11 +24,11 @@ async def path(house: House) -> str:
     return await a_texts_house(house)
 
 
-async def read(house: House, path: str, place: TextPlace = _PLACE) -> Written | None:
+async def read(house: House, path: str, place: TextPlace = _PLACE) -> TextContent | None:
     async with house.work() as work:
         draft = await load_draft(work.tx, work.merchant_id, path.rpartition("/")[2])  # type: ignore[arg-type]
     assert draft is not None
-    return read_text(draft.definition, place)
+    return find_text(draft.definition, place)
 
 
 def said(text: str) -> str:
@@ -60,7 +60,7 @@ async def test_a_gap_is_written_and_saved_in_the_draft(
 
     assert "Saved." in page.text
     letter = TextPlace("templates", "reminder", "en", "LETTER")
-    assert await read(house, path, letter) == Written("{{ items }}", "Your invoice")
+    assert await read(house, path, letter) == TextContent("{{ items }}", "Your invoice")
     assert "1 template is missing." not in (await clerk.get(f"{path}/texts")).text
     [row] = await house.rows(
         "SELECT before, after FROM audit_log WHERE merchant_id = $1 AND action = $2",

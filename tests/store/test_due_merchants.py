@@ -8,7 +8,7 @@ from dunwell.cases.modalities.store import list_merchants_to_check
 from dunwell.contact.escalation.contacts.store import list_channels_with_contacts
 from dunwell.contact.escalation.store import list_merchants_with_due_claims
 from dunwell.contact.messages.ledger.store import list_merchants_to_seal
-from dunwell.core.claims.store import find_ended_holds
+from dunwell.core.claims.store import list_ended_holds
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from tests.support.definitions import a_definition
@@ -58,7 +58,7 @@ async def test_an_idle_look_reads_no_merchant_but_sandboxes(
         explaining = Explaining(tx)
         assert await list_merchants_with_due_claims(explaining, now, 0, 50) == []
         assert await list_channels_with_contacts(explaining, now, (0, "EMAIL"), [], 50) == []
-        assert await find_ended_holds(explaining, now, None, 50) == {}
+        assert await list_ended_holds(explaining, now, None, 50) == {}
         assert await list_merchants_to_check(explaining, now, None) == []
         # Its own rows wait for their seal, and nobody else's.
         assert len(await list_merchants_to_seal(explaining)) == 1 + is_sandbox
@@ -66,7 +66,7 @@ async def test_an_idle_look_reads_no_merchant_but_sandboxes(
         assert await list_merchants_with_due_claims(tx, later, 0, 50) == [
             house.merchant.merchant_id
         ]
-        assert [*await find_ended_holds(tx, later, None, 50)] == [house.merchant.merchant_id]
+        assert [*await list_ended_holds(tx, later, None, 50)] == [house.merchant.merchant_id]
 
 
 async def test_a_sandbox_whose_clock_stands_behind_keeps_nobody_awake(

@@ -8,7 +8,7 @@ import pytest
 
 from dunwell.core.events.webhooks.endpoint_secrets import open_secret
 from dunwell.core.events.webhooks.endpoints import (
-    WantedEndpoint,
+    NewEndpoint,
     add_endpoint,
     change_endpoint,
     load_endpoints,
@@ -68,7 +68,7 @@ async def test_production_refuses_what_is_not_https(resources: Resources) -> Non
     async with resources.database.transaction() as tx:
         with pytest.raises(ValidationError):
             await add_endpoint(
-                outbox.work(tx), resources.keys, WantedEndpoint(URL, ("*",)), is_development=False
+                outbox.work(tx), resources.keys, NewEndpoint(URL, ("*",)), is_development=False
             )
     assert await outbox.rows("SELECT FROM webhook_endpoints WHERE merchant_id = $1") == []
 

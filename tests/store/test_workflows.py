@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.actor import COMMAND_LINE
 from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.edit_draft import discard_draft, new_draft, save_draft
+from dunwell.core.workflows.drafts.edit_draft import create_draft, discard_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.store import (
     load_current,
@@ -62,7 +62,7 @@ async def test_a_draft_that_changes_nothing_is_refused(resources: Resources) -> 
     async with resources.database.transaction() as tx:
         work = await begin(tx, resources)
         [version] = await publish(work, FIRST)
-        await new_draft(work, version.workflow_id)
+        await create_draft(work, version.workflow_id)
         with pytest.raises(InvalidState) as refusal:
             await publish_draft(work, version.workflow_id)
         assert refusal.value.details == {"state": "DRAFT"}

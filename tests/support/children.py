@@ -11,7 +11,7 @@ import psutil
 from dunwell.adapters.mail.receive_mail import MailReader
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.pictures import PagePainter
+from dunwell.core.files.pictures import PagePictures
 from dunwell.platform.children.document_reader import DocumentReader
 
 
@@ -21,7 +21,7 @@ class _LastingPrinter(LetterPrinter):
 
 
 INSPECTOR = Inspector()
-PAINTER = PagePainter()
+PAINTER = PagePictures()
 DOCUMENTS = DocumentReader()
 MAIL_READER = MailReader()
 PRINTER = _LastingPrinter(1)

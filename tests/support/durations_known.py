@@ -104,7 +104,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
             "::test_it_is_logged_once_an_hour_by_all_workers_together"
         ),
     ),
-    "core/events/webhooks/endpoint.py TOLD_AFTER": (
+    "core/events/webhooks/endpoint.py NOTIFY_AFTER": (
         (
             "tests/usecases/test_failing_endpoints.py"
             "::test_a_merchant_is_told_once_after_an_hour_and_once_when_it_works"
@@ -192,17 +192,17 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "core/events/webhooks/retry.py _SET_SECONDS": (
         "tests/domain/test_events_pacing.py::test_a_set_is_what_is_taken_in_two_seconds",
     ),
-    "core/events/webhooks/retry.py GAPS": (
+    "core/events/webhooks/retry.py DELAYS": (
         (
             "tests/domain/test_retry_schedule.py"
             "::test_a_delivery_is_tried_ten_times_over_about_three_days"
         ),
     ),
-    "core/events/webhooks/retry.py _LONGEST_WISH": (
+    "core/events/webhooks/retry.py _MAX_RETRY_AFTER": (
         "tests/domain/test_retry_schedule.py::test_a_wish_to_wait_is_kept_on_429_and_503",
     ),
     "core/files/uploads.py GRACE": (f"{_AGES}[uploads]",),
-    "core/files/uploads.py _TICKET_LIFE": (
+    "core/files/uploads.py _TICKET_LIFETIME": (
         "tests/usecases/test_upload.py::test_an_accepted_upload_has_a_row_and_an_audit_row",
     ),
     "platform/database/attempts.py LOOKED_BACK": (

@@ -39,7 +39,7 @@ NO_RULE: Mapping[str, str] = {
     "interfaces/api/readiness.py PATIENCE_SECONDS": _PATIENCE,
     "interfaces/api/readiness.py _KEPT_SECONDS": _PAUSE,
     "core/claims/access.py _MICROSECOND": _UNIT,
-    "core/claims/searching/search_claims.py SEARCH_SECONDS": _PAUSE,
+    "core/claims/searching/search_claims.py INDEX_INTERVAL_SECONDS": _PAUSE,
     "interfaces/cli/database.py _PATIENCE_SECONDS": _PATIENCE,
     "interfaces/cli/findings/installation.py _SEEN_WITHIN": (
         "how far back the doctor looks for proxies"
@@ -62,7 +62,7 @@ NO_RULE: Mapping[str, str] = {
     "contact/escalation/contacts/sending_hours.py _MAX_DAYS": _BOUND,
     "core/events/webhooks/dispatcher.py _PAUSE_SECONDS": _PAUSE,
     "core/events/webhooks/dispatcher.py _POLL_SECONDS": _PAUSE,
-    "core/events/webhooks/dispatcher.py _REST": _PAUSE,
+    "core/events/webhooks/dispatcher.py _KEY_RETRY_DELAY": _PAUSE,
     "core/events/webhooks/delivery.py _PAUSE_SECONDS": _PAUSE,
     "core/events/webhooks/delivery.py _TIMEOUT_SECONDS": _PATIENCE,
     "core/events/webhooks/store.py save_outcomes": _UNIT,

@@ -22,7 +22,7 @@ from dunwell.cases.modalities.limits import PlanTerms
 from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.contact.messages.suppression import suppress
-from dunwell.core.events.webhooks.endpoints import WantedEndpoint
+from dunwell.core.events.webhooks.endpoints import NewEndpoint
 from dunwell.core.events.webhooks.endpoints import add_endpoint as save_endpoint
 from dunwell.interfaces.api.operation import Operation, RequestBody
 from dunwell.interfaces.api.routes import parameters
@@ -236,7 +236,7 @@ async def _add_endpoint(scene: Scene) -> None:
     # The first at the examples' own address; a merchant has one endpoint at each.
     has_some = await house.rows("SELECT FROM webhook_endpoints WHERE merchant_id = $1")
     url = "http://127.0.0.1:8099/webhooks" + (f"/{scene.claim_id}" if has_some else "")
-    wanted = WantedEndpoint(url, ("*",), None)
+    wanted = NewEndpoint(url, ("*",), None)
     async with house.work() as work:
         await save_endpoint(work, house.resources.keys, wanted, is_development=True)
 

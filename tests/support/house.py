@@ -27,7 +27,7 @@ from dunwell.contact.escalation.contacts.dispatch import MessageDispatcher
 from dunwell.contact.escalation.engine import Engine
 from dunwell.contact.sending.channel import Accepted, Message, Outcome
 from dunwell.core.claims.claim_holds import expire_holds
-from dunwell.core.claims.read_claim import ClaimView, read_claim
+from dunwell.core.claims.read_claim import ClaimView, get_claim
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
@@ -148,7 +148,7 @@ class House:
 
     async def read(self, claim_id: int) -> ClaimView:
         async with self.work() as work:
-            return await read_claim(work, claim_id)
+            return await get_claim(work, claim_id)
 
     async def pay(self, claim_id: int, cents: int, transaction_id: str = "tx-1") -> RecordedPayment:
         async with self.work() as work:

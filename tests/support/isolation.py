@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from dunwell.accounts.merchants.configuration import Guards
 from dunwell.contact.messages.suppression import suppress
 from dunwell.core.claims.fields import FIELDS
-from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
 from dunwell.interfaces.api.catalogue import ENDPOINTS
 from dunwell.interfaces.api.operation import Operation
 from dunwell.platform.clock import MovableClock
@@ -256,7 +256,7 @@ async def _furnish_lists(side: Side) -> None:
     async with side.house.work() as work:
         for name in "ab":
             await suppress(work, keys, "EMAIL", f"{name}@example.org", "MERCHANT")
-            wanted = WantedEndpoint(f"http://127.0.0.1:9/{name}", ("*",), None)
+            wanted = NewEndpoint(f"http://127.0.0.1:9/{name}", ("*",), None)
             added = await add_endpoint(work, keys, wanted, is_development=True)
     side.things["endpoint_id"] = str(added.endpoint_id)
 

@@ -277,12 +277,12 @@ _STANDS = {
 }
 _REST = [
     Moving(
-        claims_store._FIND_ENDED_HOLDS, (NOW, None, 10), _HELD, "holds", "claim_id",
+        claims_store._LIST_ENDED_HOLDS, (NOW, None, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", whose="ALL",
     ),
     Moving(
-        claims_store._FIND_ENDED_HOLDS, (NOW, FIRST, 10), _HELD, "holds", "claim_id",
+        claims_store._LIST_ENDED_HOLDS, (NOW, FIRST, 10), _HELD, "holds", "claim_id",
         _STANDS,
         answers="claim_id", case="of one merchant",
     ),
@@ -321,7 +321,7 @@ _SEARCH = "what it takes names its merchant: tried by tests.usecases.test_fill_s
 # Statements that look at the time or at what is locked and are tried elsewhere, and where.
 _WHY_NOT_TWO = {
     searching_store._LOAD: _SEARCH,
-    searching_store._TAKE: _SEARCH,
+    searching_store._DELETE_QUEUED: _SEARCH,
     alerts_store._GIVE_UP: _ALARMS,
     alerts_store._LEASE_MAILS: _ALARMS,
     alerts_store._SWEEP_ALARMS: _ALARMS,

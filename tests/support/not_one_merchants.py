@@ -89,7 +89,7 @@ NOT_ONE_MERCHANTS = _name({
         searching_store._INSERT,
         searching_store._LOAD,
         searching_store._QUEUE_REST,
-        searching_store._TAKE,
+        searching_store._DELETE_QUEUED,
         contacts_store._FIND_CHANNELS, jobs_store._FIND_OLD,
         jobs_store._LEASE,
         escalation_store._FIND_MERCHANTS,
@@ -402,7 +402,7 @@ QUIET = _name({
         find_merchants._FIND,
     ),
     "a part of a statement, tried whole by tests.api.test_api_isolation": (
-        lists_store._FIND_FEW, searching_store._COUNT_WORDS,
+        lists_store._FIND_CLAIMS, searching_store._COUNT_WORDS,
         searching_store._FIND,
         searching_store._FIND_END,
         event_log._LOAD,

@@ -7,7 +7,7 @@ from uuid import UUID
 from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import EventHead, checkpoint_reached
-from dunwell.core.events.webhooks.endpoints import NewSecret, WantedEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoints import NewEndpoint, NewEndpointSecret, add_endpoint
 from tests.support.house import House
 
 NO_ONE = "http://127.0.0.1:1/hooks"
@@ -17,7 +17,7 @@ NO_ONE = "http://127.0.0.1:1/hooks"
 class Hooked:
     """ids: of the events, the oldest first: acknowledged, given up, tried again, not tried."""
 
-    new: NewSecret
+    new: NewEndpointSecret
     ids: list[UUID]
 
     @property
@@ -29,10 +29,10 @@ class Hooked:
         return f"{self.path}/deliveries/{self.ids[1]}"
 
 
-async def an_endpoint(house: House, url: str = NO_ONE) -> NewSecret:
+async def an_endpoint(house: House, url: str = NO_ONE) -> NewEndpointSecret:
     async with house.work() as work:
         return await add_endpoint(
-            work, house.resources.keys, WantedEndpoint(url, ("*",)), is_development=True
+            work, house.resources.keys, NewEndpoint(url, ("*",)), is_development=True
         )
 
 

@@ -142,9 +142,9 @@ def name_reasons(
 ASK_NOTHING = name_reasons({
     "it runs within a use case that has asked": (
         assign_claims.start_runs,
-        access.access_claim, access.check_claim,
+        access.lock_claim_of_merchant, access.check_claim_exists,
         claim_holds.lift_hold, claim_holds.open_hold,
-        raise_event.raise_event, search_claims.replace_terms,
+        raise_event.publish_event, search_claims.replace_search_terms,
         answer_dispute.lock_dispute, disputes_store.insert_evidence_files,
         wrong_person.release_claim, wrong_person.withhold_claim,
         change_attachments.check_ticket,
@@ -172,7 +172,7 @@ ASK_NOTHING = name_reasons({
         live_requests.audit_request,
         delete_workflow.list_uses,
         publish_workflow.find_publishing_faults,
-        change_workflow.open_scenarios, change_workflow.open_workflow,
+        change_workflow.lock_scenarios_for_change, change_workflow.lock_workflow_for_change,
     ),
     "it opens what use cases about people are given, who then ask": (
         passwords.SignInServices.work,

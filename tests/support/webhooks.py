@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import Event, EventHead, checkpoint_reached
-from dunwell.core.events.webhooks.endpoints import NewSecret, WantedEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoints import NewEndpoint, NewEndpointSecret, add_endpoint
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.resources import Resources
 from tests.support.merchants import a_merchant
@@ -60,9 +60,9 @@ class Outbox:
 
     async def add_endpoint(
         self, url: str, types: tuple[str, ...] = ("*",), authorization: str | None = None
-    ) -> NewSecret:
+    ) -> NewEndpointSecret:
         async with self.resources.database.transaction() as tx:
-            wanted = WantedEndpoint(url, types, authorization)
+            wanted = NewEndpoint(url, types, authorization)
             return await add_endpoint(
                 self.work(tx), self.resources.keys, wanted, is_development=True
             )

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.webhooks.dispatcher import find_last_begin, lease_set
+from dunwell.core.events.webhooks.dispatcher import compute_last_start, lease_batch
 from dunwell.core.events.webhooks.store import LeasedDelivery, load_endpoint
 from dunwell.interfaces.landing.entering.visitors import admit_codes, count_visitors_wrong
 from dunwell.platform.heartbeat import start_lease
@@ -42,7 +42,7 @@ async def _lease_delivery(resources: Resources) -> LeasedDelivery:
     async with resources.database.connection() as connection:
         endpoint = await load_endpoint(connection, outbox.merchant.merchant_id, added.endpoint_id)
     assert endpoint is not None
-    leased = await lease_set(resources, asyncio.Semaphore(1), endpoint, 10)
+    leased = await lease_batch(resources, asyncio.Semaphore(1), endpoint, 10)
     [delivery] = leased.deliveries
     return delivery
 
@@ -52,7 +52,7 @@ async def _find_end_of_delivery(resources: Resources) -> timedelta:
 
 
 async def _find_last_begin(resources: Resources) -> timedelta:
-    return find_last_begin((await _lease_delivery(resources)).lease) - resources.clock.now()
+    return compute_last_start((await _lease_delivery(resources)).lease) - resources.clock.now()
 
 
 async def _find_end_of_lease(resources: Resources) -> timedelta:
@@ -65,7 +65,7 @@ EDGES: Mapping[str, StoredEdge] = {
     ),
 }
 LENGTHS: Mapping[str, tuple[Callable[[Resources], Awaitable[object]], object]] = {
-    "core/events/webhooks/dispatcher.py BEGIN_WITHIN": (_find_last_begin, timedelta(seconds=12)),
+    "core/events/webhooks/dispatcher.py START_WITHIN": (_find_last_begin, timedelta(seconds=12)),
     "core/events/webhooks/dispatcher.py LEASE": (_find_end_of_delivery, timedelta(seconds=30)),
     "platform/heartbeat.py LEASE": (_find_end_of_lease, timedelta(seconds=15)),
 }

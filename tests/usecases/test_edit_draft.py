@@ -10,9 +10,9 @@ from dunwell.accounts.merchants.rights import ROLE_RIGHTS, Role
 from dunwell.cases.rollout.delete_workflow import discard_draft_or_workflow
 from dunwell.cases.rollout.publish_workflow import publish_workflow
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
-from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft, save_draft
-from dunwell.core.workflows.drafts.publish_draft import ChangesUnseen
+from dunwell.core.workflows.drafts.draft_changes import DraftChange, ReviewedChanges
+from dunwell.core.workflows.drafts.edit_draft import EditedDraft, PartEdit, edit_draft, save_draft
+from dunwell.core.workflows.drafts.publish_draft import ChangesNotReviewed
 from dunwell.core.workflows.drafts.store import load_open_changes, load_published_changes
 from dunwell.core.workflows.store import load_draft
 from dunwell.core.workflows.versions.parts import list_parts
@@ -57,7 +57,7 @@ async def edit(
     """seen: the part as its editor saw it; as the first version has it, unless given."""
     shown = compute_revision(PARTS.get(part) if seen is None else seen)
     async with house.work(who) as work:
-        return await edit_draft(work, workflow_id, Edit(part, shown, value))
+        return await edit_draft(work, workflow_id, PartEdit(part, shown, value))
 
 
 async def open_changes(house: House, workflow_id: UUID) -> list[DraftChange]:
@@ -106,8 +106,8 @@ async def test_of_several_edits_all_are_made_or_none(house: House, workflow_id: 
         with pytest.raises(EditConflict):
             await edit_draft(
                 work, workflow_id,
-                Edit("snippets/new", compute_revision(None), {"de": "Neu", "en": "New"}),
-                Edit("step 2", compute_revision(PARTS["step 2"]), wait_of(14)),
+                PartEdit("snippets/new", compute_revision(None), {"de": "Neu", "en": "New"}),
+                PartEdit("step 2", compute_revision(PARTS["step 2"]), wait_of(14)),
             )  # fmt: skip
     assert "snippets/new" not in list_parts(await draft_of(house, workflow_id))
 
@@ -178,13 +178,13 @@ async def test_another_users_change_is_published_only_when_it_is_ticked(
     await edit(house, workflow_id, BEN, "step 5", {**PARTS["step 5"], "days": 20})
     mine, theirs = await open_changes(house, workflow_id)
     seen = frozenset({mine.change_id, theirs.change_id})
-    for ticks in (None, Ticks(seen, frozenset())):
+    for ticks in (None, ReviewedChanges(seen, frozenset())):
         async with house.work(ADA) as work:
-            with pytest.raises(ChangesUnseen) as refusal:
+            with pytest.raises(ChangesNotReviewed) as refusal:
                 await publish_workflow(work, workflow_id, ticks=ticks)
         assert [each.change_id for each in refusal.value.unticked] == [theirs.change_id]
     async with house.work(ADA) as work:
-        ticks = Ticks(seen, frozenset({theirs.change_id}))
+        ticks = ReviewedChanges(seen, frozenset({theirs.change_id}))
         version = await publish_workflow(work, workflow_id, ticks=ticks)
         stamped = await load_published_changes(work.tx, work.merchant_id, version.version_id)
     assert stamped == [mine, theirs]
@@ -197,9 +197,9 @@ async def test_a_change_after_the_page_was_loaded_is_reported(
     await edit(house, workflow_id, ADA, "step 2", wait_of(10))
     [shown] = await open_changes(house, workflow_id)
     await edit(house, workflow_id, ADA, "step 2", wait_of(11), seen=wait_of(10))
-    ticks = Ticks(frozenset({shown.change_id}), frozenset())
+    ticks = ReviewedChanges(frozenset({shown.change_id}), frozenset())
     async with house.work(ADA) as work:
-        with pytest.raises(ChangesUnseen) as refusal:
+        with pytest.raises(ChangesNotReviewed) as refusal:
             await publish_workflow(work, workflow_id, ticks=ticks)
     assert [each.after for each in refusal.value.came] == [wait_of(11)]
     assert await draft_of(house, workflow_id) is not None

@@ -8,7 +8,7 @@ import pytest
 from dunwell.cases.rollout.texts.edit_text import edit_text
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.store import load_draft
-from dunwell.core.workflows.texts import TextPlace, Written, read_text
+from dunwell.core.workflows.texts import TextContent, TextPlace, find_text
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import EditConflict
 from dunwell.platform.resources import Resources
@@ -34,42 +34,48 @@ async def workflow_id(house: House) -> UUID:
 
 
 async def edit(
-    house: House, workflow_id: UUID, place: TextPlace, written: Written | None, **given: Any
+    house: House, workflow_id: UUID, place: TextPlace, written: TextContent | None, **given: Any
 ) -> Definition:
     """Edit the text. `given` is the revision that the author saw, or else that of the first
     draft.
     """
-    seen = given.get("seen", compute_revision(read_text(a_texts_definition(), place)))
+    seen = given.get("seen", compute_revision(find_text(a_texts_definition(), place)))
     async with house.work() as work:
         return (await edit_text(work, workflow_id, place, written, seen=seen)).definition
 
 
-async def read(house: House, workflow_id: UUID, place: TextPlace) -> Written | None:
+async def read(house: House, workflow_id: UUID, place: TextPlace) -> TextContent | None:
     async with house.work() as work:
         draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     assert draft is not None
-    return read_text(draft.definition, place)
+    return find_text(draft.definition, place)
 
 
 async def test_two_who_write_in_two_languages_both_get_through(
     house: House, workflow_id: UUID
 ) -> None:
     """Both edit one template, and each saw the other language in its first state."""
-    german, english = Written("Bitte {{ outstanding }}", "Erinnerung"), Written("Please", "Re")
+    german, english = (
+        TextContent("Bitte {{ outstanding }}", "Erinnerung"),
+        TextContent("Please", "Re"),
+    )
 
     await edit(house, workflow_id, _GERMAN, german)
     await edit(house, workflow_id, _ENGLISH, english)
-    await edit(house, workflow_id, _SMS, Written("Kurz"))
+    await edit(house, workflow_id, _SMS, TextContent("Kurz"))
 
     assert await read(house, workflow_id, _GERMAN) == german
     assert await read(house, workflow_id, _ENGLISH) == english
-    assert await read(house, workflow_id, _SMS) == Written("Kurz")
+    assert await read(house, workflow_id, _SMS) == TextContent("Kurz")
 
 
 async def test_of_one_text_the_second_sees_the_firsts_and_nothing_is_lost(
     house: House, workflow_id: UUID
 ) -> None:
-    first, second = Written("Bitte zahlen Sie.", "Eins"), Written("Zahlen Sie bitte.", "Zwei")
+    first, second = (
+        TextContent("Bitte zahlen Sie.", "Eins"),
+        TextContent("Zahlen Sie bitte.", "Zwei"),
+    )
     await edit(house, workflow_id, _GERMAN, first)
 
     with pytest.raises(EditConflict) as overtaken:
@@ -84,7 +90,7 @@ async def test_of_one_text_the_second_sees_the_firsts_and_nothing_is_lost(
 
 
 async def test_saving_the_same_text_twice_is_no_conflict(house: House, workflow_id: UUID) -> None:
-    words = Written("Bitte zahlen Sie.", "Eins")
+    words = TextContent("Bitte zahlen Sie.", "Eins")
     await edit(house, workflow_id, _GERMAN, words)
 
     await edit(house, workflow_id, _GERMAN, words)
@@ -95,9 +101,9 @@ async def test_saving_the_same_text_twice_is_no_conflict(house: House, workflow_
 async def test_the_first_text_creates_its_template_and_removing_the_last_deletes_it(
     house: House, workflow_id: UUID
 ) -> None:
-    made = await edit(house, workflow_id, _NEW, Written("{{ items }}", "Letzte"))
+    made = await edit(house, workflow_id, _NEW, TextContent("{{ items }}", "Letzte"))
     gone = await edit(
-        house, workflow_id, _NEW, None, seen=compute_revision(Written("{{ items }}", "Letzte"))
+        house, workflow_id, _NEW, None, seen=compute_revision(TextContent("{{ items }}", "Letzte"))
     )
 
     assert list(made.templates) == ["reminder", "last"]
@@ -105,6 +111,6 @@ async def test_the_first_text_creates_its_template_and_removing_the_last_deletes
 
 
 async def test_a_snippet_is_a_text_too(house: House, workflow_id: UUID) -> None:
-    changed = await edit(house, workflow_id, _SNIPPET, Written("Ihr Team von Nordwind"))
+    changed = await edit(house, workflow_id, _SNIPPET, TextContent("Ihr Team von Nordwind"))
 
     assert changed.snippets == {"signature": {"de": "Ihr Team von Nordwind", "en": "Your team"}}

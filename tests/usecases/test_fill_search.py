@@ -11,7 +11,7 @@ from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.intake.create_claims import create_claims
 from dunwell.cases.intake.create_together import ClaimIntake
 from dunwell.core.claims.searching import store as searching_store
-from dunwell.core.claims.searching.search_claims import fill_search, search_claims
+from dunwell.core.claims.searching.search_claims import index_claims, search_claims
 from dunwell.core.claims.searching.terms import list_terms
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import check_epoch_of
@@ -48,7 +48,7 @@ async def search(house: House, text: str) -> list[str]:
 
 
 async def run_round(house: House) -> int:
-    return await fill_search(house.resources)
+    return await index_claims(house.resources)
 
 
 async def count_queued(house: House) -> int:
@@ -178,13 +178,13 @@ async def test_a_change_waits_for_the_terms_that_it_replaces(house: House) -> No
             pass
 
     async with house.resources.database.transaction() as tx:
-        queued = await searching_store.remove_queued(tx, 10)
-        [(_, claim)] = await searching_store.load_without_terms(tx, queued, 10)
+        queued = await searching_store.take_queued(tx, 10)
+        [(_, claim)] = await searching_store.load_claims_without_terms(tx, queued, 10)
         changing = asyncio.create_task(change())
         await until_held_back(house.resources.database, changing)
         terms = [(merchant_id, claim_id, each) for each in list_terms(claim)]
         await searching_store.save_terms(tx, terms)
-        await searching_store.queue_rest(tx, queued)
+        await searching_store.requeue_rest(tx, queued)
     await changing
     assert (await search(house, "neumann"), await search(house, "altmann")) == (["A-1"], [])
 
@@ -193,7 +193,7 @@ async def test_what_another_worker_has_taken_is_left_to_it(house: House) -> None
     await house.create("A-1")
     with suppress(UndoneError):
         async with house.resources.database.transaction() as other:
-            assert len(await searching_store.remove_queued(other, 10)) == 1
+            assert len(await searching_store.take_queued(other, 10)) == 1
             await house.create("A-2")
             assert await run_round(house) == 1
             assert await search(house, "a-") == ["A-2"]
@@ -211,7 +211,7 @@ async def test_a_merchant_that_imports_many_claims_delays_no_other(
         await house.create(*(f"A-{number}-{n}" for n in range(5)))
     await hansen.create("H-1")
     # Two rows of the queue, two claims of each.
-    assert await fill_search(resources, most_queued=2, most_claims=4) == 3
+    assert await index_claims(resources, most_queued=2, most_claims=4) == 3
     assert await search(hansen, "h-1") == ["H-1"]
     assert await count_queued(house) == 3
     while await run_round(house):

@@ -69,11 +69,11 @@ async def test_by_states_holds_process_and_debt(house: House, clock: MovableCloc
     assert await find(house, ClaimFilter(hold=HoldKind.PAUSE)) == []
 
 
-@pytest.mark.parametrize("few", [lists_store.FEW, 1], ids=["few", "many"])
+@pytest.mark.parametrize("few", [lists_store.MAX_FOUND, 1], ids=["few", "many"])
 async def test_by_times_whether_few_or_many(
     house: House, clock: MovableClock, monkeypatch: pytest.MonkeyPatch, few: int
 ) -> None:
-    monkeypatch.setattr(lists_store, "FEW", few)
+    monkeypatch.setattr(lists_store, "MAX_FOUND", few)
     start = clock.now()
     for number in range(4):
         await house.create(f"A-{number}", email=f"{number}@example.org")

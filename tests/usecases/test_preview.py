@@ -22,7 +22,7 @@ from dunwell.contact.messages.suppression import suppress
 from dunwell.contact.sending.channel import Accepted
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import HoldKind
-from dunwell.core.workflows.change_workflow import find_workflow
+from dunwell.core.workflows.change_workflow import get_workflow_by_name
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.platform.clock import MovableClock
@@ -71,7 +71,7 @@ async def preview(house: House, asked: PreviewScope | None = None) -> DraftPrevi
     resources = house.resources
     async with resources.database.connection() as connection, snapshot(connection):
         work = Work.open(resources, connection, house.merchant, ERP)
-        workflow = await find_workflow(connection, work.merchant_id, "Standard")
+        workflow = await get_workflow_by_name(connection, work.merchant_id, "Standard")
         return await preview_draft(work, resources.keys, workflow.workflow_id, asked)
 
 
@@ -297,7 +297,7 @@ async def test_pages_part_no_persons_claims(house: House) -> None:
         await house.create(f"INV-{number}", customerNumber=f"K-{person}")
     resources = house.resources
     async with resources.database.transaction() as tx:
-        workflow = await find_workflow(tx, house.merchant.merchant_id, "Standard")
+        workflow = await get_workflow_by_name(tx, house.merchant.merchant_id, "Standard")
         key = (workflow.workflow_id, 1)
         pages = [
             [claim.facts.reference_number for claim in page]

@@ -18,7 +18,7 @@ from dunwell.cases.rollout.preview.effects import PreviewScope
 from dunwell.cases.rollout.preview.preview_costs import compute_preview_costs, prepare_costs
 from dunwell.cases.rollout.preview.preview_draft import preview_draft
 from dunwell.contact.messages.letters.printer import LetterPrinter
-from dunwell.core.workflows.change_workflow import find_workflow
+from dunwell.core.workflows.change_workflow import get_workflow_by_name
 from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import snapshot
@@ -99,7 +99,7 @@ async def foresee(
     resources = house.resources
     async with resources.database.connection() as connection, snapshot(connection):
         work = Work.open(resources, connection, house.merchant, ERP)
-        workflow = await find_workflow(connection, work.merchant_id, "Standard")
+        workflow = await get_workflow_by_name(connection, work.merchant_id, "Standard")
         asked = PreviewScope(days, costs=True)
         preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
         work = Work.open(resources, connection, house.merchant, actor)

@@ -12,7 +12,7 @@ import pytest
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles
 from dunwell.core.files.upload import NewUpload
-from dunwell.core.files.uploads import check_upload, store_unused_file, throw_away
+from dunwell.core.files.uploads import check_upload, discard_uploads, store_unused_file
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import Unavailable
@@ -99,7 +99,7 @@ async def _live_and_die(
     mortal: Any = storage
     try:
         await _keep(resources, mortal, inspector, merchant_id)
-        await throw_away(resources.database, mortal, merchant_id, [_TICKET])
+        await discard_uploads(resources.database, mortal, merchant_id, [_TICKET])
     except Died:
         return
     raise AssertionError("it was to die")
@@ -154,6 +154,6 @@ async def test_what_is_thrown_away_is_gone_at_once(
     await _keep(resources, storage, inspector, merchant_id)
     assert (await _count_rows(resources), len(_contents(resources))) == (1, 1)
 
-    await throw_away(resources.database, storage, merchant_id, [_TICKET])
+    await discard_uploads(resources.database, storage, merchant_id, [_TICKET])
 
     assert (await _count_rows(resources), _contents(resources)) == (0, [])

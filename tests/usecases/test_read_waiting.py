@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from dunwell.core.events.webhooks.endpoints import WantedEndpoint, add_endpoint
+from dunwell.core.events.webhooks.endpoints import NewEndpoint, add_endpoint
 from dunwell.operations.dashboards import overview
 from dunwell.operations.dashboards.overview import (
     AttentionItem,
@@ -52,7 +52,7 @@ async def look(house: House) -> dict[AttentionKind, AttentionItem]:
 async def add_endpoints(house: House) -> None:
     async with house.work() as work:
         for name in "ab":
-            wanted = WantedEndpoint(f"http://127.0.0.1:9/{name}", ("*",), None)
+            wanted = NewEndpoint(f"http://127.0.0.1:9/{name}", ("*",), None)
             await add_endpoint(work, house.resources.keys, wanted, is_development=True)
 
 

@@ -6,7 +6,7 @@ from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.core.claims.searching import store
-from dunwell.core.claims.searching.search_claims import fill_search, search_claims
+from dunwell.core.claims.searching.search_claims import index_claims, search_claims
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.listed_table import CursorFormat, ListPage
 from dunwell.platform.errors import ValidationError
@@ -41,7 +41,7 @@ async def search(house: House, text: str) -> list[str]:
 
 
 async def filled(house: House) -> int:
-    return await fill_search(house.resources)
+    return await index_claims(house.resources)
 
 
 @pytest.mark.parametrize(
@@ -177,5 +177,5 @@ async def test_another_merchants_claims_are_not_found(
     await filled(house)
     assert await search(hansen, "erika") == []
     async with hansen.work() as work:
-        theirs = await store.find(work.tx, work.merchant_id, ["erika"], limit=5, behind=None)
+        theirs = await store.find_claims(work.tx, work.merchant_id, ["erika"], limit=5, behind=None)
         assert theirs == ([], None)

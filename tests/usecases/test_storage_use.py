@@ -12,7 +12,12 @@ from dunwell.accounts.merchants.merchant import Merchant
 from dunwell.core.files.storage import SealedFiles, upload_key
 from dunwell.core.files.store import list_near_limit, load_storage_use
 from dunwell.core.files.upload import PreparedUpload, StorageFull, StorageUse
-from dunwell.core.files.uploads import CheckedUpload, accept_upload, store_unused_file, throw_away
+from dunwell.core.files.uploads import (
+    CheckedUpload,
+    accept_upload,
+    discard_uploads,
+    store_unused_file,
+)
 from dunwell.interfaces.worker.housekeeping import Housekeeping
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import PayloadTooLarge, Unavailable
@@ -40,7 +45,7 @@ class _Shelf:
     async def remove(self, *numbers: int) -> None:
         tickets = [UUID(int=number) for number in numbers]
         merchant_id = self.merchant.merchant_id
-        await throw_away(self._resources.database, self.storage, merchant_id, tickets)
+        await discard_uploads(self._resources.database, self.storage, merchant_id, tickets)
 
     def make(self, number: int, size_bytes: int) -> CheckedUpload:
         merchant_id, ticket_id = self.merchant.merchant_id, UUID(int=number)

@@ -26,7 +26,7 @@ from dunwell.core.workflows.change_workflow import (
     rename_workflow,
 )
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.edit_draft import new_draft, save_draft
+from dunwell.core.workflows.drafts.edit_draft import create_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.core.workflows.versions.versions import Version
@@ -110,14 +110,14 @@ async def test_a_new_draft_is_made_from_the_latest_and_only_one(
     workflow_id = (await publish(house, FIRST)).workflow_id
     await publish(house, MINOR)
     async with house.work() as work:
-        draft = await new_draft(work, workflow_id)
+        draft = await create_draft(work, workflow_id)
         assert draft.definition == MINOR
         with pytest.raises(InvalidState, match=str(draft.version_id)):
-            await new_draft(work, workflow_id)
+            await create_draft(work, workflow_id)
         with pytest.raises(InvalidState, match="does not differ"):
             await publish_workflow(work, workflow_id)
         with pytest.raises(NotFound):
-            await new_draft(work, uuid4())
+            await create_draft(work, uuid4())
 
 
 async def test_a_draft_may_have_faults_and_a_version_may_not(

@@ -47,13 +47,13 @@ from dunwell.contact.sending.batches.release_batches import BATCH_SECONDS, Batch
 from dunwell.contact.sending.receive_sms import sweep_old_sms
 from dunwell.core.claims.claim_holds import expire_holds
 from dunwell.core.claims.searching.search_claims import (
-    SEARCH_SECONDS,
-    fill_search,
+    INDEX_INTERVAL_SECONDS,
+    index_claims,
 )
 from dunwell.core.events.webhooks.delivery import WebhookSender, open_webhook_sender
 from dunwell.core.events.webhooks.dispatcher import WebhookDispatcher
 from dunwell.core.files.inspection import Inspector
-from dunwell.core.files.pictures import PagePainter
+from dunwell.core.files.pictures import PagePictures
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.api.app import build_app, build_operators_app
 from dunwell.interfaces.api.edge import build_outside_answer
@@ -129,7 +129,7 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
     """Open the application with its child processes for files."""
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
-    inspector, painter, documents = Inspector(), PagePainter(), DocumentReader()
+    inspector, painter, documents = Inspector(), PagePictures(), DocumentReader()
     press = LetterPrinter(1, fonts=resources.settings.fonts, limits=PERSON_WAITS)
     preview_press = PreviewPrinter(fonts=resources.settings.fonts)
     UPLOADS.keep_in(resources.settings.data_dir / "incoming")
@@ -298,7 +298,7 @@ def _list_job_loops(resources: Resources, storage: SealedFiles) -> Sequence[Loop
         Loop("jobs", lambda: run_jobs(resources), idle_seconds=JOB_SECONDS),
         Loop("exports", lambda: run_exports(resources, storage), idle_seconds=JOB_SECONDS),
         Loop("previews", lambda: run_previews(resources), idle_seconds=JOB_SECONDS),
-        Loop("search", lambda: fill_search(resources), idle_seconds=SEARCH_SECONDS),
+        Loop("search", lambda: index_claims(resources), idle_seconds=INDEX_INTERVAL_SECONDS),
         Loop("old jobs", lambda: sweep_jobs(resources, storage), idle_seconds=SWEEP_JOBS_SECONDS),
     ]
 

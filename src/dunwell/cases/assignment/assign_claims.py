@@ -30,7 +30,7 @@ from dunwell.cases.assignment.store import lock_claims, save_started_runs
 from dunwell.contact.escalation.schedule import compute_first_due
 from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.core.workflows.scenarios.store import find_scenario_workflow
-from dunwell.core.workflows.store import hold_workflows, load_current
+from dunwell.core.workflows.store import load_current, lock_workflows_for_reference
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.errors import InvalidState, NotFound
 
@@ -110,7 +110,7 @@ async def _assign(
 ) -> AssignmentOutcome:
     """Assign claims (no id twice) to the workflow. `word` is the merchant's term for it."""
     # Workflows are locked before claims.
-    held = await hold_workflows(work.tx, work.merchant_id, [workflow_id])
+    held = await lock_workflows_for_reference(work.tx, work.merchant_id, [workflow_id])
     if workflow_id not in held:
         raise NotFound(f"There is no {word} {workflow_id}.")
     wanted = list(claim_ids)
@@ -161,7 +161,9 @@ async def start_assignment(work: Work, claim_id: int) -> AssignedWorkflow:
     rulebook = await load_rulebook(work.tx, work.merchant)
     # Workflows are locked before claims. A workflow that was deleted after the rules were read is
     # no target.
-    held = await hold_workflows(work.tx, work.merchant_id, list_targets(rulebook.rules))
+    held = await lock_workflows_for_reference(
+        work.tx, work.merchant_id, list_targets(rulebook.rules)
+    )
     claim = (await lock_claims(work.tx, work.merchant_id, [claim_id])).get(claim_id)
     if claim is None:
         raise NotFound(f"There is no claim {claim_id}.")

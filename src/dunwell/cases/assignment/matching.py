@@ -15,10 +15,10 @@ from uuid import UUID
 from dunwell.cases.assignment.rules import Rule, RuleSet
 from dunwell.core.claims.conditions import (
     ConditionFacts,
-    Facts,
+    ConditionInput,
     Property,
-    find_unmet,
     list_tests,
+    list_unmet,
 )
 
 # Shares are percentages, so a claim has one of a hundred positions.
@@ -87,7 +87,7 @@ class RuleMatch:
 
 
 def match_rules(
-    rules: RuleSet, facts: Facts, currency: str, targets: Mapping[UUID, RuleTarget],
+    rules: RuleSet, facts: ConditionInput, currency: str, targets: Mapping[UUID, RuleTarget],
     claim_id: int,
 ) -> RuleMatch:  # fmt: skip
     """Match the rules with a claim. `targets` has each workflow that the rules refer to."""
@@ -97,7 +97,7 @@ def match_rules(
 
 
 def match_rules_at_place(
-    rules: RuleSet, facts: Facts, currency: str, targets: Mapping[UUID, RuleTarget],
+    rules: RuleSet, facts: ConditionInput, currency: str, targets: Mapping[UUID, RuleTarget],
     place: int,
 ) -> RuleMatch:  # fmt: skip
     """Match the rules with a claim that has this position (0 to 99) in splits."""
@@ -140,7 +140,7 @@ def prepare_rules(rules: RuleSet) -> tuple[PreparedRule, ...]:
 
 
 def find_matching_rule(
-    prepared: Sequence[PreparedRule], facts: Facts, currency: str,
+    prepared: Sequence[PreparedRule], facts: ConditionInput, currency: str,
     targets: Mapping[UUID, RuleTarget], claim_id: int,
 ) -> tuple[Rule, UUID] | None:  # fmt: skip
     """Return the matching rule and its workflow, or None.
@@ -161,7 +161,7 @@ def find_matching_rule(
 
 
 def choose_workflow(
-    prepared: Sequence[PreparedRule], facts: Facts, currency: str,
+    prepared: Sequence[PreparedRule], facts: ConditionInput, currency: str,
     targets: Mapping[UUID, RuleTarget], claim_id: int,
 ) -> UUID | None:  # fmt: skip
     """Return the workflow of the matching rule, or None."""
@@ -188,10 +188,12 @@ def choose_target(rule: Rule, place: int) -> UUID:
     return rule.target[-1].workflow
 
 
-def _judge(rule: Rule, facts: Facts, currency: str, target: RuleTarget | None) -> RuleVerdict:
+def _judge(
+    rule: Rule, facts: ConditionInput, currency: str, target: RuleTarget | None
+) -> RuleVerdict:
     if not rule.active:
         return RuleVerdict(rule.name, RuleOutcome.INACTIVE)
-    unmet = find_unmet(rule.when, facts)
+    unmet = list_unmet(rule.when, facts)
     if unmet:
         return RuleVerdict(rule.name, RuleOutcome.UNMET, tuple(unmet))
     return RuleVerdict(rule.name, _find_obstacle(target, currency) or RuleOutcome.MATCHED)

@@ -13,10 +13,10 @@ from dunwell.cases.assignment.matching import SPLIT_PLACES, RuleTarget, choose_t
 from dunwell.cases.assignment.rules import Rule, RuleSet, list_shares
 from dunwell.core.claims.conditions import (
     ConditionFacts,
-    find_unmet,
+    list_unmet,
     list_values,
-    read_bounds,
-    reads,
+    matches_text,
+    parse_bounds,
 )
 from dunwell.core.workflows.definition import Condition, IntegerBounds, TextTest
 
@@ -56,8 +56,8 @@ def _list_present(condition: Condition) -> set[str]:
 
 
 def _is_narrower_range(given: IntegerBounds, wanted: IntegerBounds) -> bool:
-    low, high = read_bounds(given)
-    wanted_low, wanted_high = read_bounds(wanted)
+    low, high = parse_bounds(given)
+    wanted_low, wanted_high = parse_bounds(wanted)
     return (wanted_low is None or (low is not None and low >= wanted_low)) and (
         wanted_high is None or (high is not None and high <= wanted_high)
     )
@@ -69,7 +69,7 @@ def _is_subset(given: str | list[str], wanted: str | list[str]) -> bool:
 
 def _is_narrower_text(given: TextTest, wanted: TextTest) -> bool:
     if given.equals is not None:
-        return reads(wanted, given.equals)
+        return matches_text(wanted, given.equals)
     starts, ends = given.starts_with or "", given.ends_with or ""
     return (
         wanted.equals is None
@@ -127,12 +127,12 @@ def find_witness(first: Condition | None, second: Condition | None) -> Condition
         has_address=True,
         custom_fields=_merge_custom_fields([c.custom_fields for c in conditions]),
     )
-    return None if any(find_unmet(each, facts) for each in conditions) else facts
+    return None if any(list_unmet(each, facts) for each in conditions) else facts
 
 
 def _compute_lower_bound(tests: list[IntegerBounds | None], at_least: int = 0) -> int:
     """Return the smallest value that satisfies all lower bounds."""
-    lows = [read_bounds(test)[0] for test in tests if test is not None]
+    lows = [parse_bounds(test)[0] for test in tests if test is not None]
     return max([at_least, *(low for low in lows if low is not None)])
 
 

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Meta
 
 from dunwell.core.workflows.definition import Condition, Name
-from dunwell.core.workflows.definition_rules import find_condition_faults, find_repeats
+from dunwell.core.workflows.definition_rules import find_condition_faults, find_repeat_faults
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.differences import compare_values
 from dunwell.platform.text.shape import find_faults, read_if_fits, render_nearest
@@ -263,7 +263,7 @@ def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     given = document.get("rules")
     rules = [read_if_fits(each, RuleDocument) for each in given] if isinstance(given, list) else []
     names = [object() if rule is None else rule.name for rule in rules]
-    for fault in find_repeats(names, "/rules"):
+    for fault in find_repeat_faults(names, "/rules"):
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
     for index, rule in enumerate(rules):
         if rule is not None:
@@ -293,7 +293,7 @@ def _find_faults_of_rule(rule: RuleDocument, path: str) -> Iterator[Fault]:
     if isinstance(rule.target, str):
         return
     names = [share.workflow for share in rule.target]
-    for fault in find_repeats(names, f"{path}/target"):
+    for fault in find_repeat_faults(names, f"{path}/target"):
         yield Fault(f"{fault.path}/workflow", fault.message, fault.code)
     total = sum(share.percent for share in rule.target)
     if total != 100:

@@ -41,7 +41,7 @@ from dunwell.cases.assignment.store import (
     save_draft,
 )
 from dunwell.cases.assignment.wording import describe_obstacles, describe_overlap
-from dunwell.core.workflows.store import hold_workflows
+from dunwell.core.workflows.store import lock_workflows_for_reference
 from dunwell.platform.errors import EditConflict, Fault, InvalidState, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 
@@ -87,7 +87,7 @@ async def publish_rules(work: Work, rules: RuleSet, *, comment: str | None = Non
     work.require(Right.PUBLISH)
     await lock_merchant(work.tx, work.merchant_id)
     # Keeps the workflows from being deleted meanwhile.
-    await hold_workflows(work.tx, work.merchant_id, list_targets(rules))
+    await lock_workflows_for_reference(work.tx, work.merchant_id, list_targets(rules))
     targets = await load_targets(work.tx, work.merchant_id, list_targets(rules))
     faults = list(_find_target_faults(rules, targets))
     if faults:

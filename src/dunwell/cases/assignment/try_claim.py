@@ -23,7 +23,7 @@ from dunwell.cases.assignment.matching import (
 from dunwell.cases.assignment.rulebook import Rulebook, compute_today, load_claim_facts
 from dunwell.core.claims.conditions import ConditionFacts
 from dunwell.core.workflows.definition import FeeType
-from dunwell.core.workflows.definition_rules import currency_fault, language_fault
+from dunwell.core.workflows.definition_rules import build_currency_fault, build_language_fault
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.codes import is_country, is_currency, is_language
 from dunwell.platform.text.shape import find_faults, read_if_fits
@@ -95,9 +95,9 @@ def build_claim_facts(claim: HypotheticalClaim, own_currency: str, today: date) 
 
 def _find_code_faults(claim: HypotheticalClaim) -> Iterator[Fault]:
     if claim.currency is not None and not is_currency(claim.currency):
-        yield currency_fault(claim.currency, "/currency")
+        yield build_currency_fault(claim.currency, "/currency")
     if claim.language is not None and not is_language(claim.language):
-        yield language_fault(claim.language, "/language")
+        yield build_language_fault(claim.language, "/language")
     if claim.country is not None and not is_country(claim.country):
         message = f'"{claim.country}" is not a country code; use an ISO 3166-1 code such as "DE".'
         yield Fault("/country", message, "UNKNOWN_COUNTRY")

@@ -39,10 +39,10 @@ from dunwell.cases.disputes.wrong_person import release_claim
 from dunwell.contact.escalation.end_claim import end_claim
 from dunwell.contact.notices.occasions.facts import DisputeAnswerFacts, OccasionOutcome
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.claim_holds import ensure_hold, lift_hold
 from dunwell.core.claims.states import ACTIVE, ClaimTransition, HoldKind
-from dunwell.core.claims.store import LockedClaim, end_hold_at
+from dunwell.core.claims.store import LockedClaim, save_hold_end
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
 
@@ -152,7 +152,7 @@ async def lock_dispute(
     work: Work, claim_id: int, dispute_id: UUID
 ) -> tuple[LockedClaim, ClaimDispute]:
     """Return the locked claim and the dispute. Raises NotFound."""
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     dispute = await find_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
     if dispute is None:
         raise NotFound(f"There is no dispute {dispute_id}.")
@@ -165,7 +165,7 @@ async def _end_sandbox_hold(work: Work, answered: ClaimDispute) -> None:
     if work.merchant.is_sandbox:
         quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
         until = compute_hold_end(work.now, None, quiet_days)
-        await end_hold_at(
+        await save_hold_end(
             work.tx,
             work.merchant_id,
             claim_id=answered.claim_id,
@@ -296,7 +296,7 @@ async def set_hold_after_response(
     quiet_days = work.merchant.configuration.disputes.quiet_days_after_answer
     until = compute_hold_end(dispute.resolved_at, outcome.at, quiet_days)
     if until > work.now:
-        await end_hold_at(
+        await save_hold_end(
             work.tx, work.merchant_id, claim_id=claim_id, hold_id=dispute.hold_id, until=until
         )
     else:

@@ -21,7 +21,7 @@ from dunwell.cases.disputes.store import (
     load_listed_disputes,
     load_unresolved_disputes,
 )
-from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.access import check_claim_exists
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import (
     Count,
@@ -130,7 +130,7 @@ async def list_claim_disputes(
     """Raises NotFound, and ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        await check_claim(work, claim_id)
+        await check_claim_exists(work, claim_id)
         scope = work.scope(claim_id)
         return await list_page(scope, _OF_CLAIM, DisputeFilter(), limit=limit, cursor=cursor)
 
@@ -142,7 +142,7 @@ async def get_dispute(
     claim."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        await check_claim(work, claim_id)
+        await check_claim_exists(work, claim_id)
         dispute = await find_dispute(work.tx, work.merchant_id, claim_id, dispute_id)
         if dispute is None:
             raise NotFound(f"There is no dispute {dispute_id}.")
@@ -159,7 +159,7 @@ async def get_evidence(work: Work, claim_id: int, dispute_id: UUID, file_id: UUI
     )
     if found is not None:
         return found
-    await check_claim(work, claim_id)
+    await check_claim_exists(work, claim_id)
     if await find_dispute(work.tx, work.merchant_id, claim_id, dispute_id) is None:
         raise NotFound(f"There is no dispute {dispute_id}.")
     raise NotFound(f"There is no file {file_id}.")

@@ -26,9 +26,9 @@ from dunwell.cases.disputes.store import insert_dispute, list_recent_disputes
 from dunwell.cases.disputes.wrong_person import ReachedAddress, withhold_claim
 from dunwell.contact.notices.occasions.facts import DisputeReceivedFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.claim_holds import open_hold
-from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.core.events.payloads import disputed
 from dunwell.platform.crypto import KeyRing
@@ -46,7 +46,7 @@ async def open_dispute(
     debtor has an open dispute with this reason or opened too many.
     """
     work.require(Right.CHANGE_CLAIMS)
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     reason = check_new_dispute(new, work.merchant.configuration.disputes, work.actor.kind)
     if claim.status not in ACTIVE:
         raise InvalidState(
@@ -63,7 +63,7 @@ async def open_dispute(
     hold_id = await open_hold(work, claim_id, HoldKind.DISPUTE)
     dispute = _build_dispute(work, claim_id, new=new, reason=reason, hold_id=hold_id)
     await insert_dispute(work.tx, work.merchant_id, dispute)
-    await raise_event(
+    await publish_event(
         work,
         claim_id,
         lambda head: disputed(head, dispute.type, dispute.dispute_id, dispute.event_message),

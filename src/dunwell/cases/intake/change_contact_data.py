@@ -14,8 +14,14 @@ from dunwell.accounts.merchants.audit_log import mask, save_audit, select_change
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.intake.check_claims import find_debtor_faults
 from dunwell.cases.intake.submission import ClaimSubmission, ContactPatch
-from dunwell.core.claims.fields import ContactData, define_record, list_columns, make_row, read_row
-from dunwell.core.claims.searching.search_claims import replace_terms
+from dunwell.core.claims.fields import (
+    ContactData,
+    build_debtor_row,
+    build_shape,
+    render_columns,
+    render_record_columns,
+)
+from dunwell.core.claims.searching.search_claims import replace_search_terms
 from dunwell.core.claims.store import lock_claim
 from dunwell.platform.database.sql import compose
 from dunwell.platform.errors import Fault, NotFound, ValidationError
@@ -98,7 +104,7 @@ def _explain(fault: Fault) -> Fault:
     return replace(fault, message=f'"{fault.path[1:]}" is not changed here. {words}')
 
 
-_COLUMNS = list_columns(ContactData)
+_COLUMNS = render_columns(ContactData)
 # Uses the primary key.
 _LOAD = compose(
     "SELECT {columns} FROM debtors WHERE merchant_id = $1 AND claim_id = $2", columns=_COLUMNS
@@ -115,7 +121,7 @@ SET ({columns}) = (
 WHERE merchant_id = $1 AND claim_id = $2
 """,
     columns=_COLUMNS,
-    record=define_record(ContactData),
+    record=render_record_columns(ContactData),
 )
 
 
@@ -129,7 +135,7 @@ async def change_contact_data(
     work.require(Right.CHANGE_CLAIMS)
     if await lock_claim(work.tx, work.merchant_id, claim_id) is None:
         raise NotFound(f"There is no claim {claim_id}.")
-    present = read_row(await work.tx.fetchrow(_LOAD, work.merchant_id, claim_id), ContactData)
+    present = build_shape(await work.tx.fetchrow(_LOAD, work.merchant_id, claim_id), ContactData)
     changed = apply_patch(present, patch, known_faults)
     names = [
         each.encode_name
@@ -138,8 +144,8 @@ async def change_contact_data(
     ]
     if not names:
         return
-    await work.tx.execute(_SAVE, work.merchant_id, claim_id, work.now, make_row(changed))
-    await replace_terms(work, claim_id)
+    await work.tx.execute(_SAVE, work.merchant_id, claim_id, work.now, build_debtor_row(changed))
+    await replace_search_terms(work, claim_id)
     before, after = select_changed_fields(_list_values(present), _list_values(changed))
     await save_audit(
         work, "claim.change", f"claim:{claim_id}",

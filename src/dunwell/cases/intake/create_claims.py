@@ -23,7 +23,7 @@ from dunwell.cases.intake.rows import ItemRow, RequestRow, build_claim_row, buil
 from dunwell.cases.intake.starts import ClaimStart, SubmittedClaim, decide_starts
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.core.claims.conditions import count_years
-from dunwell.core.claims.fields import DebtorFields, define_record, list_columns
+from dunwell.core.claims.fields import DebtorFields, render_columns, render_record_columns
 from dunwell.core.files.store import load_usable_tickets
 from dunwell.platform.children.process import Turns
 from dunwell.platform.database.database import Connection
@@ -68,8 +68,8 @@ class ClaimIds:
 _CREATE = load_statement(
     __file__,
     "create_claims.sql",
-    columns=list_columns(DebtorFields),
-    record=define_record(DebtorFields),
+    columns=render_columns(DebtorFields),
+    record=render_record_columns(DebtorFields),
     written_by=WRITTEN_BY,
 )
 # Uses the index claims_reference.

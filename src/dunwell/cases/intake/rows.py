@@ -14,7 +14,7 @@ from uuid import UUID
 import msgspec
 
 from dunwell.cases.intake.submission import ClaimSubmission
-from dunwell.core.claims.fields import FIELDS, make_address_row
+from dunwell.core.claims.fields import FIELDS, build_address_row
 
 
 class _Row(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):
@@ -87,7 +87,7 @@ def build_claim_row(
         workflow_major=start.workflow_major,
         next_step_id=start.next_step_id,
         due_at=start.due_at,
-        address=make_address_row(claim.address) if claim.address else None,
+        address=build_address_row(claim.address) if claim.address else None,
     )
     return row
 

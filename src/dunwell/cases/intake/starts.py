@@ -19,8 +19,8 @@ from dunwell.platform.children.process import Turns
 
 
 class SubmittedFacts:
-    """The facts of a claim for conditions (`core.claims.conditions.Facts`) on the day of its
-    creation, in the merchant's time zone."""
+    """The facts of a claim for conditions (`core.claims.conditions.ConditionInput`) on the day of
+    its creation, in the merchant's time zone."""
 
     __slots__ = ("_claim", "_today")
 

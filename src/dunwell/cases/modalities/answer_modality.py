@@ -50,9 +50,9 @@ from dunwell.cases.modalities.store import (
 )
 from dunwell.contact.notices.occasions.facts import DeferralFacts, PlanFacts, RejectionFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
-from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 from dunwell.core.claims.store import LockedClaim, lift_holds_of_claims
 from dunwell.core.events.payloads import payment_modality_state_change
@@ -124,7 +124,7 @@ async def request_modality(
     outstanding than shown.
     """
     work.require(Right.CHANGE_CLAIMS)
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     status = claim.status
     if status not in ACTIVE:
         raise InvalidState(
@@ -173,7 +173,7 @@ async def open_modality_hold(work: Work, modality: Modality) -> None:
 
 async def raise_state_change(work: Work, modality: Modality) -> None:
     """Raise PAYMENT_MODALITY_STATE_CHANGE with the state of the given modality."""
-    await raise_event(
+    await publish_event(
         work,
         modality.claim_id,
         lambda head: payment_modality_state_change(
@@ -309,7 +309,7 @@ async def _lock_modality(
     work: Work, claim_id: int, modality_id: UUID
 ) -> tuple[LockedClaim, Modality]:
     """Return the locked claim and the modality. Raises NotFound."""
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     modality = await find_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
         raise NotFound(f"There is no payment modality {modality_id}.")
@@ -356,7 +356,7 @@ async def assign_modality(
     not open; EditConflict; ValidationError: the user may not respond here.
     """
     work.require(Right.ANSWER)
-    await access_claim(work, claim_id)
+    await lock_claim_of_merchant(work, claim_id)
     modality = await find_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
         raise NotFound(f"There is no payment modality {modality_id}.")

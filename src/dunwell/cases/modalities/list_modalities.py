@@ -10,7 +10,7 @@ from dunwell.accounts.users.assignee import ANY_ASSIGNEE, AssigneeFilter
 from dunwell.accounts.users.store import list_assignee_tests
 from dunwell.cases.modalities.modality import Modality, ModalityState, ModalityType
 from dunwell.cases.modalities.store import ListedModality, find_modality, load_listed_modalities
-from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.access import check_claim_exists
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import ListedTable, ListPage, NarrowIndex, Order
 from dunwell.platform.database.lists import list_page
@@ -85,7 +85,7 @@ async def list_claim_modalities(
     """Raises NotFound, and ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        await check_claim(work, claim_id)
+        await check_claim_exists(work, claim_id)
         scope = work.scope(claim_id)
         return await list_page(scope, _OF_CLAIM, NO_FILTER, limit=limit, cursor=cursor)
 
@@ -95,7 +95,7 @@ async def get_modality(work: Work, claim_id: int, modality_id: UUID) -> Modality
     claim."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        await check_claim(work, claim_id)
+        await check_claim_exists(work, claim_id)
         modality = await find_modality(work.tx, work.merchant_id, claim_id, modality_id)
     if modality is None:
         raise NotFound(f"There is no payment modality {modality_id}.")

@@ -43,7 +43,7 @@ from dunwell.contact.notices.occasions.facts import (
     PlanFulfilledFacts,
 )
 from dunwell.contact.notices.occasions.store import OccasionToSave, save_occasions
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.claim_holds import open_hold
 from dunwell.core.claims.states import ACTIVE, HoldKind, Status
 from dunwell.core.claims.store import LockedClaim, lift_holds_of_claims, load_holds
@@ -110,7 +110,7 @@ async def _keep_on_hold(work: Work, claim_id: int) -> None:
     await work.tx.execute(_END_HOLDS, work.merchant_id, [claim_id], None)
     if await work.tx.fetchval(_HAS_HOLD_OR_MODALITY, work.merchant_id, claim_id):
         return
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status in ACTIVE:
         await open_hold(work, claim_id, HoldKind.MODALITY_ACTIVE, reason=_HOLD_REASON)
 

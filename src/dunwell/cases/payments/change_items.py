@@ -14,14 +14,14 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.payments.record_payment import allocate_surplus, collect_if_paid, load_balance
 from dunwell.cases.payments.store import delete_items, insert_item
 from dunwell.contact.escalation.contacts.sending_hours import get_day_calendar
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.balance import (
     Balance,
     OwedItem,
     check_changeable,
-    check_fee_of,
+    check_fee_target,
     check_room,
-    find_going,
+    select_items_to_delete,
 )
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import LockedClaim, load_items
@@ -63,7 +63,7 @@ async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
     """
     work.require(Right.RECORD_MONEY)
     claim, items = await _load_changeable(work, claim_id)
-    check_fee_of(items, fee.fee_of)
+    check_fee_target(items, fee.fee_of)
     if fee.item_on is None:
         days = get_day_calendar(work.merchant.configuration.timezone)
         fee = replace(fee, item_on=days.local_date(work.now))
@@ -72,7 +72,7 @@ async def add_fee(work: Work, claim_id: int, fee: NewItem) -> ItemAddition:
 
 async def _load_changeable(work: Work, claim_id: int) -> tuple[LockedClaim, list[OwedItem]]:
     """Return the locked claim and its items. Raises NotFound and InvalidState."""
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     check_changeable(claim.status)
     return claim, await load_items(work.tx, work.merchant_id, claim_id)
 
@@ -125,12 +125,12 @@ async def delete_item(work: Work, claim_id: int, item_id: int) -> ItemDeletion:
     item is paid or is the last one.
     """
     work.require(Right.RECORD_MONEY)
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     items = await load_items(work.tx, work.merchant_id, claim_id)
     if not any(each.item_id == item_id for each in items):
         raise NotFound(f"There is no item {item_id}.")
     check_changeable(claim.status)
-    removed = find_going(items, item_id)
+    removed = select_items_to_delete(items, item_id)
     ids = [each.item_id for each in removed]
     await delete_items(work.tx, work.merchant_id, claim_id, item_ids=ids, now=work.now)
     balance = await load_balance(work, claim_id)

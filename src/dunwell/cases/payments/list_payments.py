@@ -13,7 +13,7 @@ from dunwell.cases.payments.store import (
     load_listed_payments,
     load_listed_requests,
 )
-from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.access import check_claim_exists
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import (
     ListedTable,
@@ -135,7 +135,7 @@ async def list_claim_payments(
     """Raises NotFound, and ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        await check_claim(work, claim_id)
+        await check_claim_exists(work, claim_id)
         scope = work.scope(claim_id)
         return await list_page(scope, _PAYMENTS_OF_CLAIM, ALL_PAYMENTS, limit=limit, cursor=cursor)
 
@@ -146,7 +146,7 @@ async def list_claim_payment_requests(
     """Raises NotFound, and ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        await check_claim(work, claim_id)
+        await check_claim_exists(work, claim_id)
         scope = work.scope(claim_id)
         return await list_page(
             scope, _REQUESTS_OF_CLAIM, ALL_PAYMENT_REQUESTS, limit=limit, cursor=cursor
@@ -160,7 +160,7 @@ async def get_payment(
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if claim_id is not None:
-            await check_claim(work, claim_id)
+            await check_claim_exists(work, claim_id)
         found = (await load_listed_payments(work.tx, work.merchant_id, [payment_id])).get(
             payment_id
         )
@@ -176,7 +176,7 @@ async def get_payment_request(
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         if claim_id is not None:
-            await check_claim(work, claim_id)
+            await check_claim_exists(work, claim_id)
         found = (await load_listed_requests(work.tx, work.merchant_id, [request_id])).get(
             request_id
         )

@@ -26,7 +26,7 @@ from dunwell.cases.payments.store import (
 from dunwell.contact.escalation.store import cancel_contacts
 from dunwell.contact.notices.occasions.facts import ReceiptFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.balance import Balance, OwedItem, allocate, sum_balance
 from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.claims.store import LockedClaim, load_items, load_paid_cents
@@ -148,7 +148,7 @@ async def record_payment(work: Work, claim_id: int, new: NewPayment) -> Recorded
     transaction is already recorded with another amount.
     """
     work.require(Right.RECORD_MONEY)
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     _check_payment(work, claim, new)
     known = await find_payment_by_transaction(
         work.tx, work.merchant_id, claim_id, new.transaction_id

@@ -19,7 +19,7 @@ from dunwell.cases.payments.store import (
     save_reversal,
     touch_claim,
 )
-from dunwell.core.claims.access import access_claim, check_claim
+from dunwell.core.claims.access import check_claim_exists, lock_claim_of_merchant
 from dunwell.core.claims.balance import Balance
 from dunwell.core.claims.states import Status
 from dunwell.core.claims.store import LockedClaim, load_claim
@@ -39,7 +39,7 @@ async def reverse_payment(
     if reason is not None and not is_line(reason):
         message = "Use at most 255 characters, without line breaks."
         raise ValidationError([Fault("/reason", message, "WRONG_FORMAT")])
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     payment = await _get_payment(work, claim_id, payment_id)
     if payment.reversed_at is not None:
         balance = await load_balance(work, claim_id)
@@ -93,7 +93,7 @@ async def preview_reversal(work: Work, claim_id: int, payment_id: UUID) -> Rever
     NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        await check_claim(work, claim_id)
+        await check_claim_exists(work, claim_id)
         claim = await load_claim(work.tx, work.merchant_id, claim_id)
         payment = await find_payment(work.tx, work.merchant_id, claim_id, payment_id)
         if claim is None or payment is None:

@@ -24,7 +24,7 @@ from dunwell.cases.replies.store import (
     save_replies_read,
     save_reply_hold,
 )
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.claim_holds import lift_hold, open_hold
 from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.core.claims.store import lock_claim
@@ -87,7 +87,7 @@ async def mark_replies_read(work: Work, claim_id: int) -> None:
     """Mark a claim's replies as read and lift the holds opened for them. Other holds stay. Replies
     that were read before are unchanged. Raises NotFound."""
     work.require(Right.CHANGE_CLAIMS)
-    await access_claim(work, claim_id)
+    await lock_claim_of_merchant(work, claim_id)
     holds = await save_replies_read(
         work.tx, work.merchant_id, claim_id, read_at=work.now, read_by=work.actor.actor_id
     )

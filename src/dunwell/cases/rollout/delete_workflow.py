@@ -8,18 +8,18 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import increment_revision, lock_merchant
 from dunwell.cases.rollout.store import count_active_claims, load_rule_sets
 from dunwell.cases.rollout.uses import describe_claims, describe_rules, describe_scenario
-from dunwell.core.workflows.change_workflow import check_switched, open_workflow
+from dunwell.core.workflows.change_workflow import check_uses_workflows, lock_workflow_for_change
 from dunwell.core.workflows.drafts.edit_draft import discard_draft
 from dunwell.core.workflows.drafts.store import delete_open_changes
 from dunwell.core.workflows.scenarios.store import find_scenario_id
 from dunwell.core.workflows.store import (
     delete_draft,
+    delete_workflow_row,
     load_current,
     load_draft,
     load_name,
     lock_for_deletion,
     mark_deleted,
-    remove_workflow,
 )
 from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.platform.errors import InvalidState, NotFound
@@ -35,7 +35,7 @@ async def discard_draft_or_workflow(
     draft or another one, or rules refer to the workflow that would be deleted.
     """
     work.require(Right.CONFIGURE)
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     await _check_expected(work, workflow_id, expected_id)
     if await load_current(work.tx, work.merchant_id, workflow_id) is not None:
         await discard_draft(work, workflow_id)
@@ -50,7 +50,7 @@ async def discard_draft_or_workflow(
         )
     name = await load_name(work.tx, work.merchant_id, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
-    await remove_workflow(work.tx, work.merchant_id, workflow_id)
+    await delete_workflow_row(work.tx, work.merchant_id, workflow_id)
     await increment_revision(work.tx, work.merchant_id)
     await save_audit(
         work, "workflow.discard_draft", f"workflow:{workflow_id}",
@@ -74,7 +74,7 @@ async def delete_workflow(work: Work, workflow_id: UUID) -> None:
     3. Mark it as deleted, and delete its draft.
     """
     work.require(Right.CONFIGURE)
-    check_switched(work.merchant)
+    check_uses_workflows(work.merchant)
     await lock_merchant(work.tx, work.merchant_id)
     if not await lock_for_deletion(work.tx, work.merchant_id, workflow_id):
         raise NotFound(f"There is no workflow {workflow_id}.")

@@ -18,20 +18,20 @@ from dunwell.contact.messages.templates.merchant_rules import (
     list_quiet_hour_faults,
 )
 from dunwell.contact.messages.templates.template_faults import list_template_faults
-from dunwell.core.workflows.change_workflow import open_workflow
+from dunwell.core.workflows.change_workflow import lock_workflow_for_change
 from dunwell.core.workflows.checking import find_definition_faults
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.draft_changes import Ticks
+from dunwell.core.workflows.drafts.draft_changes import ReviewedChanges
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.store import load_current, load_draft
-from dunwell.core.workflows.versions.differences import find_differences, find_text_changes
+from dunwell.core.workflows.versions.differences import compare_texts, list_differences
 from dunwell.core.workflows.versions.store import load_known_steps
 from dunwell.core.workflows.versions.versions import (
     Version,
     VersionVerdict,
-    find_next_number,
+    compute_next_number,
+    compute_verdict,
     find_reused_ids,
-    find_verdict,
     render_version_name,
 )
 from dunwell.platform.children.process import run_apart
@@ -40,7 +40,7 @@ from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 async def publish_workflow(
     work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None,
-    ticks: Ticks | None = None,
+    ticks: ReviewedChanges | None = None,
 ) -> Version:  # fmt: skip
     """Publish the draft. `expected_id` is the draft that the user saw, and `ticks` are the changes
     that the user saw in it.
@@ -48,7 +48,7 @@ async def publish_workflow(
     Raises ValidationError with every fault, and what `publish_draft` raises.
     """
     work.require(Right.PUBLISH)
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is not None:
         faults = await find_publishing_faults(work, workflow_id, draft.definition)
@@ -108,8 +108,8 @@ async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
     active = await count_active_claims(work.tx, work.merchant_id, workflow_id)
     verdict = VersionVerdict.MAJOR
     if current is not None:
-        verdict = find_verdict(current.definition, draft.definition)
-    number = find_next_number(current, verdict)
+        verdict = compute_verdict(current.definition, draft.definition)
+    number = compute_next_number(current, verdict)
     if current is not None and verdict is VersionVerdict.NONE:
         number = (current.major, current.minor)
     old = draft.definition if current is None else current.definition
@@ -119,8 +119,8 @@ async def plan_publication(work: Work, workflow_id: UUID) -> PublicationPlan:
         before=None if current is None else current.name,
         after=render_version_name(*number),
         verdict=verdict,
-        differences=find_differences(old, draft.definition),
-        text_changes=find_text_changes(old, draft.definition),
+        differences=list_differences(old, draft.definition),
+        text_changes=compare_texts(old, draft.definition),
         reached=reached,
         staying=sum(active.get(workflow_id, {}).values()) - reached,
         faults=await find_publishing_faults(work, workflow_id, draft.definition),

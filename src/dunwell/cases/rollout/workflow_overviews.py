@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.cases.rollout.publish_workflow import find_publishing_faults
 from dunwell.cases.rollout.store import RunningCounts, count_running
-from dunwell.core.workflows.change_workflow import check_switched
-from dunwell.core.workflows.checking import find_definition_faults, read_definition
+from dunwell.core.workflows.change_workflow import check_uses_workflows
+from dunwell.core.workflows.checking import find_definition_faults, parse_definition
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
 from dunwell.core.workflows.drafts.store import count_open_changes, load_open_changes
@@ -30,8 +30,8 @@ from dunwell.core.workflows.versions.store import load_majors
 from dunwell.core.workflows.versions.versions import (
     Version,
     VersionVerdict,
-    find_next_number,
-    find_verdict,
+    compute_next_number,
+    compute_verdict,
     render_version_name,
 )
 from dunwell.platform.errors import Fault, NotFound, ValidationError
@@ -72,7 +72,7 @@ async def get_draft_overview(
     Raises NotFound, and InvalidState if the merchant has scenarios.
     """
     work.require(Right.CONFIGURE)
-    check_switched(work.merchant)
+    check_uses_workflows(work.merchant)
     known = await load_assignability(work.tx, work.merchant_id, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
@@ -82,8 +82,8 @@ async def get_draft_overview(
     definition, faults = _apply_typed_parts(newest.definition, typed or {})
     if not faults:
         faults = await find_publishing_faults(work, workflow_id, definition)
-    verdict = find_verdict(current.definition, definition) if current else VersionVerdict.MAJOR
-    number = find_next_number(current, verdict)
+    verdict = compute_verdict(current.definition, definition) if current else VersionVerdict.MAJOR
+    number = compute_next_number(current, verdict)
     if current is not None and verdict is VersionVerdict.NONE:
         number = (current.major, current.minor)
     parts = list_parts(definition)
@@ -114,7 +114,7 @@ def _apply_typed_parts(
         return definition, []
     document = join_parts({**list_parts(definition), **typed})
     try:
-        return read_definition(document), []
+        return parse_definition(document), []
     except ValidationError:
         return definition, find_definition_faults(document)
 
@@ -159,7 +159,7 @@ class WorkflowOverview:
 async def list_workflow_overviews(work: Work) -> list[WorkflowOverview]:
     """List the workflows by time of creation. Raises InvalidState if the merchant has scenarios."""
     work.require(Right.READ_CLAIMS)
-    check_switched(work.merchant)
+    check_uses_workflows(work.merchant)
     return await _build_overviews(work, await load_workflows(work.tx, work.merchant_id))
 
 
@@ -172,7 +172,7 @@ async def has_published_workflow(work: Work) -> bool:
 async def get_workflow_overview(work: Work, workflow_id: UUID) -> WorkflowOverview:
     """Raises NotFound, and InvalidState if the merchant has scenarios."""
     work.require(Right.READ_CLAIMS)
-    check_switched(work.merchant)
+    check_uses_workflows(work.merchant)
     workflows = await load_workflows(work.tx, work.merchant_id)
     found = await _build_overviews(
         work, [each for each in workflows if each.workflow_id == workflow_id]

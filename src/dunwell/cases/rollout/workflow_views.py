@@ -12,7 +12,7 @@ import msgspec
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.store import count_active_claims
-from dunwell.core.workflows.change_workflow import check_switched, find_workflow
+from dunwell.core.workflows.change_workflow import check_uses_workflows, get_workflow_by_name
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.document import render_document
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
@@ -21,14 +21,14 @@ from dunwell.core.workflows.store import Workflow, load_workflows
 from dunwell.core.workflows.versions.differences import (
     PartDifference,
     compare_parts,
-    find_differences,
-    find_text_changes,
+    compare_texts,
+    list_differences,
 )
 from dunwell.core.workflows.versions.parts import list_parts
 from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
 from dunwell.core.workflows.versions.versions import (
     VersionVerdict,
-    find_verdict,
+    compute_verdict,
     render_version_name,
 )
 from dunwell.platform.errors import NotFound
@@ -91,7 +91,7 @@ DRAFT, LATEST = "draft", "latest"
 async def list_workflows(work: Work) -> list[WorkflowView]:
     """List the workflows by time of creation. Raises InvalidState if the merchant has scenarios."""
     work.require(Right.READ_CLAIMS)
-    check_switched(work.merchant)
+    check_uses_workflows(work.merchant)
     active = await count_active_claims(work.tx, work.merchant_id)
     return [
         WorkflowView(
@@ -124,8 +124,8 @@ async def get_definition_view(work: Work, name: str, version: str | None = None)
     Raises NotFound, and InvalidState if the merchant has scenarios.
     """
     work.require(Right.READ_CLAIMS)
-    check_switched(work.merchant)
-    workflow = await find_workflow(work.tx, work.merchant_id, name)
+    check_uses_workflows(work.merchant)
+    workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
     versions = await load_versions(work.tx, work.merchant_id, workflow.workflow_id)
     chosen = choose_version(versions, version)
     active = await count_active_claims(work.tx, work.merchant_id, workflow.workflow_id)
@@ -143,8 +143,8 @@ async def get_definition_view(work: Work, name: str, version: str | None = None)
 async def compare_versions(work: Work, name: str, before: str, after: str) -> VersionComparisonView:
     """Compare two versions of a workflow. Raises what `get_definition_view` raises."""
     work.require(Right.READ_CLAIMS)
-    check_switched(work.merchant)
-    workflow = await find_workflow(work.tx, work.merchant_id, name)
+    check_uses_workflows(work.merchant)
+    workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
     versions = await load_versions(work.tx, work.merchant_id, workflow.workflow_id)
     old, new = choose_version(versions, before), choose_version(versions, after)
     one, other = (
@@ -154,9 +154,9 @@ async def compare_versions(work: Work, name: str, before: str, after: str) -> Ve
     return VersionComparisonView(
         before=old.name,
         after=new.name,
-        verdict=find_verdict(one, other),
-        differences=find_differences(one, other),
-        text_changes=find_text_changes(one, other),
+        verdict=compute_verdict(one, other),
+        differences=list_differences(one, other),
+        text_changes=compare_texts(one, other),
     )
 
 
@@ -230,7 +230,7 @@ async def list_workflow_versions(work: Work, workflow_id: UUID) -> list[VersionR
     """List the versions, oldest first and the draft last. Raises InvalidState if the merchant has
     scenarios."""
     work.require(Right.READ_CLAIMS)
-    check_switched(work.merchant)
+    check_uses_workflows(work.merchant)
     return await load_versions(work.tx, work.merchant_id, workflow_id)
 
 
@@ -252,5 +252,6 @@ async def get_version_details(work: Work, workflow_id: UUID, name: str) -> Versi
 
 def compare_version_details(before: VersionDetails, after: VersionDetails) -> VersionDifferences:
     return VersionDifferences(
-        find_verdict(before.definition, after.definition), compare_parts(before.parts, after.parts)
+        compute_verdict(before.definition, after.definition),
+        compare_parts(before.parts, after.parts),
     )

@@ -10,7 +10,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.escalation.store import retry_waiting_contacts
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.files.store import (
     delete_attachment,
     load_all_attached,
@@ -21,10 +21,10 @@ from dunwell.core.files.store import (
 )
 from dunwell.core.files.upload import (
     AttachedFile,
+    build_attachment_not_found,
+    build_unknown_ticket,
     check_attachable,
-    check_space,
-    no_attachment,
-    unknown_ticket,
+    check_attachment_count,
 )
 
 
@@ -37,14 +37,14 @@ async def attach_file(work: Work, claim_id: int, ticket_id: UUID) -> AttachedFil
     """
     work.require(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     check_attachable(claim.status)
     present = await load_all_attached(work.tx, *key)
     for each in present:
         if each.ticket_id == ticket_id:
             return each
     await check_ticket(work, ticket_id)
-    check_space(len(present))
+    check_attachment_count(len(present))
     attachment_id = work.ids.new(work.now)
     await save_attachment(
         work.tx, key, attachment_id=attachment_id, ticket_id=ticket_id, now=work.now
@@ -63,7 +63,7 @@ async def check_ticket(work: Work, ticket_id: UUID) -> None:
     """Raises UnknownTicket if the ticket does not exist, has expired or belongs to another
     merchant."""
     if not await load_usable_tickets(work.tx, work.merchant_id, [ticket_id], work.now):
-        raise unknown_ticket(str(ticket_id))
+        raise build_unknown_ticket(str(ticket_id))
 
 
 async def replace_attachment(
@@ -75,10 +75,10 @@ async def replace_attachment(
     """
     work.require(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     present = await load_attached(work.tx, *key, attachment_id)
     if present is None:
-        raise no_attachment(attachment_id)
+        raise build_attachment_not_found(attachment_id)
     check_attachable(claim.status)
     if present.ticket_id == ticket_id:
         return present
@@ -100,10 +100,10 @@ async def detach_file(work: Work, claim_id: int, attachment_id: UUID) -> Attache
     """Remove an attachment from the claim and return it as it was. Raises NotFound."""
     work.require(Right.CHANGE_CLAIMS)
     key = (work.merchant_id, claim_id)
-    await access_claim(work, claim_id)
+    await lock_claim_of_merchant(work, claim_id)
     attached = await load_attached(work.tx, *key, attachment_id)
     if attached is None:
-        raise no_attachment(attachment_id)
+        raise build_attachment_not_found(attachment_id)
     await delete_attachment(work.tx, key, attachment_id, now=work.now, real_now=work.real_now)
     await save_audit(
         work, "attachment.delete", f"claim:{claim_id}", before=attached.audited,

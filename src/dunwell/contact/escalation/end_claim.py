@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.contact.escalation.store import cancel_contacts
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.states import ClaimTransition, Status, decide_status
 from dunwell.core.claims.store import LockedClaim
 
@@ -58,7 +58,7 @@ async def _end_by_merchant(
     work: Work, claim_id: int, happening: ClaimTransition, end: Status
 ) -> None:
     """Raises NotFound, InvalidState."""
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status is end:
         return
     await end_claim(work, claim, happening)

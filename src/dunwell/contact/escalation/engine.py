@@ -41,7 +41,7 @@ from dunwell.core.events.body import EventActionStep
 from dunwell.core.events.event_log import save_events
 from dunwell.core.events.payloads import (
     Event,
-    EventedFee,
+    EventFeeData,
     EventHead,
     archived,
     checkpoint_reached,
@@ -184,7 +184,7 @@ def _compose_event(
     if isinstance(outcome, CheckpointReached):
         return checkpoint_reached(head, step, outcome.step.offset, outcome.step.message)
     item_id = fees[claim.claim_id, step.id]
-    fee = EventedFee(item_id, outcome.step.type, int(outcome.step.value), claim.currency)
+    fee = EventFeeData(item_id, outcome.step.type, int(outcome.step.value), claim.currency)
     return fee_added(head, step, fee)
 
 

@@ -28,7 +28,7 @@ from enum import StrEnum
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.contact.escalation.calendars import build_calendar
 from dunwell.contact.escalation.process import Process
-from dunwell.core.claims.conditions import ConditionFacts, find_unmet
+from dunwell.core.claims.conditions import ConditionFacts, list_unmet
 from dunwell.core.workflows.definition import (
     CheckpointStep,
     ContactStep,
@@ -228,7 +228,7 @@ def compute_opening(process: Process, step: Step, now: datetime) -> datetime:
 def _run_step(
     process: Process, step: Step, due_at: datetime, facts: StepFacts, now: datetime
 ) -> Outcome:
-    unmet = find_unmet(step.when, facts.condition)
+    unmet = list_unmet(step.when, facts.condition)
     if unmet:
         return Skipped(step, SkipReason.GUARD_UNMET, tuple(unmet))
     if isinstance(step, WaitStep):

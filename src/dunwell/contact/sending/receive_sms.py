@@ -22,7 +22,7 @@ from dunwell.contact.sending.store import (
     save_sms,
     sweep_sms,
 )
-from dunwell.core.claims.notes import LONGEST_NOTE, add_note
+from dunwell.core.claims.notes import MAX_NOTE_LENGTH, add_note
 from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
@@ -95,7 +95,7 @@ async def _add_note_to_claim(
 ) -> None:
     work = await _open_work(resources, tx, claim.merchant_id)
     if work is not None:
-        await add_note(work, claim.claim_id, f"SMS: {text}"[:LONGEST_NOTE])
+        await add_note(work, claim.claim_id, f"SMS: {text}"[:MAX_NOTE_LENGTH])
 
 
 async def _open_work(resources: Resources, tx: Connection, merchant_id: int) -> Work | None:

@@ -91,7 +91,7 @@ def check_room(items: Sequence[OwedItem]) -> None:
         raise ValidationError([Fault("", message, "TOO_MANY")])
 
 
-def check_fee_of(items: Sequence[OwedItem], item_id: int | None) -> None:
+def check_fee_target(items: Sequence[OwedItem], item_id: int | None) -> None:
     """Check that a fee belongs to an item that is not a fee. Raises ValidationError."""
     if item_id is None or any(each.item_id == item_id and _is_primary(each) for each in items):
         return
@@ -99,7 +99,7 @@ def check_fee_of(items: Sequence[OwedItem], item_id: int | None) -> None:
     raise ValidationError([Fault("/itemId", message, "UNKNOWN_ITEM")])
 
 
-def find_going(items: Sequence[OwedItem], item_id: int) -> list[OwedItem]:
+def select_items_to_delete(items: Sequence[OwedItem], item_id: int) -> list[OwedItem]:
     """Return the item and its fees, which are deleted together. Raises InvalidState."""
     going = [each for each in items if item_id in (each.item_id, each.fee_of)]
     if any(each.allocated_cents for each in going):

@@ -12,15 +12,15 @@ from dunwell.accounts.merchants.actor import SYSTEM, ActorKind
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.states import ACTIVE, Hold, HoldKind, check_new_hold
 from dunwell.core.claims.store import (
-    end_hold_at,
-    find_ended_holds,
+    lift_active_holds,
     lift_ended_holds,
-    lift_standing_holds,
+    list_ended_holds,
     load_holds,
     save_hold,
+    save_hold_end,
 )
 from dunwell.platform.errors import InvalidState, Unavailable
 from dunwell.platform.resources import Resources
@@ -37,7 +37,7 @@ async def open_hold(
 ) -> UUID:
     """Open a hold and return its id. Raises NotFound, InvalidState (the claim has ended, or there
     are too many holds), ValidationError (no end, or an invalid one)."""
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status not in ACTIVE:
         raise InvalidState(LazyText("Only a claim in process can be held."), state=claim.status)
     hold_id = work.ids.new(work.now)
@@ -59,8 +59,8 @@ async def lift_hold(
 ) -> None:
     """Lift the claim's holds of this kind, or only `hold_id`. Nothing changes if there is none.
     Raises NotFound."""
-    await access_claim(work, claim_id)
-    await lift_standing_holds(
+    await lock_claim_of_merchant(work, claim_id)
+    await lift_active_holds(
         work.tx, work.merchant_id, claim_id=claim_id, kind=kind, now=work.now, hold_id=hold_id
     )
     await save_audit(work, "hold.lift", f"claim:{claim_id}", before={"kind": kind}, kind=kind)
@@ -71,9 +71,11 @@ async def ensure_hold(
 ) -> UUID | None:
     """Return the id of an active hold: this one without an end, or a new one if it was lifted.
     None: the claim has ended. Raises NotFound."""
-    if await end_hold_at(work.tx, work.merchant_id, claim_id=claim_id, hold_id=hold_id, until=None):
+    if await save_hold_end(
+        work.tx, work.merchant_id, claim_id=claim_id, hold_id=hold_id, until=None
+    ):
         return hold_id
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     if claim.status not in ACTIVE:
         return None
     return await open_hold(work, claim_id, kind, reason=reason)
@@ -85,9 +87,9 @@ async def pause_claim(
     """Pause the claim. The same pause again changes nothing. Raises NotFound, InvalidState (the
     claim has ended), ValidationError (the end is in the past)."""
     work.require(Right.CHANGE_CLAIMS)
-    await access_claim(work, claim_id)
+    await lock_claim_of_merchant(work, claim_id)
     holds = await load_holds(work.tx, work.merchant_id, claim_id)
-    standing = [hold for hold in holds if _is_merchants(hold) and hold.lifted_at is None]
+    standing = [hold for hold in holds if _is_pause_of_merchant(hold) and hold.lifted_at is None]
     same = (until, reason)
     if any((hold.until, hold.reason) == same and hold.stands(work.now) for hold in standing):
         return
@@ -95,7 +97,7 @@ async def pause_claim(
     # between.
     await open_hold(work, claim_id, HoldKind.PAUSE, until=until, reason=reason)
     for hold in standing:
-        await lift_standing_holds(
+        await lift_active_holds(
             work.tx,
             work.merchant_id,
             claim_id=claim_id,
@@ -112,11 +114,11 @@ async def resume_claim(work: Work, claim_id: int) -> None:
     await lift_hold(work, claim_id, HoldKind.PAUSE)
 
 
-def _is_merchants(hold: Hold) -> bool:
+def _is_pause_of_merchant(hold: Hold) -> bool:
     return hold.kind is HoldKind.PAUSE and hold.actor_kind is not ActorKind.DEBTOR
 
 
-_SET_SIZE = 500
+_BATCH_SIZE = 500
 
 log = structlog.get_logger(__name__)
 
@@ -125,7 +127,7 @@ async def expire_holds(resources: Resources, merchant_id: int | None = None) -> 
     """End expired holds of at most _BATCH_SIZE claims, of one merchant or of all, and return the
     number of claims."""
     async with resources.database.connection() as connection:
-        ended = await find_ended_holds(connection, resources.clock.now(), merchant_id, _SET_SIZE)
+        ended = await list_ended_holds(connection, resources.clock.now(), merchant_id, _BATCH_SIZE)
     touched = 0
     for owner_id, claim_ids in ended.items():
         try:

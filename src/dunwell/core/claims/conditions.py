@@ -13,7 +13,7 @@ from typing import Any, Protocol
 from dunwell.core.workflows.definition import Condition, IntegerBounds, TextTest
 
 
-class Facts(Protocol):
+class ConditionInput(Protocol):
     """The facts about a claim on one day in the merchant's time zone that conditions can test."""
 
     @property
@@ -110,7 +110,7 @@ class Property:
     # The attribute of `Condition`.
     attribute: str
     kind: PropertyKind
-    holds: Callable[[Any, Facts], bool]
+    holds: Callable[[Any, ConditionInput], bool]
     # For the table in the operator's guide.
     takes: str
     meaning: str
@@ -122,11 +122,11 @@ def list_tests(condition: Condition | None) -> tuple[tuple[Property, Any], ...]:
     always holds."""
     if condition is None:
         return ()
-    pairs = zip(PROPERTIES, _read_tests(condition), strict=True)
+    pairs = zip(PROPERTIES, _get_tests(condition), strict=True)
     return tuple((each, test) for each, test in pairs if test is not None)
 
 
-def find_unmet(condition: Condition | None, facts: Facts) -> list[str]:
+def list_unmet(condition: Condition | None, facts: ConditionInput) -> list[str]:
     """Return the JSON names of the properties whose tests fail. If empty, the condition holds."""
     return [each.name for each, test in list_tests(condition) if not each.holds(test, facts)]
 
@@ -135,11 +135,11 @@ def is_within(bounds: IntegerBounds, value: int | None) -> bool:
     """Return whether the value is within the bounds. An unknown value never is."""
     if value is None:
         return False
-    low, high = read_bounds(bounds)
+    low, high = parse_bounds(bounds)
     return (low is None or low <= value) and (high is None or value <= high)
 
 
-def read_bounds(bounds: IntegerBounds) -> tuple[int | None, int | None]:
+def parse_bounds(bounds: IntegerBounds) -> tuple[int | None, int | None]:
     """Return both bounds, inclusive. None: no limit."""
     return (
         None if bounds.min is None else int(bounds.min),
@@ -151,7 +151,7 @@ def list_values(wanted: str | list[str]) -> list[str]:
     return [wanted] if isinstance(wanted, str) else wanted
 
 
-def reads(test: TextTest, value: str | None) -> bool:
+def matches_text(test: TextTest, value: str | None) -> bool:
     """Return whether the text passes the test. A missing text never does."""
     if value is None:
         return False
@@ -162,7 +162,7 @@ def reads(test: TextTest, value: str | None) -> bool:
     )
 
 
-def _has_all(wanted: list[str], facts: Facts) -> bool:
+def _has_all(wanted: list[str], facts: ConditionInput) -> bool:
     present = {
         "email": facts.email is not None,
         "mobileNumber": facts.mobile_number is not None,
@@ -171,11 +171,11 @@ def _has_all(wanted: list[str], facts: Facts) -> bool:
     return all(present[name] for name in wanted)
 
 
-def _has_item_type(wanted: str | list[str], facts: Facts) -> bool:
+def _has_item_type(wanted: str | list[str], facts: ConditionInput) -> bool:
     return any(each in facts.item_types for each in list_values(wanted))
 
 
-def _has_fields(wanted: Mapping[str, str], facts: Facts) -> bool:
+def _has_fields(wanted: Mapping[str, str], facts: ConditionInput) -> bool:
     return all(facts.custom_fields.get(name) == value for name, value in wanted.items())
 
 
@@ -256,7 +256,7 @@ PROPERTIES = (
         "email",
         "email",
         PropertyKind.TEXT,
-        holds=lambda test, facts: reads(test, facts.email),
+        holds=lambda test, facts: matches_text(test, facts.email),
         takes=_TEXT,
         meaning="the e-mail address reads so, letter by letter; without one it does not hold",
     ),
@@ -264,7 +264,7 @@ PROPERTIES = (
         "mobileNumber",
         "mobile_number",
         PropertyKind.TEXT,
-        holds=lambda test, facts: reads(test, facts.mobile_number),
+        holds=lambda test, facts: matches_text(test, facts.mobile_number),
         takes=_TEXT,
         meaning="the mobile number, as in +4915112345678, reads so",
     ),
@@ -272,7 +272,7 @@ PROPERTIES = (
         "city",
         "city",
         PropertyKind.TEXT,
-        holds=lambda test, facts: reads(test, facts.city),
+        holds=lambda test, facts: matches_text(test, facts.city),
         takes=_TEXT,
         meaning="the city of the address reads so; Hamburg is not hamburg",
     ),
@@ -280,7 +280,7 @@ PROPERTIES = (
         "postalCode",
         "postal_code",
         PropertyKind.TEXT,
-        holds=lambda test, facts: reads(test, facts.postal_code),
+        holds=lambda test, facts: matches_text(test, facts.postal_code),
         takes=_TEXT,
         meaning="the postal code of the address reads so",
     ),
@@ -293,4 +293,4 @@ PROPERTIES = (
         meaning="each of these fields has exactly this value",
     ),
 )
-_read_tests = attrgetter(*(each.attribute for each in PROPERTIES))
+_get_tests = attrgetter(*(each.attribute for each in PROPERTIES))

@@ -57,7 +57,7 @@ CustomFields = dict[Reference, Text]
 
 
 @dataclass(frozen=True, slots=True)
-class About:
+class FieldDescription:
     """The description of a field, which its type cannot express."""
 
     # For the reference.
@@ -85,11 +85,13 @@ class _Fields(
 class AddressSubmission(_Fields, frozen=True, kw_only=True):
     """A postal address."""
 
-    street: Annotated[Text | None, About("Street and number.")] = None
-    address_line2: Annotated[Text | None, About("What stands under it: floor, care of.")] = None
-    postal_code: Annotated[Text | None, About("As it is written in the country.")] = None
-    city: Annotated[Text | None, About("The town, as letters name it.")] = None
-    country: Annotated[Country | None, About("ISO 3166-1 alpha-2, like DE.")] = None
+    street: Annotated[Text | None, FieldDescription("Street and number.")] = None
+    address_line2: Annotated[
+        Text | None, FieldDescription("What stands under it: floor, care of.")
+    ] = None
+    postal_code: Annotated[Text | None, FieldDescription("As it is written in the country.")] = None
+    city: Annotated[Text | None, FieldDescription("The town, as letters name it.")] = None
+    country: Annotated[Country | None, FieldDescription("ISO 3166-1 alpha-2, like DE.")] = None
 
 
 class DebtorName(_Fields, frozen=True, kw_only=True):
@@ -97,17 +99,17 @@ class DebtorName(_Fields, frozen=True, kw_only=True):
 
     salutation: Annotated[
         Salutation | None,
-        About(
+        FieldDescription(
             "How letters and e-mails greet a person; NEUTRAL, or none: by the whole name.",
             example="MS",
         ),
     ] = None
     first_name: Annotated[
-        Text | None, About("The debtor's first name.", example="Erika", in_contract=True)
+        Text | None, FieldDescription("The debtor's first name.", example="Erika", in_contract=True)
     ] = msgspec.field(default=None, name="debtorName")
     last_name: Annotated[
         Text | None,
-        About(
+        FieldDescription(
             "The debtor's last name. Required unless companyName is given.",
             patch_words="The debtor's last name; it or companyName stays.",
             example="Mustermann",
@@ -116,7 +118,7 @@ class DebtorName(_Fields, frozen=True, kw_only=True):
     ] = msgspec.field(default=None, name="debtorLastName")
     company_name: Annotated[
         Text | None,
-        About(
+        FieldDescription(
             "The debtor's company. Required unless debtorLastName is given.",
             patch_words="The debtor's company; it or debtorLastName stays.",
         ),
@@ -128,34 +130,37 @@ class ContactData(DebtorName, frozen=True, kw_only=True):
 
     email: Annotated[
         Email | None,
-        About("The debtor's e-mail address.", example="erika@example.org", in_contract=True),
+        FieldDescription(
+            "The debtor's e-mail address.", example="erika@example.org", in_contract=True
+        ),
     ] = None
     mobile_number: Annotated[
         MobileNumber | None,
-        About(
+        FieldDescription(
             "International format with a leading plus sign, like +4915112345678.",
             example="+4915112345678",
             in_contract=True,
         ),
     ] = None
     language: Annotated[
-        Language | None, About("The debtor's language, ISO 639, like de.", example="en")
+        Language | None, FieldDescription("The debtor's language, ISO 639, like de.", example="en")
     ] = None
-    date_of_birth: Annotated[date | None, About("YYYY-MM-DD.")] = None
+    date_of_birth: Annotated[date | None, FieldDescription("YYYY-MM-DD.")] = None
     address: Annotated[
         AddressSubmission | None,
-        About(
+        FieldDescription(
             "The debtor's postal address.",
             patch_words="What is given of it is changed, the rest stays.",
         ),
     ] = None
     customer_number: Annotated[
-        Text | None, About("Your number of the debtor; events name it.", example="C-7001")
+        Text | None,
+        FieldDescription("Your number of the debtor; events name it.", example="C-7001"),
     ] = None
-    contract_number: Annotated[Text | None, About("Your number of the contract.")] = None
+    contract_number: Annotated[Text | None, FieldDescription("Your number of the contract.")] = None
     custom_fields: Annotated[
         Annotated[CustomFields, Meta(max_length=MAX_CUSTOM_FIELDS)] | None,
-        About(
+        FieldDescription(
             "Up to 50 texts under names of your own.",
             patch_words="The fields given are changed, a null takes one away, the rest stays.",
         ),
@@ -175,7 +180,7 @@ class DebtorFields(ContactData, frozen=True, kw_only=True):
     """All fields of a debtor: those that can be changed, and those that cannot."""
 
     max_deferral_on: Annotated[
-        date | None, About("No payment may be deferred beyond this date. YYYY-MM-DD.")
+        date | None, FieldDescription("No payment may be deferred beyond this date. YYYY-MM-DD.")
     ] = msgspec.field(default=None, name="maxDeferralDate")
 
 
@@ -188,7 +193,7 @@ class DebtorField:
     wire_name: str
     given: Any
     kind: Any
-    about: About
+    about: FieldDescription
     is_patchable: bool
 
     @property
@@ -204,12 +209,12 @@ def list_fields(shape: type[msgspec.Struct]) -> tuple[DebtorField, ...]:
     """Return the fields of one of the shapes above, in order."""
     hints = get_type_hints(shape, include_extras=True)
     return tuple(
-        _read_field(each.name, each.encode_name, hints[each.name])
+        _build_field(each.name, each.encode_name, hints[each.name])
         for each in msgspec.structs.fields(shape)
     )
 
 
-def _read_field(name: str, wire_name: str, hint: Any) -> DebtorField:
+def _build_field(name: str, wire_name: str, hint: Any) -> DebtorField:
     optional, about = get_args(hint)
     assert get_origin(optional) in (Union, UnionType)
     given, _ = get_args(optional)
@@ -227,7 +232,7 @@ ADDRESS_FIELDS = list_fields(AddressSubmission)
 Shape = TypeVar("Shape", bound=DebtorName)
 
 _ADDRESS_KEYS = tuple(each.name for each in ADDRESS_FIELDS)
-_take_address = attrgetter(*_ADDRESS_KEYS)
+_get_address_values = attrgetter(*_ADDRESS_KEYS)
 # A struct, because it is created and encoded several times as fast as a dictionary. None is left
 # out.
 _AddressRow: Any = msgspec.defstruct(
@@ -239,30 +244,30 @@ _AddressRow: Any = msgspec.defstruct(
 )
 
 
-def list_columns(shape: type[DebtorName], table: str | None = None) -> str:
+def render_columns(shape: type[DebtorName], table: str | None = None) -> str:
     """Return the columns of a shape, such as `d.first_name, d.last_name` for the table `d`."""
     prefix = f"{table}." if table else ""
     return ", ".join(prefix + each.name for each in list_fields(shape))
 
 
-def define_record(shape: type[DebtorName]) -> str:
+def render_record_columns(shape: type[DebtorName]) -> str:
     """Return the columns with their types for json_to_record: `first_name text, last_name text`."""
     return ", ".join(f"{each.name} {each.sql_type}" for each in list_fields(shape))
 
 
-def make_row(fields: DebtorName) -> dict[str, Any]:
+def build_debtor_row(fields: DebtorName) -> dict[str, Any]:
     """Return the values of a shape by column."""
     row = {name: getattr(fields, name) for name in fields.__struct_fields__}
     address = row.get("address")
-    return row | {"address": make_address_row(address)} if address else row
+    return row | {"address": build_address_row(address)} if address else row
 
 
-def make_address_row(address: AddressSubmission) -> object:
-    row: object = _AddressRow(*_take_address(address))
+def build_address_row(address: AddressSubmission) -> object:
+    row: object = _AddressRow(*_get_address_values(address))
     return row
 
 
-def read_row(row: Mapping[str, Any], shape: type[Shape]) -> Shape:
+def build_shape(row: Mapping[str, Any], shape: type[Shape]) -> Shape:
     """Build the shape from a row that has at least its columns."""
     values = {name: row[name] for name in shape.__struct_fields__}
     if values.get("address") is not None:

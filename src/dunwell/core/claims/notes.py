@@ -3,11 +3,11 @@
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.texts import find_unprintable
 
-LONGEST_NOTE = 4_000
+MAX_NOTE_LENGTH = 4_000
 _SAVE = """
 INSERT INTO claim_notes (merchant_id, note_id, claim_id, written_at, actor_kind, actor_id, text)
 VALUES ($1, $2, $3, $4, $5, $6, $7)
@@ -18,7 +18,7 @@ async def add_note(work: Work, claim_id: int, text: str) -> None:
     """Add a note. Raises NotFound, ValidationError."""
     work.require(Right.CHANGE_CLAIMS)
     _check(text)
-    await access_claim(work, claim_id)
+    await lock_claim_of_merchant(work, claim_id)
     note_id = work.ids.new(work.now)
     await work.tx.execute(
         _SAVE, work.merchant_id, note_id, claim_id, work.now, work.actor.kind, work.actor.actor_id,
@@ -33,7 +33,7 @@ def _check(text: str) -> None:
     faults = list(find_unprintable(text, ("text",)))
     if not text.strip():
         faults.append(Fault("/text", "Write something.", "REQUIRED"))
-    elif len(text) > LONGEST_NOTE:
-        faults.append(Fault("/text", f"Use at most {LONGEST_NOTE} characters.", "TOO_LONG"))
+    elif len(text) > MAX_NOTE_LENGTH:
+        faults.append(Fault("/text", f"Use at most {MAX_NOTE_LENGTH} characters.", "TOO_LONG"))
     if faults:
         raise ValidationError(faults)

@@ -18,7 +18,7 @@ RETURNING c.event_sequence, c.reference_number, d.customer_number
 """
 
 
-async def raise_event(work: Work, claim_id: int, compose: Callable[[EventHead], Event]) -> Event:
+async def publish_event(work: Work, claim_id: int, compose: Callable[[EventHead], Event]) -> Event:
     """Publish the event that `compose` builds. Deliveries are due from `work.real_now`. Raises
     NotFound."""
     row = await work.tx.fetchrow(_NEXT, work.merchant_id, claim_id)

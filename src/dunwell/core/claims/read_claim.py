@@ -48,7 +48,7 @@ class ClaimView:
     updated_at: datetime
 
 
-async def read_claim(work: Work, claim_id: int) -> ClaimView:
+async def get_claim(work: Work, claim_id: int) -> ClaimView:
     """Return the claim. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     # One snapshot, so that items and payments are consistent.
@@ -68,14 +68,14 @@ async def read_claim(work: Work, claim_id: int) -> ClaimView:
         items=items,
         balance=sum_balance(items, paid_cents),
         holds=[hold for hold in holds if hold.stands(work.now)],
-        assignment=_find_assignment(claim, is_switched=work.merchant.switched_to_workflows),
+        assignment=_build_assignment(claim, is_switched=work.merchant.switched_to_workflows),
         next_step_at=claim.next_step_at,
         created_at=claim.created_at,
         updated_at=claim.updated_at,
     )
 
 
-def _find_assignment(claim: ClaimRecord, *, is_switched: bool) -> CurrentAssignment | None:
+def _build_assignment(claim: ClaimRecord, *, is_switched: bool) -> CurrentAssignment | None:
     if claim.workflow_id is None:
         return None
     scenario_id = None if is_switched else claim.scenario_id

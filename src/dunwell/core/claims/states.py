@@ -64,7 +64,7 @@ def decide_status(status: Status, happening: ClaimTransition) -> Status:
     return following
 
 
-_DEBTORS_INTERVAL = timedelta(days=30)
+_DEBTOR_HOLD_INTERVAL = timedelta(days=30)
 
 
 class HoldKind(StrEnum):
@@ -75,7 +75,7 @@ class HoldKind(StrEnum):
     PAYMENT_PENDING = "PAYMENT_PENDING"
 
 
-DEBTORS_OWN = frozenset({HoldKind.PAUSE, HoldKind.PAYMENT_PENDING})
+DEBTOR_HOLD_KINDS = frozenset({HoldKind.PAUSE, HoldKind.PAYMENT_PENDING})
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +100,13 @@ def check_new_hold(hold: Hold, earlier: Iterable[Hold]) -> None:
     if hold.until is not None and hold.until <= hold.since:
         fault = Fault("/until", "The hold must end after it begins.", "WRONG_ORDER")
         raise ValidationError([fault])
-    if hold.actor_kind is not ActorKind.DEBTOR or hold.kind not in DEBTORS_OWN:
+    if hold.actor_kind is not ActorKind.DEBTOR or hold.kind not in DEBTOR_HOLD_KINDS:
         return
     if hold.until is None:
         raise ValidationError([Fault("/until", "Give the hold an end.", "REQUIRED")])
     for other in earlier:
         is_like = other.kind is hold.kind and other.actor_kind is ActorKind.DEBTOR
-        if is_like and hold.since < other.since + _DEBTORS_INTERVAL:
+        if is_like and hold.since < other.since + _DEBTOR_HOLD_INTERVAL:
             raise InvalidState(
                 LazyText("This was asked for in the last 30 days already."),
                 state=str(hold.kind),

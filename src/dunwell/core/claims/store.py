@@ -9,7 +9,7 @@ import msgspec
 from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.due_merchants import DueTable, render_due_merchants
 from dunwell.core.claims.balance import OwedItem
-from dunwell.core.claims.fields import DebtorFields, list_columns, read_row
+from dunwell.core.claims.fields import DebtorFields, build_shape, render_columns
 from dunwell.core.claims.states import Hold, HoldKind, Status
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
@@ -51,7 +51,7 @@ LEFT JOIN LATERAL (
     LIMIT 1) v ON true
 WHERE c.merchant_id = $1 AND c.claim_id = $2
 """,
-    columns=list_columns(DebtorFields, "d"),
+    columns=render_columns(DebtorFields, "d"),
 )
 
 # Uses the primary key.
@@ -118,7 +118,7 @@ async def load_claim(tx: Connection, merchant_id: int, claim_id: int) -> ClaimRe
         major=row["major"],
         minor=row["minor"],
         scenario_id=row["scenario_id"],
-        debtor=read_row(row, DebtorFields),
+        debtor=build_shape(row, DebtorFields),
     )
 
 
@@ -199,7 +199,7 @@ SET held = EXISTS (SELECT FROM holds h
 WHERE c.merchant_id = $1 AND c.claim_id IN (SELECT claim_id FROM lifted)
 """
 # Uses holds_end_anywhere, then holds_end.
-_FIND_ENDED_HOLDS = compose(
+_LIST_ENDED_HOLDS = compose(
     """
 SELECT due.merchant_id, h.claim_id
 FROM {due} due
@@ -242,10 +242,10 @@ RETURNING c.claim_id
 
 async def load_holds(tx: Connection, merchant_id: int, claim_id: int) -> Sequence[Hold]:
     """Return all holds of the claim, oldest first."""
-    return [read_hold(row) for row in await tx.fetch(_LOAD_HOLDS, merchant_id, claim_id)]
+    return [build_hold(row) for row in await tx.fetch(_LOAD_HOLDS, merchant_id, claim_id)]
 
 
-def read_hold(row: Row) -> Hold:
+def build_hold(row: Row) -> Hold:
     return Hold(
         HoldKind(row["kind"]),
         row["since"],
@@ -266,7 +266,7 @@ async def save_hold(tx: Connection, merchant_id: int, claim_id: int, hold: Hold)
     )  # fmt: skip
 
 
-async def lift_standing_holds(
+async def lift_active_holds(
     tx: Connection,
     merchant_id: int,
     claim_id: int,
@@ -280,7 +280,7 @@ async def lift_standing_holds(
     await tx.execute(_LIFT_HOLDS, merchant_id, claim_id, kind, now, hold_id)
 
 
-async def end_hold_at(
+async def save_hold_end(
     tx: Connection, merchant_id: int, claim_id: int, hold_id: UUID, until: datetime | None
 ) -> bool:
     """Set the end of an active hold; None: it has no end. The claim must be locked. Return False if
@@ -299,13 +299,13 @@ async def lift_holds_of_claims(
     await tx.execute(_LIFT_OF_CLAIMS, merchant_id, list(claim_ids), list(kinds), now)
 
 
-async def find_ended_holds(
+async def list_ended_holds(
     tx: Connection, now: datetime, merchant_id: int | None, limit: int
 ) -> dict[int, list[int]]:
     """Return the claims with expired holds by the merchants' clocks: merchant id -> claim ids. Uses
     holds_end."""
     found: dict[int, list[int]] = {}
-    for row in await tx.fetch(_FIND_ENDED_HOLDS, now, merchant_id, limit):
+    for row in await tx.fetch(_LIST_ENDED_HOLDS, now, merchant_id, limit):
         found.setdefault(row["merchant_id"], []).append(row["claim_id"])
     return found
 

@@ -10,7 +10,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.payloads import Event
-from dunwell.core.events.store import Position, find_stretch
+from dunwell.core.events.store import EventPosition, find_event_range
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.epochs import SETTLED_BEFORE, WRITTEN_BY
 from dunwell.platform.database.listed_table import CursorFormat, ListPage
@@ -101,7 +101,7 @@ LIMIT $4
 """
 # Uses the primary key.
 _LOAD_ONE = "SELECT body FROM events WHERE merchant_id = $1 AND event_id = $2"
-_BEGINNING = Position(0, UUID(int=0))
+_BEGINNING = EventPosition(0, UUID(int=0))
 EVENT_CURSORS = CursorFormat("events", owner=(int,), place=(int, UUID))
 
 
@@ -122,7 +122,7 @@ class EventFilter:
 NO_FILTER = EventFilter()
 
 
-async def find_events(
+async def list_events(
     work: Work, *, limit: int, cursor: str | None = None, wanted: EventFilter = NO_FILTER
 ) -> ListPage[str]:
     """List the bodies exactly as webhooks carry them. There is no cursor after the last event.
@@ -155,7 +155,7 @@ async def load_events_page(
     """
     position = _BEGINNING
     if cursor is not None:
-        position = Position(*EVENT_CURSORS.parse((merchant_id,), cursor))
+        position = EventPosition(*EVENT_CURSORS.parse((merchant_id,), cursor))
     rows = await _load_rows(tx, merchant_id, limit=limit + 1, position=position, wanted=wanted)
     page = rows[:limit]
     if len(rows) <= limit:
@@ -165,11 +165,11 @@ async def load_events_page(
 
 
 async def _load_rows(
-    tx: Connection, merchant_id: int, limit: int, position: Position, wanted: EventFilter
+    tx: Connection, merchant_id: int, limit: int, position: EventPosition, wanted: EventFilter
 ) -> Sequence[Row]:
     statement, places = _LOAD, [position]
     if wanted.is_timed and wanted.claim_id is None:
-        stretch = await find_stretch(
+        stretch = await find_event_range(
             tx, merchant_id, position, since=wanted.since, until=wanted.until
         )
         statement, places = _LOAD_TIMED, [stretch.first, stretch.last, stretch.rest]

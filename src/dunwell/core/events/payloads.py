@@ -39,7 +39,7 @@ class Event(msgspec.Struct, frozen=True, gc=False):
     body: str
 
 
-class EventedFee(msgspec.Struct, frozen=True, gc=False):
+class EventFeeData(msgspec.Struct, frozen=True, gc=False):
     """The item that a fee step added."""
 
     id: int
@@ -48,7 +48,7 @@ class EventedFee(msgspec.Struct, frozen=True, gc=False):
     currency: str
 
 
-class EventedPayment(msgspec.Struct, frozen=True, gc=False):
+class EventPaymentData(msgspec.Struct, frozen=True, gc=False):
     """A debtor's payment through a provider, started or completed."""
 
     provider_name: str
@@ -57,7 +57,7 @@ class EventedPayment(msgspec.Struct, frozen=True, gc=False):
     request_id: UUID
 
 
-class _Frame(TypedDict):
+class _EventFields(TypedDict):
     """The fields of every event."""
 
     event_id: str
@@ -65,7 +65,7 @@ class _Frame(TypedDict):
     source: str | None
 
 
-class _Subject(TypedDict):
+class _ClaimFields(TypedDict):
     """The claim's fields in every event."""
 
     id: int
@@ -88,43 +88,45 @@ class _PaymentFields(TypedDict):
 def escalated(head: EventHead, step: EventActionStep, channel: Channel, reference: UUID) -> Event:
     """The debtor was contacted; `reference` is the contact's."""
     sent = body.EventCommunication(channel, str(reference))
-    claim = body.EscalatedClaim(**_subject(head, "ESCALATED"), communication=sent)
-    return _event(head, body.EscalatedEvent(**_frame(head), claim=claim, action_step=step))
+    claim = body.EscalatedClaim(**_claim_fields(head, "ESCALATED"), communication=sent)
+    return _event(head, body.EscalatedEvent(**_event_fields(head), claim=claim, action_step=step))
 
 
-def fee_added(head: EventHead, step: EventActionStep, fee: EventedFee) -> Event:
+def fee_added(head: EventHead, step: EventActionStep, fee: EventFeeData) -> Event:
     """The escalation process added a fee; its value goes out as a string of cents."""
     item = body.EventFee(fee.id, fee.type, str(fee.value_cents), fee.currency)
-    claim = body.FeeAddedClaim(**_subject(head, "FEE_ADDED"), fee=item)
-    return _event(head, body.FeeAddedEvent(**_frame(head), claim=claim, action_step=step))
+    claim = body.FeeAddedClaim(**_claim_fields(head, "FEE_ADDED"), fee=item)
+    return _event(head, body.FeeAddedEvent(**_event_fields(head), claim=claim, action_step=step))
 
 
 def checkpoint_reached(head: EventHead, step: EventActionStep, offset: int, message: str) -> Event:
     """The claim reached a marker step with the configured offset and message."""
     details = body.CheckpointDetails(offset, message)
-    claim = body.CheckpointClaim(**_subject(head, "CHECKPOINT_REACHED"), details=details)
-    said = body.CheckpointReachedEvent(**_frame(head), claim=claim, action_step=step)
+    claim = body.CheckpointClaim(**_claim_fields(head, "CHECKPOINT_REACHED"), details=details)
+    said = body.CheckpointReachedEvent(**_event_fields(head), claim=claim, action_step=step)
     return _event(head, said)
 
 
 def archived(head: EventHead) -> Event:
     """All steps are done and nothing was collected. No action step is named."""
-    claim = body.EventClaim(**_subject(head, "ARCHIVED"))
-    return _event(head, body.ArchivedEvent(**_frame(head), claim=claim))
+    claim = body.EventClaim(**_claim_fields(head, "ARCHIVED"))
+    return _event(head, body.ArchivedEvent(**_event_fields(head), claim=claim))
 
 
-def payment_in_progress(head: EventHead, payment: EventedPayment, reference: str) -> Event:
+def payment_in_progress(head: EventHead, payment: EventPaymentData, reference: str) -> Event:
     """The debtor was handed off to the provider; `reference` is the payment reference."""
     begun = body.BegunPayment(**_payment_fields(payment), reference=reference)
-    claim = body.PaymentInProgressClaim(**_subject(head, "PAYMENT_IN_PROGRESS"), payment=begun)
-    return _event(head, body.PaymentInProgressEvent(**_frame(head, None), claim=claim))
+    claim = body.PaymentInProgressClaim(**_claim_fields(head, "PAYMENT_IN_PROGRESS"), payment=begun)
+    return _event(head, body.PaymentInProgressEvent(**_event_fields(head, None), claim=claim))
 
 
-def payment_completed(head: EventHead, payment: EventedPayment, transaction_id: str) -> Event:
+def payment_completed(head: EventHead, payment: EventPaymentData, transaction_id: str) -> Event:
     """The payment is completed. `transaction_id` is the provider's."""
     completed = body.CompletedPayment(**_payment_fields(payment), transaction_id=transaction_id)
-    claim = body.PaymentCompletedClaim(**_subject(head, "PAYMENT_COMPLETED"), payment=completed)
-    return _event(head, body.PaymentCompletedEvent(**_frame(head, None), claim=claim))
+    claim = body.PaymentCompletedClaim(
+        **_claim_fields(head, "PAYMENT_COMPLETED"), payment=completed
+    )
+    return _event(head, body.PaymentCompletedEvent(**_event_fields(head, None), claim=claim))
 
 
 def details_accessed(
@@ -134,8 +136,8 @@ def details_accessed(
     unknown."""
     traced = UNSET if communication_type is None else communication_type
     details = body.AccessDetails("LANDING_PAGE", str(session_id), traced)
-    claim = body.AccessedClaim(**_subject(head, "DETAILS_ACCESSED"), details=details)
-    return _event(head, body.DetailsAccessedEvent(**_frame(head, None), claim=claim))
+    claim = body.AccessedClaim(**_claim_fields(head, "DETAILS_ACCESSED"), details=details)
+    return _event(head, body.DetailsAccessedEvent(**_event_fields(head, None), claim=claim))
 
 
 def disputed(
@@ -144,8 +146,8 @@ def disputed(
     """The claim is disputed. `message` belongs only to the type OTHER."""
     words = UNSET if message is None else message
     reason = body.EventDisputeReason(type=dispute_type, message=words, dispute_id=str(dispute_id))
-    claim = body.DisputedClaim(**_subject(head, "DISPUTED"), dispute_reason=reason)
-    return _event(head, body.DisputedEvent(**_frame(head, None), claim=claim))
+    claim = body.DisputedClaim(**_claim_fields(head, "DISPUTED"), dispute_reason=reason)
+    return _event(head, body.DisputedEvent(**_event_fields(head, None), claim=claim))
 
 
 def payment_modality_state_change(
@@ -154,9 +156,11 @@ def payment_modality_state_change(
     """A modality was requested or answered."""
     modality = body.EventPaymentModality(modality_type, state, str(modality_id))
     claim = body.PaymentModalityClaim(
-        **_subject(head, "PAYMENT_MODALITY_STATE_CHANGE"), payment_modality=modality
+        **_claim_fields(head, "PAYMENT_MODALITY_STATE_CHANGE"), payment_modality=modality
     )
-    return _event(head, body.PaymentModalityStateChangeEvent(**_frame(head, None), claim=claim))
+    return _event(
+        head, body.PaymentModalityStateChangeEvent(**_event_fields(head, None), claim=claim)
+    )
 
 
 def render_instant(instant: datetime) -> str:
@@ -164,12 +168,14 @@ def render_instant(instant: datetime) -> str:
     return f"{instant.astimezone(UTC).isoformat()[:19]}Z"
 
 
-def _frame(head: EventHead, source: str | None = _ESCALATION) -> _Frame:
-    return _Frame(event_id=str(head.event_id), date=render_instant(head.occurred_at), source=source)
+def _event_fields(head: EventHead, source: str | None = _ESCALATION) -> _EventFields:
+    return _EventFields(
+        event_id=str(head.event_id), date=render_instant(head.occurred_at), source=source
+    )
 
 
-def _subject(head: EventHead, event_type: str) -> _Subject:
-    return _Subject(
+def _claim_fields(head: EventHead, event_type: str) -> _ClaimFields:
+    return _ClaimFields(
         id=head.claim_id,
         merchant_id=head.merchant_id,
         reference_number=head.reference_number,
@@ -179,7 +185,7 @@ def _subject(head: EventHead, event_type: str) -> _Subject:
     )
 
 
-def _payment_fields(payment: EventedPayment) -> _PaymentFields:
+def _payment_fields(payment: EventPaymentData) -> _PaymentFields:
     return _PaymentFields(
         provider_name=payment.provider_name,
         amount=payment.amount_cents,

@@ -10,7 +10,7 @@ from dunwell.platform.database.sql import compose
 
 
 @dataclass(frozen=True, slots=True)
-class Position:
+class EventPosition:
     """The position after the event that this transaction wrote under this id."""
 
     written_by: int
@@ -19,7 +19,7 @@ class Position:
 
 _SPAN_EVENTS = 1000
 _SPANS_AT_ONCE = 20
-_BEGINNING = Position(0, UUID(int=0))
+_BEGINNING = EventPosition(0, UUID(int=0))
 
 # Uses primary keys and events_list. Reads at most a few thousand events of each merchant.
 _SAVE = compose(
@@ -103,14 +103,14 @@ FROM (
 
 
 @dataclass(frozen=True, slots=True)
-class Stretch:
+class EventRange:
     """Where to look: from `first` to `last`, and after `rest`. No position is before
     the cursor's.
     """
 
-    first: Position
-    last: Position
-    rest: Position
+    first: EventPosition
+    last: EventPosition
+    rest: EventPosition
 
 
 async def save_spans(tx: Connection, span_events: int = _SPAN_EVENTS) -> int:
@@ -120,26 +120,26 @@ async def save_spans(tx: Connection, span_events: int = _SPAN_EVENTS) -> int:
     return int(status.rsplit(" ", 1)[1])
 
 
-async def find_stretch(
+async def find_event_range(
     tx: Connection,
     merchant_id: int,
-    position: Position,
+    position: EventPosition,
     since: datetime | None,
     until: datetime | None,
-) -> Stretch:
+) -> EventRange:
     """Return where events of this time range can be, after the position."""
     rows = await tx.fetch(
         _FIND, merchant_id, str(position.written_by), position.event_id, since, until
     )
-    found = {row["name"]: _read(row) for row in rows}
-    rest = max(position, found.get("end", _BEGINNING), key=_order)
+    found = {row["name"]: _build_position(row) for row in rows}
+    rest = max(position, found.get("end", _BEGINNING), key=_sort_key)
     first, last = found.get("first", rest), found.get("last", rest)
-    return Stretch(max(position, first, key=_order), last, rest)
+    return EventRange(max(position, first, key=_sort_key), last, rest)
 
 
-def _read(row: Row) -> Position:
-    return Position(int(row["written_by"]), row["event_id"])
+def _build_position(row: Row) -> EventPosition:
+    return EventPosition(int(row["written_by"]), row["event_id"])
 
 
-def _order(position: Position) -> tuple[int, UUID]:
+def _sort_key(position: EventPosition) -> tuple[int, UUID]:
     return position.written_by, position.event_id

@@ -13,7 +13,7 @@ from typing import Any
 import pikepdf
 from PIL import Image
 
-from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP, refuse
+from dunwell.core.files.upload import JPEG, PDF, PNG, WEBP, build_file_refusal
 from dunwell.platform.errors import UnsupportedMediaType
 
 MAX_PIXELS = 60_000_000
@@ -49,7 +49,7 @@ def _check_pixels(image: Any) -> None:
     width, height = image.size
     frames = 1 if image.format == "MPO" else getattr(image, "n_frames", 1)
     if width * height * frames > MAX_PIXELS:
-        raise refuse(f"The image has more than {MAX_PIXELS:,} pixels; make it smaller.")
+        raise build_file_refusal(f"The image has more than {MAX_PIXELS:,} pixels; make it smaller.")
 
 
 def _keep_orientation(orientation: int) -> Any:
@@ -105,7 +105,9 @@ _LINK = re.compile(rb"(https?://|mailto:|tel:)", re.IGNORECASE)
 def clean_pdf(pdf: pikepdf.Pdf) -> bytes:
     """Return the rewritten document. Raises UnsupportedMediaType if its streams are too large."""
     if len(pdf.objects) > MAX_OBJECTS:
-        raise refuse(f"The PDF has more than {MAX_OBJECTS:,} objects; print it to a new one.")
+        raise build_file_refusal(
+            f"The PDF has more than {MAX_OBJECTS:,} objects; print it to a new one."
+        )
     unpacked = 0
     for part in _walk(pdf):
         _clean(part)
@@ -136,10 +138,10 @@ def _walk(pdf: pikepdf.Pdf) -> Iterator[Any]:
             values = list(part)
         else:
             continue
-        waiting += [each for each in values if _holds_more(each)]
+        waiting += [each for each in values if _is_direct_container(each)]
 
 
-def _holds_more(value: Any) -> bool:
+def _is_direct_container(value: Any) -> bool:
     """Return whether the value is a direct container. Indirect ones are among the document's
     objects."""
     return isinstance(value, pikepdf.Dictionary | pikepdf.Array) and not value.is_indirect
@@ -167,7 +169,9 @@ def _clean(part: Any) -> None:
 def _check_picture(stream: Any) -> None:
     width, height = stream.get("/Width", 0), stream.get("/Height", 0)
     if stream.get("/Subtype") == "/Image" and int(width) * int(height) > MAX_PICTURE_PIXELS:
-        raise refuse(f"A picture in the PDF has more than {MAX_PICTURE_PIXELS:,} pixels.")
+        raise build_file_refusal(
+            f"A picture in the PDF has more than {MAX_PICTURE_PIXELS:,} pixels."
+        )
 
 
 def _count_unpacked(stream: Any, most: int) -> int:
@@ -198,7 +202,7 @@ def _unpack(content: bytes, most: int, *, is_kept: bool) -> tuple[bytes, int]:
             content = unpacker.unconsumed_tail
             size += len(chunk)
             if size > most:
-                raise refuse("The PDF unpacks to too much; print it to a new one.")
+                raise build_file_refusal("The PDF unpacks to too much; print it to a new one.")
             if is_kept:
                 kept += chunk
     return bytes(kept), size
@@ -225,13 +229,15 @@ def clean_file(content: bytes) -> CleanFile:
     """
     content_type = _read_signature(content)
     if content_type is None:
-        raise refuse("The file's content is of no type that is taken.")
+        raise build_file_refusal("The file's content is of no type that is taken.")
     try:
         cleaned = _CLEANERS[content_type](content)
     except UnsupportedMediaType:
         raise
     except Exception as error:  # Parsers raise anything for broken files.
-        raise refuse(f"The file begins like {content_type} but cannot be read as one.") from error
+        raise build_file_refusal(
+            f"The file begins like {content_type} but cannot be read as one."
+        ) from error
     return CleanFile(content_type, cleaned)
 
 
@@ -249,15 +255,15 @@ def _read_signature(content: bytes) -> str | None:
 
 def _clean_pdf(content: bytes) -> bytes:
     if b"%%EOF" not in content[-_PDF_TAIL_BYTES:]:
-        raise refuse("The PDF does not end where its end mark is.")
+        raise build_file_refusal("The PDF does not end where its end mark is.")
     try:
         with pikepdf.open(io.BytesIO(content)) as pdf:
             count = len(pdf.pages)
             if not 0 < count <= MAX_PAGES:
-                raise refuse(f"The PDF has {count} pages; 1 to {MAX_PAGES} are taken.")
+                raise build_file_refusal(f"The PDF has {count} pages; 1 to {MAX_PAGES} are taken.")
             return clean_pdf(pdf)
     except pikepdf.PasswordError as error:
-        raise refuse("The PDF is protected by a password; remove it.") from error
+        raise build_file_refusal("The PDF is protected by a password; remove it.") from error
 
 
 _CLEANERS: dict[str, Callable[[bytes], bytes]] = {

@@ -23,7 +23,7 @@ _MOST_SCALE = 2.5
 _WHITE = (255, 255, 255)
 
 
-class NotDrawable(Exception):  # noqa: N818 - reads as what it says
+class PageNotDrawable(Exception):  # noqa: N818 - reads as what it says
     """The page does not exist, or cannot be drawn within the limits."""
 
 
@@ -50,20 +50,20 @@ def draw_page(content: bytes, content_type: str, page: int, box: PictureBox) -> 
     """Draw a page, counted from 1; with 0 only count the pages. Raises PageNotDrawable."""
     draw = _DRAWERS.get(content_type)
     if draw is None:
-        raise NotDrawable("The file is of no type that is shown.")
+        raise PageNotDrawable("The file is of no type that is shown.")
     try:
         return draw(content, page, box)
-    except NotDrawable:
+    except PageNotDrawable:
         raise
     except Exception as error:  # Parsers raise anything for broken files.
-        raise NotDrawable("The file cannot be read.") from error
+        raise PageNotDrawable("The file cannot be read.") from error
 
 
-def fit(width: float, height: float, box: PictureBox, most_scale: float) -> float:
+def compute_scale(width: float, height: float, box: PictureBox, most_scale: float) -> float:
     """Return the scale that makes a page of this size fit. Raises PageNotDrawable for an invalid
     size."""
     if not (math.isfinite(width) and math.isfinite(height) and width > 0 and height > 0):
-        raise NotDrawable("The page has no size.")
+        raise PageNotDrawable("The page has no size.")
     return min(box.width / width, box.height / height, most_scale)
 
 
@@ -71,16 +71,16 @@ def _draw_pdf(content: bytes, page: int, box: PictureBox) -> Drawing:
     with pypdfium2.PdfDocument(content) as pdf:
         pages = len(pdf)
         if not 0 < pages <= MAX_PAGES:
-            raise NotDrawable("The document has no pages, or too many.")
+            raise PageNotDrawable("The document has no pages, or too many.")
         if page == 0:
             return Drawing(pages)
         if page > pages:
-            raise NotDrawable("There is no such page.")
+            raise PageNotDrawable("There is no such page.")
         # Shows the values of forms. Scripts are not supported.
         pdf.init_forms()
         shown = pdf[page - 1]
         width, height = shown.get_size()
-        scale = fit(width, height, box, _MOST_SCALE)
+        scale = compute_scale(width, height, box, _MOST_SCALE)
         drawn = shown.render(scale=scale, rev_byteorder=True, fill_color=(*_WHITE, 255))
         return _finish(pages, drawn.to_pil(), box)
 
@@ -90,11 +90,11 @@ def _draw_image(name: str) -> Callable[[bytes, int, PictureBox], Drawing]:
         with Image.open(io.BytesIO(content), formats=(name,)) as image:
             width, height = image.size
             if width * height > MAX_PIXELS:
-                raise NotDrawable("The picture has too many pixels.")
+                raise PageNotDrawable("The picture has too many pixels.")
             if page == 0:
                 return Drawing(1)
             if page > 1:
-                raise NotDrawable("There is no such page.")
+                raise PageNotDrawable("There is no such page.")
             # Only decodes a photograph in the resolution that is shown.
             image.draft("RGB", (max(box.width, box.height),) * 2)
             image.load()

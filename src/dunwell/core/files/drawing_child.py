@@ -7,8 +7,8 @@ import msgspec
 import pikepdf
 from PIL import Image
 
-from dunwell.core.files.drawing import NotDrawable, PictureBox, draw_page
-from dunwell.core.files.pictures import Drawn, WantedPicture
+from dunwell.core.files.drawing import PageNotDrawable, PictureBox, draw_page
+from dunwell.core.files.pictures import DrawnPicture, PictureRequest
 from dunwell.core.files.upload import PDF, PNG
 from dunwell.platform.children.child import serve, shut_in
 
@@ -42,14 +42,14 @@ def _make_ready() -> None:
 
 
 def _draw(request: bytes) -> bytes:
-    wanted = msgspec.msgpack.decode(request, type=WantedPicture)
+    wanted = msgspec.msgpack.decode(request, type=PictureRequest)
     box = PictureBox(wanted.width, wanted.height)
     try:
         drawing = draw_page(wanted.content, wanted.content_type, wanted.page, box)
-    except NotDrawable:
-        return msgspec.msgpack.encode(Drawn())
+    except PageNotDrawable:
+        return msgspec.msgpack.encode(DrawnPicture())
     return msgspec.msgpack.encode(
-        Drawn(drawing.pages, drawing.width, drawing.height, drawing.pixels)
+        DrawnPicture(drawing.pages, drawing.width, drawing.height, drawing.pixels)
     )
 
 

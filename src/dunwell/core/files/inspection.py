@@ -5,7 +5,7 @@ from collections.abc import Hashable
 
 import msgspec
 
-from dunwell.core.files.upload import ALLOWED_TYPES, refuse
+from dunwell.core.files.upload import ALLOWED_TYPES, build_file_refusal
 from dunwell.platform.children.child_pool import ChildLost, ChildPool
 from dunwell.platform.children.fair_queue import PERSON_WAITS
 from dunwell.platform.errors import Unavailable, UnsupportedMediaType
@@ -52,7 +52,7 @@ class Inspector:
             answer = await self._children.ask(asked, key=key, size_bytes=len(content))
             finding = msgspec.msgpack.decode(answer, type=InspectionResult)
         except (ChildLost, msgspec.MsgspecError) as error:
-            raise refuse("The file takes too much time or memory to read.") from error
+            raise build_file_refusal("The file takes too much time or memory to read.") from error
         except OSError as error:
             raise Unavailable("Files cannot be checked just now. Try again shortly.") from error
         if finding.content_type not in ALLOWED_TYPES:

@@ -24,16 +24,16 @@ from dunwell.platform.errors import Unavailable
 _CHILD = "dunwell.core.files.drawing_child"
 # Wall time. The child limits its processor time to less.
 _PATIENCE_SECONDS = 10.0
-_MOST_KNOWN = 2_000
+_MAX_KNOWN = 2_000
 # A lower compression level, because a user waits for the picture.
 _PACKING = 3
 
 
-class NotShowable(Exception):  # noqa: N818 - reads as what it says
+class FileNotShowable(Exception):  # noqa: N818 - reads as what it says
     """The file or this page of it cannot be shown as a picture."""
 
 
-class WantedPicture(msgspec.Struct, frozen=True, array_like=True):
+class PictureRequest(msgspec.Struct, frozen=True, array_like=True):
     """`page` counts from 1; 0 asks for the number of pages. The picture fits into `width` and
     `height`."""
 
@@ -44,7 +44,7 @@ class WantedPicture(msgspec.Struct, frozen=True, array_like=True):
     content: bytes
 
 
-class Drawn(msgspec.Struct, frozen=True, array_like=True):
+class DrawnPicture(msgspec.Struct, frozen=True, array_like=True):
     """`pages` 0: the file cannot be drawn. `pixels`: three bytes each."""
 
     pages: int = 0
@@ -54,22 +54,22 @@ class Drawn(msgspec.Struct, frozen=True, array_like=True):
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class PictureSize:
     """The size that a picture must fit into, in pixels."""
 
     width: int
     height: int
 
 
-THUMBNAIL = Size(240, 320)
+THUMBNAIL = PictureSize(240, 320)
 # An A4 page at 170 dots per inch: small print is readable.
-FULL = Size(1400, 2200)
+FULL = PictureSize(1400, 2200)
 _SIZES = (THUMBNAIL, FULL)
 _MOST_ANSWER_BYTES = 3 * FULL.width * FULL.height + 1024
 
 
 @dataclass(frozen=True, slots=True)
-class ShownFile:
+class PictureSource:
     """The file to show. `load` returns its content when a child is free. `viewer`: one viewer's
     pages are drawn one after another."""
 
@@ -80,7 +80,7 @@ class ShownFile:
     size_bytes: int = 0
 
 
-class PagePainter:
+class PagePictures:
     """One for each process, closed at its end. Children start when first needed."""
 
     def __init__(self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS) -> None:
@@ -99,7 +99,7 @@ class PagePainter:
         """Return the cached number of pages; 0: the file cannot be shown. None: unknown."""
         return self._known.get(storage_key)
 
-    async def count_pages(self, shown: ShownFile) -> int:
+    async def count_pages(self, shown: PictureSource) -> int:
         """Return the number of pages. Raises FileNotShowable, RateLimited, Unavailable, and what
         `load` raises."""
         known = self._check_known(shown)
@@ -109,13 +109,13 @@ class PagePainter:
             known = self._check_known(shown)
             return (await self._ask(shown, 0, THUMBNAIL)).pages if known is None else known
 
-    async def paint(self, shown: ShownFile, page: int, size: Size) -> bytes:
+    async def paint(self, shown: PictureSource, page: int, size: PictureSize) -> bytes:
         """Return the PNG of a page, counted from 1. Raises FileNotShowable, RateLimited,
         Unavailable, and what `load` raises."""
         assert size in _SIZES
         pages = self._check_known(shown)
         if page < 1 or (pages is not None and page > pages):
-            raise NotShowable("There is no such page.")
+            raise FileNotShowable("There is no such page.")
         async with self._turn(shown):
             self._check_known(shown)
             drawn = await self._ask(shown, page, size)
@@ -125,10 +125,10 @@ class PagePainter:
         """Stop the children, each after its page, and draw no more pages."""
         await self._children.close()
 
-    async def _ask(self, shown: ShownFile, page: int, size: Size) -> Drawn:
+    async def _ask(self, shown: PictureSource, page: int, size: PictureSize) -> DrawnPicture:
         async def read() -> bytes:
             content = await shown.load()
-            wanted = WantedPicture(
+            wanted = PictureRequest(
                 page,
                 size.width,
                 height=size.height,
@@ -139,35 +139,35 @@ class PagePainter:
 
         try:
             answer = await self._children.ask(read, key=shown.viewer, size_bytes=shown.size_bytes)
-            drawn = msgspec.msgpack.decode(answer, type=Drawn)
+            drawn = msgspec.msgpack.decode(answer, type=DrawnPicture)
         except (ChildLost, msgspec.MsgspecError) as error:
             self._keep(shown, 0)
-            raise NotShowable("The file takes too much time or memory to draw.") from error
+            raise FileNotShowable("The file takes too much time or memory to draw.") from error
         except OSError as error:
             raise Unavailable("Pages cannot be drawn just now. Try again shortly.") from error
-        is_picture = page == 0 or _is_sound(drawn, size)
+        is_picture = page == 0 or _is_valid_picture(drawn, size)
         if drawn.pages < 1 or not is_picture:
             # A page after the last says nothing about the others.
             if page <= 1:
                 self._keep(shown, 0)
-            raise NotShowable("The page cannot be drawn.")
+            raise FileNotShowable("The page cannot be drawn.")
         self._keep(shown, drawn.pages)
         return drawn
 
-    def _check_known(self, shown: ShownFile) -> int | None:
+    def _check_known(self, shown: PictureSource) -> int | None:
         known = self._known.get(shown.storage_key)
         if known == 0:
-            raise NotShowable("The file cannot be shown.")
+            raise FileNotShowable("The file cannot be shown.")
         return known
 
-    def _keep(self, shown: ShownFile, pages: int) -> None:
+    def _keep(self, shown: PictureSource, pages: int) -> None:
         self._known[shown.storage_key] = pages
         self._known.move_to_end(shown.storage_key)
-        while len(self._known) > _MOST_KNOWN:
+        while len(self._known) > _MAX_KNOWN:
             self._known.popitem(last=False)
 
     @asynccontextmanager
-    async def _turn(self, shown: ShownFile) -> AsyncIterator[None]:
+    async def _turn(self, shown: PictureSource) -> AsyncIterator[None]:
         lock, waiting = self._turns.get(shown.storage_key, (asyncio.Lock(), 0))
         self._turns[shown.storage_key] = (lock, waiting + 1)
         try:
@@ -187,13 +187,13 @@ class PagePainter:
                 self._turns[shown.storage_key] = (lock, waiting - 1)
 
 
-def _is_sound(drawn: Drawn, size: Size) -> bool:
+def _is_valid_picture(drawn: DrawnPicture, size: PictureSize) -> bool:
     """Return whether the size is plausible. A hostile file may control the child's result."""
     is_within = 0 < drawn.width <= size.width and 0 < drawn.height <= size.height
     return is_within and len(drawn.pixels) == 3 * drawn.width * drawn.height
 
 
-def _write_png(drawn: Drawn) -> bytes:
+def _write_png(drawn: DrawnPicture) -> bytes:
     out = io.BytesIO()
     image = Image.frombytes("RGB", (drawn.width, drawn.height), drawn.pixels)
     image.save(out, "PNG", compress_level=_PACKING)

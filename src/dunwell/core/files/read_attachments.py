@@ -4,9 +4,9 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.access import check_claim_exists
 from dunwell.core.files.store import load_all_attached, load_attached, load_listed_attachments
-from dunwell.core.files.upload import MAX_ATTACHMENTS, AttachedFile, no_attachment
+from dunwell.core.files.upload import MAX_ATTACHMENTS, AttachedFile, build_attachment_not_found
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import ListedTable, ListPage, NoFilter, Order
 from dunwell.platform.database.lists import list_page
@@ -37,16 +37,16 @@ async def list_attachments(
     """List attachments. Raises NotFound, and ValidationError for an invalid cursor."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        await check_claim(work, claim_id)
+        await check_claim_exists(work, claim_id)
         scope = work.scope(claim_id)
         return await list_page(scope, _ATTACHMENTS, NoFilter(), limit=limit, cursor=cursor)
 
 
-async def read_attachment(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
+async def get_attachment(work: Work, claim_id: int, attachment_id: UUID) -> AttachedFile:
     """Return the attachment. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     found = await load_attached(work.tx, work.merchant_id, claim_id, attachment_id)
     if found is not None:
         return found
-    await check_claim(work, claim_id)
-    raise no_attachment(attachment_id)
+    await check_claim_exists(work, claim_id)
+    raise build_attachment_not_found(attachment_id)

@@ -54,7 +54,7 @@ class Storage:
         try:
             await self._call(obstore.put, self._store, key, content)
         except (BaseError, OSError) as error:
-            raise _away() from error
+            raise _build_unavailable() from error
 
     async def load(self, key: str) -> bytes:
         """Return the content. Raises ContentMissing, Unavailable."""
@@ -63,7 +63,7 @@ class Storage:
         except (NotFoundError, FileNotFoundError) as error:
             raise ContentMissing(key) from error
         except (BaseError, OSError) as error:
-            raise _away() from error
+            raise _build_unavailable() from error
 
     async def remove(self, key: str) -> None:
         """Delete the content, if it exists. Raises Unavailable."""
@@ -72,7 +72,7 @@ class Storage:
         except (NotFoundError, FileNotFoundError):
             return
         except (BaseError, OSError) as error:
-            raise _away() from error
+            raise _build_unavailable() from error
 
     async def _call(self, function: Callable[..., Answer], *given: Any) -> Answer:
         """Run the function in a thread. Raises TimeoutError, which is an OSError; the thread then
@@ -90,7 +90,7 @@ def upload_key(merchant_id: int, ticket_id: UUID) -> str:
     return f"{merchant_id}/uploads/{ticket_id}"
 
 
-def _away() -> Unavailable:
+def _build_unavailable() -> Unavailable:
     return Unavailable("The file storage is away. Try again shortly.")
 
 

@@ -7,7 +7,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.core.files.upload import AttachedFile, PreparedUpload, StorageUse, name_for_reader
+from dunwell.core.files.upload import AttachedFile, PreparedUpload, StorageUse, render_download_name
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
 
@@ -138,7 +138,7 @@ async def save_upload(
     )  # fmt: skip
 
 
-async def remove_uploads(tx: Connection, merchant_id: int, ticket_ids: Collection[UUID]) -> None:
+async def delete_uploads(tx: Connection, merchant_id: int, ticket_ids: Collection[UUID]) -> None:
     """Delete the uploads, whose contents must be deleted already, and subtract their bytes."""
     used_bytes = await lock_used_bytes(tx, merchant_id)
     rows = await tx.fetch(_REMOVE, merchant_id, list(ticket_ids))
@@ -154,7 +154,7 @@ async def load_usable_tickets(
     return {row["ticket_id"] for row in rows}
 
 
-async def find_unused_uploads(
+async def list_unused_uploads(
     tx: Connection, since: datetime, until: datetime, limit: int
 ) -> list[UnusedUpload]:
     """Return uploads whose ticket expired from `since` until before `until`, oldest first."""
@@ -239,7 +239,7 @@ async def load_listed_attachments(
 ) -> Mapping[UUID, AttachedFile]:
     """Return the attachments by id."""
     rows = await tx.fetch(_LOAD_ATTACHED, merchant_id, claim_id, list(attachment_ids))
-    return {row["attachment_id"]: _read_attached(row) for row in rows}
+    return {row["attachment_id"]: _build_attached_file(row) for row in rows}
 
 
 async def load_all_attached(
@@ -247,7 +247,7 @@ async def load_all_attached(
 ) -> list[AttachedFile]:
     """Return the claim's attachments, newest first."""
     rows = await tx.fetch(LOAD_ATTACHED, merchant_id, claim_id, limit)
-    return [_read_attached(row) for row in rows]
+    return [_build_attached_file(row) for row in rows]
 
 
 async def save_attachment(
@@ -277,7 +277,7 @@ async def delete_attachment(
     await tx.execute(_DELETE, *claim, attachment_id, now, real_now)
 
 
-def _read_attached(row: Row) -> AttachedFile:
+def _build_attached_file(row: Row) -> AttachedFile:
     return AttachedFile(**dict(row))
 
 
@@ -308,7 +308,7 @@ class MessageAttachment:
 
     @property
     def file_name(self) -> str:
-        return name_for_reader(self.friendly_name, self.content_type)
+        return render_download_name(self.friendly_name, self.content_type)
 
 
 async def load_attachments(
@@ -317,20 +317,20 @@ async def load_attachments(
     """Return the attachments of claims that have any, in their order."""
     found: dict[int, list[MessageAttachment]] = {}
     for row in await tx.fetch(_OF_CLAIMS, merchant_id, list(claim_ids)):
-        found.setdefault(row["claim_id"], []).append(_read(row))
+        found.setdefault(row["claim_id"], []).append(_build_message_attachment(row))
     return found
 
 
-async def find_attachments(
+async def load_attachments_by_id(
     tx: Connection, merchant_id: int, wanted: Mapping[int, Collection[UUID]]
 ) -> dict[UUID, MessageAttachment]:
     """Return attachments by id, without those that were deleted in the meantime."""
     ids = [attachment_id for some in wanted.values() for attachment_id in some]
     rows = await tx.fetch(_BY_ID, merchant_id, list(wanted), ids)
-    return {row["attachment_id"]: _read(row) for row in rows}
+    return {row["attachment_id"]: _build_message_attachment(row) for row in rows}
 
 
-def _read(row: Row) -> MessageAttachment:
+def _build_message_attachment(row: Row) -> MessageAttachment:
     return MessageAttachment(
         attachment_id=row["attachment_id"],
         friendly_name=row["friendly_name"],

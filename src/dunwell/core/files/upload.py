@@ -28,7 +28,7 @@ ALLOWED_TYPES = (PDF, JPEG, PNG, WEBP)
 _BY_NAME = MimeTypes()
 
 
-def refuse(message: str) -> UnsupportedMediaType:
+def build_file_refusal(message: str) -> UnsupportedMediaType:
     """Build the refusal of a file, which names the accepted types."""
     return UnsupportedMediaType(
         f"{message} Upload a PDF, JPEG, PNG or WebP file.", allowed=list(ALLOWED_TYPES)
@@ -42,7 +42,7 @@ def check_claimed_type(file_name: str, content_type: str) -> None:
     ending = dot + last.lower()
     claimed = _BY_NAME.types_map[True].get(ending) or _BY_NAME.types_map[False].get(ending)
     if dot and claimed not in (None, content_type):
-        raise refuse(f"The file is called {ending} but its content is {content_type}.")
+        raise build_file_refusal(f"The file is called {ending} but its content is {content_type}.")
 
 
 MAX_NAME_LENGTH = 255
@@ -58,7 +58,7 @@ _FORBIDDEN = ("Cc", "Cs", "Zl", "Zp")
 _UNSHOWN = (*_FORBIDDEN, "Cf", "Cn", "Co")
 _LONGEST_TIDY = 120
 # They change the direction of the following text, so that "exe.fdp" would read as a document.
-_TURNING = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
+_DIRECTION_MARKS = frozenset("\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 
 
 def find_name_faults(friendly_name: str, file_name: str) -> list[Fault]:
@@ -67,15 +67,17 @@ def find_name_faults(friendly_name: str, file_name: str) -> list[Fault]:
     return [*_check("friendlyName", friendly_name), *_check("fileName", file_name)]
 
 
-def tidy_name(given: str) -> str:
+def clean_file_name(given: str) -> str:
     """Return an untrusted file name without folders, control characters and direction marks. A long
     name keeps its end with the extension."""
     last = given.replace("\\", "/").rpartition("/")[2]
-    kept = "".join(c for c in last if unicodedata.category(c) not in _UNSHOWN and c not in _TURNING)
+    kept = "".join(
+        c for c in last if unicodedata.category(c) not in _UNSHOWN and c not in _DIRECTION_MARKS
+    )
     return " ".join(kept.split())[-_LONGEST_TIDY:] or "-"
 
 
-def name_for_reader(friendly_name: str, content_type: str) -> str:
+def render_download_name(friendly_name: str, content_type: str) -> str:
     """Return the name under which debtors save the file: its display name with the extension of its
     type."""
     endings = _ENDINGS[content_type]
@@ -96,7 +98,7 @@ def _check(part: str, name: str) -> Iterator[Fault]:
         yield Fault(path, f"{part} needs a name; give the file one.", "REQUIRED")
     if len(name) > MAX_NAME_LENGTH:
         yield Fault(path, f"Use at most {MAX_NAME_LENGTH} characters.", "TOO_LONG")
-    if any(unicodedata.category(c) in _FORBIDDEN or c in _TURNING for c in name):
+    if any(unicodedata.category(c) in _FORBIDDEN or c in _DIRECTION_MARKS for c in name):
         message = "Remove line breaks, control characters and direction marks."
         yield Fault(path, message, "CONTROL_CHARACTER")
 
@@ -197,7 +199,7 @@ def check_attachable(status: Status) -> None:
         )
 
 
-def check_space(count: int) -> None:
+def check_attachment_count(count: int) -> None:
     """Check that the claim may get another attachment. Raises ValidationError."""
     if count >= MAX_ATTACHMENTS:
         message = (
@@ -207,11 +209,11 @@ def check_space(count: int) -> None:
         raise ValidationError([Fault("", message, "TOO_MANY")])
 
 
-def no_attachment(attachment_id: UUID) -> NotFound:
+def build_attachment_not_found(attachment_id: UUID) -> NotFound:
     return NotFound(f"There is no attachment {attachment_id}.")
 
 
-def unknown_ticket(source: str) -> UnknownTicket:
+def build_unknown_ticket(source: str) -> UnknownTicket:
     return UnknownTicket(
         "No usable upload has this ticket; upload the file again and use the new ticketId.",
         ticketIds=[source],

@@ -15,9 +15,9 @@ from dunwell.accounts.merchants.store import load_merchant
 from dunwell.core.files.inspection import Inspector
 from dunwell.core.files.storage import SealedFiles, upload_key
 from dunwell.core.files.store import (
-    find_unused_uploads,
+    delete_uploads,
+    list_unused_uploads,
     load_storage_use,
-    remove_uploads,
     save_upload,
 )
 from dunwell.core.files.upload import (
@@ -34,7 +34,7 @@ from dunwell.platform.errors import Fault, PayloadTooLarge, ValidationError
 from dunwell.platform.resources import Resources
 
 
-async def read_storage_use(work: Work, limit_bytes: int) -> StorageUse:
+async def get_storage_use(work: Work, limit_bytes: int) -> StorageUse:
     work.require(Right.READ_CLAIMS)
     return await load_storage_use(work.tx, work.merchant_id, limit_bytes)
 
@@ -51,7 +51,7 @@ async def check_storage_room(
 
 
 # How long an unused ticket is valid (CONTRACT 3), in the merchant's time.
-_TICKET_LIFE = timedelta(days=7)
+_TICKET_LIFETIME = timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +94,7 @@ async def accept_upload(work: Work, prepared: PreparedUpload) -> UUID:
     """Record the upload in the work's transaction and return its ticket id."""
     work.require(Right.CHANGE_CLAIMS)
     assert prepared.merchant_id == work.merchant_id
-    await save_upload(work.tx, prepared, work.now, work.now + _TICKET_LIFE)
+    await save_upload(work.tx, prepared, work.now, work.now + _TICKET_LIFETIME)
     await save_audit(
         work, "upload.accept", f"ticket:{prepared.ticket_id}",
         after={"contentType": prepared.content_type, "sizeBytes": prepared.size_bytes},
@@ -131,7 +131,7 @@ async def store_unused_file(
     await storage.save(checked.prepared.storage_key, checked.content)
 
 
-async def throw_away(
+async def discard_uploads(
     database: Database, storage: SealedFiles, merchant_id: int, ticket_ids: Collection[UUID]
 ) -> None:
     """Delete unused uploads. Raises Unavailable; the rest then expires."""
@@ -140,7 +140,7 @@ async def throw_away(
     for ticket_id in ticket_ids:
         await storage.remove(upload_key(merchant_id, ticket_id))
     async with database.transaction() as tx:
-        await remove_uploads(tx, merchant_id, ticket_ids)
+        await delete_uploads(tx, merchant_id, ticket_ids)
 
 
 UPLOADS_AT_ONCE = 200
@@ -153,7 +153,7 @@ async def remove_unused_uploads(resources: Resources, storage: SealedFiles, sinc
     their number. If it is UPLOADS_AT_ONCE, call it again with the same `since`."""
     until = resources.clock.now() - GRACE
     async with resources.database.connection() as connection:
-        unused = await find_unused_uploads(connection, since, until, UPLOADS_AT_ONCE)
+        unused = await list_unused_uploads(connection, since, until, UPLOADS_AT_ONCE)
     tickets: dict[int, list[UUID]] = {}
     for upload in unused:
         await storage.remove(upload.storage_key)
@@ -170,6 +170,6 @@ async def _remove_rows(
         merchant = await load_merchant(tx, merchant_id)
         if merchant is None:
             return
-        await remove_uploads(tx, merchant_id, ticket_ids)
+        await delete_uploads(tx, merchant_id, ticket_ids)
         work = Work.open(resources, tx, merchant, SYSTEM)
         await save_audit(work, "upload.expire", f"merchant:{merchant_id}", uploads=len(ticket_ids))

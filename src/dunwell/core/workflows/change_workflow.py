@@ -22,7 +22,7 @@ from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationErr
 from dunwell.platform.text.shape import render_nearest
 
 
-def check_switched(merchant: Merchant) -> None:
+def check_uses_workflows(merchant: Merchant) -> None:
     """Check that the merchant works with workflows. Raises InvalidState."""
     if not merchant.switched_to_workflows:
         raise InvalidState(
@@ -32,7 +32,7 @@ def check_switched(merchant: Merchant) -> None:
         )
 
 
-async def find_workflow(tx: Connection, merchant_id: int, name: str) -> Workflow:
+async def get_workflow_by_name(tx: Connection, merchant_id: int, name: str) -> Workflow:
     """Return the merchant's workflow with this name. Raises NotFound, which suggests a similar
     name."""
     workflows = {each.name: each for each in await load_workflows(tx, merchant_id)}
@@ -42,16 +42,16 @@ async def find_workflow(tx: Connection, merchant_id: int, name: str) -> Workflow
     return workflows[name]
 
 
-async def open_workflow(work: Work, workflow_id: UUID) -> None:
+async def lock_workflow_for_change(work: Work, workflow_id: UUID) -> None:
     """Lock the workflow until the transaction ends. Raises NotFound, and InvalidState if the
     merchant works with scenarios."""
-    check_switched(work.merchant)
+    check_uses_workflows(work.merchant)
     await lock_merchant(work.tx, work.merchant_id)
     if not await lock_workflow(work.tx, work.merchant_id, workflow_id):
         raise NotFound(f"There is no workflow {workflow_id}.")
 
 
-async def open_scenarios(work: Work) -> None:
+async def lock_scenarios_for_change(work: Work) -> None:
     """Lock the merchant's setup. Raises InvalidState if the merchant works with workflows."""
     await lock_merchant(work.tx, work.merchant_id)
     if await load_is_switched(work.tx, work.merchant_id):
@@ -67,7 +67,7 @@ async def rename_workflow(work: Work, workflow_id: UUID, name: str) -> None:
     """Rename the workflow. Raises NotFound, and ValidationError for an invalid or taken name."""
     work.require(Right.CONFIGURE)
     check_workflow_name(name)
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     before = await load_name(work.tx, work.merchant_id, workflow_id)
     if not await save_name(work.tx, work.merchant_id, workflow_id, name):
         message = f'Another workflow is called "{name}"; choose another name.'
@@ -94,7 +94,7 @@ async def activate_workflow(work: Work, workflow_id: UUID) -> bool:
 
 
 async def _set(work: Work, workflow_id: UUID, action: str, *, is_enabled: bool) -> bool:
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     if not await save_assignment_enabled(
         work.tx, work.merchant_id, workflow_id, is_enabled=is_enabled
     ):

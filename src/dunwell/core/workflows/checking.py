@@ -38,7 +38,7 @@ def check_definition(document: object) -> Definition:
     return msgspec.convert(document, Definition)
 
 
-def read_definition(document: object) -> Definition:
+def parse_definition(document: object) -> Definition:
     """Return the definition of a document with the right shape. Other faults are allowed, as in a
     draft. Raises ValidationError."""
     faults = [*find_faults(document, Definition), *find_unprintable(document)]
@@ -53,11 +53,11 @@ def find_definition_faults(document: object) -> list[Fault]:
     faults = find_faults(document, Definition)
     faults += find_unprintable(document)
     if isinstance(document, dict):
-        faults += _find_broken_rules(document)
+        faults += _find_rule_faults(document)
     return list(dict.fromkeys(faults))
 
 
-def definition_schema() -> dict[str, Any]:
+def render_definition_schema() -> dict[str, Any]:
     """Return the JSON Schema (2020-12) of a definition, with descriptions, for editors and other
     programs."""
     schema = msgspec.json.schema(Definition)
@@ -72,7 +72,7 @@ def definition_schema() -> dict[str, Any]:
     }
 
 
-def _find_broken_rules(document: Mapping[str, object]) -> list[Fault]:
+def _find_rule_faults(document: Mapping[str, object]) -> list[Fault]:
     settings = read_if_fits(document.get("settings"), ProcessSettings)
     templates = _read_members(document.get("templates"), Template)
     snippets = _read_members(document.get("snippets"), Texts)

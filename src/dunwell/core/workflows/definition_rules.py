@@ -18,7 +18,7 @@ from dunwell.core.workflows.definition import (
     WorkflowContactHours,
     WorkflowHolidays,
 )
-from dunwell.core.workflows.texts import channels_of
+from dunwell.core.workflows.texts import list_channels
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.codes import is_country, is_currency, is_language, is_timezone
 from dunwell.platform.text.shape import render_nearest
@@ -30,9 +30,9 @@ def find_settings_faults(settings: ProcessSettings) -> Iterator[Fault]:
     """Yield faults with pointers from the definition's root."""
     yield from find_language_faults(settings.languages, f"{_ROOT}/languages")
     if settings.currency is not None and not is_currency(settings.currency):
-        yield currency_fault(settings.currency, f"{_ROOT}/currency")
+        yield build_currency_fault(settings.currency, f"{_ROOT}/currency")
     if settings.timezone is not None and not is_timezone(settings.timezone):
-        yield timezone_fault(settings.timezone, f"{_ROOT}/timezone")
+        yield build_timezone_fault(settings.timezone, f"{_ROOT}/timezone")
     if settings.contact_hours is not None:
         yield from _find_hours_faults(settings.contact_hours)
     if settings.holidays is not None:
@@ -42,11 +42,11 @@ def find_settings_faults(settings: ProcessSettings) -> Iterator[Fault]:
 def find_language_faults(codes: list[str], path: str) -> Iterator[Fault]:
     for index, code in enumerate(codes):
         if not is_language(code):
-            yield language_fault(code, f"{path}/{index}")
-    yield from find_repeats(codes, path)
+            yield build_language_fault(code, f"{path}/{index}")
+    yield from find_repeat_faults(codes, path)
 
 
-def find_repeats(values: Iterable[object], path: str, *, skip: int = 0) -> Iterator[Fault]:
+def find_repeat_faults(values: Iterable[object], path: str, *, skip: int = 0) -> Iterator[Fault]:
     """Yield a fault for each repeated value. The first `skip` values are not part of the list."""
     seen = set()
     for index, value in enumerate(values, start=-skip):
@@ -55,24 +55,24 @@ def find_repeats(values: Iterable[object], path: str, *, skip: int = 0) -> Itera
         seen.add(value)
 
 
-def language_fault(code: str, path: str) -> Fault:
+def build_language_fault(code: str, path: str) -> Fault:
     message = f'"{code}" is no language; use a code such as "de" or "en".'
     return Fault(path, message, "UNKNOWN_LANGUAGE")
 
 
-def currency_fault(code: str, path: str) -> Fault:
+def build_currency_fault(code: str, path: str) -> Fault:
     message = f'"{code}" is no currency; use an ISO 4217 code such as "EUR".'
     return Fault(path, message, "UNKNOWN_CURRENCY")
 
 
-def timezone_fault(name: str, path: str) -> Fault:
+def build_timezone_fault(name: str, path: str) -> Fault:
     message = f'"{name}" is no time zone; use a name such as "Europe/Berlin".'
     return Fault(path, message, "UNKNOWN_TIMEZONE")
 
 
 def _find_hours_faults(hours: WorkflowContactHours) -> Iterator[Fault]:
     path = f"{_ROOT}/contactHours"
-    yield from find_repeats(hours.weekdays, f"{path}/weekdays")
+    yield from find_repeat_faults(hours.weekdays, f"{path}/weekdays")
     # HH:MM sorts as text like as time.
     if hours.since >= hours.until:
         message = f'The hours end before they begin; make "to" later than {hours.since}.'
@@ -158,7 +158,7 @@ def _find_list_faults(condition: Condition, path: str) -> Iterator[Fault]:
         yield from _find_unknown(value, f"{path}/{name}", is_known)
     if condition.has is not None:
         yield from _find_empty(condition.has, f"{path}/has")
-        yield from find_repeats(condition.has, f"{path}/has")
+        yield from find_repeat_faults(condition.has, f"{path}/has")
     if condition.custom_fields == {}:
         yield Fault(f"{path}/customFields", "Name at least one field.", "EMPTY_CONDITION")
 
@@ -168,19 +168,19 @@ def _find_unknown(
 ) -> Iterator[Fault]:
     if value is None:
         return
-    codes = {path: value} if isinstance(value, str) else _places(value, path)
+    codes = {path: value} if isinstance(value, str) else _list_code_paths(value, path)
     if not isinstance(value, str):
         yield from _find_empty(value, path)
-        yield from find_repeats(value, path)
+        yield from find_repeat_faults(value, path)
     for place, code in codes.items():
         if is_known(code):
             continue
-        yield _unknown_code(code, place, path.rpartition("/")[2])
+        yield _build_unknown_code_fault(code, place, path.rpartition("/")[2])
 
 
-def _unknown_code(code: str, place: str, name: str) -> Fault:
+def _build_unknown_code_fault(code: str, place: str, name: str) -> Fault:
     if name == "language":
-        return language_fault(code, place)
+        return build_language_fault(code, place)
     if name == "country":
         message = f'"{code}" is no country; use an ISO 3166-1 code such as "DE".'
         return Fault(place, message, "UNKNOWN_COUNTRY")
@@ -188,7 +188,7 @@ def _unknown_code(code: str, place: str, name: str) -> Fault:
     return Fault(place, message, "NOT_ALLOWED")
 
 
-def _places(values: list[str], path: str) -> dict[str, str]:
+def _list_code_paths(values: list[str], path: str) -> dict[str, str]:
     return {f"{path}/{index}": value for index, value in enumerate(values)}
 
 
@@ -208,12 +208,12 @@ def _find_test_faults(condition: Condition, path: str) -> Iterator[Fault]:
         if test == TextTest():
             message = "Give equals, startsWith or endsWith."
             yield Fault(f"{path}/{name}", message, "EMPTY_CONDITION")
-        elif test is not None and not _can_read(test):
+        elif test is not None and not _can_match(test):
             message = "No text fits: equals does not begin or end so. Keep equals alone."
             yield Fault(f"{path}/{name}", message, "NEVER_TRUE")
 
 
-def _can_read(test: TextTest) -> bool:
+def _can_match(test: TextTest) -> bool:
     """Return whether some text can match. A beginning and an end without `equals` always match some
     text."""
     if test.equals is None:
@@ -263,7 +263,7 @@ def _find_wait_faults(
 def _find_contact_faults(
     step: ContactStep, path: str, templates: Mapping[str, Template | None]
 ) -> Iterator[Fault]:
-    yield from find_repeats([step.channel, *step.fallbacks], f"{path}/fallbacks", skip=1)
+    yield from find_repeat_faults([step.channel, *step.fallbacks], f"{path}/fallbacks", skip=1)
     if step.template not in templates:
         nearest = render_nearest(step.template, list(templates))
         message = f'There is no template "{step.template}". {nearest}'
@@ -272,7 +272,7 @@ def _find_contact_faults(
     template = templates[step.template]
     if template is None:
         return
-    texts = channels_of(template)
+    texts = list_channels(template)
     places = {f"{path}/channel": step.channel}
     places |= {f"{path}/fallbacks/{i}": channel for i, channel in enumerate(step.fallbacks)}
     for place, channel in places.items():

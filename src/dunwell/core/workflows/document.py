@@ -41,11 +41,11 @@ def _list_members(part: msgspec.Struct) -> Iterator[tuple[str, Any]]:
         yield str(config.tag_field), config.tag
     for field in fields(part):
         value = getattr(part, field.name)
-        if value != default_of(field):
+        if value != get_default(field):
             yield field.encode_name, _render(value)
 
 
-def default_of(field: FieldInfo) -> Any:
+def get_default(field: FieldInfo) -> Any:
     """Return the default value of a field; NODEFAULT if it is required."""
     if field.default_factory is not NODEFAULT:
         return field.default_factory()
@@ -58,7 +58,7 @@ def _in_order(members: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True, slots=True)
-class GivenDefinition:
+class DefinitionFile:
     """A parsed definition file, and the version that it says it was read from."""
 
     file_name: str
@@ -69,7 +69,7 @@ class GivenDefinition:
     version_id: UUID | None
 
 
-class PlacedFault(msgspec.Struct, frozen=True):
+class LocatedFault(msgspec.Struct, frozen=True):
     """A fault with the line of the file that it is in."""
 
     line: int
@@ -78,49 +78,49 @@ class PlacedFault(msgspec.Struct, frozen=True):
     code: str
 
 
-def read_given_text(text: str, file_name: str) -> GivenDefinition:
+def parse_definition_text(text: str, file_name: str) -> DefinitionFile:
     """Parse the text. Raises InvalidRequest."""
     try:
         document = parse_yaml(text)
     except DocumentFaulty as error:
-        raise unreadable_file(file_name, error) from error
-    return get_given_definition(document, text, file_name)
+        raise build_unreadable_file(file_name, error) from error
+    return build_definition_file(document, text, file_name)
 
 
-def unreadable_file(file_name: str, error: DocumentFaulty) -> InvalidRequest:
+def build_unreadable_file(file_name: str, error: DocumentFaulty) -> InvalidRequest:
     return InvalidRequest(f"{file_name} cannot be read. {error}")
 
 
-def get_given_definition(document: Any, text: str, file_name: str) -> GivenDefinition:
+def build_definition_file(document: Any, text: str, file_name: str) -> DefinitionFile:
     """Return the definition in a document's value."""
     if isinstance(document, dict) and "definition" in document:
         inner, version_id = document["definition"], _read_id(document.get("versionId"))
-        return GivenDefinition(
+        return DefinitionFile(
             file_name=file_name,
             text=text,
             place=("definition",),
             document=inner,
             version_id=version_id,
         )
-    return GivenDefinition(
+    return DefinitionFile(
         file_name=file_name, text=text, place=(), document=document, version_id=None
     )
 
 
-def place_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[PlacedFault]:
+def locate_faults(given: DefinitionFile, faults: Sequence[Fault]) -> list[LocatedFault]:
     """Return the faults with their lines, in the order of the file."""
-    return order_faults(faults, find_lines(given.text, list_places(given, faults)))
+    return sort_faults(faults, find_lines(given.text, list_places(given, faults)))
 
 
-def list_places(given: GivenDefinition, faults: Sequence[Fault]) -> list[list[str]]:
+def list_places(given: DefinitionFile, faults: Sequence[Fault]) -> list[list[str]]:
     """Return where in the document each fault is, for `find_lines`."""
     return [[*given.place, *_split(fault.path)] for fault in faults]
 
 
-def order_faults(faults: Sequence[Fault], lines: Sequence[int]) -> list[PlacedFault]:
+def sort_faults(faults: Sequence[Fault], lines: Sequence[int]) -> list[LocatedFault]:
     """Return faults with their lines, in the order of the file."""
     placed = [
-        PlacedFault(line, fault.path, str(fault.message), fault.code)
+        LocatedFault(line, fault.path, str(fault.message), fault.code)
         for line, fault in zip(lines, faults, strict=True)
     ]
     return sorted(placed, key=lambda fault: fault.line)

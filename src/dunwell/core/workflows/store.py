@@ -124,11 +124,11 @@ WHERE merchant_id = $1 AND workflow_id = $2 AND state = 'DRAFT'
 RETURNING version_id
 """
 
-_MOST_KEPT = 2_000
+_MAX_CACHED = 2_000
 # The newest version that this process has loaded, by (merchant, workflow, major); major 0: of all
 # majors.
 _Key = tuple[int, UUID, int]
-_kept: dict[_Key, Version] = {}
+_cached: dict[_Key, Version] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,25 +150,25 @@ async def load_newest(
 ) -> dict[tuple[UUID, int], Version]:
     """Return the newest minor version of each (workflow, major), without drafts. Unknown pairs are
     left out."""
-    known = {pair: _kept.get((merchant_id, *pair)) for pair in pairs}
+    known = {pair: _cached.get((merchant_id, *pair)) for pair in pairs}
     rows = await tx.fetch(
         LOAD_NEWEST, merchant_id, [workflow_id for workflow_id, _ in known],
         [major for _, major in known], [each and each.version_id for each in known.values()],
     )  # fmt: skip
     pairs_found = [(row["workflow_id"], row["major"]) for row in rows]
     return {
-        pair: read_newest(row, merchant_id, known[pair])
+        pair: build_newest_version(row, merchant_id, known[pair])
         for pair, row in zip(pairs_found, rows, strict=True)
     }
 
 
-def find_cached(merchant_id: int, pair: tuple[UUID, int]) -> Version | None:
+def find_cached_version(merchant_id: int, pair: tuple[UUID, int]) -> Version | None:
     """Return the version that this process loaded last for (workflow, major). There may be a newer
     one."""
-    return _kept.get((merchant_id, *pair))
+    return _cached.get((merchant_id, *pair))
 
 
-def read_newest(row: Row, merchant_id: int, known: Version | None) -> Version:
+def build_newest_version(row: Row, merchant_id: int, known: Version | None) -> Version:
     """Build the version from a row of `LOAD_NEWEST`, which was queried with the id of `known`."""
     return _read_version(row, (merchant_id, row["workflow_id"], row["major"]), known)
 
@@ -176,7 +176,7 @@ def read_newest(row: Row, merchant_id: int, known: Version | None) -> Version:
 async def load_current(tx: Connection, merchant_id: int, workflow_id: UUID) -> Version | None:
     """Return the newest published version, which new assignments use."""
     key = (merchant_id, workflow_id, 0)
-    known = _kept.get(key)
+    known = _cached.get(key)
     row = await tx.fetchrow(_LOAD_CURRENT, merchant_id, workflow_id, known and known.version_id)
     return None if row is None else _read_version(row, key, known)
 
@@ -194,7 +194,7 @@ async def load_assignability(
     return None if row is None else (row["name"], row["assignment_enabled"])
 
 
-async def hold_workflows(
+async def lock_workflows_for_reference(
     tx: Connection, merchant_id: int, workflow_ids: Collection[UUID]
 ) -> dict[UUID, tuple[str, bool]]:
     """Return name and assignability of existing workflows, and protect them from deletion until the
@@ -257,9 +257,9 @@ def _read_version(row: Row, key: _Key, known: Version | None) -> Version:
         minor=row["minor"],
         definition=definition,
     )
-    if len(_kept) >= _MOST_KEPT:
-        _kept.pop(next(iter(_kept)))
-    _kept[key] = version
+    if len(_cached) >= _MAX_CACHED:
+        _cached.pop(next(iter(_cached)))
+    _cached[key] = version
     return version
 
 
@@ -334,6 +334,6 @@ async def mark_deleted(tx: Connection, merchant_id: int, workflow_id: UUID, now:
     await tx.execute(_MARK_DELETED, merchant_id, workflow_id, now)
 
 
-async def remove_workflow(tx: Connection, merchant_id: int, workflow_id: UUID) -> None:
+async def delete_workflow_row(tx: Connection, merchant_id: int, workflow_id: UUID) -> None:
     """Delete a workflow that was never published, with its draft."""
     await tx.execute(_REMOVE, merchant_id, workflow_id)

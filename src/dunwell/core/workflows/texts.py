@@ -55,14 +55,14 @@ class TextPlace:
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class TextContent:
     """The texts at a location. A snippet and an SMS have no subject."""
 
     body: str = ""
     subject: str = ""
 
 
-def find_place(pointer: str, languages: Collection[str]) -> TextPlace | None:
+def find_text_place(pointer: str, languages: Collection[str]) -> TextPlace | None:
     """Return the text that a fault's JSON pointer is about, in these languages. None: it is about
     none."""
     parts = [each.replace("~1", "/").replace("~0", "~") for each in pointer.split("/")[1:]]
@@ -77,45 +77,47 @@ def find_place(pointer: str, languages: Collection[str]) -> TextPlace | None:
     return None
 
 
-def read_text(definition: Definition, place: TextPlace) -> Written | None:
+def find_text(definition: Definition, place: TextPlace) -> TextContent | None:
     """Return the texts at the location. None: there are none."""
     if place.channel is None:
         body = definition.snippets.get(place.name, {}).get(place.language)
-        return None if body is None else Written(body)
-    part = find_channel_texts(definition.templates.get(place.name, _NO_TEMPLATE), place.channel)
+        return None if body is None else TextContent(body)
+    part = get_channel_texts(definition.templates.get(place.name, _NO_TEMPLATE), place.channel)
     subject = part.get("subject", {}).get(place.language, "")
     body = part.get("body", {}).get(place.language, "")
-    return Written(body, subject) if subject or body else None
+    return TextContent(body, subject) if subject or body else None
 
 
-def replace_text(definition: Definition, place: TextPlace, written: Written | None) -> Definition:
+def replace_text(
+    definition: Definition, place: TextPlace, written: TextContent | None
+) -> Definition:
     """Replace the texts at the location; None or empty texts delete them. A channel, template or
     snippet without texts is deleted too."""
     if place.channel is None:
-        texts = _put(definition.snippets.get(place.name, {}), place.language, written, "body")
-        snippets = _put_member(definition.snippets, place.name, texts or None)
+        texts = _set_text(definition.snippets.get(place.name, {}), place.language, written, "body")
+        snippets = _set_member(definition.snippets, place.name, texts or None)
         return msgspec.structs.replace(definition, snippets=snippets)
     template = definition.templates.get(place.name, _NO_TEMPLATE)
-    before = find_channel_texts(template, place.channel)
+    before = get_channel_texts(template, place.channel)
     after = {
-        name: _put(before.get(name, {}), place.language, written, name)
+        name: _set_text(before.get(name, {}), place.language, written, name)
         for name in (("subject", "body") if place.has_subject else ("body",))
     }
-    kept = _make_part(place.channel, after) if any(after.values()) else None
+    kept = _build_channel_template(place.channel, after) if any(after.values()) else None
     changed = msgspec.structs.replace(template, **{_FIELDS[place.channel]: kept})
     member = None if changed == _NO_TEMPLATE else changed
-    templates = _put_member(definition.templates, place.name, member)
+    templates = _set_member(definition.templates, place.name, member)
     return msgspec.structs.replace(definition, templates=templates)
 
 
-def read_part(definition: Definition, place: TextPlace) -> dict[str, Any] | None:
+def find_part(definition: Definition, place: TextPlace) -> dict[str, Any] | None:
     """Return the part that contains the location as JSON. None: there is none."""
     members: Mapping[str, Any] = getattr(definition, place.group)
     value: dict[str, Any] | None = msgspec.to_builtins(members.get(place.name))
     return value
 
 
-def find_channel_texts(template: Template, channel: Channel) -> dict[str, Texts]:
+def get_channel_texts(template: Template, channel: Channel) -> dict[str, Texts]:
     """Return a template's texts for a channel, by "subject" and "body". Empty: it has none."""
     part = getattr(template, _FIELDS[channel])
     return {} if part is None else {name: getattr(part, name) for name in part.__struct_fields__}
@@ -125,7 +127,7 @@ def list_places(definition: Definition) -> Iterator[TextPlace]:
     """Yield the locations that have a text, templates first."""
     for name, template in definition.templates.items():
         for channel in _FIELDS:
-            texts = find_channel_texts(template, channel)
+            texts = get_channel_texts(template, channel)
             for language in dict.fromkeys(each for of in texts.values() for each in of):
                 yield TextPlace("templates", name, language, channel)
     for name, snippet in definition.snippets.items():
@@ -135,7 +137,7 @@ def list_places(definition: Definition) -> Iterator[TextPlace]:
 _FIELDS: Mapping[Channel, str] = {"EMAIL": "email", "SMS": "sms", "LETTER": "letter"}
 
 
-def _make_part(
+def _build_channel_template(
     channel: Channel, texts: Mapping[str, Texts]
 ) -> EmailTemplate | SmsTemplate | LetterTemplate:
     if channel == "SMS":
@@ -144,13 +146,13 @@ def _make_part(
     return kind(subject=texts["subject"], body=texts["body"])
 
 
-def _put(texts: Texts, language: str, written: Written | None, name: str) -> Texts:
+def _set_text(texts: Texts, language: str, written: TextContent | None, name: str) -> Texts:
     """Return the texts with this one replaced. An empty text is deleted."""
     text: str = getattr(written, name) if written is not None else ""
-    return _put_member(texts, language, text or None)
+    return _set_member(texts, language, text or None)
 
 
-def _put_member(members: Mapping[str, Any], name: str, member: Any) -> dict[str, Any]:
+def _set_member(members: Mapping[str, Any], name: str, member: Any) -> dict[str, Any]:
     """Replace the member at its position, or append it. None deletes it."""
     if member is not None:
         return {**members, name: member}
@@ -173,7 +175,7 @@ def find_text_faults(
             yield from _find_missing(texts, render_pointer(["snippets", name]), languages)
 
 
-def channels_of(template: Template) -> list[str]:
+def list_channels(template: Template) -> list[str]:
     """Return the channels for which the template has texts."""
     parts = {"EMAIL": template.email, "SMS": template.sms, "LETTER": template.letter}
     return [channel for channel, part in parts.items() if part is not None]
@@ -181,7 +183,7 @@ def channels_of(template: Template) -> list[str]:
 
 def _find_template_faults(name: str, template: Template, languages: list[str]) -> Iterator[Fault]:
     path = render_pointer(["templates", name])
-    if not channels_of(template):
+    if not list_channels(template):
         yield Fault(
             path,
             LazyText("The template is empty; write it for EMAIL, SMS or LETTER."),

@@ -8,7 +8,7 @@ import structlog
 from starlette.responses import Response
 
 from dunwell.core.files.storage import SealedFiles
-from dunwell.core.files.upload import name_for_reader, render_disposition
+from dunwell.core.files.upload import render_disposition, render_download_name
 from dunwell.interfaces.api.failures import INTERNAL_ERROR, kind_of
 from dunwell.interfaces.api.schemas.failures import Failure
 from dunwell.platform.errors import AuthenticationError, Refusal
@@ -30,7 +30,7 @@ async def answer_file(storage: SealedFiles, key: str, name: str, content_type: s
 
     Raises ContentMissing, Unavailable.
     """
-    disposition = render_disposition(name_for_reader(name, content_type))
+    disposition = render_disposition(render_download_name(name, content_type))
     content = await storage.load(key)
     return Response(
         content,

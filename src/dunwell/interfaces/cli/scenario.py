@@ -12,7 +12,7 @@ from dunwell.cases.rollout.scenarios.save_scenario import (
     list_scenarios,
     save_scenario,
 )
-from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.checking import parse_definition
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import merchant_of_key, run_change
@@ -112,7 +112,7 @@ def save(
     given = read_given(file)
 
     async def change(work: Work, _: Resources) -> SavedScenario:
-        return await save_scenario(work, name, read_definition(given.document), description)
+        return await save_scenario(work, name, parse_definition(given.document), description)
 
     try:
         saved = run_change(data_dir, "scenario", merchant_of_key(merchant), change)

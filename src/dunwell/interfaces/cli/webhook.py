@@ -7,15 +7,15 @@ import click
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.core.events.body import EVENT_TYPES
-from dunwell.core.events.deliveries.delivery_log import prove_deliveries
-from dunwell.core.events.deliveries.proof import Proof, list_proof_lines
-from dunwell.core.events.deliveries.replay import Replay, replay_events
+from dunwell.core.events.deliveries.delivery_log import compute_delivery_gaps
+from dunwell.core.events.deliveries.proof import DeliveryGapReport, render_gap_report
+from dunwell.core.events.deliveries.replay import ReplayFilter, replay_events
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
-from dunwell.core.events.webhooks.endpoint import NewSecret, WebhookEndpoint
+from dunwell.core.events.webhooks.endpoint import NewEndpointSecret, WebhookEndpoint
 from dunwell.core.events.webhooks.endpoints import load_endpoints, rotate_secret, switch_on_endpoint
 from dunwell.core.events.webhooks.retry import is_success
-from dunwell.core.events.webhooks.send_test import begin_test, find_endpoint, send_test
-from dunwell.core.events.webhooks.store import Reply
+from dunwell.core.events.webhooks.send_test import get_endpoint_by_url, send_test, start_test
+from dunwell.core.events.webhooks.store import AttemptResult
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table
 from dunwell.interfaces.cli.work import merchant_of_key, open_changing_work, run_change, run_reading
@@ -57,8 +57,8 @@ def list_endpoints(data_dir: str | None, merchant: str, is_json: bool) -> None:
 def rotate(data_dir: str | None, merchant: str, url: str) -> None:
     """Give the endpoint URL of MERCHANT (its key) a new secret; both sign for 24 hours."""
 
-    async def change(work: Work, resources: Resources) -> NewSecret:
-        found = await find_endpoint(work.tx, work.merchant_id, url)
+    async def change(work: Work, resources: Resources) -> NewEndpointSecret:
+        found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
         return await rotate_secret(work, resources.keys, found.endpoint_id)
 
     new = run_change(data_dir, "webhook", merchant_of_key(merchant), change)
@@ -76,10 +76,10 @@ def test(data_dir: str | None, merchant: str, url: str) -> None:
     Prints what it answers; exit 1 unless that is a 2xx.
     """
 
-    async def try_once(resources: Resources) -> Reply:
+    async def try_once(resources: Resources) -> AttemptResult:
         async with open_changing_work(resources, merchant_of_key(merchant)) as work:
-            found = await find_endpoint(work.tx, work.merchant_id, url)
-            begun = await begin_test(work, found.endpoint_id)
+            found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
+            begun = await start_test(work, found.endpoint_id)
         settings = resources.settings
         async with open_webhook_sender(
             allow_loopback=settings.is_development, authorities=settings.ca
@@ -108,15 +108,15 @@ def proof(data_dir: str | None, merchant: str, url: str, asked_from: int, *, is_
     Exit 1 if something is missing.
     """
 
-    async def read(work: Work, _: Resources) -> Proof:
-        found = await find_endpoint(work.tx, work.merchant_id, url)
-        return await prove_deliveries(work, found.endpoint_id, asked_from)
+    async def read(work: Work, _: Resources) -> DeliveryGapReport:
+        found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
+        return await compute_delivery_gaps(work, found.endpoint_id, asked_from)
 
     proven = run_change(data_dir, "webhook", merchant_of_key(merchant), read)
     if is_json:
         echo_json(_describe_proof(proven))
     else:
-        click.echo("\n".join(list_proof_lines(proven)))
+        click.echo("\n".join(render_gap_report(proven)))
     if not proven.is_complete:
         raise click.exceptions.Exit(1)
 
@@ -129,7 +129,7 @@ def switch_on(data_dir: str | None, merchant: str, url: str) -> None:
     """Switch the endpoint URL of MERCHANT (its key) on again, without waiting for a probe."""
 
     async def change(work: Work, _: Resources) -> None:
-        found = await find_endpoint(work.tx, work.merchant_id, url)
+        found = await get_endpoint_by_url(work.tx, work.merchant_id, url)
         await switch_on_endpoint(work, found.endpoint_id)
 
     run_change(data_dir, "webhook", merchant_of_key(merchant), change)
@@ -154,7 +154,7 @@ def replay(
     endpoint_id: UUID | None,
 ) -> None:
     """Send events of MERCHANT (its key) again, behind live ones, with their ids and bodies."""
-    wanted = Replay(
+    wanted = ReplayFilter(
         since=since.replace(tzinfo=UTC),
         until=None if until is None else until.replace(tzinfo=UTC),
         types=types or None,
@@ -168,7 +168,7 @@ def replay(
     click.echo(f"{render_count(count, 'delivery')} {'is' if count == 1 else 'are'} due again")
 
 
-def _describe_proof(proven: Proof) -> dict[str, object]:
+def _describe_proof(proven: DeliveryGapReport) -> dict[str, object]:
     return {
         "first": proven.first,
         "last": proven.last,

@@ -8,12 +8,12 @@ from dunwell.cases.rollout.contact_waits import find_contact_warnings
 from dunwell.contact.messages.templates.merchant_rules import list_forbidden_word_faults
 from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.workflows.checking import (
-    definition_schema,
     find_definition_faults,
-    read_definition,
+    parse_definition,
+    render_definition_schema,
 )
 from dunwell.core.workflows.definition import Definition, ProcessSettings, Template
-from dunwell.core.workflows.document import place_faults
+from dunwell.core.workflows.document import locate_faults
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.workflow_document import read_given, render_faults
 from dunwell.platform.errors import Fault
@@ -32,10 +32,10 @@ def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
     given = read_given(file)
     faults = _find_all(given.document)
     if not faults and not is_json:
-        for warning in find_contact_warnings(read_definition(given.document)):
+        for warning in find_contact_warnings(parse_definition(given.document)):
             click.echo(f"warning: {warning.message}", err=True)
     if is_json:
-        echo_json(place_faults(given, faults))
+        echo_json(locate_faults(given, faults))
     elif faults:
         click.echo("\n".join(render_faults(given, faults)))
     else:
@@ -46,7 +46,7 @@ def check(ctx: click.Context, file: TextIO, is_json: bool) -> None:
 @click.command("schema")
 def schema() -> None:
     """Print the JSON Schema of a definition, for editors and checks outside."""
-    echo_json(definition_schema())
+    echo_json(render_definition_schema())
 
 
 def _find_all(document: object) -> list[Fault]:

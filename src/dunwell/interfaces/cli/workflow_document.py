@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from typing import TextIO
 
-from dunwell.core.workflows.document import GivenDefinition, place_faults, read_given_text
+from dunwell.core.workflows.document import DefinitionFile, locate_faults, parse_definition_text
 from dunwell.platform.errors import Fault, InvalidRequest
 
 
-def read_given(file: TextIO) -> GivenDefinition:
+def read_given(file: TextIO) -> DefinitionFile:
     """Raises InvalidRequest: the file cannot be read."""
     try:
         text = file.read()
     except UnicodeDecodeError as error:
         raise InvalidRequest(f"{file.name} cannot be read. {error}") from error
-    return read_given_text(text, file.name)
+    return parse_definition_text(text, file.name)
 
 
-def render_faults(given: GivenDefinition, faults: Sequence[Fault]) -> list[str]:
+def render_faults(given: DefinitionFile, faults: Sequence[Fault]) -> list[str]:
     return [
         f"{given.file_name}:{each.line}: {each.path or '/'}: {each.message} ({each.code})"
-        for each in place_faults(given, faults)
+        for each in locate_faults(given, faults)
     ]

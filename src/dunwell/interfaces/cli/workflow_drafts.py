@@ -21,14 +21,14 @@ from dunwell.cases.rollout.uses import describe_rules
 from dunwell.cases.rollout.workflow_views import DRAFT, DefinitionView, get_definition_view
 from dunwell.core.workflows.change_workflow import (
     activate_workflow,
-    check_switched,
+    check_uses_workflows,
     deactivate_workflow,
-    find_workflow,
+    get_workflow_by_name,
     rename_workflow,
 )
-from dunwell.core.workflows.checking import read_definition
-from dunwell.core.workflows.document import GivenDefinition
-from dunwell.core.workflows.drafts.edit_draft import new_draft, save_draft
+from dunwell.core.workflows.checking import parse_definition
+from dunwell.core.workflows.document import DefinitionFile
+from dunwell.core.workflows.drafts.edit_draft import create_draft, save_draft
 from dunwell.core.workflows.versions.versions import Version, VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import confirm, echo_json
@@ -60,7 +60,7 @@ def draft(
         return
     given = read_given(file)
     try:
-        definition = read_definition(given.document)
+        definition = parse_definition(given.document)
     except ValidationError as refusal:
         click.echo("\n".join(render_faults(given, refusal.faults)), err=True)
         raise click.exceptions.Exit(1) from refusal
@@ -82,15 +82,15 @@ def draft(
 
 def _make_new(data_dir: str | None, merchant: str, name: str) -> DefinitionView:
     async def change(work: Work, _: Resources) -> DefinitionView:
-        check_switched(work.merchant)
-        workflow = await find_workflow(work.tx, work.merchant_id, name)
-        await new_draft(work, workflow.workflow_id)
+        check_uses_workflows(work.merchant)
+        workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
+        await create_draft(work, workflow.workflow_id)
         return await get_definition_view(work, name, DRAFT)
 
     return run_change(data_dir, "workflow", merchant_of_key(merchant), change)
 
 
-def _tell_faults(given: GivenDefinition, plan: PublicationPlan) -> None:
+def _tell_faults(given: DefinitionFile, plan: PublicationPlan) -> None:
     if plan.faults:
         click.echo("It cannot be published yet:", err=True)
         click.echo("\n".join(render_faults(given, plan.faults)), err=True)
@@ -159,8 +159,8 @@ def publish(
 
 def _plan(data_dir: str | None, merchant: str, name: str) -> tuple[UUID, PublicationPlan]:
     async def change(work: Work, _: Resources) -> tuple[UUID, PublicationPlan]:
-        check_switched(work.merchant)
-        workflow = await find_workflow(work.tx, work.merchant_id, name)
+        check_uses_workflows(work.merchant)
+        workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
         return workflow.workflow_id, await plan_publication(work, workflow.workflow_id)
 
     return run_change(data_dir, "workflow", merchant_of_key(merchant), change)
@@ -176,8 +176,8 @@ def discard(data_dir: str | None, merchant: str, name: str, is_sure: bool) -> No
     confirm(f'Discard the draft of "{name}"?', is_sure=is_sure)
 
     async def change(work: Work, _: Resources) -> bool:
-        check_switched(work.merchant)
-        workflow = await find_workflow(work.tx, work.merchant_id, name)
+        check_uses_workflows(work.merchant)
+        workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
         return await discard_draft_or_workflow(work, workflow.workflow_id)
 
     is_gone = run_change(data_dir, "workflow", merchant_of_key(merchant), change)
@@ -252,8 +252,8 @@ def _run(
     """One use case on the workflow of this name."""
 
     async def find_and_change(work: Work, _: Resources) -> _Answer:
-        check_switched(work.merchant)
-        workflow = await find_workflow(work.tx, work.merchant_id, name)
+        check_uses_workflows(work.merchant)
+        workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
         return await change(work, workflow.workflow_id)
 
     return run_change(data_dir, "workflow", merchant_of_key(merchant), find_and_change)

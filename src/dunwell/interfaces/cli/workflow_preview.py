@@ -43,7 +43,7 @@ from dunwell.cases.rollout.publish_workflow import describe_reach
 from dunwell.cases.rollout.uses import render_claim_count
 from dunwell.contact.messages.guards.guards import HoldReason
 from dunwell.contact.messages.templates.formatting import render_money
-from dunwell.core.workflows.change_workflow import check_switched, find_workflow
+from dunwell.core.workflows.change_workflow import check_uses_workflows, get_workflow_by_name
 from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.cli.options import data_dir_option
 from dunwell.interfaces.cli.output import echo_json, render_table, show_progress
@@ -279,8 +279,8 @@ def command(
 
     async def read(resources: Resources) -> tuple[DraftPreview, PreviewCosts | None]:
         async with open_reading_work(resources, merchant_of_key(merchant)) as work:
-            check_switched(work.merchant)
-            workflow = await find_workflow(work.tx, work.merchant_id, name)
+            check_uses_workflows(work.merchant)
+            workflow = await get_workflow_by_name(work.tx, work.merchant_id, name)
             asked = PreviewScope(days, _LISTED, progress, sink, costs=True)
             preview = await preview_draft(work, resources.keys, workflow.workflow_id, asked)
             prepared = await prepare_costs(work, resources, preview)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from dunwell.accounts.installation.alerts.alert import Alert, AlertKind, AlertPhase, AlertSettings
-from dunwell.core.events.webhooks.endpoint import ToldEndpoint, find_origin
+from dunwell.core.events.webhooks.endpoint import FailingEndpoint, render_origin
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.translation import Language, find_staff_language
 
@@ -169,12 +169,12 @@ _MAX_NAMED = 20
 
 
 def render_webhook_email(
-    endpoints: Sequence[ToldEndpoint], language: str, public_url: str
+    endpoints: Sequence[FailingEndpoint], language: str, public_url: str
 ) -> tuple[str, str]:
     """Subject and text. endpoints: of one merchant, at least one; all of them fail, or all work
     again."""
     first, translate = endpoints[0], find_staff_language(language).translate
-    origin, pages = find_origin(first.url), f"{public_url}/portal/m/{first.merchant_id}/webhooks"
+    origin, pages = render_origin(first.url), f"{public_url}/portal/m/{first.merchant_id}/webhooks"
     if first.since is not None:
         subject = translate("Failing webhooks: %(origin)s", origin=origin)
         intro = translate(
@@ -203,8 +203,8 @@ def render_webhook_email(
     return subject, "\n\n".join(blocks) + "\n"
 
 
-def _render_endpoint(endpoint: ToldEndpoint, translate: Callable[..., str], pages: str) -> str:
-    lines = [find_origin(endpoint.url)]
+def _render_endpoint(endpoint: FailingEndpoint, translate: Callable[..., str], pages: str) -> str:
+    lines = [render_origin(endpoint.url)]
     if endpoint.since is not None:
         lines.append(translate("Failing since %(since)s", since=_render_instant(endpoint.since)))
     if endpoint.status is not None:

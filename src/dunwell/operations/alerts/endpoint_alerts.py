@@ -13,14 +13,14 @@ import structlog
 from dunwell.accounts.installation.alerts.store import NewAlertMail, save_alert_mails
 from dunwell.accounts.installation.store import load_installation
 from dunwell.accounts.merchants.store import load_merchant
-from dunwell.core.events.webhooks.endpoint import TOLD_AFTER, ToldEndpoint
-from dunwell.core.events.webhooks.health.metrics import UndeliveredFigures, show_failing
+from dunwell.core.events.webhooks.endpoint import NOTIFY_AFTER, FailingEndpoint
+from dunwell.core.events.webhooks.health.metrics import UndeliveredMetrics, set_failing_endpoints
 from dunwell.core.events.webhooks.health.store import (
     count_failing,
     count_undelivered,
-    mark_failures_told,
+    mark_failures_notified,
     mark_logged,
-    mark_recoveries_told,
+    mark_recoveries_notified,
 )
 from dunwell.operations.alerts.alert_emails import render_webhook_email
 from dunwell.platform.database.database import Connection
@@ -42,7 +42,7 @@ class EndpointAlerts:
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._figures = UndeliveredFigures()
+        self._figures = UndeliveredMetrics()
 
     async def run_once(self) -> int:
         """How many endpoints were told of; 0 when nothing was left to tell."""
@@ -70,8 +70,8 @@ class EndpointAlerts:
             lines = (await load_installation(tx)).installation.delivery_providers or {}
             if not any(each.channel == "EMAIL" for each in lines.values()):
                 return 0
-            failing = await mark_failures_told(tx, now, now - TOLD_AFTER, _BATCH_SIZE)
-            working = await mark_recoveries_told(tx, _BATCH_SIZE)
+            failing = await mark_failures_notified(tx, now, now - NOTIFY_AFTER, _BATCH_SIZE)
+            working = await mark_recoveries_notified(tx, _BATCH_SIZE)
             mails = [
                 mail
                 for endpoints in [*_group_by_merchant(failing), *_group_by_merchant(working)]
@@ -81,7 +81,7 @@ class EndpointAlerts:
         return len(failing) + len(working)
 
     async def _write(
-        self, tx: Connection, endpoints: Sequence[ToldEndpoint]
+        self, tx: Connection, endpoints: Sequence[FailingEndpoint]
     ) -> NewAlertMail | None:
         """To the merchant they belong to. None: it has taken its contact address away since it was
         told of the failure."""
@@ -100,11 +100,11 @@ class EndpointAlerts:
         async with self._resources.database.connection() as connection:
             failing, switched_off = await count_failing(connection)
             waiting = await count_undelivered(connection, MAX_UNDELIVERED)
-        show_failing(failing=failing, switched_off=switched_off)
+        set_failing_endpoints(failing=failing, switched_off=switched_off)
         self._figures.show(waiting, self._resources.clock.now())
 
 
-def _group_by_merchant(endpoints: Sequence[ToldEndpoint]) -> Iterator[Sequence[ToldEndpoint]]:
+def _group_by_merchant(endpoints: Sequence[FailingEndpoint]) -> Iterator[Sequence[FailingEndpoint]]:
     """Those of one merchant together, as each merchant is told of its own alone."""
     for _, of_merchant in groupby(endpoints, key=lambda each: each.merchant_id):
         yield list(of_merchant)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import msgspec
 
-from dunwell.core.events.webhooks.endpoint import TOLD_AFTER
+from dunwell.core.events.webhooks.endpoint import NOTIFY_AFTER
 from dunwell.operations.alerts.alert_conditions import MerchantCount, Observations, ProviderCount
 from dunwell.operations.alerts.alert_emails import AlertNotification
 from dunwell.platform.database.database import Connection
@@ -216,7 +216,7 @@ async def load_observations(
         overdue=[MerchantCount(*row) for row in await tx.fetch(_OVERDUE, unseen_before)],
         unseen=[MerchantCount(*row) for row in await tx.fetch(_UNSEEN, unseen_before)],
         off=[MerchantCount(*row) for row in await tx.fetch(_OFF, now)],
-        failing=[MerchantCount(*row) for row in await tx.fetch(_FAILING, now - TOLD_AFTER)],
+        failing=[MerchantCount(*row) for row in await tx.fetch(_FAILING, now - NOTIFY_AFTER)],
         strange_sms=[ProviderCount(*row) for row in await tx.fetch(_STRANGE_SMS, strange_since)],
         strange_reports=[
             ProviderCount(*row) for row in await tx.fetch(_STRANGE_REPORTS, strange_since)

@@ -33,7 +33,7 @@ from dunwell.contact.escalation.schedule import StepFacts
 from dunwell.contact.escalation.store import load_claims
 from dunwell.contact.messages.guards.store import load_contact_days
 from dunwell.contact.messages.identities import list_identities
-from dunwell.core.claims.conditions import find_unmet
+from dunwell.core.claims.conditions import list_unmet
 from dunwell.core.claims.states import ACTIVE, Hold, Status
 from dunwell.core.claims.store import load_holds
 from dunwell.core.workflows.definition import CheckpointStep, ContactStep, FeeStep, WaitStep
@@ -279,7 +279,7 @@ def _describe_next(case: _Case) -> ExplainedNextStep | None:
     step = next((each for each in case.process.steps if each.id == wanted), None)
     unmet: tuple[str, ...] = ()
     if step is not None and case.contact is None:
-        unmet = tuple(find_unmet(step.when, case.facts.condition))
+        unmet = tuple(list_unmet(step.when, case.facts.condition))
     at = None if standing.held else standing.due_at
     reason: str
     if case.contact:

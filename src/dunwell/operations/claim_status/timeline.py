@@ -9,7 +9,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.access import check_claim_exists
 from dunwell.core.claims.states import ACTIVE, Status
 from dunwell.operations.claim_status.store import (
     TimelineRow,
@@ -47,7 +47,7 @@ async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
     """At most `MAX_EVENTS`. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
-        await check_claim(work, claim_id)
+        await check_claim_exists(work, claim_id)
         rows = await list_timeline_rows(work.tx, work.merchant_id, claim_id, MAX_EVENTS)
         doers = await list_actors(work.tx, work.merchant_id, claim_id)
         standing = await load_claim_state(work.tx, work.merchant_id, claim_id)

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.cases.assignment.assign_claims import assign_to_workflow
 from dunwell.contact.escalation.end_claim import archive_claim
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
-from dunwell.core.workflows.store import hold_workflows, load_current
+from dunwell.core.workflows.store import load_current, lock_workflows_for_reference
 from dunwell.operations.jobs.job import (
     KINDS_OF_ROWS,
     Action,
@@ -58,7 +58,7 @@ async def load_action_target(work: Work, action: Action) -> JobTarget | None:
     if not isinstance(action, Assign):
         return None
     # Workflows before claims.
-    held = await hold_workflows(work.tx, work.merchant_id, [action.workflow_id])
+    held = await lock_workflows_for_reference(work.tx, work.merchant_id, [action.workflow_id])
     version = await load_current(work.tx, work.merchant_id, action.workflow_id)
     if action.workflow_id not in held or version is None:
         raise NotFound(f"There is no published workflow {action.workflow_id}.")

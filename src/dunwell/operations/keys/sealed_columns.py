@@ -166,7 +166,7 @@ def _webhook_column(column: str, purpose: str) -> SealedColumn:
         column=column,
         purpose=purpose,
         bound_by=("merchant_id", "endpoint_id"),
-        bind=endpoint_secrets.bind,
+        bind=endpoint_secrets.render_binding,
     )
 
 

@@ -18,12 +18,12 @@ from dunwell.cases.rollout.preview.effects_views import (
 from dunwell.cases.rollout.preview.preview_effects import MinorVersionChange, preview_effects
 from dunwell.cases.rollout.publish_workflow import count_reached_claims
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.versions.differences import find_differences
+from dunwell.core.workflows.versions.differences import list_differences
 from dunwell.core.workflows.versions.versions import (
     Version,
     VersionVerdict,
-    find_next_number,
-    find_verdict,
+    compute_next_number,
+    compute_verdict,
     render_version_name,
 )
 from dunwell.operations.merchant_file.changes import (
@@ -99,7 +99,7 @@ async def preview_workflows(
     work.require(Right.CONFIGURE)
     previews = []
     for name, definition, workflow, current in _list_changed(checked, state):
-        verdict = find_verdict(current.definition, definition)
+        verdict = compute_verdict(current.definition, definition)
         reached = count_reached_claims(current, verdict, workflow.active_claims)
         effects = PreviewEffects()
         if reached:
@@ -140,9 +140,9 @@ def _build_preview(
     return WorkflowPreview(
         workflow=name,
         before=current.name,
-        after=render_version_name(*find_next_number(current, verdict)),
+        after=render_version_name(*compute_next_number(current, verdict)),
         verdict=verdict,
-        differences=find_differences(current.definition, wanted),
+        differences=list_differences(current.definition, wanted),
         claims_reached=reached,
         claims_staying=staying,
         next_contacts=build_next_contacts_view(effects),

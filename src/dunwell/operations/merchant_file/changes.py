@@ -12,7 +12,7 @@ from dunwell.accounts.merchants.merchant import NewMerchant
 from dunwell.accounts.merchants.rights import Scope
 from dunwell.cases.assignment.rules import RulesDocument
 from dunwell.cases.rollout.preview.effects_views import NextContactsView
-from dunwell.core.events.webhooks.endpoint import WantedEndpoint
+from dunwell.core.events.webhooks.endpoint import NewEndpoint
 from dunwell.core.workflows.definition import Definition
 
 
@@ -50,13 +50,13 @@ class SetCredentialScopes(_Change):
 
 @dataclass(frozen=True, slots=True)
 class AddWebhook(_Change):
-    wanted: WantedEndpoint
+    wanted: NewEndpoint
 
 
 @dataclass(frozen=True, slots=True)
 class ChangeWebhook(_Change):
     endpoint_id: UUID
-    wanted: WantedEndpoint
+    wanted: NewEndpoint
 
 
 @dataclass(frozen=True, slots=True)

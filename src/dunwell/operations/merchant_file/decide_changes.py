@@ -22,12 +22,12 @@ from dunwell.cases.rollout.contact_waits import describe_contact_warnings
 from dunwell.cases.rollout.scenarios.scenario_edit import ScenarioEdit, decide_edit
 from dunwell.core.events.webhooks.endpoint import sort_types
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.versions.differences import find_differences
+from dunwell.core.workflows.versions.differences import list_differences
 from dunwell.core.workflows.versions.versions import (
     Version,
     VersionVerdict,
-    find_next_number,
-    find_verdict,
+    compute_next_number,
+    compute_verdict,
     render_version_name,
 )
 from dunwell.operations.merchant_file.changes import (
@@ -77,7 +77,7 @@ def decide_scenario(
         reach = f"claims in process follow it with their next step: {present.active_claims:,}"
         words.append(f'scenario "{name}" {would}changed in place; {reach}')
         told = [
-            *find_differences(present.scenario.definition, wanted),
+            *list_differences(present.scenario.definition, wanted),
             *decide_scenario_edit(wanted, present).words,
         ]
         words += [f'scenario "{name}": {line}' for line in told]
@@ -127,12 +127,12 @@ def decide_workflow(
 def _describe(
     name: str, wanted: Definition, present: CurrentWorkflow, current: Version, said: str
 ) -> list[str]:
-    verdict = find_verdict(current.definition, wanted)
-    number = render_version_name(*find_next_number(current, verdict))
+    verdict = compute_verdict(current.definition, wanted)
+    number = render_version_name(*compute_next_number(current, verdict))
     reach = _describe_reach(present, current.major, verdict)
     return [
         f'workflow "{name}" {said} {number} ({verdict.lower()}): {reach}',
-        *(f'workflow "{name}": {line}' for line in find_differences(current.definition, wanted)),
+        *(f'workflow "{name}": {line}' for line in list_differences(current.definition, wanted)),
     ]
 
 

@@ -21,7 +21,7 @@ from dunwell.cases.assignment.rules_draft import (
 )
 from dunwell.cases.rollout.scenarios.save_scenario import save_scenario
 from dunwell.core.events.webhooks.endpoints import add_endpoint, change_endpoint, remove_endpoint
-from dunwell.core.workflows.drafts.draft_changes import Ticks
+from dunwell.core.workflows.drafts.draft_changes import ReviewedChanges
 from dunwell.core.workflows.drafts.edit_draft import discard_draft, save_draft
 from dunwell.core.workflows.drafts.publish_draft import publish_draft
 from dunwell.core.workflows.drafts.store import load_open_changes
@@ -156,7 +156,7 @@ async def _change_workflow(work: Work, change: SaveDraft | PublishDraft | Discar
                 each.change_id
                 for each in await load_open_changes(work.tx, work.merchant_id, workflow_id)
             }
-            ticks = Ticks(seen=frozenset(said), agreed=frozenset(said))
+            ticks = ReviewedChanges(seen=frozenset(said), agreed=frozenset(said))
             await publish_draft(work, workflow_id, ticks=ticks)
         case DiscardDraft():
             await discard_draft(work, change.workflow_id)

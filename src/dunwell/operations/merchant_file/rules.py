@@ -32,17 +32,17 @@ from dunwell.cases.disputes.reasons import ALWAYS_OFFERED, RESERVED_NAMES
 from dunwell.contact.messages.templates.merchant_rules import is_all_quiet
 from dunwell.contact.messages.templates.template_faults import list_template_faults
 from dunwell.core.events.webhooks.endpoint import (
-    WantedEndpoint,
-    find_form_faults,
+    NewEndpoint,
+    find_endpoint_faults,
     find_reach_faults,
 )
 from dunwell.core.workflows.checking import check_workflow_name, find_definition_faults
 from dunwell.core.workflows.definition import Definition, WorkflowContactHours
 from dunwell.core.workflows.definition_rules import (
-    currency_fault,
-    find_repeats,
-    language_fault,
-    timezone_fault,
+    build_currency_fault,
+    build_language_fault,
+    build_timezone_fault,
+    find_repeat_faults,
 )
 from dunwell.operations.merchant_file.file import (
     CredentialPart,
@@ -84,15 +84,15 @@ def find_account_faults(
         yield from _find_channel_faults(name, setup, available_adapters.get(name, ()))
     credentials = read_if_fits(document.get("credentials"), list[CredentialPart]) or []
     names = [credential.name for credential in credentials]
-    for fault in find_repeats(names, "/credentials"):
+    for fault in find_repeat_faults(names, "/credentials"):
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
 
 
 def _find_code_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     checks = (
-        ("language", is_language, language_fault),
-        ("timezone", is_timezone, timezone_fault),
-        ("currency", is_currency, currency_fault),
+        ("language", is_language, build_language_fault),
+        ("timezone", is_timezone, build_timezone_fault),
+        ("currency", is_currency, build_currency_fault),
     )
     for name, is_known, describe in checks:
         code = document.get(name)
@@ -206,7 +206,7 @@ def find_dispute_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     reasons = disputes.reasons if disputes is not None else ()
     for index, reason in enumerate(reasons):
         yield from _find_reason_faults(reason, f"{_REASONS_PATH}/{index}")
-    for fault in find_repeats([reason.type for reason in reasons], _REASONS_PATH):
+    for fault in find_repeat_faults([reason.type for reason in reasons], _REASONS_PATH):
         yield Fault(f"{fault.path}/type", fault.message, fault.code)
 
 
@@ -218,7 +218,7 @@ def _find_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
         yield from _find_own_reason_faults(reason, path)
     for code in reason.labels:
         if not is_language(code):
-            yield language_fault(code, f"{path}/label/{code}")
+            yield build_language_fault(code, f"{path}/label/{code}")
 
 
 def _find_own_reason_faults(reason: DisputeReason, path: str) -> Iterator[Fault]:
@@ -243,7 +243,7 @@ def find_modality_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     if not plan.counts and plan.min_rate is None:
         message = 'Say how plans may look: "counts", "minRate", or both.'
         yield Fault(f"{_PLAN}/counts", message, "REQUIRED")
-    yield from find_repeats(plan.counts or [], f"{_PLAN}/counts")
+    yield from find_repeat_faults(plan.counts or [], f"{_PLAN}/counts")
 
 
 def find_partial_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
@@ -263,7 +263,7 @@ def _find_verification_faults(page: LandingPage) -> Iterator[Fault]:
             message = f"What links ask for is NONE, or a list of {', '.join(VERIFICATION_METHODS)}."
             yield Fault(path, message, "NOT_ALLOWED")
         elif wanted != "NONE":
-            yield from find_repeats(wanted, path)
+            yield from find_repeat_faults(wanted, path)
 
 
 def find_identity_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
@@ -274,7 +274,7 @@ def find_identity_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault("/legal/country", message, "UNKNOWN_COUNTRY")
     privacy = read_if_fits(document.get("privacy"), PrivacyNotice)
     if privacy is not None:
-        yield from find_repeats(privacy.basis, "/privacy/basis")
+        yield from find_repeat_faults(privacy.basis, "/privacy/basis")
 
 
 def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
@@ -285,11 +285,11 @@ def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     path = "/landingPage/languages"
     for index, code in enumerate(page.languages):
         yield from _find_language_fault(f"{path}/{index}", code)
-    yield from find_repeats(page.languages, path)
+    yield from find_repeat_faults(page.languages, path)
     for code in page.advice:
         yield from _find_language_fault(f"/landingPage/advice/{code}", code)
     yield from _find_verification_faults(page)
-    yield from find_repeats(page.features, "/landingPage/features")
+    yield from find_repeat_faults(page.features, "/landingPage/features")
 
 
 def _find_language_fault(path: str, code: str) -> Iterator[Fault]:
@@ -310,7 +310,7 @@ def find_method_faults(
             nearest = render_nearest(method.provider, sorted(available_providers))
             message = f'There is no payment provider "{method.provider}". {nearest}'
             yield Fault(f"/payment/methods/{index}/provider", message, "UNKNOWN_PROVIDER")
-    for fault in find_repeats([method.provider for method in methods], "/payment/methods"):
+    for fault in find_repeat_faults([method.provider for method in methods], "/payment/methods"):
         yield Fault(f"{fault.path}/provider", fault.message, fault.code)
 
 
@@ -326,7 +326,7 @@ def find_webhook_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
         if part.url in seen:
             yield Fault(f"{path}/url", "This address is in the list already.", "REPEATED")
         seen.add(part.url)
-        for fault in find_form_faults(build_wanted_endpoint(part)):
+        for fault in find_endpoint_faults(build_wanted_endpoint(part)):
             yield Fault(path + fault.path, fault.message, fault.code)
 
 
@@ -339,10 +339,10 @@ def find_webhook_reach_faults(
             yield Fault(f"/webhooks/{index}{fault.path}", fault.message, fault.code)
 
 
-def build_wanted_endpoint(part: WebhookPart, kept: str | None = None) -> WantedEndpoint:
+def build_wanted_endpoint(part: WebhookPart, kept: str | None = None) -> NewEndpoint:
     """kept: the authorization of the endpoint that is there, for a file that says none."""
     authorization = kept if part.authorization is UNSET else part.authorization
-    return WantedEndpoint(part.url, tuple(part.events), authorization)
+    return NewEndpoint(part.url, tuple(part.events), authorization)
 
 
 def find_process_faults(
@@ -356,7 +356,7 @@ def find_process_faults(
         if isinstance(entry, dict):
             yield from _find_entry_faults(entry, f"/{key}/{index}", definitions.get(index))
     names = [entry.get("name") if isinstance(entry, dict) else None for entry in entries]
-    for fault in find_repeats(_list_comparable(names), f"/{key}"):
+    for fault in find_repeat_faults(_list_comparable(names), f"/{key}"):
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
     yield from _find_kind_faults(document)
     rules = document.get("assignmentRules")

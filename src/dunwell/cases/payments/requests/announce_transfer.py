@@ -22,11 +22,11 @@ from dunwell.cases.payments.requests.store import (
 from dunwell.contact.escalation.contacts.sending_hours import get_day_calendar
 from dunwell.contact.notices.occasions.facts import TransferFacts
 from dunwell.contact.notices.occasions.notify_debtor import notify_debtor
-from dunwell.core.claims.access import access_claim
-from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.access import lock_claim_of_merchant
+from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import LockedClaim
-from dunwell.core.events.payloads import EventedPayment, payment_in_progress
+from dunwell.core.events.payloads import EventPaymentData, payment_in_progress
 from dunwell.platform.banking_days import find_known_on
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
@@ -48,7 +48,7 @@ async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) 
     IN_FUTURE, TOO_EARLY, AMOUNT_CHANGED.
     """
     work.require(Right.CHANGE_CLAIMS)
-    claim = await access_claim(work, claim_id)
+    claim = await lock_claim_of_merchant(work, claim_id)
     _check_claim(work, claim)
     live = await refresh_live_requests(work, claim_id)
     for request in live:
@@ -63,10 +63,10 @@ async def announce_transfer(work: Work, claim_id: int, sent: AnnouncedTransfer) 
     request = _build_request(work, claim, sent)
     await open_request_hold(work, request, until)
     await insert_request(work.tx, work.merchant_id, request, next_check_at=None)
-    payment = EventedPayment(
+    payment = EventPaymentData(
         BANK_TRANSFER, request.amount_cents, request.currency, request.request_id
     )
-    await raise_event(
+    await publish_event(
         work, claim_id, lambda head: payment_in_progress(head, payment, request.reference)
     )
     await _notify_debtor(work, request, sent.sent_on)

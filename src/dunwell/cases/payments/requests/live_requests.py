@@ -38,7 +38,7 @@ from dunwell.cases.payments.requests.store import (
     lock_request,
     save_request_state,
 )
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.states import ACTIVE, HoldKind
 from dunwell.core.claims.store import LockedClaim, load_holds, load_items, lock_claim
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
@@ -161,7 +161,7 @@ async def find_or_insert_request(attempt: PaymentAttempt) -> StoredPaymentReques
     ValidationError (AMOUNT_CHANGED).
     """
     async with attempt.transaction() as work:
-        claim = await access_claim(work, attempt.claim_id)
+        claim = await lock_claim_of_merchant(work, attempt.claim_id)
         if claim.status not in ACTIVE:
             message = "This claim can no longer be paid."
             raise InvalidState(message, state=claim.status)

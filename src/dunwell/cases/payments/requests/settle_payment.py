@@ -46,9 +46,9 @@ from dunwell.cases.payments.requests.store import (
 )
 from dunwell.cases.payments.store import StoredPayment, find_payment_by_transaction, link_payment
 from dunwell.contact.messages.templates.formatting import render_line
-from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.claims.store import LockedClaim, lock_claim
-from dunwell.core.events.payloads import EventedPayment, payment_completed
+from dunwell.core.events.payloads import EventPaymentData, payment_completed
 from dunwell.platform.errors import InvalidState, NotFound, Refusal
 from dunwell.platform.resources import Resources
 
@@ -111,10 +111,10 @@ async def _complete(
         )
     else:
         await link_payment(work.tx, work.merchant_id, known.payment_id, request.request_id)
-    payment = EventedPayment(
+    payment = EventPaymentData(
         request.provider, request.amount_cents, request.currency, request.request_id
     )
-    await raise_event(
+    await publish_event(
         work, request.claim_id, lambda head: payment_completed(head, payment, paid.transaction_id)
     )
 

@@ -40,10 +40,10 @@ from dunwell.cases.payments.requests.live_requests import (
 from dunwell.cases.payments.requests.request_states import PaymentRequestState
 from dunwell.cases.payments.requests.settle_payment import settle_payment
 from dunwell.cases.payments.requests.store import StoredPaymentRequest, find_request, save_checkout
-from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import lock_claim
-from dunwell.core.events.payloads import EventedPayment, payment_in_progress
+from dunwell.core.events.payloads import EventPaymentData, payment_in_progress
 from dunwell.platform.errors import Fault, InvalidState, Unavailable, ValidationError
 from dunwell.platform.resources import Resources
 
@@ -183,10 +183,10 @@ async def _save_started_checkout(
 
 
 async def _raise_payment_in_progress(work: Work, request: StoredPaymentRequest) -> None:
-    payment = EventedPayment(
+    payment = EventPaymentData(
         request.provider, request.amount_cents, request.currency, request.request_id
     )
-    await raise_event(
+    await publish_event(
         work, request.claim_id, lambda head: payment_in_progress(head, payment, request.reference)
     )
     await audit_request(work, "handOff", request)

@@ -38,9 +38,9 @@ from dunwell.contact.messages.letters.printer import (
 from dunwell.contact.messages.templates.sms_parts import SmsParts, count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.logo import embed_logo, find_logo
-from dunwell.core.claims.read_claim import read_claim
+from dunwell.core.claims.read_claim import get_claim
 from dunwell.core.workflows.definition import ContactStep, Definition
-from dunwell.core.workflows.texts import channels_of
+from dunwell.core.workflows.texts import list_channels
 from dunwell.platform.children.process import run_apart
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.resources import Resources
@@ -155,7 +155,7 @@ async def get_recipient(
     """Return a claim of the merchant, or a sample claim, as the recipient. Raises NotFound."""
     work.require(Right.CONFIGURE)
     if claim_id is not None:
-        return build_recipient(await read_claim(work, claim_id))
+        return build_recipient(await get_claim(work, claim_id))
     currency = definition.settings.currency or work.merchant.configuration.currency
     return build_sample(currency, today, case)
 
@@ -198,7 +198,7 @@ def _check_wanted(definition: Definition, wanted: WantedMessage) -> None:
     if template is None:
         nearest = render_nearest(wanted.template, list(definition.templates))
         raise NotFound(f'There is no template "{wanted.template}". {nearest}')
-    channels = channels_of(template)
+    channels = list_channels(template)
     if wanted.channel not in channels:
         raise NotFound(
             f'"{wanted.template}" has no text for {wanted.channel}; it has {", ".join(channels)}.'

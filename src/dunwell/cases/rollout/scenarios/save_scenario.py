@@ -22,7 +22,7 @@ from dunwell.cases.rollout.scenarios.store import (
     move_claims,
 )
 from dunwell.cases.rollout.store import count_active_claims
-from dunwell.core.workflows.change_workflow import open_scenarios
+from dunwell.core.workflows.change_workflow import lock_scenarios_for_change
 from dunwell.core.workflows.checking import check_workflow_name
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.document import render_document
@@ -107,7 +107,7 @@ async def save_scenario(
     """
     work.require(Right.PUBLISH)
     check_workflow_name(name)
-    await open_scenarios(work)
+    await lock_scenarios_for_change(work)
     faults = await run_apart(find_content_faults, definition, work.merchant.configuration)
     if faults:
         raise ValidationError(list(dict.fromkeys(faults)))

@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 from dunwell.cases.rollout.uses import render_claim_count
 from dunwell.core.workflows.definition import Definition, Step
-from dunwell.core.workflows.versions.versions import KnownStep, find_reused_ids, kind_of
+from dunwell.core.workflows.versions.versions import KnownStep, find_reused_ids, get_kind
 from dunwell.platform.errors import Fault
 
 # A claim's position: the id of its next step, or None after the last step.
@@ -66,7 +66,7 @@ def decide_edit(
     `claims_by_step` counts the started, unfinished claims by position."""
     change = _StepChange(_number(old.steps), _number(new.steps), _name_all(old, new))
     removed = {
-        step.id: KnownStep(kind_of(step), step.name, "taken out")
+        step.id: KnownStep(get_kind(step), step.name, "taken out")
         for step in old.steps
         if step.id not in change.new
     }
@@ -88,14 +88,14 @@ def find_id_faults(
 ) -> list[Fault]:
     """Return faults for ids that belonged to another kind of step or to a removed step."""
     present = {
-        step.id: KnownStep(kind_of(step), step.name, "the scenario so far") for step in old.steps
+        step.id: KnownStep(get_kind(step), step.name, "the scenario so far") for step in old.steps
     }
     known = {**present, **retired}
     faults = find_reused_ids(known, new)
     free_id = max([*known, *(step.id for step in new.steps)]) + 1
     for index, step in enumerate(new.steps):
         before = retired.get(step.id)
-        if before is not None and before.kind == kind_of(step):
+        if before is not None and before.kind == get_kind(step):
             message = (
                 f'The id {step.id} was that of "{before.name}", which was taken out; claims may '
                 f"have run it. Give this step a new one, such as {free_id}."

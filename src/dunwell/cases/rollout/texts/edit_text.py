@@ -17,18 +17,18 @@ from dunwell.contact.messages.templates.merchant_rules import (
 )
 from dunwell.contact.messages.templates.placeholders import LINE_MARK, split_sentences
 from dunwell.contact.messages.templates.template_faults import list_template_faults
-from dunwell.core.workflows.change_workflow import check_switched, open_workflow
+from dunwell.core.workflows.change_workflow import check_uses_workflows, lock_workflow_for_change
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.draft_changes import find_last_change
-from dunwell.core.workflows.drafts.edit_draft import Edit, EditedDraft, edit_draft
+from dunwell.core.workflows.drafts.edit_draft import EditedDraft, PartEdit, edit_draft
 from dunwell.core.workflows.drafts.store import load_open_changes
 from dunwell.core.workflows.store import load_assignability, load_current, load_draft
 from dunwell.core.workflows.texts import (
+    TextContent,
     TextPlace,
-    Written,
+    find_part,
+    find_text,
     find_text_faults,
-    read_part,
-    read_text,
     replace_text,
 )
 from dunwell.core.workflows.versions.store import VersionRow, load_definition, load_versions
@@ -73,7 +73,7 @@ def review_text(
         *list_forbidden_word_faults(alone, configuration.forbidden_words),
         *list_missing_value_faults(configuration, alone),
     ]
-    written = read_text(definition, place) or Written()
+    written = find_text(definition, place) or TextContent()
     counted = [(each, count_words(each)) for each in list_sentences(written.body)]
     return TextReview(
         faults=[each for each in dict.fromkeys(found) if each.path in place.pointers],
@@ -84,7 +84,7 @@ def review_text(
 
 def _isolate_text(definition: Definition, place: TextPlace) -> Definition:
     """Return a definition with only the text at the place and the snippets of its language."""
-    written = read_text(definition, place)
+    written = find_text(definition, place)
     snippets = {
         name: {place.language: texts[place.language]}
         for name, texts in definition.snippets.items()
@@ -122,7 +122,7 @@ async def get_workflow_texts(
     Raises NotFound, and InvalidState if the merchant has scenarios.
     """
     work.require(Right.CONFIGURE)
-    check_switched(work.merchant)
+    check_uses_workflows(work.merchant)
     known = await load_assignability(work.tx, work.merchant_id, workflow_id)
     if known is None:
         raise NotFound("There is no such workflow.")
@@ -138,7 +138,7 @@ async def get_workflow_texts(
 
 
 async def edit_text(
-    work: Work, workflow_id: UUID, place: TextPlace, written: Written | None, *, seen: str
+    work: Work, workflow_id: UUID, place: TextPlace, written: TextContent | None, *, seen: str
 ) -> EditedDraft:
     """Save a text, or remove it if `written` is None. `seen` is the revision (`compute_revision`)
     of the text that the author saw.
@@ -146,13 +146,13 @@ async def edit_text(
     Raises EditConflict, and what `edit_draft` raises.
     """
     work.require(Right.CONFIGURE)
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     newest = draft or await load_current(work.tx, work.merchant_id, workflow_id)
     if newest is None:
         raise InvalidState("The workflow has neither a draft nor a version.", state="EMPTY")
     definition = newest.definition
-    theirs = read_text(definition, place)
+    theirs = find_text(definition, place)
     # There is no conflict if the present text is already the wanted one.
     if seen != compute_revision(theirs) and theirs != written:
         changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
@@ -163,6 +163,6 @@ async def edit_text(
             current=theirs,
             change=find_last_change(changes, place.part),
         )
-    wanted = read_part(replace_text(definition, place, written), place)
-    known = compute_revision(read_part(definition, place))
-    return await edit_draft(work, workflow_id, Edit(place.part, known, wanted))
+    wanted = find_part(replace_text(definition, place, written), place)
+    known = compute_revision(find_part(definition, place))
+    return await edit_draft(work, workflow_id, PartEdit(place.part, known, wanted))

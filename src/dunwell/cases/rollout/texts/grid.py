@@ -15,11 +15,11 @@ from dunwell.contact.messages.templates.template_faults import list_template_fau
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.texts import (
     Group,
+    TextContent,
     TextPlace,
-    Written,
-    find_channel_texts,
+    find_text,
     find_text_faults,
-    read_text,
+    get_channel_texts,
 )
 from dunwell.platform.errors import Fault
 
@@ -29,7 +29,7 @@ class TextCell:
     """A text of the grid. `written` is None if it is missing."""
 
     place: TextPlace
-    written: Written | None
+    written: TextContent | None
     faults: Sequence[Fault]
 
     @property
@@ -94,7 +94,7 @@ def build_text_grid(definition: Definition, configuration: Configuration) -> Tex
         group: Group = "snippets" if channel is None else "templates"
         places = [TextPlace(group, name, language, channel) for language in languages]
         cells = [
-            TextCell(place, read_text(definition, place), _list_faults(by_pointer, place))
+            TextCell(place, find_text(definition, place), _list_faults(by_pointer, place))
             for place in places
         ]
         return TextGridRow(channel, cells, sending.get((name, channel), ()) if channel else ())
@@ -105,7 +105,7 @@ def build_text_grid(definition: Definition, configuration: Configuration) -> Tex
             channel
             for channel in CHANNELS
             if (name, channel) in sending
-            or (template is not None and find_channel_texts(template, channel))
+            or (template is not None and get_channel_texts(template, channel))
         ]
         others = [channel for channel in CHANNELS if channel not in wanted]
         return TextGridBlock(name, [lay_line(name, channel) for channel in wanted], others)

@@ -47,9 +47,9 @@ from dunwell.contact.sending.channel import (
 )
 from dunwell.contact.sending.refused_addresses import suppress_refused_addresses
 from dunwell.core.files.storage import ContentMissing
-from dunwell.core.files.store import MessageAttachment, find_attachments
+from dunwell.core.files.store import MessageAttachment, load_attachments_by_id
 from dunwell.core.files.upload import PDF
-from dunwell.core.workflows.store import hold_workflows, load_newest
+from dunwell.core.workflows.store import load_newest, lock_workflows_for_reference
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.errors import Unavailable
@@ -190,7 +190,7 @@ class HandedOverContacts:
         keys = {contact.process_key for contact, _ in answered}
         if not merchant.switched_to_workflows:
             # A scenario is edited in place. Lock it until its claims have continued.
-            await hold_workflows(tx, merchant.merchant_id, {key for key, _ in keys})
+            await lock_workflows_for_reference(tx, merchant.merchant_id, {key for key, _ in keys})
         versions = await load_newest(tx, merchant.merchant_id, keys)
         refused = [contact for contact, answer in answered if not isinstance(answer, Accepted)]
         attempts = await self._load_attempts(tx, refused)
@@ -275,5 +275,5 @@ class HandedOverContacts:
             return []
         merchant_id, wanted = self.merchant.merchant_id, {call.contact.claim_id: ids}
         async with self._resources.database.connection() as connection:
-            found = await find_attachments(connection, merchant_id, wanted)
+            found = await load_attachments_by_id(connection, merchant_id, wanted)
         return [found[each] for each in ids if each in found]

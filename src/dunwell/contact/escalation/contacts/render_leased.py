@@ -43,7 +43,7 @@ from dunwell.contact.messages.templates.placeholders import PAY_BY, list_snippet
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.files.store import MessageAttachment
 from dunwell.core.workflows.definition import ContactStep, Definition, Template, Texts
-from dunwell.core.workflows.texts import channels_of
+from dunwell.core.workflows.texts import list_channels
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
@@ -162,7 +162,7 @@ def _find_lost_channel(
     )  # fmt: skip
     if contact.channel not in usable:
         return Permanent(f"the debtor can no longer be reached by {contact.channel}")
-    if contact.channel not in channels_of(template):
+    if contact.channel not in list_channels(template):
         return Permanent(f"the step no longer has a template for {contact.channel}")
     return None
 

@@ -15,7 +15,7 @@ from dunwell.contact.messages.guards.guards import ContactHold, UpdatedGuard
 from dunwell.contact.messages.guards.store import encode_days
 from dunwell.contact.messages.ledger.ledger import digest_content, digest_recipient
 from dunwell.contact.messages.templates.facts import MessageClaim, MessageItem
-from dunwell.core.claims.fields import DebtorName, list_columns, read_row
+from dunwell.core.claims.fields import DebtorName, build_shape, render_columns
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease
@@ -27,7 +27,7 @@ MerchantChannel = tuple[int, Channel]
 _LEASE = load_statement(
     __file__,
     "lease_contacts.sql",
-    debtor=list_columns(DebtorName, "d"),
+    debtor=render_columns(DebtorName, "d"),
     is_free=CONTACTS.is_free("$3", "m."),
     hold=CONTACTS.hold("$5", "$4"),
 )
@@ -196,7 +196,7 @@ def _build_planned_contact(row: Row) -> PlannedContact:
         claim_version=row["claim_version"],
         language=row["language"],
         claim=claim,
-        debtor=read_row(row, DebtorName),
+        debtor=build_shape(row, DebtorName),
         ready_at=row["ready_at"],
     )
 

@@ -19,7 +19,7 @@ from dunwell.contact.escalation.process import get_process
 from dunwell.contact.escalation.store import build_due_claim
 from dunwell.contact.escalation.usable_channels import HasAddresses, find_address
 from dunwell.contact.messages.identities import DebtorPerson, digest_address, list_identities
-from dunwell.core.workflows.store import find_cached, read_newest
+from dunwell.core.workflows.store import build_newest_version, find_cached_version
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 
@@ -48,7 +48,7 @@ async def forecast_for_debtor(
         for channel in get_args(Channel)
         if (address := find_address(claim.reachable, channel))
     }
-    known = find_cached(merchant_id, claim.process_key)
+    known = find_cached_version(merchant_id, claim.process_key)
     asked = [digest for each in digests.values() for digest in each]
     known_id = known.version_id if known else None
     found = await load_forecast_facts(
@@ -56,7 +56,7 @@ async def forecast_for_debtor(
     )
     if found is None:
         return []
-    version = read_newest(found.row, merchant_id, known)
+    version = build_newest_version(found.row, merchant_id, known)
     process = get_process(version, merchant.configuration)
     channels = list_usable_channels(
         merchant.configuration.channels,

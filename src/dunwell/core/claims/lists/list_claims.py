@@ -15,7 +15,7 @@ from msgspec import structs
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow, find_few_claims, load_listed
+from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow, find_few_claims, load_claim_rows
 from dunwell.core.claims.states import HoldKind, Status
 from dunwell.platform.database.listed_table import (
     Among,
@@ -182,7 +182,7 @@ CLAIMS: ListedTable[ClaimFilter, int, ClaimRow] = ListedTable(
     },
     budgets={"least_cents": SUMMED_BUDGET, "most_cents": SUMMED_BUDGET, "hold": HELD_BUDGET},
     find_few_keys=_find_among,
-    load=load_listed,
+    load=load_claim_rows,
 )
 _SORTED = replace(CLAIMS, narrow_indexes=(), find_few_keys=_find_among_sorted)
 _LISTS = {

@@ -10,7 +10,7 @@ import msgspec
 
 from dunwell.core.claims.balance import Balance
 from dunwell.core.claims.states import Hold, HoldKind, Status
-from dunwell.core.claims.store import read_hold
+from dunwell.core.claims.store import build_hold
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.listed_table import ListScope, Test
 from dunwell.platform.database.sql import Conditions, compose
@@ -50,14 +50,14 @@ WHERE merchant_id = $1 AND claim_id = ANY($2::bigint[]) AND lifted_at IS NULL
 ORDER BY claim_id, since, hold_id
 """
 # Uses claims_updated, claims_due or debtors_customer.
-_FIND_FEW = """
+_FIND_CLAIMS = """
 SELECT c.claim_id
 FROM {table} c
 WHERE c.merchant_id = $1
 {filters}
 LIMIT $2
 """
-FEW = 5_000
+MAX_FOUND = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,13 +112,13 @@ class ClaimRow(msgspec.Struct, frozen=True, gc=False):
     updated_at: datetime
 
 
-async def load_listed(
+async def load_claim_rows(
     tx: Connection, merchant_id: int, claim_ids: Sequence[int]
 ) -> dict[int, ClaimRow]:
     """Return the rows by claim id."""
     rows = await tx.fetch(_LOAD, merchant_id, list(claim_ids))
     holds = await _load_holds(tx, merchant_id, [row["claim_id"] for row in rows if row["held"]])
-    return {row["claim_id"]: _read(row, holds.get(row["claim_id"], ())) for row in rows}
+    return {row["claim_id"]: _build_claim_row(row, holds.get(row["claim_id"], ())) for row in rows}
 
 
 async def find_few_claims(
@@ -126,15 +126,15 @@ async def find_few_claims(
 ) -> Sequence[int] | None:
     """Return the ids of the merchant's claims that pass the tests on row `c`, or None if there are
     more than MAX_FOUND."""
-    conditions = Conditions(*scope.ids, FEW)
+    conditions = Conditions(*scope.ids, MAX_FOUND)
     for test, values in tests:
         conditions.add(test, *values)
-    statement = compose(_FIND_FEW, table=table, filters=conditions.render())
+    statement = compose(_FIND_CLAIMS, table=table, filters=conditions.render())
     rows = await scope.tx.fetch(statement, *conditions.values)
-    return [row["claim_id"] for row in rows] if len(rows) < FEW else None
+    return [row["claim_id"] for row in rows] if len(rows) < MAX_FOUND else None
 
 
-def _read(row: Row, holds: Sequence[Hold]) -> ClaimRow:
+def _build_claim_row(row: Row, holds: Sequence[Hold]) -> ClaimRow:
     total, allocated = row["total_cents"], row["allocated_cents"]
     return ClaimRow(
         claim_id=row["claim_id"],
@@ -160,5 +160,5 @@ async def _load_holds(
     found: dict[int, list[Hold]] = {}
     if claim_ids:
         for row in await tx.fetch(_LOAD_HOLDS, merchant_id, list(claim_ids)):
-            found.setdefault(row["claim_id"], []).append(read_hold(row))
+            found.setdefault(row["claim_id"], []).append(build_hold(row))
     return found

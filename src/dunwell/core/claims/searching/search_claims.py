@@ -4,17 +4,17 @@ changed claims."""
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.lists.list_claims import hide_ended_holds
-from dunwell.core.claims.lists.store import ClaimRow, load_listed
+from dunwell.core.claims.lists.store import ClaimRow, load_claim_rows
 from dunwell.core.claims.searching.store import (
-    find,
+    delete_terms,
+    find_claims,
     has_queued,
-    load_without_terms,
-    queue_rest,
-    remove_queued,
-    remove_terms,
+    load_claims_without_terms,
+    requeue_rest,
     save_terms,
+    take_queued,
 )
-from dunwell.core.claims.searching.terms import list_terms, read_search
+from dunwell.core.claims.searching.terms import list_terms, parse_search
 from dunwell.platform.children.process import Turns
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import CursorFormat, ListPage
@@ -22,13 +22,13 @@ from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.resources import Resources
 
 # A new claim is found after at most this time plus one round. Users expect it within two seconds.
-SEARCH_SECONDS = 0.5
+INDEX_INTERVAL_SECONDS = 0.5
 # Queue rows and claims that one transaction indexes. A change of these debtors waits for about a
 # tenth of a second.
 _MOST_QUEUED, _MOST_CLAIMS = 50, 1_000
 
 
-async def fill_search(
+async def index_claims(
     resources: Resources, *, most_queued: int = _MOST_QUEUED, most_claims: int = _MOST_CLAIMS
 ) -> int:
     """Index the next claims of all merchants in turn, and return their number."""
@@ -36,10 +36,10 @@ async def fill_search(
         if not await has_queued(connection):
             return 0
     async with resources.database.transaction() as tx:
-        queued = await remove_queued(tx, most_queued)
+        queued = await take_queued(tx, most_queued)
         if not queued:
             return 0
-        claims = await load_without_terms(tx, queued, max(1, most_claims // len(queued)))
+        claims = await load_claims_without_terms(tx, queued, max(1, most_claims // len(queued)))
         terms, turns = [], Turns()
         for merchant_id, claim in claims:
             terms += [(merchant_id, claim.claim_id, each) for each in list_terms(claim)]
@@ -47,14 +47,14 @@ async def fill_search(
         if terms:
             # In the same order everywhere, so that two workers cannot deadlock.
             await save_terms(tx, sorted(terms))
-        await queue_rest(tx, queued)
+        await requeue_rest(tx, queued)
         return len(claims)
 
 
-async def replace_terms(work: Work, claim_id: int) -> None:
+async def replace_search_terms(work: Work, claim_id: int) -> None:
     """Replace the claim's terms after its data changed in this transaction, which has locked the
     debtor's row."""
-    claim = await remove_terms(work.tx, work.merchant_id, claim_id)
+    claim = await delete_terms(work.tx, work.merchant_id, claim_id)
     if claim is not None:
         terms = sorted(list_terms(claim))
         await save_terms(work.tx, [(work.merchant_id, claim_id, each) for each in terms])
@@ -71,15 +71,15 @@ async def search_claims(
     rows than `limit`, or none, and still be followed by another. Raises ValidationError for an
     invalid cursor, or a text without a word."""
     work.require(Right.READ_CLAIMS)
-    words = read_search(text)
+    words = parse_search(text)
     if not words:
         message = "Search for a reference, a number, a name, an address or a phone number."
         raise ValidationError([Fault("/search", message, "REQUIRED")])
     owner = (work.merchant_id,)
     place = None if cursor is None else _CURSORS.parse(owner, cursor)
     async with snapshot(work.tx):
-        found, last = await find(work.tx, work.merchant_id, words, limit=limit, behind=place)
+        found, last = await find_claims(work.tx, work.merchant_id, words, limit=limit, behind=place)
         claim_ids = [claim_id for _, claim_id in found]
-        loaded = await load_listed(work.tx, work.merchant_id, claim_ids)
+        loaded = await load_claim_rows(work.tx, work.merchant_id, claim_ids)
     claims = [hide_ended_holds(loaded[each], work.now) for each in claim_ids if each in loaded]
     return ListPage(claims, None if last is None else _CURSORS.render(owner, last))

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 
-from dunwell.core.claims.searching.terms import Searched
+from dunwell.core.claims.searching.terms import SearchableClaim
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import Conditions, compose
 
@@ -13,7 +13,7 @@ SELECT EXISTS (SELECT FROM claim_search_queue)
 """
 # Takes the oldest row of each merchant before the second of any, so that a large import delays no
 # other merchant. Skips rows that another worker has locked.
-_TAKE = """
+_DELETE_QUEUED = """
 DELETE FROM claim_search_queue
 WHERE ctid = ANY (ARRAY(
     SELECT q.ctid
@@ -38,7 +38,7 @@ _HAS_NO_TERMS = """(
     LIMIT 1) IS NULL"""
 _COLUMNS = ", ".join(
     f"{'c' if each.name in ('claim_id', 'reference_number') else 'd'}.{each.name}"
-    for each in fields(Searched)
+    for each in fields(SearchableClaim)
 )
 # The shared lock makes a change of the debtor wait until the terms are committed, and then replace
 # them. Debtors that are being changed are skipped. Uses claims_list, then primary keys.
@@ -110,21 +110,21 @@ async def has_queued(tx: Connection) -> bool:
     return found
 
 
-async def remove_queued(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
+async def take_queued(tx: Connection, limit: int) -> Sequence[QueuedClaims]:
     """Delete at most `limit` rows from the queue and return them."""
-    rows = await tx.fetch(_TAKE, limit)
+    rows = await tx.fetch(_DELETE_QUEUED, limit)
     return list(dict.fromkeys(QueuedClaims(**row) for row in rows))
 
 
-async def load_without_terms(
+async def load_claims_without_terms(
     tx: Connection, queued: Sequence[QueuedClaims], limit: int
-) -> Sequence[tuple[int, Searched]]:
+) -> Sequence[tuple[int, SearchableClaim]]:
     """Return at most `limit` claims of each transaction with their merchant ids, without those that
     another transaction is changing."""
     found = []
     for row in await tx.fetch(_LOAD, *_as_arrays(queued), limit):
         values = dict(row)
-        found.append((values.pop("merchant_id"), Searched(**values)))
+        found.append((values.pop("merchant_id"), SearchableClaim(**values)))
     return found
 
 
@@ -135,16 +135,16 @@ async def save_terms(tx: Connection, terms: Iterable[tuple[int, int, str]]) -> N
     await tx.execute(_INSERT, *columns)
 
 
-async def queue_rest(tx: Connection, queued: Sequence[QueuedClaims]) -> None:
+async def requeue_rest(tx: Connection, queued: Sequence[QueuedClaims]) -> None:
     """Put back the transactions that still have claims without terms."""
     await tx.execute(_QUEUE_REST, *_as_arrays(queued))
 
 
-async def remove_terms(tx: Connection, merchant_id: int, claim_id: int) -> Searched | None:
+async def delete_terms(tx: Connection, merchant_id: int, claim_id: int) -> SearchableClaim | None:
     """Delete the claim's terms and return its current data."""
     await tx.execute(_REMOVE_TERMS, merchant_id, claim_id)
     row = await tx.fetchrow(_LOAD_ONE, merchant_id, claim_id)
-    return None if row is None else Searched(**row)
+    return None if row is None else SearchableClaim(**row)
 
 
 def _as_arrays(queued: Sequence[QueuedClaims]) -> tuple[list[int], list[str]]:
@@ -205,14 +205,14 @@ ORDER BY number, given.place
 _HIGHEST = "\U0010ffff"
 
 # The matching word and the claim.
-Found = tuple[str, int]
+FoundTerm = tuple[str, int]
 
 
-async def find(
-    tx: Connection, merchant_id: int, words: Sequence[str], *, limit: int, behind: Found | None
-) -> tuple[Sequence[Found], Found | None]:
+async def find_claims(
+    tx: Connection, merchant_id: int, words: Sequence[str], *, limit: int, behind: FoundTerm | None
+) -> tuple[Sequence[FoundTerm], FoundTerm | None]:
     """Return at most `limit` matches, and the last position that was read if there are more."""
-    first, *further = await _lead_by_rarest(tx, merchant_id, words, behind)
+    first, *further = await _sort_rarest_first(tx, merchant_id, words, behind)
     conditions = Conditions(merchant_id, first, first + _HIGHEST, limit + 1)
     if behind is not None:
         conditions.add(_BEHIND, behind[0], -behind[1])
@@ -230,8 +230,8 @@ async def find(
     return found, None if last is None else (last["term"], last["claim_id"])
 
 
-async def _lead_by_rarest(
-    tx: Connection, merchant_id: int, words: Sequence[str], behind: Found | None
+async def _sort_rarest_first(
+    tx: Connection, merchant_id: int, words: Sequence[str], behind: FoundTerm | None
 ) -> Sequence[str]:
     """Return the words with the rarest first. On a later page, the first word is the one of the
     cursor's position."""

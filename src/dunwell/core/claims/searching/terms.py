@@ -9,15 +9,15 @@ from dataclasses import dataclass
 import phonenumbers
 
 # Longer words are cut. Further words of a search are ignored.
-LONGEST = 40
-MOST_WORDS = 5
+MAX_TERM_LENGTH = 40
+MAX_WORDS = 5
 _DIGITS = re.compile(r"[^0-9]")
 _NUMBER = re.compile(r"\+?[0-9][0-9 ()/.\-]{4,}")
 _PARTS = re.compile("[-/.'\u2019]")
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchableClaim:
     """The searchable data of a claim."""
 
     claim_id: int
@@ -31,23 +31,23 @@ class Searched:
     mobile_number: str | None = None
 
 
-def list_terms(claim: Searched) -> frozenset[str]:
-    return frozenset(each[:LONGEST] for each in _list_words(claim) if each)
+def list_terms(claim: SearchableClaim) -> frozenset[str]:
+    return frozenset(each[:MAX_TERM_LENGTH] for each in _list_words(claim) if each)
 
 
-def read_search(text: str) -> list[str]:
+def parse_search(text: str) -> list[str]:
     """Return the words that must all match, longest first because it matches the fewest claims.
     Empty for a text without a word."""
     text = text.strip()
     if _NUMBER.fullmatch(text) and (text[0] in "+0" or not text.isdecimal()):
         digits = _DIGITS.sub("", text)
         is_international = text.startswith(("+", "00"))
-        return [(digits.lstrip("0") if is_international else digits)[:LONGEST]]
-    words = dict.fromkeys(each[:LONGEST] for each in _fold(text).split())
-    return sorted(words, key=len, reverse=True)[:MOST_WORDS]
+        return [(digits.lstrip("0") if is_international else digits)[:MAX_TERM_LENGTH]]
+    words = dict.fromkeys(each[:MAX_TERM_LENGTH] for each in _fold(text).split())
+    return sorted(words, key=len, reverse=True)[:MAX_WORDS]
 
 
-def _list_words(claim: Searched) -> Iterator[str]:
+def _list_words(claim: SearchableClaim) -> Iterator[str]:
     yield str(claim.claim_id)
     for text in (
         claim.reference_number, claim.customer_number, claim.contract_number, claim.email,

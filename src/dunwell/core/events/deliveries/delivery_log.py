@@ -7,18 +7,18 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.events.deliveries.proof import MOST_NUMBERED, Proof, prove
+from dunwell.core.events.deliveries.proof import MAX_NUMBERED, DeliveryGapReport, build_gap_report
 from dunwell.core.events.deliveries.store import (
-    LogFilter,
+    DeliveryAttempt,
+    DeliveryFilter,
     LoggedDelivery,
-    Try,
-    list_events_of_claim,
+    list_event_ids_of_claim,
+    load_attempts,
     load_body,
     load_deliveries,
-    load_tries,
 )
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, WebhookEndpoint
-from dunwell.core.events.webhooks.health.store import load_health, load_proof
+from dunwell.core.events.webhooks.health.store import load_delivery_gaps, load_health
 from dunwell.core.events.webhooks.store import load_endpoint
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import (
@@ -33,18 +33,18 @@ from dunwell.platform.database.lists import list_page
 from dunwell.platform.errors import NotFound
 
 
-async def _find_among(scope: ListScope, wanted: LogFilter) -> Among[UUID] | None:
+async def _find_among(scope: ListScope, wanted: DeliveryFilter) -> Among[UUID] | None:
     """Return the deliveries of the claim's events, which are few."""
     if wanted.claim_id is None:
         return None
     merchant_id, _ = scope.ids
     assert isinstance(merchant_id, int)
-    found = await list_events_of_claim(scope.tx, merchant_id, wanted.claim_id)
+    found = await list_event_ids_of_claim(scope.tx, merchant_id, wanted.claim_id)
     return Among(found, covers=("claim_id",))
 
 
 # Listed in the order of the events.
-_DELIVERIES: ListedTable[LogFilter, UUID, LoggedDelivery] = ListedTable(
+_DELIVERIES: ListedTable[DeliveryFilter, UUID, LoggedDelivery] = ListedTable(
     name="deliveries",
     table="deliveries",
     scope=("merchant_id", "endpoint_id"),
@@ -60,7 +60,7 @@ _DELIVERIES: ListedTable[LogFilter, UUID, LoggedDelivery] = ListedTable(
             covers=("state",),
         ),
     ),
-    filter=LogFilter,
+    filter=DeliveryFilter,
     filters={
         "state": "l.state = {}",
         "type": "(SELECT e.type FROM events e WHERE e.merchant_id = l.merchant_id"
@@ -71,11 +71,11 @@ _DELIVERIES: ListedTable[LogFilter, UUID, LoggedDelivery] = ListedTable(
     find_few_keys=_find_among,
     load=load_deliveries,
 )
-NO_FILTER = LogFilter()
+NO_FILTER = DeliveryFilter()
 
 
 @dataclass(frozen=True, slots=True)
-class KnownEndpoint:
+class EndpointWithHealth:
     """An endpoint and its health."""
 
     endpoint: WebhookEndpoint
@@ -88,30 +88,30 @@ class DeliveryDetails:
     # Exactly as sent.
     body: str
     # Oldest first.
-    attempts: Sequence[Try]
+    attempts: Sequence[DeliveryAttempt]
 
 
-async def read_endpoint(work: Work, endpoint_id: UUID) -> KnownEndpoint:
+async def get_endpoint(work: Work, endpoint_id: UUID) -> EndpointWithHealth:
     """Return the endpoint. Raises NotFound, also for a removed one."""
     work.require(Right.CONFIGURE)
     async with snapshot(work.tx):
         endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
         if endpoint is None:
-            raise _absent()
+            raise _build_not_found()
         known = await load_health(work.tx, work.merchant_id, [endpoint_id])
-    return KnownEndpoint(endpoint, known[endpoint_id])
+    return EndpointWithHealth(endpoint, known[endpoint_id])
 
 
 async def list_deliveries(
     work: Work, endpoint_id: UUID, *, limit: int, cursor: str | None = None,
-    wanted: LogFilter = NO_FILTER,
+    wanted: DeliveryFilter = NO_FILTER,
 ) -> ListPage[LoggedDelivery]:  # fmt: skip
     """List deliveries, newest first. Raises ValidationError for an invalid cursor."""
     work.require(Right.CONFIGURE)
     return await list_page(work.scope(endpoint_id), _DELIVERIES, wanted, limit=limit, cursor=cursor)
 
 
-async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> DeliveryDetails:
+async def get_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> DeliveryDetails:
     """Return the delivery. Raises NotFound."""
     work.require(Right.CONFIGURE)
     async with snapshot(work.tx):
@@ -119,19 +119,23 @@ async def read_delivery(work: Work, endpoint_id: UUID, event_id: UUID) -> Delive
         if event_id not in found:
             raise NotFound("There is no such delivery.")
         body = await load_body(work.tx, work.merchant_id, event_id)
-        attempts = await load_tries(work.tx, work.merchant_id, endpoint_id, event_id)
+        attempts = await load_attempts(work.tx, work.merchant_id, endpoint_id, event_id)
     return DeliveryDetails(found[event_id], body, attempts)
 
 
-async def prove_deliveries(work: Work, endpoint_id: UUID, asked_from: int = 1) -> Proof:
+async def compute_delivery_gaps(
+    work: Work, endpoint_id: UUID, asked_from: int = 1
+) -> DeliveryGapReport:
     """Report which deliveries are not acknowledged. `asked_from`: the first number. Raises
     NotFound."""
     work.require(Right.CONFIGURE)
     if await load_endpoint(work.tx, work.merchant_id, endpoint_id) is None:
-        raise _absent()
-    first = max(1, min(asked_from, MOST_NUMBERED))
-    return prove(*await load_proof(work.tx, work.merchant_id, endpoint_id, first))
+        raise _build_not_found()
+    first = max(1, min(asked_from, MAX_NUMBERED))
+    return build_gap_report(
+        *await load_delivery_gaps(work.tx, work.merchant_id, endpoint_id, first)
+    )
 
 
-def _absent() -> NotFound:
+def _build_not_found() -> NotFound:
     return NotFound("There is no such endpoint.")

@@ -12,8 +12,8 @@ from enum import StrEnum
 from uuid import UUID
 
 # Only this many of the newest deliveries are numbered and counted.
-MOST_NUMBERED = 100_000
-MOST_GAPS = 100
+MAX_NUMBERED = 100_000
+MAX_GAPS = 100
 
 
 class GapKind(StrEnum):
@@ -55,7 +55,7 @@ class DeliveryGap:
 
 
 @dataclass(frozen=True, slots=True)
-class Counted:
+class DeliveryCounts:
     """Counts of the numbered deliveries from `asked_from` on. `last_sent`: the highest number that
     was attempted, or 0. `open`: the number of those up to it that are not acknowledged."""
 
@@ -66,7 +66,7 @@ class Counted:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class DeliveryGapReport:
     """`first`, `last`: the range that was sent; both 0 if nothing was. `gaps`: the first MAX_GAPS
     of `open`. `behind`: deliveries after the range that wait for their first attempt."""
 
@@ -85,15 +85,17 @@ class Proof:
         return self.open == 0
 
 
-def prove(counted: Counted, gaps: Sequence[DeliveryGap]) -> Proof:
+def build_gap_report(counted: DeliveryCounts, gaps: Sequence[DeliveryGap]) -> DeliveryGapReport:
     """Build the report. `gaps` are in the order of their numbers."""
     first = max(1, counted.asked_from)
-    is_cut = counted.numbered >= MOST_NUMBERED
+    is_cut = counted.numbered >= MAX_NUMBERED
     if counted.last_sent < first:
         behind = max(0, counted.numbered - first + 1)
-        return Proof(0, 0, acknowledged=0, open=0, behind=behind, gaps=(), is_cut=is_cut)
+        return DeliveryGapReport(
+            0, 0, acknowledged=0, open=0, behind=behind, gaps=(), is_cut=is_cut
+        )
     sent = counted.last_sent - first + 1
-    return Proof(
+    return DeliveryGapReport(
         first=first,
         last=counted.last_sent,
         acknowledged=sent - counted.open,
@@ -104,7 +106,7 @@ def prove(counted: Counted, gaps: Sequence[DeliveryGap]) -> Proof:
     )
 
 
-def list_proof_lines(proof: Proof) -> Iterator[str]:
+def render_gap_report(proof: DeliveryGapReport) -> Iterator[str]:
     """Yield the report as lines of text."""
     if not proof.last:
         yield "Nothing was sent yet."
@@ -119,4 +121,4 @@ def list_proof_lines(proof: Proof) -> Iterator[str]:
     if proof.behind:
         yield f"{proof.behind:,} more wait for their first try."
     if proof.is_cut:
-        yield f"Numbered are the newest {MOST_NUMBERED:,}."
+        yield f"Numbered are the newest {MAX_NUMBERED:,}."

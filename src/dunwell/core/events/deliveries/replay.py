@@ -18,7 +18,7 @@ from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationErr
 from dunwell.platform.ids import uuid7
 
 # The limit of one request, so that its transaction stays short.
-MOST_DELIVERIES = 50_000
+MAX_DELIVERIES = 50_000
 
 # Uses events_by_time, then the primary keys of endpoints and deliveries. Deliveries that are due or
 # leased are skipped; one that waits for its next attempt becomes due now. An endpoint that was
@@ -63,7 +63,7 @@ WHERE deliveries.state <> 'PENDING'
 
 
 @dataclass(frozen=True, slots=True)
-class Replay:
+class ReplayFilter:
     """Which events to replay, by their date: `since` inclusive, `until` exclusive. Without `types`
     all types, without `endpoint_id` all endpoints that subscribe to them."""
 
@@ -73,7 +73,7 @@ class Replay:
     endpoint_id: UUID | None = None
 
 
-async def replay_events(work: Work, wanted: Replay) -> int:
+async def replay_events(work: Work, wanted: ReplayFilter) -> int:
     """Replay the events and return the number of deliveries. Raises ValidationError, also for more
     than MAX_DELIVERIES, and then replays nothing."""
     work.require(Right.OPERATE)
@@ -87,8 +87,8 @@ async def replay_events(work: Work, wanted: Replay) -> int:
         work.merchant_id, wanted.since, wanted.until,
         None if wanted.types is None else list(wanted.types), wanted.endpoint_id, work.real_now,
     )  # fmt: skip
-    await _check_size(work.tx, values)
-    status = await work.tx.execute(_REPLAY, *values, MOST_DELIVERIES)
+    await _check_count(work.tx, values)
+    status = await work.tx.execute(_REPLAY, *values, MAX_DELIVERIES)
     replayed = int(status.rsplit(" ", 1)[1])
     await save_audit(
         work,
@@ -108,7 +108,7 @@ def find_time_faults(since: datetime, until: datetime | None) -> Iterator[Fault]
         yield Fault("/until", "until is not later than since; nothing lies between.", "WRONG_ORDER")
 
 
-async def _find_endpoint_faults(work: Work, wanted: Replay) -> list[Fault]:
+async def _find_endpoint_faults(work: Work, wanted: ReplayFilter) -> list[Fault]:
     if wanted.endpoint_id is None:
         return []
     known = await load_endpoints(work.tx, work.merchant_id)
@@ -118,10 +118,10 @@ async def _find_endpoint_faults(work: Work, wanted: Replay) -> list[Fault]:
     return [Fault("/endpointId", message, "UNKNOWN_ENDPOINT")]
 
 
-async def _check_size(tx: Connection, values: Sequence[object]) -> None:
-    if await tx.fetchval(_COUNT, *values, MOST_DELIVERIES + 1) > MOST_DELIVERIES:
+async def _check_count(tx: Connection, values: Sequence[object]) -> None:
+    if await tx.fetchval(_COUNT, *values, MAX_DELIVERIES + 1) > MAX_DELIVERIES:
         message = (
-            f"More than {MOST_DELIVERIES} deliveries lie in this range. Nothing was sent; "
+            f"More than {MAX_DELIVERIES} deliveries lie in this range. Nothing was sent; "
             "ask in shorter ranges, or for fewer types."
         )
         raise ValidationError([Fault("/since", message, "TOO_MANY")])
@@ -190,9 +190,9 @@ async def replay_given_up(work: Work, endpoint_id: UUID, since: datetime) -> int
     # An event's id contains its time in milliseconds, rounded down.
     least = uuid7(since, bytes(10))
     place = (work.tx, work.merchant_id, endpoint_id)
-    found = await count_given_up(*place, least=least, since=since, most=MOST_DELIVERIES + 1)
-    if found > MOST_DELIVERIES:
-        message = f"More than {MOST_DELIVERIES} were given up since then. Choose a later day."
+    found = await count_given_up(*place, least=least, since=since, most=MAX_DELIVERIES + 1)
+    if found > MAX_DELIVERIES:
+        message = f"More than {MAX_DELIVERIES} were given up since then. Choose a later day."
         raise ValidationError([Fault("/since", message, "TOO_MANY")])
     replayed = await replay_all_given_up(*place, least=least, since=since, now=work.real_now)
     await save_audit(

@@ -76,7 +76,7 @@ class LoggedDelivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Try:
+class DeliveryAttempt:
     """An attempt. `answer`: the beginning of the response body, printable. `error`: why there was
     no response."""
 
@@ -89,7 +89,7 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True)
-class LogFilter:
+class DeliveryFilter:
     """All given values must match."""
 
     state: str | None = None
@@ -97,7 +97,9 @@ class LogFilter:
     claim_id: int | None = None
 
 
-async def list_events_of_claim(tx: Connection, merchant_id: int, claim_id: int) -> Sequence[UUID]:
+async def list_event_ids_of_claim(
+    tx: Connection, merchant_id: int, claim_id: int
+) -> Sequence[UUID]:
     return [row["event_id"] for row in await tx.fetch(_FIND_OF_CLAIM, merchant_id, claim_id)]
 
 
@@ -106,7 +108,7 @@ async def load_deliveries(
 ) -> Mapping[UUID, LoggedDelivery]:
     """Return the deliveries by event id."""
     rows = await tx.fetch(_LOAD, merchant_id, endpoint_id, list(event_ids))
-    return {row["event_id"]: _read(row) for row in rows}
+    return {row["event_id"]: _build_delivery(row) for row in rows}
 
 
 async def load_body(tx: Connection, merchant_id: int, event_id: UUID) -> str:
@@ -114,12 +116,12 @@ async def load_body(tx: Connection, merchant_id: int, event_id: UUID) -> str:
     return str(await tx.fetchval(_LOAD_BODY, merchant_id, event_id))
 
 
-async def load_tries(
+async def load_attempts(
     tx: Connection, merchant_id: int, endpoint_id: UUID, event_id: UUID
-) -> Sequence[Try]:
+) -> Sequence[DeliveryAttempt]:
     rows = await tx.fetch(_LOAD_TRIES, merchant_id, endpoint_id, event_id)
-    return [Try(**row) for row in rows]
+    return [DeliveryAttempt(**row) for row in rows]
 
 
-def _read(row: Row) -> LoggedDelivery:
+def _build_delivery(row: Row) -> LoggedDelivery:
     return LoggedDelivery(**row)

@@ -23,17 +23,17 @@ from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.store import load_merchant
 from dunwell.core.events.webhooks.endpoint import WebhookEndpoint, is_allowed_scheme
 from dunwell.core.events.webhooks.endpoint_secrets import open_authorization, open_secret
-from dunwell.core.events.webhooks.health.metrics import count_failed_try
+from dunwell.core.events.webhooks.health.metrics import count_failed_attempt
 from dunwell.core.events.webhooks.retry import (
     FailureHistory,
+    compute_health,
     is_success,
-    judge_endpoint,
-    read_retry_after,
+    parse_retry_after,
 )
 from dunwell.core.events.webhooks.store import (
+    AttemptResult,
     DeliveryOutcome,
     LeasedDelivery,
-    Reply,
     lock_endpoint,
     save_health,
     save_outcomes,
@@ -45,7 +45,7 @@ from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, ope
 from dunwell.platform.resources import Resources
 
 _TIMEOUT_SECONDS = 15.0
-_LONGEST_EXCERPT = 500
+_MAX_EXCERPT = 500
 _USER_AGENT = f"Dunwell/{version('dunwell')}"
 
 
@@ -108,7 +108,7 @@ class WebhookSender:
         delivery: LeasedDelivery,
         now: datetime,
         reach: WebhookReach,
-    ) -> Reply:
+    ) -> AttemptResult:
         """Make one attempt, started at the real time `now`. Never raises for a failure of the
         endpoint."""
         headers = seals.render_headers(delivery, now)
@@ -116,11 +116,11 @@ class WebhookSender:
         answer = await self._post(seals.url, delivery.body.encode(), headers, reach)
         duration = timedelta(seconds=time.monotonic() - started)
         if isinstance(answer, NoAnswer):
-            return Reply(
+            return AttemptResult(
                 status=None, error=answer.reason, answer=None, wish=None, duration=duration
             )
-        wish = read_retry_after(answer.headers.get("Retry-After"), now + duration)
-        return Reply(
+        wish = parse_retry_after(answer.headers.get("Retry-After"), now + duration)
+        return AttemptResult(
             status=answer.status,
             error=None,
             answer=_render_excerpt(answer.start),
@@ -186,37 +186,37 @@ def _render_excerpt(start: bytes) -> str | None:
     if not start:
         return None
     text = start.decode("utf-8", errors="replace")
-    shown = "".join(char if char.isprintable() else " " for char in text[:_LONGEST_EXCERPT])
+    shown = "".join(char if char.isprintable() else " " for char in text[:_MAX_EXCERPT])
     return shown.strip() or None
 
 
-_LARGEST_GROUP = 500
+_MAX_BATCH = 500
 _PAUSE_SECONDS = 1.0
-_CHANCES_WHEN_CLOSING = 5
+_ATTEMPTS_WHEN_CLOSING = 5
 _LOG = structlog.get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class _Finished:
+class _FinishedDelivery:
     outcome: DeliveryOutcome
     when_recorded: Callable[[], None]
 
 
-class Recorder:
+class OutcomeRecorder:
     """Records delivery outcomes in batches. Outcomes that arrive while one batch is being committed
     form the next batch. `run` is its task."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
-        self._finished: list[_Finished] = []
+        self._finished: list[_FinishedDelivery] = []
         self._wake = asyncio.Event()
         self._is_closing = False
 
     def add(self, outcome: DeliveryOutcome, when_recorded: Callable[[], None]) -> None:
         """Queue the outcome. `when_recorded` is called after the commit."""
         if not is_success(outcome.reply.status):
-            count_failed_try(outcome.reply.status)
-        self._finished.append(_Finished(outcome, when_recorded))
+            count_failed_attempt(outcome.reply.status)
+        self._finished.append(_FinishedDelivery(outcome, when_recorded))
         self._wake.set()
 
     def close(self) -> None:
@@ -228,19 +228,19 @@ class Recorder:
         while self._finished or not self._is_closing:
             await self._wake.wait()
             self._wake.clear()
-            while group := self._finished[:_LARGEST_GROUP]:
+            while group := self._finished[:_MAX_BATCH]:
                 await self._record(group)
                 del self._finished[: len(group)]
                 for each in group:
                     each.when_recorded()
         self._is_closing = False
 
-    async def _record(self, group: Sequence[_Finished]) -> None:
+    async def _record(self, group: Sequence[_FinishedDelivery]) -> None:
         """Commit the batch, and retry until it succeeds, except while closing. A retry is harmless,
         because an outcome counts only while its lease is held. Deliveries without a recorded
         outcome are sent again."""
         outcomes = [each.outcome for each in group]
-        chances = _CHANCES_WHEN_CLOSING
+        chances = _ATTEMPTS_WHEN_CLOSING
         while chances > 0:
             try:
                 await _save(self._resources, outcomes)
@@ -259,22 +259,22 @@ async def _save(resources: Resources, outcomes: Sequence[DeliveryOutcome]) -> No
     """Save the outcomes: in one statement, or in a transaction if an endpoint's health
     may change.
     """
-    telling = [each for each in outcomes if _is_telling(each)]
+    telling = [each for each in outcomes if _may_change_health(each)]
     if not telling:
         async with resources.database.connection() as connection:
             await save_outcomes(connection, outcomes)
         return
     async with resources.database.transaction() as tx:
         # Endpoints are locked before deliveries, as in removing an endpoint.
-        await _judge_endpoints(resources, tx, telling)
+        await _update_health(resources, tx, telling)
         await save_outcomes(tx, outcomes)
 
 
-def _is_telling(outcome: DeliveryOutcome) -> bool:
+def _may_change_health(outcome: DeliveryOutcome) -> bool:
     return not (is_success(outcome.reply.status) and outcome.endpoint.health.is_well)
 
 
-async def _judge_endpoints(
+async def _update_health(
     resources: Resources, tx: Connection, telling: Sequence[DeliveryOutcome]
 ) -> None:
     """Update the health of the endpoints."""
@@ -287,23 +287,23 @@ async def _judge_endpoints(
     ):
         endpoint = await lock_endpoint(tx, merchant_id, endpoint_id)
         if endpoint is not None:
-            await _judge(resources, tx, endpoint, list(answers))
+            await _update_endpoint_health(resources, tx, endpoint, list(answers))
 
 
-async def _judge(
+async def _update_endpoint_health(
     resources: Resources, tx: Connection, endpoint: WebhookEndpoint, outcomes: list[DeliveryOutcome]
 ) -> None:
     health = endpoint.health
     for each in outcomes:
-        health = judge_endpoint(health, each.reply.status, each.at)
+        health = compute_health(health, each.reply.status, each.at)
     if health == endpoint.health:
         return
     await save_health(tx, endpoint.merchant_id, endpoint.endpoint_id, health)
     if endpoint.is_disabled != (health.disabled_at is not None):
-        await _give_notice(resources, tx, endpoint, health)
+        await _record_switch(resources, tx, endpoint, health)
 
 
-async def _give_notice(
+async def _record_switch(
     resources: Resources, tx: Connection, endpoint: WebhookEndpoint, health: FailureHistory
 ) -> None:
     """Record in the audit log and in the log that the endpoint was disabled or enabled again."""

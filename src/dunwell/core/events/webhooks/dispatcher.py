@@ -16,20 +16,24 @@ import structlog
 
 from dunwell.accounts.installation.installation_file import PUBLIC_REACH, WebhookReach
 from dunwell.core.events.webhooks import retry
-from dunwell.core.events.webhooks.delivery import Recorder, WebhookRequestSigner, WebhookSender
+from dunwell.core.events.webhooks.delivery import (
+    OutcomeRecorder,
+    WebhookRequestSigner,
+    WebhookSender,
+)
 from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
 from dunwell.core.events.webhooks.retry import (
-    decide_next_try,
+    compute_health,
+    decide_next_attempt,
     is_success,
-    judge_endpoint,
-    plan_next_probe,
+    schedule_next_probe,
 )
 from dunwell.core.events.webhooks.store import (
+    AttemptResult,
     DeliveryOutcome,
     LeasedDelivery,
-    Reply,
-    find_due_endpoints,
     lease_deliveries,
+    list_due_endpoints,
     load_endpoint,
     load_reach,
     lock_endpoint,
@@ -69,7 +73,7 @@ class DeliveryPool:
         self.sender = sender
         self.limits = limits
         self.fraction = fraction
-        self.recorder = Recorder(resources)
+        self.recorder = OutcomeRecorder(resources)
         self.leasing = asyncio.Semaphore(limits.leases_at_once)
         places_of_failing = max(1, limits.in_flight // 4)
         self._places_of_failing = asyncio.Semaphore(places_of_failing)
@@ -84,11 +88,11 @@ class DeliveryPool:
 # An attempt ends within 15 seconds, over a stale connection within 17. It must start within
 # START_WITHIN, so that even the slowest is recorded before the lease ends.
 LEASE = timedelta(seconds=30)
-BEGIN_WITHIN = timedelta(seconds=12)
+START_WITHIN = timedelta(seconds=12)
 
 
 @dataclass(frozen=True, slots=True)
-class LeasedSet:
+class LeasedBatch:
     """`endpoint` is None if it was removed, or is disabled and not due for a probe."""
 
     endpoint: WebhookEndpoint | None
@@ -99,12 +103,12 @@ class LeasedSet:
     reach: WebhookReach = PUBLIC_REACH
 
 
-_NOTHING = LeasedSet(None, [], was_last=True)
+_NOTHING = LeasedBatch(None, [], was_last=True)
 
 
-async def lease_set(
+async def lease_batch(
     resources: Resources, turn: asyncio.Semaphore, endpoint: WebhookEndpoint, size: int
-) -> LeasedSet:
+) -> LeasedBatch:
     """Lease at most `size` deliveries; for a disabled endpoint a single one as its probe."""
     async with turn, resources.database.transaction() as tx:
         now = resources.clock.now()
@@ -112,27 +116,27 @@ async def lease_set(
         if present is None:
             return _NOTHING
         if present.is_disabled:
-            if not await _take_probe(tx, present, now):
+            if not await _claim_probe(tx, present, now):
                 return _NOTHING
             size = 1
         lease = start_lease(resources, LEASE)
         deliveries = await lease_deliveries(tx, present, lease, now=now, size=size)
         was_last = len(deliveries) < size or present.is_disabled
         reach = await load_reach(tx, present.merchant_id)
-        return LeasedSet(present, deliveries, was_last, reach)
+        return LeasedBatch(present, deliveries, was_last, reach)
 
 
-def find_last_begin(lease: Lease) -> datetime:
+def compute_last_start(lease: Lease) -> datetime:
     """Return the time before which an attempt under this lease must start."""
-    return lease.until - LEASE + BEGIN_WITHIN
+    return lease.until - LEASE + START_WITHIN
 
 
-async def _take_probe(tx: Connection, endpoint: WebhookEndpoint, now: datetime) -> bool:
+async def _claim_probe(tx: Connection, endpoint: WebhookEndpoint, now: datetime) -> bool:
     """Reserve the probe that is due. Return False if another dispatcher has just reserved it."""
     present = await lock_endpoint(tx, endpoint.merchant_id, endpoint.endpoint_id)
     if present is None or present.health.probe_at is None or present.health.probe_at > now:
         return False
-    health = plan_next_probe(present.health, now)
+    health = schedule_next_probe(present.health, now)
     await save_health(tx, endpoint.merchant_id, endpoint.endpoint_id, health)
     return True
 
@@ -201,7 +205,7 @@ class EndpointQueue:
 
     async def _try(self, delivery: LeasedDelivery) -> None:
         now = self._clock.now()
-        if now < find_last_begin(delivery.lease):
+        if now < compute_last_start(delivery.lease):
             reach = await self._find_reach()
             reply = await self._pool.sender.send(self._seals, delivery, now, reach)
             self._finish(delivery, now, reply)
@@ -239,7 +243,7 @@ class EndpointQueue:
     async def _lease(self) -> None:
         self._resize_set()
         try:
-            leased = await lease_set(
+            leased = await lease_batch(
                 self._pool.resources, self._pool.leasing, self._endpoint, self._pace.set_size
             )
         except Exception as error:  # noqa: BLE001 - what is in flight is still finished
@@ -259,12 +263,12 @@ class EndpointQueue:
     def _resize_set(self) -> None:
         now = time.monotonic()
         if self._finished_since:
-            self._pace = retry.after_set(self._pace, self._finished_since, now - self._leased_at)
+            self._pace = retry.after_batch(self._pace, self._finished_since, now - self._leased_at)
         self._leased_at, self._finished_since = now, 0
 
-    def _finish(self, delivery: LeasedDelivery, started_at: datetime, reply: Reply) -> None:
+    def _finish(self, delivery: LeasedDelivery, started_at: datetime, reply: AttemptResult) -> None:
         now = self._clock.now()
-        decision = decide_next_try(
+        decision = decide_next_attempt(
             reply.status,
             attempts=delivery.attempts + 1 - delivery.attempts_before,
             now=now,
@@ -292,7 +296,7 @@ class EndpointQueue:
             self._pace = retry.after_failure(self._pace)
         endpoint = self._endpoint
         if not (endpoint.health.is_well and is_success(status)):
-            health = judge_endpoint(endpoint.health, status, now)
+            health = compute_health(endpoint.health, status, now)
             self._endpoint = replace(endpoint, health=health)
 
     def _note_recorded(self) -> None:
@@ -302,11 +306,11 @@ class EndpointQueue:
 
 _POLL_SECONDS = 0.2
 _PAUSE_SECONDS = 1.0
-_REST = timedelta(seconds=30)
+_KEY_RETRY_DELAY = timedelta(seconds=30)
 _BEGINNING = (0, UUID(int=0))
 
 
-_Key: TypeAlias = tuple[int, UUID]
+_EndpointKey: TypeAlias = tuple[int, UUID]
 
 
 class WebhookDispatcher:
@@ -322,8 +326,8 @@ class WebhookDispatcher:
     ) -> None:
         self._resources = resources
         self._pool = DeliveryPool(resources, sender, limits or DispatchLimits(), fraction)
-        self._queues: dict[_Key, EndpointQueue] = {}
-        self._resting: dict[_Key, datetime] = {}
+        self._queues: dict[_EndpointKey, EndpointQueue] = {}
+        self._resting: dict[_EndpointKey, datetime] = {}
         self._behind = _BEGINNING
 
     async def run_once(self) -> int:
@@ -376,13 +380,13 @@ class WebhookDispatcher:
         limit = self._pool.limits.endpoints
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
-            found = await find_due_endpoints(connection, now, self._behind, limit)
+            found = await list_due_endpoints(connection, now, self._behind, limit)
         is_end = len(found) < limit
         last = _BEGINNING if is_end else (found[-1].merchant_id, found[-1].endpoint_id)
         self._behind = last
         return found
 
-    def _build_queue(self, key: _Key, endpoint: WebhookEndpoint) -> EndpointQueue | None:
+    def _build_queue(self, key: _EndpointKey, endpoint: WebhookEndpoint) -> EndpointQueue | None:
         """Return None if the endpoint's secrets cannot be decrypted. Its deliveries wait until the
         right secret key is configured."""
         if self._resting.get(key, self._resources.clock.now()) > self._resources.clock.now():
@@ -391,10 +395,10 @@ class WebhookDispatcher:
             return EndpointQueue(self._pool, endpoint)
         except SealBroken:
             _LOG.exception("endpoint.secret_not_opened", endpoint_id=str(endpoint.endpoint_id))
-            self._resting[key] = self._resources.clock.now() + _REST
+            self._resting[key] = self._resources.clock.now() + _KEY_RETRY_DELAY
             return None
 
-    async def _run_queue(self, key: _Key, queue: EndpointQueue) -> None:
+    async def _run_queue(self, key: _EndpointKey, queue: EndpointQueue) -> None:
         try:
             await queue.run()
         except Exception as error:  # noqa: BLE001 - one queue's fault is not the others'

@@ -22,7 +22,7 @@ _LONGEST_AUTHORIZATION = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class WantedEndpoint:
+class NewEndpoint:
     """A new endpoint as requested. `types` holds event types, or only "*"; `authorization` is the
     complete value of an Authorization header."""
 
@@ -32,7 +32,7 @@ class WantedEndpoint:
 
 
 @dataclass(frozen=True, slots=True)
-class NewSecret:
+class NewEndpointSecret:
     """An endpoint's unencrypted secret (`whsec_...`), which is shown once and not stored."""
 
     endpoint_id: UUID
@@ -72,7 +72,7 @@ class WebhookEndpoint:
         )
 
 
-def check_endpoint(wanted: WantedEndpoint, reach: WebhookReach, *, is_development: bool) -> None:
+def check_endpoint(wanted: NewEndpoint, reach: WebhookReach, *, is_development: bool) -> None:
     """Check a new endpoint. Raises ValidationError with every fault.
 
     Only the development profile accepts loopback addresses, and http:// unless `reach` allows it.
@@ -88,7 +88,7 @@ def check_endpoint(wanted: WantedEndpoint, reach: WebhookReach, *, is_developmen
         raise ValidationError(faults)
 
 
-def find_form_faults(wanted: WantedEndpoint) -> Iterator[Fault]:
+def find_endpoint_faults(wanted: NewEndpoint) -> Iterator[Fault]:
     """Yield the faults that do not depend on the merchant's networks."""
     yield from _find_url_faults(wanted.url)
     yield from _find_type_faults(wanted.types)
@@ -177,10 +177,10 @@ def sort_types(types: Collection[str]) -> tuple[str, ...]:
 
 
 # Waiting deliveries and consecutive failures are counted up to this limit.
-MOST_COUNTED = 1_000
+MAX_COUNTED = 1_000
 # The merchant is notified of a failure after this time: the first four attempts have failed by
 # then, and a receiver that was only restarted has recovered.
-TOLD_AFTER = timedelta(hours=1)
+NOTIFY_AFTER = timedelta(hours=1)
 
 
 class EndpointState(StrEnum):
@@ -209,7 +209,7 @@ class EndpointHealth:
 
     def without_path(self) -> Self:
         """Return a copy with only the origin of the address."""
-        return replace(self, url=find_origin(self.url))
+        return replace(self, url=render_origin(self.url))
 
     @property
     def state(self) -> EndpointState:
@@ -230,7 +230,7 @@ class EndpointHealth:
 
 
 @dataclass(frozen=True, slots=True)
-class ToldEndpoint:
+class FailingEndpoint:
     """An endpoint to notify about."""
 
     merchant_id: int
@@ -253,7 +253,7 @@ class UndeliveredEvents:
     oldest: UUID
 
 
-def find_origin(url: str) -> str:
+def render_origin(url: str) -> str:
     """Return the origin of a webhook's address, such as https://erp.example:8443. The rest of it
     can be a secret."""
     parts = urlsplit(url)

@@ -11,29 +11,29 @@ AUTHORIZATION = "webhook authorization"
 _SECRET_BYTES = 32
 
 
-def make_secret() -> str:
+def create_secret() -> str:
     """Return a new secret in the format of Standard Webhooks."""
     return "whsec_" + base64.b64encode(secrets.token_bytes(_SECRET_BYTES)).decode()
 
 
 def seal_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, secret: str) -> bytes:
-    return keys.seal(SIGNING, secret.encode(), bind(merchant_id, endpoint_id))
+    return keys.seal(SIGNING, secret.encode(), render_binding(merchant_id, endpoint_id))
 
 
 def open_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> str:
     """Decrypt the secret. Raises SealBroken."""
-    return keys.open(SIGNING, sealed, bind(merchant_id, endpoint_id)).decode()
+    return keys.open(SIGNING, sealed, render_binding(merchant_id, endpoint_id)).decode()
 
 
 def seal_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, value: str) -> bytes:
-    return keys.seal(AUTHORIZATION, value.encode(), bind(merchant_id, endpoint_id))
+    return keys.seal(AUTHORIZATION, value.encode(), render_binding(merchant_id, endpoint_id))
 
 
 def open_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> str:
     """Decrypt the header value. Raises SealBroken."""
-    return keys.open(AUTHORIZATION, sealed, bind(merchant_id, endpoint_id)).decode()
+    return keys.open(AUTHORIZATION, sealed, render_binding(merchant_id, endpoint_id)).decode()
 
 
-def bind(merchant_id: int, endpoint_id: UUID) -> str:
+def render_binding(merchant_id: int, endpoint_id: UUID) -> str:
     """Return the text that the endpoint's encrypted values are bound to."""
     return f"{merchant_id}/{endpoint_id}"

@@ -12,27 +12,27 @@ from dunwell.core.events.webhooks.endpoint import (
     ALL_TYPES,
     EndpointHealth,
     EndpointState,
-    NewSecret,
-    WantedEndpoint,
+    NewEndpoint,
+    NewEndpointSecret,
     WebhookEndpoint,
     check_endpoint,
-    find_form_faults,
+    find_endpoint_faults,
     sort_types,
 )
 from dunwell.core.events.webhooks.endpoint_secrets import (
-    make_secret,
+    create_secret,
     open_authorization,
     seal_authorization,
     seal_secret,
 )
 from dunwell.core.events.webhooks.health.store import load_health
-from dunwell.core.events.webhooks.retry import WELL
+from dunwell.core.events.webhooks.retry import HEALTHY
 from dunwell.core.events.webhooks.store import (
     insert_endpoint,
     load_endpoints,
     load_reach,
     lock_endpoint,
-    mark_removed,
+    remove_endpoint_row,
     save_endpoint,
     save_health,
     save_secret,
@@ -91,8 +91,8 @@ async def list_endpoints(
 
 __all__ = [
     "ALL_TYPES",
-    "NewSecret",
-    "WantedEndpoint",
+    "NewEndpoint",
+    "NewEndpointSecret",
     "WebhookEndpoint",
     "add_endpoint",
     "change_endpoint",
@@ -108,8 +108,8 @@ OVERLAP = timedelta(hours=24)
 
 
 async def add_endpoint(
-    work: Work, keys: KeyRing, wanted: WantedEndpoint, *, is_development: bool
-) -> NewSecret:
+    work: Work, keys: KeyRing, wanted: NewEndpoint, *, is_development: bool
+) -> NewEndpointSecret:
     """Add an endpoint, which gets events from now on. Its secret is returned only here.
 
     Raises ValidationError, and InvalidState if the merchant has an endpoint with this address.
@@ -117,7 +117,7 @@ async def add_endpoint(
     work.require(Right.CONFIGURE)
     reach = await load_reach(work.tx, work.merchant_id)
     check_endpoint(wanted, reach, is_development=is_development)
-    merchant_id, endpoint_id, secret = work.merchant_id, work.ids.new(work.now), make_secret()
+    merchant_id, endpoint_id, secret = work.merchant_id, work.ids.new(work.now), create_secret()
     sealed = None
     if wanted.authorization is not None:
         sealed = seal_authorization(keys, merchant_id, endpoint_id, wanted.authorization)
@@ -130,7 +130,7 @@ async def add_endpoint(
         previous_secret_sealed=None,
         previous_secret_until=None,
         authorization_sealed=sealed,
-        health=WELL,
+        health=HEALTHY,
     )
     if not await insert_endpoint(work.tx, endpoint, work.now):
         message = "There is already an endpoint at this address; change or remove that one."
@@ -139,7 +139,7 @@ async def add_endpoint(
         work, "endpoint.add", f"endpoint:{endpoint_id}",
         after=_list_values(endpoint), types=list(endpoint.types),
     )  # fmt: skip
-    return NewSecret(endpoint_id, wanted.url, secret)
+    return NewEndpointSecret(endpoint_id, wanted.url, secret)
 
 
 async def change_endpoint(
@@ -150,7 +150,7 @@ async def change_endpoint(
     work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
     # Whether the address is allowed was checked when it was added, and is checked at each delivery.
-    faults = list(find_form_faults(WantedEndpoint(endpoint.url, types, authorization)))
+    faults = list(find_endpoint_faults(NewEndpoint(endpoint.url, types, authorization)))
     if faults:
         raise ValidationError(faults)
     sealed = None
@@ -172,7 +172,7 @@ async def change_endpoint(
 
 async def rotate_secret(
     work: Work, keys: KeyRing, endpoint_id: UUID, seen: str | None = None
-) -> NewSecret:
+) -> NewEndpointSecret:
     """Rotate the secret. For 24 hours of real time deliveries are signed with both secrets; another
     rotation in this time drops the oldest at once.
 
@@ -184,7 +184,7 @@ async def rotate_secret(
     if seen is not None and seen != endpoint.secret_mark:
         message = "The secret was rotated since you looked at it. Nothing was done."
         raise EditConflict(message, state="ROTATED")
-    secret = make_secret()
+    secret = create_secret()
     sealed = seal_secret(keys, work.merchant_id, endpoint_id, secret)
     previous_until = work.real_now + OVERLAP
     await save_secret(
@@ -196,7 +196,7 @@ async def rotate_secret(
         before={"secret": MASKED, "previousUntil": was_until and was_until.isoformat()},
         after={"secret": MASKED, "previousUntil": previous_until.isoformat()},
     )  # fmt: skip
-    return NewSecret(endpoint_id, endpoint.url, secret)
+    return NewEndpointSecret(endpoint_id, endpoint.url, secret)
 
 
 async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
@@ -204,7 +204,7 @@ async def remove_endpoint(work: Work, endpoint_id: UUID) -> None:
     NotFound."""
     work.require(Right.CONFIGURE)
     endpoint = await _lock(work, endpoint_id)
-    given_up = await mark_removed(work.tx, work.merchant_id, endpoint_id, work.now)
+    given_up = await remove_endpoint_row(work.tx, work.merchant_id, endpoint_id, work.now)
     await save_audit(
         work, "endpoint.remove", f"endpoint:{endpoint_id}",
         before=_list_values(endpoint), deliveriesGivenUp=given_up,
@@ -238,7 +238,7 @@ async def switch_on_endpoint(work: Work, endpoint_id: UUID) -> None:
     health = endpoint.health
     if health.disabled_at is None:
         raise InvalidState("This endpoint is switched on already.", state="ON")
-    await save_health(work.tx, work.merchant_id, endpoint_id, WELL)
+    await save_health(work.tx, work.merchant_id, endpoint_id, HEALTHY)
     await save_audit(
         work, "endpoint.switch_on", f"endpoint:{endpoint_id}",
         before={"state": "SWITCHED_OFF", "reason": health.disabled_reason,

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TypeAlias
 
-GAPS = (
+DELAYS = (
     timedelta(seconds=5),
     timedelta(minutes=5),
     timedelta(minutes=30),
@@ -17,15 +17,15 @@ GAPS = (
     timedelta(hours=20),
     timedelta(hours=24),
 )
-MOST_TRIES = len(GAPS) + 1
+MAX_ATTEMPTS = len(DELAYS) + 1
 _SPREAD = 0.2
-_LONGEST_WISH = timedelta(hours=24)
+_MAX_RETRY_AFTER = timedelta(hours=24)
 _GONE = 410
 _ASKS_TO_WAIT = (429, 503)
 _GONE_AGAIN_AFTER = timedelta(hours=1)
 _FAILING_FOR = timedelta(days=5)
 _FIRST_PROBE = timedelta(hours=1)
-_LONGEST_PROBE_GAP = timedelta(hours=24)
+_MAX_PROBE_DELAY = timedelta(hours=24)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +43,7 @@ class GiveUpDelivery:
     """The last attempt failed. Only a replay sends the event again."""
 
 
-Decision: TypeAlias = Delivered | RetryAt | GiveUpDelivery
+DeliveryDecision: TypeAlias = Delivered | RetryAt | GiveUpDelivery
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class FailureHistory:
         return self.first_failure_at is None
 
 
-WELL = FailureHistory()
+HEALTHY = FailureHistory()
 
 
 def is_success(status: int | None) -> bool:
@@ -73,9 +73,9 @@ def is_success(status: int | None) -> bool:
     return status is not None and 200 <= status < 300
 
 
-def decide_next_try(
+def decide_next_attempt(
     status: int | None, *, attempts: int, now: datetime, wish: timedelta | None, fraction: float
-) -> Decision:
+) -> DeliveryDecision:
     """Decide what follows an attempt.
 
     `tries` includes the attempt just made, `wish` is the response's Retry-After, `fraction` is
@@ -83,15 +83,15 @@ def decide_next_try(
     """
     if is_success(status):
         return Delivered()
-    if attempts >= MOST_TRIES:
+    if attempts >= MAX_ATTEMPTS:
         return GiveUpDelivery()
-    gap = GAPS[attempts - 1] * (1 - _SPREAD + 2 * _SPREAD * fraction)
+    gap = DELAYS[attempts - 1] * (1 - _SPREAD + 2 * _SPREAD * fraction)
     if status in _ASKS_TO_WAIT and wish is not None:
-        gap = max(gap, min(wish, _LONGEST_WISH))
+        gap = max(gap, min(wish, _MAX_RETRY_AFTER))
     return RetryAt(now + gap)
 
 
-def read_retry_after(value: str | None, now: datetime) -> timedelta | None:
+def parse_retry_after(value: str | None, now: datetime) -> timedelta | None:
     """Parse a Retry-After header, in seconds or as a date. None: missing or invalid."""
     if value is None:
         return None
@@ -106,14 +106,14 @@ def read_retry_after(value: str | None, now: datetime) -> timedelta | None:
     return max(aware - now, timedelta(0))
 
 
-def judge_endpoint(health: FailureHistory, status: int | None, now: datetime) -> FailureHistory:
+def compute_health(health: FailureHistory, status: int | None, now: datetime) -> FailureHistory:
     """Return the endpoint's health after a response, or after none (None).
 
     A success clears everything and enables the endpoint. A second 410 an hour after the first, or
     five days of failures only, disable it; the first probe follows an hour later.
     """
     if is_success(status):
-        return WELL
+        return HEALTHY
     failed = replace(health, first_failure_at=health.first_failure_at or now)
     if status == _GONE:
         failed = replace(failed, gone_at=failed.gone_at or now)
@@ -127,11 +127,11 @@ def judge_endpoint(health: FailureHistory, status: int | None, now: datetime) ->
     )
 
 
-def plan_next_probe(health: FailureHistory, now: datetime) -> FailureHistory:
+def schedule_next_probe(health: FailureHistory, now: datetime) -> FailureHistory:
     """Return the health as a probe starts. If it fails, the next one follows after twice
     the delay.
     """
-    gap = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _LONGEST_PROBE_GAP)
+    gap = min(_FIRST_PROBE * 2 ** min(health.probes + 1, 10), _MAX_PROBE_DELAY)
     return replace(health, probes=health.probes + 1, probe_at=now + gap)
 
 
@@ -176,7 +176,7 @@ def after_failure(pace: DeliveryPace) -> DeliveryPace:
     return replace(pace, slots=max(1, pace.slots // 2))
 
 
-def after_set(pace: DeliveryPace, finished: int, seconds: float) -> DeliveryPace:
+def after_batch(pace: DeliveryPace, finished: int, seconds: float) -> DeliveryPace:
     """Size the next batch by the deliveries that finished in the last `seconds`."""
     expected = int(finished / max(seconds, 0.001) * _SET_SECONDS)
     return replace(pace, set_size=max(pace.slots, min(expected, pace.largest_set)))

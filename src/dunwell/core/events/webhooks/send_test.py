@@ -14,8 +14,8 @@ from dunwell.core.events.payloads import EventHead, checkpoint_reached
 from dunwell.core.events.webhooks.delivery import WebhookRequestSigner, WebhookSender
 from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
 from dunwell.core.events.webhooks.store import (
+    AttemptResult,
     LeasedDelivery,
-    Reply,
     load_endpoint,
     load_endpoints,
     load_reach,
@@ -40,7 +40,7 @@ class TestEvent:
     reach: WebhookReach
 
 
-async def begin_test(work: Work, endpoint_id: UUID) -> TestEvent:
+async def start_test(work: Work, endpoint_id: UUID) -> TestEvent:
     """Record the test in its own transaction, before `send_test`. Raises NotFound."""
     work.require(Right.CONFIGURE)
     endpoint = await load_endpoint(work.tx, work.merchant_id, endpoint_id)
@@ -54,7 +54,7 @@ async def begin_test(work: Work, endpoint_id: UUID) -> TestEvent:
     return test
 
 
-async def find_endpoint(tx: Connection, merchant_id: int, url: str) -> WebhookEndpoint:
+async def get_endpoint_by_url(tx: Connection, merchant_id: int, url: str) -> WebhookEndpoint:
     """Return the merchant's endpoint with this address. Raises NotFound, which lists the existing
     ones."""
     endpoints = await load_endpoints(tx, merchant_id)
@@ -65,7 +65,7 @@ async def find_endpoint(tx: Connection, merchant_id: int, url: str) -> WebhookEn
     raise NotFound(f"The merchant has no webhook {url}. It has: {known}.")
 
 
-async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> Reply:
+async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> AttemptResult:
     """Make one attempt, signed and authorised like a real delivery, also to a disabled endpoint.
     The response does not change the endpoint's health. No transaction is open. Raises SealBroken.
     """

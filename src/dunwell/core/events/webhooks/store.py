@@ -8,7 +8,7 @@ from uuid import UUID
 
 from dunwell.accounts.installation.installation_file import PUBLIC_REACH, WebhookReach, parse_reach
 from dunwell.core.events.webhooks.endpoint import WebhookEndpoint
-from dunwell.core.events.webhooks.retry import Decision, Delivered, FailureHistory, RetryAt
+from dunwell.core.events.webhooks.retry import Delivered, DeliveryDecision, FailureHistory, RetryAt
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.leases import Lease, LeasedTable
 from dunwell.platform.database.sql import compose
@@ -102,14 +102,14 @@ WHERE m.merchant_id = $1
 
 async def load_endpoints(tx: Connection, merchant_id: int) -> list[WebhookEndpoint]:
     """Return the merchant's endpoints, oldest first, without removed ones."""
-    return [read_endpoint(row) for row in await tx.fetch(_LOAD_ALL, merchant_id)]
+    return [build_endpoint(row) for row in await tx.fetch(_LOAD_ALL, merchant_id)]
 
 
 async def load_endpoint(
     tx: Connection, merchant_id: int, endpoint_id: UUID
 ) -> WebhookEndpoint | None:
     row = await tx.fetchrow(_LOAD_ONE, merchant_id, endpoint_id)
-    return None if row is None else read_endpoint(row)
+    return None if row is None else build_endpoint(row)
 
 
 async def lock_endpoint(
@@ -119,7 +119,7 @@ async def lock_endpoint(
     be inserted.
     """
     row = await tx.fetchrow(_LOCK_ONE, merchant_id, endpoint_id)
-    return None if row is None else read_endpoint(row)
+    return None if row is None else build_endpoint(row)
 
 
 async def load_reach(tx: Connection, merchant_id: int) -> WebhookReach:
@@ -152,7 +152,7 @@ async def save_secret(
     await tx.execute(_ROTATE, merchant_id, endpoint_id, sealed, previous_until)
 
 
-async def mark_removed(
+async def remove_endpoint_row(
     tx: Connection, merchant_id: int, endpoint_id: UUID, removed_at: datetime
 ) -> int:
     """Remove the endpoint, give up its pending deliveries, and return their number."""
@@ -168,7 +168,7 @@ async def save_health(
     )  # fmt: skip
 
 
-def read_endpoint(row: Row) -> WebhookEndpoint:
+def build_endpoint(row: Row) -> WebhookEndpoint:
     """Build the endpoint from a row with ENDPOINT_COLUMNS."""
     return WebhookEndpoint(
         merchant_id=row["merchant_id"],
@@ -321,7 +321,7 @@ class LeasedDelivery:
 
 
 @dataclass(frozen=True, slots=True)
-class Reply:
+class AttemptResult:
     """The result of an attempt: a status with the beginning of the response body, or an error. Both
     texts are short and printable."""
 
@@ -339,17 +339,17 @@ class DeliveryOutcome:
 
     endpoint: WebhookEndpoint
     delivery: LeasedDelivery
-    decision: Decision
+    decision: DeliveryDecision
     at: datetime
-    reply: Reply
+    reply: AttemptResult
 
 
-async def find_due_endpoints(
+async def list_due_endpoints(
     tx: Connection, now: datetime, behind: tuple[int, UUID], limit: int
 ) -> list[WebhookEndpoint]:
     """Return endpoints with due deliveries, in the order of their keys, after `behind`."""
     rows = await tx.fetch(_FIND_DUE, now, *behind, limit)
-    return [read_endpoint(row) for row in rows]
+    return [build_endpoint(row) for row in rows]
 
 
 async def lease_deliveries(
@@ -402,7 +402,7 @@ async def save_outcomes(tx: Connection, outcomes: Sequence[DeliveryOutcome]) -> 
         [each.delivery.event_id for each in ordered],
         [each.delivery.lease.lease_id for each in ordered],
         [each.delivery.attempts + 1 for each in ordered],
-        [_state(each.decision) for each in ordered],
+        [_get_state(each.decision) for each in ordered],
         [each.decision.at if isinstance(each.decision, RetryAt) else None for each in ordered],
         [each.at for each in ordered],
         [each.reply.duration // timedelta(milliseconds=1) for each in ordered],
@@ -412,7 +412,7 @@ async def save_outcomes(tx: Connection, outcomes: Sequence[DeliveryOutcome]) -> 
     )
 
 
-def _state(decision: Decision) -> str:
+def _get_state(decision: DeliveryDecision) -> str:
     if isinstance(decision, Delivered):
         return "DELIVERED"
     return "PENDING" if isinstance(decision, RetryAt) else "GIVEN_UP"

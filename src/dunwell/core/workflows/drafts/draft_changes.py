@@ -34,7 +34,7 @@ class NewChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Merged:
+class MergedChanges:
     """The result of merging: which changes to delete, and which to insert for the author."""
 
     actor_kind: str
@@ -46,14 +46,14 @@ class Merged:
 def merge_changes(
     standing: Sequence[DraftChange], kind: str, actor_id: str | None,
     before: Mapping[str, Any], after: Mapping[str, Any],
-) -> Merged:  # fmt: skip
+) -> MergedChanges:  # fmt: skip
     """Merge an author's new changes into those of the draft.
 
     `standing`: the draft's changes, oldest first. `before`, `after`: the changed parts by name. If
     the author also made the part's last change, the two become one; if it is undone, none remains.
     """
     last = {each.part: each for each in standing}
-    merged = Merged(kind, actor_id, [], [])
+    merged = MergedChanges(kind, actor_id, [], [])
     for part in {**before, **after}:
         known, first, now = last.get(part), before.get(part), after.get(part)
         if known is not None and known.is_of(kind, actor_id):
@@ -69,7 +69,7 @@ def find_last_change(changes: Sequence[DraftChange], part: str) -> DraftChange |
 
 
 @dataclass(frozen=True, slots=True)
-class Ticks:
+class ReviewedChanges:
     """What a user who publishes has reviewed: the changes that were shown, and the colleagues'
     changes that were approved."""
 

@@ -11,8 +11,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import lock_merchant
-from dunwell.core.workflows.change_workflow import check_switched, open_workflow
-from dunwell.core.workflows.checking import check_workflow_name, read_definition
+from dunwell.core.workflows.change_workflow import check_uses_workflows, lock_workflow_for_change
+from dunwell.core.workflows.checking import check_workflow_name, parse_definition
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.drafts.draft_changes import find_last_change, merge_changes
 from dunwell.core.workflows.drafts.store import delete_open_changes, load_open_changes, save_merged
@@ -27,12 +27,12 @@ from dunwell.core.workflows.store import (
 )
 from dunwell.core.workflows.versions.parts import (
     STEP_ORDER,
-    compare,
     find_step_id,
     is_part,
     join_parts,
     list_parts,
     name_step,
+    select_changed_parts,
 )
 from dunwell.core.workflows.versions.store import load_known_steps
 from dunwell.core.workflows.versions.versions import Version, WorkflowDraft
@@ -42,13 +42,13 @@ from dunwell.platform.text.differences import compute_revision
 Parts = dict[str, Any]
 
 
-async def store_changed_draft(
+async def save_changed_draft(
     work: Work, workflow_id: UUID, former: Version | WorkflowDraft | None, wanted: Definition
 ) -> tuple[WorkflowDraft, Parts, Parts]:
     """Replace the draft, or create it, as a change of the actor. Return the new draft, and the
     changed parts before and after for the audit log. The workflow is locked."""
     work.require(Right.CONFIGURE)
-    before, after = compare(former.definition if former else None, wanted)
+    before, after = select_changed_parts(former.definition if former else None, wanted)
     draft = WorkflowDraft(work.ids.new(work.now), wanted)
     await save_draft_row(work.tx, work.merchant_id, workflow_id, draft=draft, now=work.now)
     standing = await load_open_changes(work.tx, work.merchant_id, workflow_id)
@@ -63,11 +63,11 @@ async def store_changed_draft(
     return draft, before, after
 
 
-async def new_draft(work: Work, workflow_id: UUID) -> WorkflowDraft:
+async def create_draft(work: Work, workflow_id: UUID) -> WorkflowDraft:
     """Create a draft of the current version. Raises NotFound, and InvalidState, which names an
     existing draft."""
     work.require(Right.CONFIGURE)
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     standing = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     if standing is not None or current is None:
@@ -90,13 +90,13 @@ async def discard_draft(work: Work, workflow_id: UUID) -> None:
     """Discard the draft. Raises NotFound, and InvalidState if there is no draft or no published
     version."""
     work.require(Right.CONFIGURE)
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     if await load_current(work.tx, work.merchant_id, workflow_id) is None:
         raise InvalidState("The workflow has no published version; publish it.", state="DRAFT")
-    await delete_standing_draft(work, workflow_id)
+    await delete_current_draft(work, workflow_id)
 
 
-async def delete_standing_draft(work: Work, workflow_id: UUID) -> None:
+async def delete_current_draft(work: Work, workflow_id: UUID) -> None:
     """Delete the draft of a locked, published workflow and record what differed. Raises
     InvalidState if there is none."""
     work.require(Right.CONFIGURE)
@@ -106,7 +106,7 @@ async def delete_standing_draft(work: Work, workflow_id: UUID) -> None:
         raise InvalidState("The workflow has no draft.", state="PUBLISHED")
     await delete_draft(work.tx, work.merchant_id, workflow_id)
     await delete_open_changes(work.tx, work.merchant_id, workflow_id)
-    before, after = compare(standing.definition, current.definition)
+    before, after = select_changed_parts(standing.definition, current.definition)
     await save_audit(
         work, "workflow.discard_draft", f"workflow:{workflow_id}",
         before={"draft": str(standing.version_id), **before}, after={"draft": None, **after},
@@ -114,7 +114,7 @@ async def delete_standing_draft(work: Work, workflow_id: UUID) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Edit:
+class PartEdit:
     """An edit of one part. `part`: as `parts.list_parts` names it. `seen`: the revision of the part
     that the user saw. `value`: the part as JSON; None deletes it."""
 
@@ -133,7 +133,7 @@ class EditedDraft:
     is_draft: bool = True
 
 
-async def edit_draft(work: Work, workflow_id: UUID, *edits: Edit) -> EditedDraft:
+async def edit_draft(work: Work, workflow_id: UUID, *edits: PartEdit) -> EditedDraft:
     """Apply all edits, or none. The first edit creates the draft from the current version.
 
     Other faults than the shape do not keep a draft from being saved, only from being published.
@@ -141,20 +141,20 @@ async def edit_draft(work: Work, workflow_id: UUID, *edits: Edit) -> EditedDraft
     wrong shape.
     """
     work.require(Right.CONFIGURE)
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     standing = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     former = standing or current
     parts = list_parts(former.definition if former else None)
     _check_known(edits)
-    wanted = read_definition(join_parts(_change(parts, edits)))
+    wanted = parse_definition(join_parts(_change(parts, edits)))
     await _check_unchanged(work, workflow_id, edits, parts=parts, wanted=list_parts(wanted))
     if former is not None and former.definition == wanted:
         return EditedDraft(former.version_id, wanted, is_draft=standing is not None)
     if current is not None and current.definition == wanted:
-        await delete_standing_draft(work, workflow_id)
+        await delete_current_draft(work, workflow_id)
         return EditedDraft(current.version_id, wanted, is_draft=False)
-    draft, before, after = await store_changed_draft(work, workflow_id, former, wanted)
+    draft, before, after = await save_changed_draft(work, workflow_id, former, wanted)
     await save_audit(
         work, "workflow.edit_draft", f"workflow:{workflow_id}",
         before=before, after=after, versionId=str(draft.version_id),
@@ -162,7 +162,7 @@ async def edit_draft(work: Work, workflow_id: UUID, *edits: Edit) -> EditedDraft
     return EditedDraft(draft.version_id, wanted)
 
 
-def _check_known(edits: Sequence[Edit]) -> None:
+def _check_known(edits: Sequence[PartEdit]) -> None:
     unknown = next((each.part for each in edits if not is_part(each.part)), None)
     if unknown is not None:
         message = f'A workflow has no part "{unknown}".'
@@ -170,7 +170,7 @@ def _check_known(edits: Sequence[Edit]) -> None:
 
 
 async def _check_unchanged(
-    work: Work, workflow_id: UUID, edits: Sequence[Edit], *,
+    work: Work, workflow_id: UUID, edits: Sequence[PartEdit], *,
     parts: Mapping[str, Any], wanted: Mapping[str, Any],
 ) -> None:  # fmt: skip
     for each in edits:
@@ -187,7 +187,7 @@ async def _check_unchanged(
             )
 
 
-def _change(parts: Mapping[str, Any], edits: Sequence[Edit]) -> dict[str, Any]:
+def _change(parts: Mapping[str, Any], edits: Sequence[PartEdit]) -> dict[str, Any]:
     changed = dict(parts)
     for each in edits:
         step_id = find_step_id(each.part)
@@ -213,13 +213,13 @@ async def add_step(
     place = 0 if after is None else order.index(after) + 1 if after in order else len(order)
     await edit_draft(
         work, workflow_id,
-        Edit(name_step(step_id), compute_revision(None), {**value, "id": step_id}),
-        Edit(STEP_ORDER, compute_revision(order), [*order[:place], step_id, *order[place:]]),
+        PartEdit(name_step(step_id), compute_revision(None), {**value, "id": step_id}),
+        PartEdit(STEP_ORDER, compute_revision(order), [*order[:place], step_id, *order[place:]]),
     )  # fmt: skip
     return step_id
 
 
-async def double_step(work: Work, workflow_id: UUID, step_id: int) -> int:
+async def duplicate_step(work: Work, workflow_id: UUID, step_id: int) -> int:
     """Insert a copy of the step after it. Raises NotFound."""
     work.require(Right.CONFIGURE)
     parts = await _open_parts(work, workflow_id)
@@ -239,7 +239,7 @@ async def move_step(
     if step_id not in order or not (after is None or after in order):
         raise NotFound(f"The draft has no step {step_id}, or none to follow.")
     return await edit_draft(
-        work, workflow_id, Edit(STEP_ORDER, seen, place_behind(order, step_id, after))
+        work, workflow_id, PartEdit(STEP_ORDER, seen, move_in_order(order, step_id, after))
     )
 
 
@@ -254,7 +254,7 @@ async def shift_step(
     return await move_step(work, workflow_id, step_id, after=after, seen=seen)
 
 
-def place_behind(order: Sequence[int], step_id: int, after: int | None) -> list[int]:
+def move_in_order(order: Sequence[int], step_id: int, after: int | None) -> list[int]:
     """Return the order with the step after another; None: at the beginning."""
     if step_id == after:
         return [*order]
@@ -264,7 +264,7 @@ def place_behind(order: Sequence[int], step_id: int, after: int | None) -> list[
 
 
 async def _open_parts(work: Work, workflow_id: UUID) -> Parts:
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     former = await load_draft(work.tx, work.merchant_id, workflow_id)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     newest = former or current
@@ -303,7 +303,7 @@ async def save_draft(
     """
     work.require(Right.CONFIGURE)
     check_workflow_name(name)
-    check_switched(work.merchant)
+    check_uses_workflows(work.merchant)
     await lock_merchant(work.tx, work.merchant_id)
     workflow_id = await save_workflow(
         work.tx, work.merchant_id, workflow_id=work.ids.new(work.now), name=name, now=work.now
@@ -314,12 +314,12 @@ async def save_draft(
     current = await load_current(work.tx, work.merchant_id, workflow_id)
     if current is not None and current.definition == definition:
         if standing is not None:
-            await delete_standing_draft(work, workflow_id)
+            await delete_current_draft(work, workflow_id)
         return SavedDraft(workflow_id, current.version_id, is_draft=False)
     if standing is not None and standing.definition == definition:
         return SavedDraft(workflow_id, standing.version_id)
     former = standing or current
-    draft, before, after = await store_changed_draft(work, workflow_id, former, definition)
+    draft, before, after = await save_changed_draft(work, workflow_id, former, definition)
     await save_audit(
         work, "workflow.save_draft", f"workflow:{workflow_id}",
         before=before, after=after, versionId=str(draft.version_id), name=name,
@@ -327,11 +327,11 @@ async def save_draft(
     return SavedDraft(workflow_id, draft.version_id)
 
 
-async def begin_workflow(work: Work, name: str, definition: Definition) -> UUID:
+async def create_workflow(work: Work, name: str, definition: Definition) -> UUID:
     """Create a workflow with a draft. Raises ValidationError for an invalid or taken name,
     InvalidState if the merchant has scenarios."""
     work.require(Right.CONFIGURE)
-    check_switched(work.merchant)
+    check_uses_workflows(work.merchant)
     check_workflow_name(name)
     await lock_merchant(work.tx, work.merchant_id)
     if name in {each.name for each in await load_workflows(work.tx, work.merchant_id)}:
@@ -347,7 +347,7 @@ async def replace_draft(
     change of the actor. `expected_id`: the version that was shown (the draft, else the current
     version). Raises NotFound, EditConflict, InvalidState."""
     work.require(Right.CONFIGURE)
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     name = await load_name(work.tx, work.merchant_id, workflow_id)
     return await save_draft(work, name, definition, expected_id=expected_id)
 

@@ -9,9 +9,9 @@ from dunwell.accounts.merchants.actor import ActorKind
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.accounts.merchants.store import increment_revision
-from dunwell.core.workflows.change_workflow import open_workflow
+from dunwell.core.workflows.change_workflow import lock_workflow_for_change
 from dunwell.core.workflows.checking import find_definition_faults
-from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
+from dunwell.core.workflows.drafts.draft_changes import DraftChange, ReviewedChanges
 from dunwell.core.workflows.drafts.store import load_open_changes, mark_published
 from dunwell.core.workflows.store import load_current, load_draft, save_publication
 from dunwell.core.workflows.versions.store import load_known_steps
@@ -19,15 +19,15 @@ from dunwell.core.workflows.versions.versions import (
     Version,
     VersionVerdict,
     WorkflowDraft,
-    find_next_number,
+    compute_next_number,
+    compute_verdict,
     find_reused_ids,
-    find_verdict,
 )
 from dunwell.platform.errors import EditConflict, InvalidState, ValidationError
 from dunwell.platform.text.texts import check_printable
 
 
-class ChangesUnseen(InvalidState):
+class ChangesNotReviewed(InvalidState):
     """The draft has changes that the publishing user has not reviewed. Nothing was published."""
 
     def __init__(self, came: list[DraftChange], unticked: list[DraftChange]) -> None:
@@ -43,7 +43,7 @@ class ChangesUnseen(InvalidState):
 
 async def publish_draft(
     work: Work, workflow_id: UUID, comment: str | None = None, *, expected_id: UUID | None = None,
-    ticks: Ticks | None = None,
+    ticks: ReviewedChanges | None = None,
 ) -> Version:  # fmt: skip
     """Publish the draft, with a version number that follows from its changes (CONTRACT 6,
     Versions).
@@ -58,11 +58,11 @@ async def publish_draft(
     """
     work.require(Right.PUBLISH)
     check_printable(comment, "comment")
-    await open_workflow(work, workflow_id)
+    await lock_workflow_for_change(work, workflow_id)
     draft = await load_draft(work.tx, work.merchant_id, workflow_id)
     if draft is None:
         raise InvalidState("The workflow has no draft; save one first.", state="PUBLISHED")
-    await _check_ticks(work, workflow_id, ticks)
+    await _check_reviewed(work, workflow_id, ticks)
     if expected_id is not None and draft.version_id != expected_id:
         raise EditConflict(
             f"The draft was changed since version {expected_id} was read (it is "
@@ -71,8 +71,8 @@ async def publish_draft(
         )
     await _check_publishable(work, workflow_id, draft)
     current = await load_current(work.tx, work.merchant_id, workflow_id)
-    verdict = _find_verdict(current, draft)
-    number = find_next_number(current, verdict)
+    verdict = _compute_verdict(current, draft)
+    number = compute_next_number(current, verdict)
     version = Version(workflow_id, draft.version_id, *number, draft.definition)
     await save_publication(work.tx, work.merchant_id, version, now=work.now, comment=comment)
     await mark_published(work.tx, work.merchant_id, workflow_id, version.version_id)
@@ -86,16 +86,16 @@ async def publish_draft(
     return version
 
 
-async def _check_ticks(work: Work, workflow_id: UUID, ticks: Ticks | None) -> None:
+async def _check_reviewed(work: Work, workflow_id: UUID, ticks: ReviewedChanges | None) -> None:
     actor = work.actor
     if ticks is None and actor.kind is not ActorKind.USER:
         return
-    given = ticks or Ticks(frozenset(), frozenset())
+    given = ticks or ReviewedChanges(frozenset(), frozenset())
     changes = await load_open_changes(work.tx, work.merchant_id, workflow_id)
     came = given.find_new(changes)
     unticked = given.find_open(changes, actor.kind, actor.actor_id)
     if came or unticked:
-        raise ChangesUnseen(came, unticked)
+        raise ChangesNotReviewed(came, unticked)
 
 
 async def _check_publishable(work: Work, workflow_id: UUID, draft: WorkflowDraft) -> None:
@@ -107,11 +107,11 @@ async def _check_publishable(work: Work, workflow_id: UUID, draft: WorkflowDraft
         raise ValidationError(faults)
 
 
-def _find_verdict(current: Version | None, draft: WorkflowDraft) -> VersionVerdict:
+def _compute_verdict(current: Version | None, draft: WorkflowDraft) -> VersionVerdict:
     """Return the kind of change. Raises InvalidState if nothing differs."""
     if current is None:
         return VersionVerdict.MAJOR
-    verdict = find_verdict(current.definition, draft.definition)
+    verdict = compute_verdict(current.definition, draft.definition)
     if verdict is VersionVerdict.NONE:
         raise InvalidState(
             "The draft does not differ from the published version; change or discard it.",

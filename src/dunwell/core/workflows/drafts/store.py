@@ -6,7 +6,7 @@ from uuid import UUID
 
 import msgspec
 
-from dunwell.core.workflows.drafts.draft_changes import DraftChange, Merged
+from dunwell.core.workflows.drafts.draft_changes import DraftChange, MergedChanges
 from dunwell.platform.database.database import Connection
 
 _CHANGES = """change.change_id, change.actor_kind, change.actor_id, person.name, change.changed_at,
@@ -82,7 +82,7 @@ async def count_open_changes(tx: Connection, merchant_id: int) -> dict[UUID, int
 
 async def save_merged(
     tx: Connection, merchant_id: int, workflow_id: UUID, *,
-    merged: Merged, ids: Sequence[UUID], now: datetime,
+    merged: MergedChanges, ids: Sequence[UUID], now: datetime,
 ) -> None:  # fmt: skip
     """Save merged changes. `ids`: one for each new change."""
     if merged.gone:

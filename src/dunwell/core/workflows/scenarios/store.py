@@ -83,7 +83,7 @@ _GREATEST_INTEGER = 2**31 - 1
 async def load_scenarios(tx: Connection, merchant_id: int) -> list[ScenarioVersion]:
     """Return the merchant's scenarios in the order of their ids; after the switch, as they were
     then."""
-    return [_read(row) for row in await tx.fetch(_LOAD_SCENARIOS, merchant_id)]
+    return [_build_scenario(row) for row in await tx.fetch(_LOAD_SCENARIOS, merchant_id)]
 
 
 async def find_scenario_workflow(tx: Connection, merchant_id: int, scenario_id: int) -> UUID | None:
@@ -104,7 +104,7 @@ async def save_new_scenario(tx: Connection, merchant_id: int, scenario: Scenario
     """Insert a scenario with an unused name and return its id. The given id is ignored."""
     scenario_id: int = await tx.fetchval(
         _INSERT, merchant_id, scenario.workflow_id, scenario.name, scenario.copy_version_id,
-        scenario.version_id, _write(scenario.definition), scenario.created_at,
+        scenario.version_id, _to_document(scenario.definition), scenario.created_at,
         scenario.description,
     )  # fmt: skip
     return scenario_id
@@ -120,7 +120,7 @@ async def save_scenario_definition(
     ]
     await tx.execute(
         _UPDATE_DEFINITION, merchant_id, scenario.workflow_id, scenario.version_id,
-        _write(scenario.definition), retired, now,
+        _to_document(scenario.definition), retired, now,
     )  # fmt: skip
 
 
@@ -135,7 +135,7 @@ async def publish_scenarios(tx: Connection, merchant_id: int, now: datetime) -> 
     await tx.execute(_PUBLISH_ALL, merchant_id, now)
 
 
-def _read(row: Row) -> ScenarioVersion:
+def _build_scenario(row: Row) -> ScenarioVersion:
     values = dict(row)
     definition = msgspec.convert(values.pop("definition"), Definition)
     retired = {
@@ -145,5 +145,5 @@ def _read(row: Row) -> ScenarioVersion:
     return ScenarioVersion(**values, definition=definition, retired=retired)
 
 
-def _write(definition: Definition) -> Any:
+def _to_document(definition: Definition) -> Any:
     return msgspec.to_builtins(definition)

@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from dunwell.core.workflows.definition import Definition, Step
-from dunwell.core.workflows.versions.parts import SETTINGS, STEP_ORDER, find_step_id, is_writing
+from dunwell.core.workflows.versions.parts import SETTINGS, STEP_ORDER, find_step_id, is_text_part
 from dunwell.core.workflows.versions.versions import FIELD_VERDICTS, VersionVerdict
 from dunwell.platform.text.differences import compare_values
 
@@ -78,7 +78,7 @@ def compare_part(name: str, before: Any, after: Any) -> PartDifference | None:
     change = _find_change(before, after)
     is_whole = before is None or after is None
     step_id = find_step_id(name)
-    if is_writing(name):
+    if is_text_part(name):
         fields = [*_walk_texts((), before, after)]
     else:
         fields = [] if is_whole else [*_walk((), before, after)]
@@ -138,7 +138,7 @@ def _walk_texts(path: tuple[str, ...], before: Any, after: Any) -> Iterator[Fiel
         yield FieldDifference(path, before, after, is_text=True)
 
 
-def find_differences(old: Definition, new: Definition) -> list[str]:
+def list_differences(old: Definition, new: Definition) -> list[str]:
     """Return a line for each thing that was added, removed, moved or changed. If empty, the two are
     equal."""
     return [
@@ -169,7 +169,7 @@ def _read(part: object) -> Any:
     return msgspec.to_builtins(part)
 
 
-def find_text_changes(old: Definition, new: Definition) -> dict[str, list[str]]:
+def compare_texts(old: Definition, new: Definition) -> dict[str, list[str]]:
     """Return the changed lines of texts with several lines, by location: each line begins with -, +
     or a space. Locations are named as in `list_differences`, which quotes texts of one line."""
     before, after = dict(_list_texts(old)), dict(_list_texts(new))

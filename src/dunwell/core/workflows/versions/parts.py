@@ -26,7 +26,7 @@ def find_step_id(part: str) -> int | None:
     return int(number) if is_step else None
 
 
-def is_writing(name: str) -> bool:
+def is_text_part(name: str) -> bool:
     """Return whether the part is a template or a snippet, which holds texts."""
     return name.partition("/")[0] in _GROUPS
 
@@ -68,7 +68,7 @@ def list_parts(definition: Definition | None) -> dict[str, Any]:
     return {**values, **parts}
 
 
-def compare(
+def select_changed_parts(
     before: Definition | None, after: Definition | None
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the parts that differ, from both sides."""

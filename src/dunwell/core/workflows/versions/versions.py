@@ -30,7 +30,7 @@ class KnownStep:
     version: str
 
 
-def kind_of(step: Step) -> str:
+def get_kind(step: Step) -> str:
     """Return the value of `kind` in JSON."""
     return str(step.__struct_config__.tag)
 
@@ -41,7 +41,7 @@ def find_reused_ids(known: Mapping[int, KnownStep], definition: Definition) -> l
     free_id = next(number for number in count(1) if number not in taken)
     faults = []
     for index, step in enumerate(definition.steps):
-        before, kind = known.get(step.id), kind_of(step)
+        before, kind = known.get(step.id), get_kind(step)
         if before is not None and before.kind != kind:
             message = (
                 f'The id {step.id} was that of "{before.name}" ({before.kind}, {before.version}) '
@@ -132,14 +132,18 @@ def render_version_name(major: int, minor: int) -> str:
     return f"v{major}.{minor}"
 
 
-def find_verdict(old: Definition, new: Definition) -> VersionVerdict:
+def compute_verdict(old: Definition, new: Definition) -> VersionVerdict:
     """Return whether publishing `new` after `old` is a minor or major change, or none."""
     if old == new:
         return VersionVerdict.NONE
-    return VersionVerdict.MINOR if _course_of(old) == _course_of(new) else VersionVerdict.MAJOR
+    return (
+        VersionVerdict.MINOR
+        if _get_relevant_parts(old) == _get_relevant_parts(new)
+        else VersionVerdict.MAJOR
+    )
 
 
-def find_next_number(current: Version | None, verdict: VersionVerdict) -> tuple[int, int]:
+def compute_next_number(current: Version | None, verdict: VersionVerdict) -> tuple[int, int]:
     """Return major and minor of the version after `current`. The first is 1, 0."""
     if current is None:
         return 1, 0
@@ -148,12 +152,12 @@ def find_next_number(current: Version | None, verdict: VersionVerdict) -> tuple[
     return current.major, current.minor + 1
 
 
-def _course_of(definition: Definition) -> tuple[object, ...]:
+def _get_relevant_parts(definition: Definition) -> tuple[object, ...]:
     """Return everything that a claim in the workflow relies on."""
-    return definition.settings, [_place_of(step) for step in definition.steps]
+    return definition.settings, [_get_relevant_fields(step) for step in definition.steps]
 
 
-def _place_of(step: Step) -> tuple[object, ...]:
+def _get_relevant_fields(step: Step) -> tuple[object, ...]:
     kind = type(step)
     fields = FIELD_VERDICTS[kind].items()
     return kind, *(

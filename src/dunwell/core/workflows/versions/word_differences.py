@@ -104,7 +104,7 @@ def _count_common(old: Sequence[str], new: Sequence[str]) -> int:
 
 
 def _list_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[_Hunk]:
-    lengths = _measure_common(old, new)
+    lengths = _compute_common_lengths(old, new)
     i = j = old_from = new_from = 0
     while i < len(old) and j < len(new):
         if old[i] == new[j]:
@@ -120,7 +120,7 @@ def _list_hunks(old: Sequence[str], new: Sequence[str]) -> Iterator[_Hunk]:
         yield old_from, len(old), new_from, len(new)
 
 
-def _measure_common(old: Sequence[str], new: Sequence[str]) -> list[list[int]]:
+def _compute_common_lengths(old: Sequence[str], new: Sequence[str]) -> list[list[int]]:
     """[i][j]: the length of the longest common subsequence of old[i:] and new[j:]."""
     below = [0] * (len(new) + 1)
     lengths = [below]

@@ -12,8 +12,8 @@ from dunwell.contact.escalation.change_attachments import (
     detach_file,
     replace_attachment,
 )
-from dunwell.core.files.read_attachments import list_attachments, read_attachment
-from dunwell.core.files.upload import ALLOWED_TYPES, NewUpload, PreparedUpload, unknown_ticket
+from dunwell.core.files.read_attachments import get_attachment, list_attachments
+from dunwell.core.files.upload import ALLOWED_TYPES, NewUpload, PreparedUpload, build_unknown_ticket
 from dunwell.core.files.uploads import (
     accept_upload,
     check_storage_room,
@@ -297,7 +297,7 @@ async def _attach(call: ApiCall) -> Attachment:
 async def _read(call: ApiCall) -> Attachment:
     claim_id, attachment_id = _read_ids(call)
     call.query.check()
-    return show_attachment(await read_attachment(call.work, claim_id, attachment_id))
+    return show_attachment(await get_attachment(call.work, claim_id, attachment_id))
 
 
 async def _replace(call: ApiCall) -> Attachment:
@@ -318,7 +318,7 @@ async def _download(call: ApiCall) -> Response:
     call.query.check()
     # The connection is given back before the file storage is called.
     async with call.tools.resources.database.connection() as call.tx:
-        attached = await read_attachment(call.work, claim_id, attachment_id)
+        attached = await get_attachment(call.work, claim_id, attachment_id)
     return await answer_file(
         call.tools.storage, attached.storage_key, attached.friendly_name, attached.content_type
     )
@@ -332,7 +332,7 @@ def _read_ticket(call: ApiCall) -> UUID:
     """Raises UnknownTicket for what cannot be a ticket of ours."""
     given = read_shape(call.body, AttachmentSubmission)
     if given.ticket_id is None:
-        raise unknown_ticket(given.source)
+        raise build_unknown_ticket(given.source)
     return given.ticket_id
 
 

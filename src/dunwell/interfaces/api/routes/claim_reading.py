@@ -7,7 +7,7 @@ from dunwell.contact.messages.claim_links import activate_claim_token
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
 from dunwell.core.claims.lists.store import ClaimRow as Found
-from dunwell.core.claims.read_claim import read_claim
+from dunwell.core.claims.read_claim import get_claim
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.core.claims.states import Status
 from dunwell.core.files.read_attachments import list_all_attachments
@@ -222,7 +222,7 @@ async def _read(call: ApiCall) -> claims.Claim:
 
 async def answer_claim(call: ApiCall, claim_id: int) -> claims.Claim:
     """The claim as it is read, after whatever was done to it. Raises NotFound."""
-    view = await read_claim(call.work, claim_id)
+    view = await get_claim(call.work, claim_id)
     attached = await list_all_attachments(call.work, claim_id)
     resources, work = call.tools.resources, call.work
     token = await activate_claim_token(

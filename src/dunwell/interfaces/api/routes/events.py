@@ -11,12 +11,12 @@ import msgspec
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import EVENT_TYPES, EXAMPLE, Event
 from dunwell.core.events.deliveries.replay import (
-    MOST_DELIVERIES,
-    Replay,
+    MAX_DELIVERIES,
+    ReplayFilter,
     find_time_faults,
     replay_events,
 )
-from dunwell.core.events.event_log import EventFilter, find_events, get_event
+from dunwell.core.events.event_log import EventFilter, get_event, list_events
 from dunwell.core.events.webhooks.endpoint import EndpointHealth, EndpointState
 from dunwell.core.events.webhooks.endpoints import EndpointFilter, list_endpoints
 from dunwell.interfaces.api.address import read_event_id, read_instant
@@ -114,7 +114,7 @@ REPLAY_EVENTS = Operation(
         "those that wait for their next try. They keep their eventId and their body, run behind "
         "live deliveries, and are tried again like new ones. An endpoint that has asked for a "
         "type since is sent the events it has missed. Events of erased claims are skipped.\n\n"
-        f"More than {MOST_DELIVERIES} deliveries at once are refused, and nothing is sent."
+        f"More than {MAX_DELIVERIES} deliveries at once are refused, and nothing is sent."
     ),
     parameters=(MERCHANT_ID,),
     body=RequestBody(
@@ -143,7 +143,7 @@ async def _list(call: ApiCall) -> EncodedEventList:
         claim_id=query.integer("claimId"),
     )
     query.check()
-    page = await find_events(call.work, limit=limit, cursor=cursor, wanted=wanted)
+    page = await list_events(call.work, limit=limit, cursor=cursor, wanted=wanted)
     return EncodedEventList([msgspec.Raw(body.encode()) for body in page.items], page.next_cursor)
 
 
@@ -156,7 +156,7 @@ async def _read(call: ApiCall) -> msgspec.Raw:
 async def _replay(call: ApiCall) -> Replayed:
     call.query.check()
     given = read_shape(call.body, ReplayRequest, _find_faulty_replay)
-    wanted = Replay(
+    wanted = ReplayFilter(
         since=read_given_instant(given.since, "/since"),
         until=None if given.until is None else read_given_instant(given.until, "/until"),
         types=None if given.types is None else tuple(given.types),

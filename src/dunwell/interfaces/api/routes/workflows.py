@@ -15,7 +15,7 @@ from dunwell.cases.assignment.store import load_rules
 from dunwell.core.workflows.definition import ProcessSettings
 from dunwell.core.workflows.scenarios.store import find_scenario_id, load_scenarios
 from dunwell.core.workflows.store import load_workflows
-from dunwell.core.workflows.versions.versions import ScenarioVersion, kind_of
+from dunwell.core.workflows.versions.versions import ScenarioVersion, get_kind
 from dunwell.interfaces.api.address import read_claim_id, read_scenario_id, read_workflow_id
 from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
@@ -318,7 +318,7 @@ def _show_scenario(call: ApiCall, scenario: ScenarioVersion, *, is_default: bool
         languages=definition.settings.languages,
         calendars=_show_calendars(definition.settings, timezone),
         action_steps=[
-            ScenarioActionStep(step.id, step.name, kind_of(step)) for step in definition.steps
+            ScenarioActionStep(step.id, step.name, get_kind(step)) for step in definition.steps
         ],
     )
 

@@ -8,7 +8,7 @@ import msgspec
 from msgspec import Meta
 
 from dunwell.core.events.body import Event, EventType
-from dunwell.core.events.webhooks.endpoint import MOST_COUNTED
+from dunwell.core.events.webhooks.endpoint import MAX_COUNTED
 from dunwell.platform.text.wire import GivenInstant, Instant, Uuid, Wire, WireInput
 
 
@@ -79,14 +79,14 @@ class FoundEndpoint(Wire, frozen=True):
     ]
     failures: Annotated[
         int,
-        Meta(ge=0, description=f"Since its last success; counted up to {MOST_COUNTED}."),
+        Meta(ge=0, description=f"Since its last success; counted up to {MAX_COUNTED}."),
     ]
     waiting_deliveries: Annotated[
-        int, Meta(ge=0, description=f"Events it was not sent yet; counted up to {MOST_COUNTED}.")
+        int, Meta(ge=0, description=f"Events it was not sent yet; counted up to {MAX_COUNTED}.")
     ]
     last_try_at: Instant | None
     last_success_at: Annotated[
-        Instant | None, Meta(description=f"Among its last {MOST_COUNTED} attempts.")
+        Instant | None, Meta(description=f"Among its last {MAX_COUNTED} attempts.")
     ]
     next_probe_at: Annotated[
         Instant | None, Meta(description="When one that is switched off is tried again.")

@@ -5,7 +5,7 @@ from uuid import UUID
 import msgspec
 from starlette.responses import Response
 
-from dunwell.core.files.read_attachments import read_attachment
+from dunwell.core.files.read_attachments import get_attachment
 from dunwell.core.files.storage import ContentMissing
 from dunwell.core.files.store import LOAD_ATTACHED
 from dunwell.core.files.upload import MAX_ATTACHMENTS, AttachedFile
@@ -202,7 +202,7 @@ async def send_document(site: DebtorSite, visit: DebtorRequest, opened: OpenedCl
     # The connection is given back before the file storage is called.
     async with site.resources.database.connection() as connection:
         work = site.work(connection, opened.merchant, opened.session.session_id)
-        attached = await read_attachment(work, opened.facts.claim_id, attachment_id)
+        attached = await get_attachment(work, opened.facts.claim_id, attachment_id)
     try:
         content = await site.storage.load(attached.storage_key)
     except ContentMissing:

@@ -15,7 +15,7 @@ from dunwell.cases.modalities.modality import Modality
 from dunwell.cases.modalities.offers import ModalityOffer
 from dunwell.contact.escalation.forecast.forecast import Announcement
 from dunwell.core.claims.states import HoldKind
-from dunwell.core.files.upload import AttachedFile, name_for_reader
+from dunwell.core.files.upload import AttachedFile, render_download_name
 from dunwell.interfaces.landing.claim.news import (
     DisputeNews,
     EndedPlan,
@@ -277,7 +277,7 @@ def describe_documents(
 
 
 def name_document(attached: AttachedFile) -> str:
-    return name_for_reader(attached.friendly_name, attached.content_type)
+    return render_download_name(attached.friendly_name, attached.content_type)
 
 
 def _describe_dispute(dispute: DisputeFacts, opened: OpenedClaim) -> OpenDispute:

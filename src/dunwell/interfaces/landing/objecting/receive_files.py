@@ -15,13 +15,13 @@ from dunwell.core.files.upload import (
     NewUpload,
     PreparedUpload,
     StorageFull,
-    tidy_name,
+    clean_file_name,
 )
 from dunwell.core.files.uploads import (
     check_storage_room,
     check_upload,
+    discard_uploads,
     store_unused_file,
-    throw_away,
 )
 from dunwell.interfaces.landing.session.session import is_like_token
 from dunwell.interfaces.landing.session.store import OpenedClaim
@@ -154,13 +154,15 @@ def _check_token(
 async def discard(site: DebtorSite, opened: OpenedClaim, uploads: Sequence[PreparedUpload]) -> None:
     """What was put away and is not wanted."""
     ticket_ids = [upload.ticket_id for upload in uploads]
-    await throw_away(site.resources.database, site.storage, opened.merchant.merchant_id, ticket_ids)
+    await discard_uploads(
+        site.resources.database, site.storage, opened.merchant.merchant_id, ticket_ids
+    )
 
 
 async def _take_file(
     site: DebtorSite, opened: OpenedClaim, received: ReceivedForm, part: FormPart, count: int
 ) -> None:
-    name = tidy_name(part.file_name or "")
+    name = clean_file_name(part.file_name or "")
     code = (
         await _prepare(site, opened, received, name=name, part=part)
         if count <= MAX_FILES_AT_ONCE

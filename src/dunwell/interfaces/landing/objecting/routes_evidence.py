@@ -10,7 +10,7 @@ from dunwell.cases.disputes.dispute import ClaimDispute, DisputeState, render_ca
 from dunwell.cases.disputes.store import list_evidence_digests
 from dunwell.core.claims.store import lock_claim
 from dunwell.core.files.upload import PreparedUpload
-from dunwell.core.files.uploads import throw_away
+from dunwell.core.files.uploads import discard_uploads
 from dunwell.interfaces.landing.objecting.receive_files import (
     FileRefusal,
     ReceivedForm,
@@ -197,7 +197,7 @@ async def _drop_draft_files(site: DebtorSite, opened: OpenedClaim, dispute: Clai
         work = site.work(tx, opened.merchant, opened.session.session_id)
         ticket_ids = await drop_draft_files(work, dispute)
     with suppress(Unavailable):
-        await throw_away(site.resources.database, site.storage, work.merchant_id, ticket_ids)
+        await discard_uploads(site.resources.database, site.storage, work.merchant_id, ticket_ids)
 
 
 def _answer_dispute(

@@ -16,7 +16,7 @@ from dunwell.cases.disputes.reasons import (
     find_answer_faults,
     list_questions,
 )
-from dunwell.core.files.uploads import throw_away
+from dunwell.core.files.uploads import discard_uploads
 from dunwell.interfaces.landing.objecting.receive_files import FileRefusal, ReceivedForm
 from dunwell.interfaces.landing.objecting.send_drafted import SUBJECT, KeptDraft, save_form_draft
 from dunwell.interfaces.landing.objecting.views import Showing
@@ -117,7 +117,7 @@ async def save_typed_form(
         is_removed = ticket_id is not None and await remove_file(tx, key, ticket_id)
     if ticket_id is not None and is_removed:
         with suppress(Unavailable):
-            await throw_away(
+            await discard_uploads(
                 site.resources.database, site.storage, opened.merchant.merchant_id, [ticket_id]
             )
     return kept

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.audit_log import save_audit
 from dunwell.accounts.merchants.configuration import Channel
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.claims.raise_event import raise_event
+from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.events.payloads import details_accessed
 from dunwell.interfaces.landing.session.addresses import digest_addresses, list_addresses
 from dunwell.interfaces.landing.session.session import ALL_LAST, LASTS, Level, Session, render_value
@@ -74,7 +74,7 @@ async def open_session(
         previous_hash=opening.previous_hash,
     )
     # First, as it locks the claim.
-    await raise_event(
+    await publish_event(
         work,
         session.claim_id,
         lambda head: details_accessed(head, session.session_id, session.channel),

@@ -49,7 +49,7 @@ from dunwell.contact.notices.occasions.store import (
     save_sent,
 )
 from dunwell.contact.notices.send_notice import send_notice
-from dunwell.core.claims.access import access_claim
+from dunwell.core.claims.access import lock_claim_of_merchant
 from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.telling.writer import NoticeLetterPost, NoticeWriter
 from dunwell.platform.errors import Unavailable
@@ -162,7 +162,7 @@ async def _write_letter(
         debtor.name, debtor.address or {}, find_home(configuration.timezone), configuration.language
     )
     assert isinstance(facts, LetterFacts), "is_worth_letter says so"
-    claim = await access_claim(work, addressee.claim_id)
+    claim = await lock_claim_of_merchant(work, addressee.claim_id)
     owed = await load_modality_facts(work.tx, work.merchant_id, addressee.claim_id)
     post = NoticeLetterPost(
         window,

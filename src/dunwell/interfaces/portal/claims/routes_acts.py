@@ -18,11 +18,11 @@ from dunwell.cases.intake.change_contact_data import change_contact_data
 from dunwell.cases.payments.record_payment import NewPayment, record_payment
 from dunwell.cases.replies.receive_reply import mark_replies_read
 from dunwell.contact.escalation.end_claim import archive_claim, withdraw_claim
-from dunwell.core.claims.access import check_unchanged, find_last_seen, load_seen
+from dunwell.core.claims.access import check_unchanged, load_claim_revision, parse_last_change
 from dunwell.core.claims.claim_holds import pause_claim, resume_claim
 from dunwell.core.claims.fields import ContactData, DebtorFields
 from dunwell.core.claims.notes import add_note
-from dunwell.core.claims.read_claim import ClaimView, read_claim
+from dunwell.core.claims.read_claim import ClaimView, get_claim
 from dunwell.interfaces.portal.claims.views import ActPage, describe_head
 from dunwell.interfaces.portal.render.labels import FAULT_TEXTS
 from dunwell.interfaces.portal.web.access import MerchantAccess
@@ -224,7 +224,7 @@ ACTS: Mapping[str, ClaimAct] = {
 async def show_act(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
     async with site.work(access) as work:
-        seen = await load_seen(work, claim_id)
+        seen = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
     if act.is_for_active and not describe_head(view).is_active:
         return site.redirect(visit, access, "claim", claim_id=claim_id)
@@ -247,7 +247,7 @@ async def submit_act(
     try:
         async with site.work(access) as work:
             await check_unchanged(work, claim_id, fields["revision"])
-            claim = await read_claim(work, claim_id)
+            claim = await get_claim(work, claim_id)
             typed = ClaimForm(fields, claim, language, site.resources.keys)
             run = await act.prepare(work, typed)
             faults = typed.faults
@@ -262,7 +262,7 @@ async def submit_act(
     except InvalidState as refusal:
         faults, refused = [("", refusal.text)], 409
     async with site.work(access) as work:
-        seen = await load_seen(work, claim_id)
+        seen = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
     values = {name: fields.text(name) for name in act.names}
     return _answer(
@@ -276,10 +276,10 @@ async def _answer_conflict(
     """Both texts: what was typed, and what is there now."""
     act, claim_id = _find_act(visit, access), read_claim_id(visit)
     async with site.work(access) as work:
-        seen = await load_seen(work, claim_id)
+        seen = await load_claim_revision(work, claim_id)
         view = await open_claim(work, access, claim_id)
         life = await list_timeline(work, claim_id)
-    changed = [each for each in life if each.at >= find_last_seen(fields["revision"])]
+    changed = [each for each in life if each.at >= parse_last_change(fields["revision"])]
     values = {name: fields.text(name) for name in act.names}
     return _answer(
         site,

@@ -5,8 +5,8 @@ from starlette.responses import Response
 
 from dunwell.cases.payments.statement_of_account import get_statement_of_account
 from dunwell.contact.messages.communications.list_communications import get_communication
-from dunwell.core.files.read_attachments import list_all_attachments, read_attachment
-from dunwell.core.files.upload import name_for_reader
+from dunwell.core.files.read_attachments import get_attachment, list_all_attachments
+from dunwell.core.files.upload import render_download_name
 from dunwell.interfaces.landing.claim.preview import answer_claim_preview, prepare_claim_preview
 from dunwell.interfaces.portal.claims.views import (
     ClaimDetailsPage,
@@ -115,9 +115,9 @@ async def send_document(site: PortalSite, visit: PortalRequest, access: Merchant
     claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
     async with site.work(access) as work:
         await open_claim(work, access, claim_id)
-        attached = await read_attachment(work, claim_id, attachment_id)
+        attached = await get_attachment(work, claim_id, attachment_id)
     content = await site.storage.load(attached.storage_key)
-    name = name_for_reader(attached.friendly_name, attached.content_type)
+    name = render_download_name(attached.friendly_name, attached.content_type)
     return answer_file(content, attached.content_type, name)
 
 

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from dunwell.cases.disputes.answer_dispute import assign_dispute, confirm_right_person
-from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.access import check_claim_exists
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.assigning import read_assignee
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -58,7 +58,7 @@ async def redirect_to_dispute(
 ) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
     async with site.work(access) as work:
-        await check_claim(work, read_claim_id(visit))
+        await check_claim_exists(work, read_claim_id(visit))
     ids = {"claim_id": read_claim_id(visit), "dispute_id": read_id(visit, "dispute_id")}
     return site.redirect(visit, access, "dispute", **ids)
 

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.disputes.list_disputes import get_evidence
-from dunwell.core.files.pictures import FULL, THUMBNAIL, NotShowable, ShownFile, Size
-from dunwell.core.files.read_attachments import read_attachment
+from dunwell.core.files.pictures import FULL, THUMBNAIL, FileNotShowable, PictureSize, PictureSource
+from dunwell.core.files.read_attachments import get_attachment
 from dunwell.core.files.storage import ContentMissing
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, Run, at_merchant
@@ -94,7 +94,7 @@ async def _find_evidence(work: Work, visit: PortalRequest) -> _Found:
 async def _find_document(work: Work, visit: PortalRequest) -> _Found:
     """Raises NotFound."""
     claim_id, attachment_id = read_claim_id(visit), read_id(visit, "attachment_id")
-    kept = await read_attachment(work, claim_id, attachment_id)
+    kept = await get_attachment(work, claim_id, attachment_id)
     file = FileShown(
         viewer="document_pages",
         picture="document_page",
@@ -142,7 +142,7 @@ def _send_picture(find: _Find) -> Run:
             found = await find(work, visit)
         try:
             picture = await site.painter.paint(_describe(site, access, found), page, size)
-        except (NotShowable, ContentMissing, SealBroken):
+        except (FileNotShowable, ContentMissing, SealBroken):
             raise NotFound("There is no picture of this page.") from None
         return answer_file(picture, "image/png")
 
@@ -160,7 +160,7 @@ async def _try(
         if not 1 <= page <= pages:
             return "NO_PAGE", pages
         await painter.paint(shown, page, THUMBNAIL)
-    except NotShowable:
+    except FileNotShowable:
         return "UNSHOWABLE", painter.find_pages(found.storage_key) or 0
     except ContentMissing:
         return "MISSING", 0
@@ -169,8 +169,8 @@ async def _try(
     return "", pages
 
 
-def _describe(site: PortalSite, access: MerchantAccess, found: _Found) -> ShownFile:
-    return ShownFile(
+def _describe(site: PortalSite, access: MerchantAccess, found: _Found) -> PictureSource:
+    return PictureSource(
         found.storage_key, found.content_type, lambda: site.storage.load(found.storage_key),
         viewer=access.person.user_id, size_bytes=found.file.size_bytes,
     )  # fmt: skip
@@ -189,7 +189,7 @@ def _read_number(given: str) -> int:
     return int(given)
 
 
-def _read_size(given: str) -> Size:
+def _read_size(given: str) -> PictureSize:
     """Raises NotFound."""
     if given not in _SIZES:
         raise NotFound("There is no such picture.")

@@ -24,7 +24,7 @@ from dunwell.cases.modalities.modality import Modality, ModalityState
 from dunwell.cases.modalities.progress import compute_response_day
 from dunwell.cases.modalities.store import ListedModality
 from dunwell.contact.messages.templates.formatting import render_name
-from dunwell.core.claims.access import check_claim
+from dunwell.core.claims.access import check_claim_exists
 from dunwell.core.claims.read_claim import ClaimView
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import MerchantAccess
@@ -176,7 +176,7 @@ async def redirect_to_plan(
 ) -> Response:
     """The address that only takes forms, opened by hand. Raises NotFound."""
     async with site.work(access) as work:
-        await check_claim(work, read_claim_id(visit))
+        await check_claim_exists(work, read_claim_id(visit))
     ids = {"claim_id": read_claim_id(visit), "plan_id": read_id(visit, "plan_id")}
     return site.redirect(visit, access, "plan", **ids)
 

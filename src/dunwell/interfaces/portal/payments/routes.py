@@ -29,7 +29,7 @@ from dunwell.cases.payments.reverse_payment import (
     reverse_payment,
 )
 from dunwell.cases.payments.store import ListedPayment, ListedPaymentRequest
-from dunwell.core.claims.access import check_unchanged, load_seen
+from dunwell.core.claims.access import check_unchanged, load_claim_revision
 from dunwell.interfaces.portal.render.sorting import Sorting, read_sorting
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -203,7 +203,7 @@ async def _answer_payment(
     payment_id = read_id(visit, "payment_id")
     async with site.work(access) as work:
         claim_id = (await get_payment(work, payment_id)).payment.claim_id
-        seen = await load_seen(work, claim_id)
+        seen = await load_claim_revision(work, claim_id)
         listed = await get_payment(work, payment_id)
         foreseen = await preview_reversal(work, claim_id, payment_id)
     page = PaymentPage(

@@ -12,7 +12,7 @@ from dunwell.accounts.users.user import SignedInUser
 from dunwell.cases.assignment.rules_views import has_rules
 from dunwell.cases.rollout.workflow_overviews import has_published_workflow
 from dunwell.core.events.webhooks.endpoints import list_endpoints
-from dunwell.core.files.uploads import read_storage_use
+from dunwell.core.files.uploads import get_storage_use
 from dunwell.interfaces.portal.setup.sections import SECTION_OF, SECTIONS
 from dunwell.interfaces.portal.setup.surroundings import (
     TIMEZONES,
@@ -82,7 +82,7 @@ async def show_settings(site: PortalSite, visit: PortalRequest, access: Merchant
         is_assigned = await has_rules(work)
         is_published = await has_published_workflow(work)
         beside = await _find_named_beside(work.tx, access)
-        storage = await read_storage_use(work, site.resources.settings.merchant_storage_bytes)
+        storage = await get_storage_use(work, site.resources.settings.merchant_storage_bytes)
     brand = access.merchant.configuration.brand
     page = MerchantSettingsPage(
         checklist=build_checklist(access.merchant),

@@ -23,7 +23,7 @@ from dunwell.accounts.merchants.credentials.secrets import (
 )
 from dunwell.accounts.merchants.rights import Scope
 from dunwell.core.events.body import EVENT_TYPES
-from dunwell.core.events.webhooks.endpoint import ALL_TYPES, NewSecret, WantedEndpoint
+from dunwell.core.events.webhooks.endpoint import ALL_TYPES, NewEndpoint, NewEndpointSecret
 from dunwell.core.events.webhooks.endpoints import add_endpoint, list_endpoints, remove_endpoint
 from dunwell.interfaces.portal.setup.surroundings import need_configure
 from dunwell.interfaces.portal.setup.views import (
@@ -177,7 +177,7 @@ async def change_webhooks(
         fields.text("url"), fields.all("events"), fields.text("authorization"),
     )  # fmt: skip
     typed = {"url": url, "events": events, "authorization": authorization}
-    wanted = WantedEndpoint(url, tuple(events), authorization or None)
+    wanted = NewEndpoint(url, tuple(events), authorization or None)
     is_development = site.resources.settings.is_development
     try:
         async with site.work(access) as work:
@@ -208,7 +208,7 @@ async def _remove(
 
 async def _answer(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, typed: Mapping[str, Any],
-    faults: PlacedFaults = (), *, made: NewSecret | None = None,
+    faults: PlacedFaults = (), *, made: NewEndpointSecret | None = None,
 ) -> Response:  # fmt: skip
     """made: its secret stands in this answer alone."""
     need_configure(access)

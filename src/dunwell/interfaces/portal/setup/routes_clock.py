@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import check_right
 from dunwell.accounts.merchants.rights import Right
-from dunwell.core.events.event_log import EventFilter, find_events
+from dunwell.core.events.event_log import EventFilter, list_events
 from dunwell.interfaces.portal.setup.views import ClockPage
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -93,7 +93,7 @@ async def _answer(
         clock = await get_test_clock(work)
         if since is not None:
             wanted = EventFilter(since=since)
-            came = await find_events(work, limit=PAGE, wanted=wanted)
+            came = await list_events(work, limit=PAGE, wanted=wanted)
     page = ClockPage(
         now=clock.now,
         next_at=clock.next_at,

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from dunwell.accounts.merchants.credentials.credential import Credential
 from dunwell.accounts.merchants.credentials.store import CredentialRotation
-from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewSecret
+from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewEndpointSecret
 from dunwell.core.files.upload import StorageUse
 from dunwell.interfaces.portal.setup.brand import BrandView
 from dunwell.interfaces.portal.setup.reasons import ReasonRow
@@ -139,7 +139,7 @@ class HooksPage(_SettingsPage, frozen=True):
     types: Sequence[str]
     typed: Mapping[str, Any]
     faults: PlacedFaults
-    made: NewSecret | None = None
+    made: NewEndpointSecret | None = None
 
 
 class ClockPage(_SettingsPage, frozen=True):

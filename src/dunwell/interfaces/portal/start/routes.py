@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.files.upload import StorageUse
-from dunwell.core.files.uploads import read_storage_use
+from dunwell.core.files.uploads import get_storage_use
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -111,7 +111,7 @@ async def show_start(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         waiting = await list_attention_items(work)
         overview = await load_overview(work)
         now = work.now
-        storage = await read_storage_use(work, site.resources.settings.merchant_storage_bytes)
+        storage = await get_storage_use(work, site.resources.settings.merchant_storage_bytes)
         alarms = None
         if Right.OPERATE in access.person.rights_everywhere:
             alarms = await load_alert_overview(work.tx, access.person.actor, work.real_now)

@@ -32,7 +32,7 @@ from dunwell.cases.rollout.trials.trial_messages import (
 )
 from dunwell.contact.escalation.calendars import find_holiday_name
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.texts import TextPlace, Written, read_text, replace_text
+from dunwell.core.workflows.texts import TextContent, TextPlace, find_text, replace_text
 from dunwell.interfaces.portal.render.labels import TEXT_FAULTS, describe_text_fault
 from dunwell.interfaces.portal.texts.views import (
     SimulationPage,
@@ -90,7 +90,7 @@ class _Typed:
     """What stands in the form. known: what the text was when the form was shown; "": as it stands.
     faults: by field."""
 
-    written: Written
+    written: TextContent
     known: str = ""
     faults: Sequence[tuple[str, str]] = ()
     conflict: EditConflict | None = None
@@ -150,8 +150,8 @@ async def _describe(
     async with site.work(access) as work:
         opened = await open_asked(work, visit)
         place = read_place(visit, opened.definition)
-        standing = read_text(opened.definition, place)
-        typed = typed or _Typed(standing or Written())
+        standing = find_text(opened.definition, place)
+        typed = typed or _Typed(standing or TextContent())
         wanted = replace_text(opened.definition, place, typed.written)
         placeholders, message, problem = await _prepare_sample(site, work, wanted, place)
     sample = None
@@ -189,7 +189,7 @@ async def _prepare_sample(
     try:
         writer = await prepare_trial_writer(work, site.resources, wanted)
         placeholders = list_placeholders(work, writer, place)
-        if place.channel is None or read_text(wanted, place) is None:
+        if place.channel is None or find_text(wanted, place) is None:
             return placeholders, None, ""
         asked = WantedMessage(place.name, place.channel, place.language)
         message = await prepare_message(work, site.resources, wanted, asked)
@@ -200,12 +200,12 @@ async def _prepare_sample(
     return placeholders, message, ""
 
 
-def _read_typed(fields: FormFields) -> Written:
+def _read_typed(fields: FormFields) -> TextContent:
     """With what is to be put in at the end of it, for who has no scripts."""
     body = fields["body"].replace("\r\n", "\n")
     if fields["insert"]:
         body = f"{body.rstrip()} {{{{ {fields['insert']} }}}}".lstrip()
-    return Written(body.strip("\n"), fields.text("subject"))
+    return TextContent(body.strip("\n"), fields.text("subject"))
 
 
 def _describe_fault(fault: Fault) -> str:
@@ -215,7 +215,7 @@ def _describe_fault(fault: Fault) -> str:
     return LazyText("This template cannot be saved. Check your entries.")
 
 
-def _find_faults(visit: PortalRequest, typed: Written) -> list[tuple[str, str]]:
+def _find_faults(visit: PortalRequest, typed: TextContent) -> list[tuple[str, str]]:
     """Of the form: what could not be kept at all."""
     faults = list[tuple[str, str]]()
     if not typed.body.strip():

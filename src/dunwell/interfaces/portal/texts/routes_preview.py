@@ -38,9 +38,9 @@ from dunwell.contact.sending.channel import (
     Temporary,
     Unanswered,
 )
-from dunwell.core.files.pictures import FULL, NotShowable, ShownFile
+from dunwell.core.files.pictures import FULL, FileNotShowable, PictureSource
 from dunwell.core.files.upload import PDF
-from dunwell.core.workflows.texts import find_channel_texts
+from dunwell.core.workflows.texts import get_channel_texts
 from dunwell.interfaces.portal.render.pages import hide_secrets
 from dunwell.interfaces.portal.texts.views import (
     Subject,
@@ -144,7 +144,7 @@ async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantA
         shown={**where, "case": subject.case, "claim": subject.typed},
         subject=subject,
         cases=SAMPLE_CASES,
-        channels=[each for each in CHANNELS if template and find_channel_texts(template, each)],
+        channels=[each for each in CHANNELS if template and get_channel_texts(template, each)],
         preview=look.preview,
         problems=look.problems,
         costs=look.costs,
@@ -195,13 +195,13 @@ async def send_sheet(site: PortalSite, visit: PortalRequest, access: MerchantAcc
     async def load() -> bytes:
         return printed
 
-    shown = ShownFile(
+    shown = PictureSource(
         f"preview/{sha256(printed).hex()}", PDF, load,
         viewer=access.person.user_id, size_bytes=len(printed),
     )  # fmt: skip
     try:
         picture = await site.painter.paint(shown, int(given), FULL)
-    except NotShowable:
+    except FileNotShowable:
         raise NotFound("There is no picture of this page.") from None
     return answer_file(picture, "image/png")
 

@@ -17,7 +17,7 @@ from dunwell.cases.rollout.trials.simulate import Simulation
 from dunwell.cases.rollout.trials.sms_costs import SmsCosts
 from dunwell.cases.rollout.trials.trial_messages import PlaceholderExample
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.texts import Group, TextPlace, Written
+from dunwell.core.workflows.texts import Group, TextContent, TextPlace
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.looking import find_typed_claims, open_claim, read_id
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -130,7 +130,7 @@ class TextPage(Page, frozen=True):
     place: TextPlace
     where: Mapping[str, str | None]
     is_there: bool
-    typed: Written
+    typed: TextContent
     known: str
     review: TextReview
     most_words: int

@@ -11,7 +11,7 @@ from dunwell.accounts.merchants.audit_log import MASKED, save_audit
 from dunwell.accounts.merchants.rights import Right
 from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.claims.lists.store import ClaimFilter
-from dunwell.core.claims.read_claim import ClaimView, read_claim
+from dunwell.core.claims.read_claim import ClaimView, get_claim
 from dunwell.core.claims.searching.search_claims import search_claims
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
@@ -63,7 +63,7 @@ async def open_claim(
     """Kept in the audit log when a merchant's own staff looks. file: the id of which of its files.
     Raises NotFound."""
     work.require(Right.READ_CLAIMS)
-    view = await read_claim(work, claim_id)
+    view = await get_claim(work, claim_id)
     if access.is_outsider:
         details: dict[str, Any] = {} if file is None else {"file": file}
         await save_audit(work, "claim.look", f"claim:{claim_id}", **details)
@@ -80,7 +80,7 @@ async def find_typed_claims(work: Work, typed: str) -> list[int]:
     found = (await list_claims(work, limit=2, wanted=wanted)).items
     if not found and typed.isascii() and typed.isdecimal() and len(typed) <= _MOST_DIGITS:
         with suppress(NotFound):
-            return [(await read_claim(work, int(typed))).claim_id]
+            return [(await get_claim(work, int(typed))).claim_id]
     if not found:
         with suppress(ValidationError):
             found = (await search_claims(work, typed, limit=2)).items

@@ -17,7 +17,7 @@ from dunwell.accounts.users.user import SignedInUser
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.contact.sending.adapters import Adapters
 from dunwell.contact.sending.channel import ChannelAdapter
-from dunwell.core.files.pictures import PagePainter
+from dunwell.core.files.pictures import PagePictures
 from dunwell.core.files.storage import SealedFiles
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.portal.render.addresses import build_address
@@ -49,7 +49,7 @@ class PortalServices:
     # How they are hashed.
     passwords: Passwords = field(default_factory=Passwords)
     # Draws pages of files; whoever gives one closes it.
-    painter: PagePainter = field(default_factory=PagePainter)
+    painter: PagePictures = field(default_factory=PagePictures)
     documents: DocumentReader = field(default_factory=DocumentReader, kw_only=True)
     # Of single sign-on.
     providers: IdentityProviders = field(default_factory=NoIdentityProviders)
@@ -86,7 +86,7 @@ class PortalSite(WebSite):
         return self.around.passwords
 
     @property
-    def painter(self) -> PagePainter:
+    def painter(self) -> PagePictures:
         return self.around.painter
 
     @property

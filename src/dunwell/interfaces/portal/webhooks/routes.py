@@ -13,21 +13,21 @@ from dunwell.accounts.merchants.rights import Right
 from dunwell.core.events.body import EVENT_TYPES
 from dunwell.core.events.deliveries.delivery_log import (
     DeliveryDetails,
-    KnownEndpoint,
+    EndpointWithHealth,
+    compute_delivery_gaps,
+    get_delivery,
+    get_endpoint,
     list_deliveries,
-    prove_deliveries,
-    read_delivery,
-    read_endpoint,
 )
-from dunwell.core.events.deliveries.proof import Proof
+from dunwell.core.events.deliveries.proof import DeliveryGapReport
 from dunwell.core.events.deliveries.replay import replay_delivery, replay_given_up
-from dunwell.core.events.deliveries.store import LogFilter, LoggedDelivery
+from dunwell.core.events.deliveries.store import DeliveryFilter, LoggedDelivery
 from dunwell.core.events.webhooks.delivery import open_webhook_sender
-from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewSecret
+from dunwell.core.events.webhooks.endpoint import EndpointHealth, NewEndpointSecret
 from dunwell.core.events.webhooks.endpoints import list_endpoints, rotate_secret, switch_on_endpoint
 from dunwell.core.events.webhooks.retry import is_success
-from dunwell.core.events.webhooks.send_test import begin_test, send_test
-from dunwell.core.events.webhooks.store import Reply
+from dunwell.core.events.webhooks.send_test import send_test, start_test
+from dunwell.core.events.webhooks.store import AttemptResult
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.confirming import SensitiveAction, confirmed
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -57,8 +57,8 @@ class EndpointPage(Page, frozen=True):
     template: ClassVar[str] = "endpoint.html"
     area: ClassVar[str] = "endpoints"
 
-    known: KnownEndpoint
-    proof: Proof
+    known: EndpointWithHealth
+    proof: DeliveryGapReport
     asked_from: int
     types: Sequence[str]
     filters: Mapping[str, str]
@@ -90,7 +90,7 @@ class TestPage(Page, frozen=True):
     endpoint_id: UUID
     url: str
     event_id: UUID
-    reply: Reply | None
+    reply: AttemptResult | None
     is_success: bool
     milliseconds: int
 
@@ -107,7 +107,7 @@ class SecretPage(Page, frozen=True):
     seen: str
     until: datetime | None
     is_conflict: bool
-    made: NewSecret | None = None
+    made: NewEndpointSecret | None = None
 
 
 _STATES = ("PENDING", "DELIVERED", "GIVEN_UP")
@@ -141,8 +141,8 @@ async def answer_endpoint(
     wanted = _read_filter(visit)
     asked_from = read_number(visit.ask("from")) or 1
     async with site.work(access) as work:
-        known = await read_endpoint(work, endpoint_id)
-        proof = await prove_deliveries(work, endpoint_id, asked_from)
+        known = await get_endpoint(work, endpoint_id)
+        proof = await compute_delivery_gaps(work, endpoint_id, asked_from)
         log = await find_page(
             lambda cursor: list_deliveries(
                 work, endpoint_id, limit=PAGE, cursor=cursor, wanted=wanted
@@ -171,8 +171,8 @@ async def answer_endpoint(
 async def show_delivery(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     endpoint_id, event_id = read_place(visit)
     async with site.work(access) as work:
-        known = await read_endpoint(work, endpoint_id)
-        view = await read_delivery(work, endpoint_id, event_id)
+        known = await get_endpoint(work, endpoint_id)
+        view = await get_delivery(work, endpoint_id, event_id)
     page = DeliveryPage(endpoint_id, known.endpoint.url, view, visit.ask("done"))
     return site.answer_at(visit, access, page)
 
@@ -187,10 +187,10 @@ def read_number(text: str) -> int | None:
     return int(text) if is_number else None
 
 
-def _read_filter(visit: PortalRequest) -> LogFilter:
+def _read_filter(visit: PortalRequest) -> DeliveryFilter:
     """What means nothing is left out."""
     state, kind = visit.ask("state"), visit.ask("type")
-    return LogFilter(
+    return DeliveryFilter(
         state=next((each for each in _STATES if each == state), None),
         type=next((each for each in EVENT_TYPES if each == kind), None),
         claim_id=read_number(visit.ask("claim")),
@@ -205,7 +205,7 @@ async def redirect_back(site: PortalSite, visit: PortalRequest, access: Merchant
     """From the address of what was done, reloaded or in another language."""
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
-        await read_endpoint(work, endpoint_id)
+        await get_endpoint(work, endpoint_id)
     return site.redirect(visit, access, "endpoint", endpoint_id=endpoint_id)
 
 
@@ -216,7 +216,7 @@ async def test(
     """No transaction is open while the endpoint is waited for."""
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
-        begun = await begin_test(work, endpoint_id)
+        begun = await start_test(work, endpoint_id)
     settings = site.resources.settings
     async with open_webhook_sender(
         allow_loopback=settings.is_development, authorities=settings.ca
@@ -253,7 +253,7 @@ async def rotate(
             made = await rotate_secret(
                 work, site.resources.keys, endpoint_id, fields["known_secret"]
             )
-            known = await read_endpoint(work, endpoint_id)
+            known = await get_endpoint(work, endpoint_id)
     except InvalidState:
         return await _answer_secret(site, visit, access, is_conflict=True)
     until = known.endpoint.previous_secret_until
@@ -266,7 +266,7 @@ async def _answer_secret(
 ) -> Response:
     endpoint_id = read_id(visit, "endpoint_id")
     async with site.work(access) as work:
-        endpoint = (await read_endpoint(work, endpoint_id)).endpoint
+        endpoint = (await get_endpoint(work, endpoint_id)).endpoint
     until = endpoint.previous_secret_until
     if until is not None and until <= site.now():
         until = None

@@ -8,7 +8,7 @@ from uuid import UUID
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.workflow_overviews import DraftOverview, get_draft_overview
-from dunwell.core.workflows.drafts.edit_draft import Edit, edit_draft
+from dunwell.core.workflows.drafts.edit_draft import PartEdit, edit_draft
 from dunwell.core.workflows.versions.differences import compare_part
 from dunwell.core.workflows.versions.parts import STEP_ORDER, find_step_id
 from dunwell.interfaces.portal.web.access import MerchantAccess
@@ -35,7 +35,7 @@ def find_amount_format(access: MerchantAccess, look: DraftOverview, language: st
 
 
 async def save_part(
-    work: Work, workflow_id: UUID, edit: Edit, form: Form, content: FormContent
+    work: Work, workflow_id: UUID, edit: PartEdit, form: Form, content: FormContent
 ) -> PartOutcome:
     """What the form says, unless some of it cannot be read or has no shape."""
     work.require(Right.CONFIGURE)
@@ -55,7 +55,7 @@ async def save_part(
 
 
 async def check_part(
-    work: Work, workflow_id: UUID, edit: Edit, *, form: Form, content: FormContent
+    work: Work, workflow_id: UUID, edit: PartEdit, *, form: Form, content: FormContent
 ) -> PartOutcome:
     """What is wrong with what the form says. Nothing is saved."""
     work.require(Right.CONFIGURE)

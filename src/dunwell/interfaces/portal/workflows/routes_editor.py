@@ -8,8 +8,8 @@ from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.workflow_overviews import get_draft_overview
 from dunwell.core.workflows.drafts.edit_draft import (
-    Edit,
-    double_step,
+    PartEdit,
+    duplicate_step,
     edit_draft,
     move_step,
     shift_step,
@@ -73,9 +73,9 @@ async def arrange(
 async def _arrange(work: Work, visit: PortalRequest, fields: FormFields, step_id: int) -> None:
     workflow_id, wish = read_id(visit, "workflow_id"), fields["do"]
     if wish == "double":
-        await double_step(work, workflow_id, step_id)
+        await duplicate_step(work, workflow_id, step_id)
     elif wish == "remove":
-        await edit_draft(work, workflow_id, Edit(name_step(step_id), fields["revision"], None))
+        await edit_draft(work, workflow_id, PartEdit(name_step(step_id), fields["revision"], None))
     elif wish in ("up", "down"):
         await shift_step(work, workflow_id, step_id, wish, seen=fields["order_revision"])
     else:

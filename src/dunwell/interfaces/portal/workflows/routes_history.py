@@ -25,16 +25,16 @@ from dunwell.cases.rollout.workflow_views import (
     list_workflow_versions,
 )
 from dunwell.core.files.upload import render_disposition
-from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.checking import parse_definition
 from dunwell.core.workflows.definition import Definition
 from dunwell.core.workflows.document import (
-    GivenDefinition,
-    PlacedFault,
-    get_given_definition,
+    DefinitionFile,
+    LocatedFault,
+    build_definition_file,
+    build_unreadable_file,
     list_places,
-    order_faults,
     render_document,
-    unreadable_file,
+    sort_faults,
 )
 from dunwell.core.workflows.drafts.edit_draft import replace_draft
 from dunwell.core.workflows.versions.differences import PartDifference, compare_parts
@@ -133,7 +133,7 @@ class WorkflowFilePage(Page, frozen=True):
     is_looked: bool
     is_conflict: bool
     unreadable: str
-    faults: Sequence[PlacedFault]
+    faults: Sequence[LocatedFault]
     differences: Sequence[PartDifference]
     currency: str
 
@@ -242,7 +242,7 @@ class _Read:
     text: str
     definition: Definition | None = None
     unreadable: str = ""
-    faults: list[PlacedFault] | tuple[()] = ()
+    faults: list[LocatedFault] | tuple[()] = ()
 
 
 @at_merchant
@@ -298,16 +298,16 @@ async def _read(site: PortalSite, access: MerchantAccess, text: str) -> _Read:
         if isinstance(read, Definition):
             return _Read(text, read)
         lines = await documents.find_lines(text, list_places(given, read), key)
-        return _Read(text, faults=order_faults(read, lines))
+        return _Read(text, faults=sort_faults(read, lines))
     except DocumentFaulty as error:
-        return _Read(text, unreadable=unreadable_file("file", error).message)
+        return _Read(text, unreadable=build_unreadable_file("file", error).message)
 
 
-def _make(value: Any, text: str) -> tuple[GivenDefinition, Definition | list[Fault]]:
+def _make(value: Any, text: str) -> tuple[DefinitionFile, Definition | list[Fault]]:
     """The definition, or what is wrong with it."""
-    given = get_given_definition(value, text, "file")
+    given = build_definition_file(value, text, "file")
     try:
-        return given, read_definition(given.document)
+        return given, parse_definition(given.document)
     except ValidationError as refusal:
         return given, refusal.faults
 

@@ -29,9 +29,9 @@ from dunwell.core.workflows.change_workflow import (
     deactivate_workflow,
     rename_workflow,
 )
-from dunwell.core.workflows.checking import read_definition
+from dunwell.core.workflows.checking import parse_definition
 from dunwell.core.workflows.definition import Definition
-from dunwell.core.workflows.drafts.edit_draft import begin_workflow
+from dunwell.core.workflows.drafts.edit_draft import create_workflow
 from dunwell.core.workflows.store import load_current, load_draft
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -64,7 +64,7 @@ async def begin_definition(work: Work, like: str, names: FirstNames) -> Definiti
     """
     work.require(Right.CONFIGURE)
     if not like:
-        return read_definition(_compose(work, names))
+        return parse_definition(_compose(work, names))
     try:
         workflow_id = UUID(like)
     except ValueError:
@@ -147,7 +147,7 @@ async def begin(
     try:
         async with site.work(access) as work:
             definition = await begin_definition(work, like, names)
-            workflow_id = await begin_workflow(work, name, definition)
+            workflow_id = await create_workflow(work, name, definition)
     except ValidationError as refusal:
         faults = [each.code for each in refusal.faults]
         return await _answer_list(site, visit, access, name=name, like=like, faults=faults)

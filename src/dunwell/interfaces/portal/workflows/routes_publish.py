@@ -18,8 +18,8 @@ from dunwell.cases.rollout.workflow_overviews import (
     get_draft_overview,
     get_workflow_overview,
 )
-from dunwell.core.workflows.drafts.draft_changes import DraftChange, Ticks
-from dunwell.core.workflows.drafts.publish_draft import ChangesUnseen
+from dunwell.core.workflows.drafts.draft_changes import DraftChange, ReviewedChanges
+from dunwell.core.workflows.drafts.publish_draft import ChangesNotReviewed
 from dunwell.core.workflows.versions.versions import VersionVerdict
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -68,7 +68,7 @@ async def publish(
                 work, workflow_id, comment or None,
                 expected_id=read_known_id(fields, "known_draft"), ticks=ticks,
             )  # fmt: skip
-    except ChangesUnseen as unseen:
+    except ChangesNotReviewed as unseen:
         return await _answer(site, visit, access, comment=comment, unseen=unseen, status=409)
     except ValidationError as refusal:
         is_unwritable = any(fault.path == "/comment" for fault in refusal.faults)
@@ -108,7 +108,8 @@ async def redirect_back(site: PortalSite, visit: PortalRequest, access: Merchant
 
 async def _answer(  # noqa: PLR0913 - what became of the form, by name
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, comment: str = "",
-    unseen: ChangesUnseen | None = None, is_conflict: bool = False, is_unwritable: bool = False,
+    unseen: ChangesNotReviewed | None = None, is_conflict: bool = False,
+    is_unwritable: bool = False,
     status: int = 200,
 ) -> Response:  # fmt: skip
     workflow_id = read_id(visit, "workflow_id")
@@ -155,12 +156,12 @@ def _count_all(workflow: WorkflowOverview) -> int:
     return sum(each.claims for each in workflow.running)
 
 
-def _read_ticks(fields: FormFields, changes: Sequence[DraftChange]) -> Ticks:
+def _read_ticks(fields: FormFields, changes: Sequence[DraftChange]) -> ReviewedChanges:
     """The form names what it showed, and whose changes are ticked."""
     shown, ticked = set(fields.all("seen")), set(fields.all("agreed"))
     seen = [each for each in changes if str(each.change_id) in shown]
     agreed = [each.change_id for each in seen if name_author(each) in ticked]
-    return Ticks(frozenset(each.change_id for each in seen), frozenset(agreed))
+    return ReviewedChanges(frozenset(each.change_id for each in seen), frozenset(agreed))
 
 
 @at_merchant

@@ -3,7 +3,7 @@
 from starlette.responses import Response
 
 from dunwell.cases.rollout.workflow_overviews import DraftOverview, get_draft_overview
-from dunwell.core.workflows.drafts.edit_draft import Edit
+from dunwell.core.workflows.drafts.edit_draft import PartEdit
 from dunwell.core.workflows.versions.parts import SETTINGS
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -48,7 +48,7 @@ async def submit_settings(
         look = await get_draft_overview(work, workflow_id)
         form = _open(site, visit, access, look).fill(fields)
         content = form.read()
-        edit = Edit(SETTINGS, fields["revision"], build_settings(content))
+        edit = PartEdit(SETTINGS, fields["revision"], build_settings(content))
         if is_save:
             outcome = await save_part(work, workflow_id, edit, form=form, content=content)
         else:

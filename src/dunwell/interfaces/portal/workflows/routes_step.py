@@ -9,7 +9,7 @@ from starlette.responses import Response
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.cases.rollout.workflow_overviews import DraftOverview, get_draft_overview
-from dunwell.core.workflows.drafts.edit_draft import Edit, add_step
+from dunwell.core.workflows.drafts.edit_draft import PartEdit, add_step
 from dunwell.core.workflows.versions.parts import name_step
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
@@ -72,7 +72,7 @@ async def submit_step(
         form = _open(site, visit, access, look=look, kind=kind, step=stored).fill(fields)
         content = form.read()
         step = {**build_step(kind, content, stored), "id": step_id}
-        edit = Edit(part, fields["revision"], step)
+        edit = PartEdit(part, fields["revision"], step)
         if is_save:
             outcome = await save_part(work, workflow_id, edit, form=form, content=content)
         else:
@@ -113,7 +113,7 @@ async def submit_new_step(
             if added is not None:
                 to = {"workflow_id": workflow_id, "step_id": added}
                 return site.redirect(visit, access, "workflow_step", **to, done="added")
-        edit = Edit(part, "", {**step, "id": _NEW_ID})
+        edit = PartEdit(part, "", {**step, "id": _NEW_ID})
         outcome = await check_part(work, workflow_id, edit, form=form, content=content)
         look = await get_draft_overview(work, workflow_id, {part: edit.value})
     page = _compose(visit, look, form, kind=kind, step_id=None, outcome=outcome)

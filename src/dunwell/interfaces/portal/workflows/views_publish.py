@@ -23,7 +23,7 @@ from dunwell.cases.rollout.preview.effects_views import (
 from dunwell.cases.rollout.workflow_overviews import DraftOverview
 from dunwell.core.workflows.definition import Definition, Step
 from dunwell.core.workflows.drafts.draft_changes import DraftChange
-from dunwell.core.workflows.texts import TextPlace, find_place
+from dunwell.core.workflows.texts import TextPlace, find_text_place
 from dunwell.core.workflows.versions.differences import PartDifference, compare_part
 from dunwell.interfaces.web.templates import Page
 from dunwell.operations.jobs.previews.draft_previews import PreviewJobState
@@ -41,7 +41,7 @@ class ToldFault(msgspec.Struct, frozen=True, gc=False):
 def describe_faults(definition: Definition, faults: Sequence[Fault]) -> list[ToldFault]:
     languages = definition.settings.languages
     return [
-        ToldFault(each, _find_step(definition, each.path), find_place(each.path, languages))
+        ToldFault(each, _find_step(definition, each.path), find_text_place(each.path, languages))
         for each in faults
     ]
 

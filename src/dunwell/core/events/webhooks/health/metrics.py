@@ -12,7 +12,7 @@ from dunwell.platform.metrics import REGISTRY
 
 # Endpoints with a label of their own. All others share one, because Prometheus keeps a time series
 # for each value that ever existed.
-MOST_LABELLED = 50
+MAX_LABELS = 50
 OTHERS = "other"
 
 _FAILED = Counter(
@@ -37,17 +37,17 @@ _OLDEST = Gauge(
 )  # fmt: skip
 
 
-def count_failed_try(status: int | None) -> None:
+def count_failed_attempt(status: int | None) -> None:
     """Count a failed attempt. `status` None: there was no response."""
-    _FAILED.labels(_name_answer(status)).inc()
+    _FAILED.labels(_render_answer_label(status)).inc()
 
 
-def show_failing(*, failing: int, switched_off: int) -> None:
+def set_failing_endpoints(*, failing: int, switched_off: int) -> None:
     _FAILING.labels("FAILING").set(failing)
     _FAILING.labels("SWITCHED_OFF").set(switched_off)
 
 
-class UndeliveredFigures:
+class UndeliveredMetrics:
     """The metrics of undelivered events that one process exposes, for at most
     MAX_LABELS endpoints.
     """
@@ -57,7 +57,7 @@ class UndeliveredFigures:
 
     def show(self, waiting: Sequence[UndeliveredEvents], now: datetime) -> None:
         """Set the metrics. `waiting`: the endpoint with the oldest event first."""
-        counts, ages = decide_labels(waiting, now)
+        counts, ages = compute_labels(waiting, now)
         # In multiprocess mode a series cannot be removed, so it is set to 0 first.
         for label in self._shown - counts.keys():
             _UNDELIVERED.labels(label).set(0)
@@ -71,25 +71,25 @@ class UndeliveredFigures:
         self._shown = set(counts)
 
 
-def decide_labels(
+def compute_labels(
     waiting: Sequence[UndeliveredEvents], now: datetime
 ) -> tuple[Mapping[str, int], Mapping[str, float]]:
     """Return counts and ages by label. `waiting`: the endpoint with the oldest event first."""
     counts, ages = {OTHERS: 0}, {OTHERS: 0.0}
     for place, each in enumerate(waiting):
-        label = str(each.endpoint_id) if place < MOST_LABELLED else OTHERS
-        age = max(0.0, now.timestamp() - _find_milliseconds(each.oldest) / 1000)
+        label = str(each.endpoint_id) if place < MAX_LABELS else OTHERS
+        age = max(0.0, now.timestamp() - _parse_milliseconds(each.oldest) / 1000)
         counts[label] = counts.get(label, 0) + each.count
         ages[label] = max(ages.get(label, 0.0), age)
     return counts, ages
 
 
-def _find_milliseconds(event_id: UUID) -> int:
+def _parse_milliseconds(event_id: UUID) -> int:
     """Return when a UUID of version 7 was created, in milliseconds since 1970."""
     return event_id.int >> 80
 
 
-def _name_answer(status: int | None) -> str:
+def _render_answer_label(status: int | None) -> str:
     if status is None:
         return "none"
     return f"{status // 100}xx" if 300 <= status < 600 else "other"

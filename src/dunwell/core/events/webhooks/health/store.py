@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from dunwell.core.events.deliveries.proof import MOST_GAPS, MOST_NUMBERED, Counted, DeliveryGap
+from dunwell.core.events.deliveries.proof import MAX_GAPS, MAX_NUMBERED, DeliveryCounts, DeliveryGap
 from dunwell.core.events.webhooks.endpoint import (
-    MOST_COUNTED,
+    MAX_COUNTED,
     EndpointHealth,
-    ToldEndpoint,
+    FailingEndpoint,
     UndeliveredEvents,
 )
 from dunwell.core.events.webhooks.retry import FailureHistory
@@ -52,7 +52,7 @@ WHERE e.merchant_id = $1 AND e.endpoint_id = ANY($2::uuid[])
 """
 # Uses the primary key of deliveries backwards, then those of attempts and events. A replayed
 # delivery is pending again although an attempt of it was acknowledged.
-_PROVE = """
+_LOAD_GAPS = """
 WITH looked_at AS (
     SELECT event_id, is_tried, is_open, row_number() OVER (ORDER BY event_id DESC) AS place
     FROM (
@@ -95,11 +95,11 @@ async def load_health(
     tx: Connection, merchant_id: int, endpoint_ids: Sequence[UUID]
 ) -> dict[UUID, EndpointHealth]:
     """Return the health by endpoint id."""
-    rows = await tx.fetch(_LOAD, merchant_id, list(endpoint_ids), MOST_COUNTED)
-    return {row["endpoint_id"]: _read(row) for row in rows}
+    rows = await tx.fetch(_LOAD, merchant_id, list(endpoint_ids), MAX_COUNTED)
+    return {row["endpoint_id"]: _build_health(row) for row in rows}
 
 
-def _read(row: Row) -> EndpointHealth:
+def _build_health(row: Row) -> EndpointHealth:
     return EndpointHealth(
         endpoint_id=row["endpoint_id"],
         url=row["url"],
@@ -120,15 +120,15 @@ def _read(row: Row) -> EndpointHealth:
     )
 
 
-async def load_proof(
+async def load_delivery_gaps(
     tx: Connection, merchant_id: int, endpoint_id: UUID, asked_from: int
-) -> tuple[Counted, list[DeliveryGap]]:
+) -> tuple[DeliveryCounts, list[DeliveryGap]]:
     """Return the counts, and the first MAX_GAPS unacknowledged deliveries, by number."""
     rows = await tx.fetch(
-        _PROVE, merchant_id, endpoint_id, asked_from, MOST_NUMBERED, MOST_GAPS
+        _LOAD_GAPS, merchant_id, endpoint_id, asked_from, MAX_NUMBERED, MAX_GAPS
     )  # fmt: skip
     first = rows[0]
-    counted = Counted(first["numbered"], asked_from, first["last_sent"], first["open"])
+    counted = DeliveryCounts(first["numbered"], asked_from, first["last_sent"], first["open"])
     gaps = [
         DeliveryGap(
             number=row["number"],
@@ -259,26 +259,26 @@ WHERE e.first_failure_at IS NOT NULL AND e.removed_at IS NULL
 
 async def mark_logged(
     tx: Connection, now: datetime, logged_before: datetime, limit: int
-) -> Sequence[ToldEndpoint]:
+) -> Sequence[FailingEndpoint]:
     """Mark failing endpoints that were last logged before this time as logged now, and
     return them.
     """
-    return _read_undelivered(await tx.fetch(_MARK_LOGGED, now, logged_before, limit))
+    return _build_failing_endpoints(await tx.fetch(_MARK_LOGGED, now, logged_before, limit))
 
 
-async def mark_failures_told(
+async def mark_failures_notified(
     tx: Connection, now: datetime, failing_since: datetime, limit: int
-) -> Sequence[ToldEndpoint]:
+) -> Sequence[FailingEndpoint]:
     """Mark the endpoints that have been failing since then, and whose merchants were not notified,
     as notified, and return them by merchant. Sandboxes and merchants without a contact address are
     left out."""
-    return _read_undelivered(await tx.fetch(_MARK_FAILURES_TOLD, now, failing_since, limit))
+    return _build_failing_endpoints(await tx.fetch(_MARK_FAILURES_TOLD, now, failing_since, limit))
 
 
-async def mark_recoveries_told(tx: Connection, limit: int) -> Sequence[ToldEndpoint]:
+async def mark_recoveries_notified(tx: Connection, limit: int) -> Sequence[FailingEndpoint]:
     """Return the endpoints that work again and whose merchants were notified of the failure, by
     merchant. The next failure is notified again."""
-    return _read_undelivered(await tx.fetch(_MARK_RECOVERIES_TOLD, limit))
+    return _build_failing_endpoints(await tx.fetch(_MARK_RECOVERIES_TOLD, limit))
 
 
 async def count_undelivered(connection: Connection, most: int) -> Sequence[UndeliveredEvents]:
@@ -295,5 +295,5 @@ async def count_failing(connection: Connection) -> tuple[int, int]:
     return row["failing"], row["switched_off"]
 
 
-def _read_undelivered(rows: Sequence[Row]) -> Sequence[ToldEndpoint]:
-    return [ToldEndpoint(*row) for row in rows]
+def _build_failing_endpoints(rows: Sequence[Row]) -> Sequence[FailingEndpoint]:
+    return [FailingEndpoint(*row) for row in rows]
