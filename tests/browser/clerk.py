@@ -244,7 +244,7 @@ async def sign_in(clerk: AtWork) -> None:
     # An app's code is taken once, and joining has taken one.
     clerk.site.clock.advance(timedelta(seconds=30))
     code = clerk.person.code(clerk.site.clock.now())
-    await clerk.fill("Enter the six-digit code that your authenticator app shows.", code)
+    await clerk.fill("Six-digit code from your authenticator app", code)
     await clerk.press("Sign in")
     await clerk.fill("Name, key or number", str(clerk.world.house.merchant.merchant_id))
     await clerk.press("Search")

@@ -53,7 +53,7 @@ async def publish_a_change(clerk: AtWork, judge: Judge) -> None:
     await clerk.press("Publish")
     await clerk.sees("Affected claims")
     await judge(clerk)
-    await clerk.fill("Why", "Postage is dearer")
+    await clerk.fill("Version note", "Postage is dearer")
     await clerk.press("Publish %(version)s", version="v1.1")
     await clerk.reads("Postage is dearer")
     await judge(clerk)

@@ -135,7 +135,7 @@ async def test_in_and_out_there_by_mouse(
         await page.locator("details.menu summary").click()
         await page.get_by_role("button", name="Sign out").click()
         await visitor.judge("left")
-        await page.get_by_role("link", name="Sign out of Kontor Login too").click()
+        await page.get_by_role("link", name="Also sign out of Kontor Login").click()
         await page.get_by_role("button", name="Yes").click()
         await expect(page.get_by_role("heading", level=1)).to_have_text("Sign in")
         assert page.url.startswith(f"{house.served.origin}/portal/sign-in")
@@ -159,7 +159,7 @@ async def test_refused_on_a_phone_and_past_it_by_break_glass(
         await page.get_by_label("E-Mail-Adresse").fill(house.glass.email)
         await page.get_by_label("Passwort").fill(PASSWORD)
         await page.get_by_role("button", name="Weiter").click()
-        await expect(page.get_by_label("Die sechs Ziffern")).to_be_visible()
+        await expect(page.get_by_label("Sechsstelliger Code")).to_be_visible()
 
 
 async def test_a_provider_that_is_away_is_told_of(
@@ -172,6 +172,6 @@ async def test_a_provider_that_is_away_is_told_of(
         await visitor.go("/portal/sign-in")
         await visitor.page.get_by_role("link", name="Sign in with Kontor Login").click()
         await expect(visitor.page.get_by_role("alert")).to_contain_text(
-            "Kontor Login does not answer."
+            "Kontor Login does not respond."
         )
         await visitor.judge("away")

@@ -99,7 +99,7 @@ async def test_one_is_looked_at_without_scripts_by_keyboard(chromium: Browser, s
     await page.get_by_role("button", name="Mark as read").nth(1).focus()
     async with page.expect_navigation():
         await page.keyboard.press("Enter")
-    await expect(page.get_by_role("status")).to_contain_text("It is looked at")
+    await expect(page.get_by_role("status")).to_contain_text("Marked as read")
     await expect(page.get_by_text("Ihr Paket ist da")).to_have_count(0)
     await expect(page.get_by_role("button", name="Mark as read")).to_have_count(2)
     await context.close()

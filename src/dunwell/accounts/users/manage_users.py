@@ -106,7 +106,9 @@ async def lock_active_user(work: UserWork, user_id: UUID) -> User:
     if user is None:
         raise NotFound("There is no such user.")
     if user.ended_at is not None:
-        raise InvalidState(LazyText("This user was ended. Invite the person anew."), state="ENDED")
+        raise InvalidState(
+            LazyText("This user was deactivated. Invite the person again."), state="ENDED"
+        )
     return user
 
 
