@@ -18,7 +18,7 @@ class CommunicationStep(Wire, frozen=True):
 
     id: int
     name: Annotated[
-        str | None, Meta(description="null: never sent, and the claim runs another process now.")
+        str | None, Meta(description="null: never sent, and the claim has another workflow now.")
     ]
 
 
@@ -26,9 +26,7 @@ class SentAttachment(Wire, frozen=True):
     """A file sent with a communication."""
 
     id: Uuid
-    friendly_name: Annotated[
-        str | None, Meta(description="null: it was deleted from the claim since.")
-    ]
+    friendly_name: Annotated[str | None, Meta(description="null: removed from the claim since.")]
 
 
 class Communication(Wire, frozen=True):
@@ -44,39 +42,37 @@ class Communication(Wire, frozen=True):
     state: Annotated[
         CommunicationState,
         Meta(
-            description="ACCEPTED: the channel took it. UNKNOWN: it may or may not have left the "
-            "house; the operator finds out, and the claim waits for that."
+            description="ACCEPTED: the channel accepted it. UNKNOWN: it may or may not have been "
+            "sent; the claim waits until an operator resolves it."
         ),
     ]
     held_by: Annotated[
         Literal["GUARD_DAY", "GUARD_WEEK", "QUIET_HOURS", "CONTACT_HOURS", "PERSON_DIED"] | None,
-        Meta(description="What keeps a planned one back."),
+        Meta(description="Why a planned communication is held back."),
     ]
-    failure: Annotated[
-        str | None, Meta(description="Why it failed, was put off or was not sent, in words.")
-    ]
+    failure: Annotated[str | None, Meta(description="Why it failed, was delayed or was not sent.")]
     action_step: CommunicationStep
     version: Annotated[
         str | None,
-        Meta(description="Of the workflow; null: nothing was rendered yet, or it was a scenario."),
+        Meta(description="Workflow version; null: not rendered yet, or a scenario."),
     ]
     planned_at: Instant
-    not_before: Annotated[Instant, Meta(description="It is not sent earlier.")]
+    not_before: Annotated[Instant, Meta(description="The earliest time of sending.")]
     handed_over_at: Annotated[
         Instant | None, Meta(description="When it was handed to its channel.")
     ]
-    settled_at: Annotated[
-        Instant | None, Meta(description="When its channel, or a person, had answered for it.")
-    ]
+    settled_at: Annotated[Instant | None, Meta(description="When its outcome was recorded.")]
     recipient: Annotated[
         str | None,
-        Meta(description="E-mail address, number, or lines of the letter's address; null, as all "
-             "of the content: nothing was rendered yet, or it was erased."),
+        Meta(description="E-mail address, phone number, or lines of the letter's address. null, "
+             "like all of the content: not rendered yet, or erased."),
     ]  # fmt: skip
     language: str | None
     subject: str | None
     text: str | None
-    html: Annotated[str | None, Meta(description="Of an e-mail; contains what `text` says.")]
+    html: Annotated[
+        str | None, Meta(description="Set for e-mails; has the same content as `text`.")
+    ]
     attachments: list[SentAttachment]
 
 
@@ -85,14 +81,14 @@ class CommunicationList(Wire, frozen=True):
 
     items: list[Communication]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="Cursor of the next page; null on the last page.")
     ]
 
 
 class FoundCommunication(Communication, frozen=True):
     """A communication in the list over all claims."""
 
-    reference_number: Annotated[str, Meta(description="The claim's.")]
+    reference_number: Annotated[str, Meta(description="The reference number of the claim.")]
 
 
 class FoundCommunicationList(Wire, frozen=True):
@@ -100,7 +96,7 @@ class FoundCommunicationList(Wire, frozen=True):
 
     items: list[FoundCommunication]
     next_cursor: Annotated[
-        str | None, Meta(description="Where the next page begins; null: these are the last.")
+        str | None, Meta(description="Cursor of the next page; null on the last page.")
     ]
 
 
