@@ -242,10 +242,10 @@ async def test_a_plan_is_given_away_by_mouse(tabs: Tabs, site: Site, *, scripts:
         page, world = seat.page, seat.world
         await seat.go(f"/claims/{world.plan_claim_id}/plans/{world.plan_id}")
         await page.get_by_label("Assignee").select_option(label="Me")
-        await page.get_by_role("button", name="Assign").click()
+        await page.get_by_role("button", name="Assign", exact=True).click()
         await expect(page.get_by_role("status").first).to_contain_text("Assigned.")
         await page.get_by_label("Assignee").select_option(label="Unassigned")
-        await page.get_by_role("button", name="Assign").click()
+        await page.get_by_role("button", name="Assign", exact=True).click()
         await expect(page.locator("aside")).to_contain_text("Unassigned")
         assert seat.complaints == []
 

@@ -219,7 +219,7 @@ async def test_an_address_is_added_and_lifted_by_who_has_signed_in(
         lifted = Seat(page, seat.world, seat.hooked, seat.site, complaints)
         await lifted.judge(f"suppressions-added-{width}")
         await page.set_viewport_size({"width": width, "height": _HEIGHT})
-        await page.get_by_role("link", name="Remove").click()
+        await page.get_by_role("link", name="Remove from list").click()
         await lifted.judge(f"suppression-{width}")
         await page.get_by_label("Added by mistake").check()
         await page.get_by_role("button", name="Remove from list").click()

@@ -45,8 +45,8 @@ async def test_a_page_is_shown_as_a_picture_with_the_way_to_the_others(
     assert f'rel="next" href="{clerk.at(at)}/pages?page=14"' in page
     # The small pictures of its dozen, and the ways to the others.
     assert page.count('loading="lazy"') == 12
-    assert "Previous pages" in page
-    assert "Next pages" in page
+    assert "Earlier pages" in page
+    assert "Later pages" in page
     for answer in (picture, small):
         assert answer.status_code == 200
         assert answer.content.startswith(_PNG)
