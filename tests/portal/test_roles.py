@@ -141,6 +141,7 @@ async def test_another_merchants_things_are_absent_under_ones_own_merchant(
             fields = {
                 "token": token, "since": "2026-01-01", "reason": "OTHER", "do": "end",
                 "known_seen": "2026-03-02T09:00:00+00:00", "known_secret": "x",
+                "revision": "2026-03-02T09:00:00+00:00",
             }  # fmt: skip
             answer = await (clerk.get(path) if method == "GET" else clerk.post(path, fields))
             # What is lifted and is not there is told by the list.

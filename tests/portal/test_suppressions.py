@@ -60,7 +60,7 @@ async def test_what_cannot_be_is_told_beside_its_field(
     assert await house.rows("SELECT FROM suppressions WHERE merchant_id = $1") == []
 
 
-async def test_one_is_lifted_with_a_reason_and_of_two_one_is_told(
+async def test_removing_an_address_needs_a_reason_and_a_second_user_is_told(
     clerk: Clerk, house: House
 ) -> None:
     await add(clerk)
@@ -79,12 +79,14 @@ async def test_one_is_lifted_with_a_reason_and_of_two_one_is_told(
     assert not await is_suppressed(house)
     [_, row] = await house.rows(_AUDIT)
     assert row["before"] == {
-        "address": "e***@example.org", "reason": "DEBTOR", "since": form["known_seen"],
+        "address": "e***@example.org", "reason": "DEBTOR", "since": form["revision"],
     }  # fmt: skip
     assert row["details"] == {"reason": "BY_MISTAKE"}
 
 
-async def test_one_that_was_made_anew_since_is_not_lifted(clerk: Clerk, house: House) -> None:
+async def test_an_address_that_was_added_again_is_shown_before_it_is_removed(
+    clerk: Clerk, house: House
+) -> None:
     await add(clerk)
     path = f"/suppressions/EMAIL/{await find_lift(clerk)}"
     form = read_fields((await clerk.get(path)).text)
@@ -93,10 +95,15 @@ async def test_one_that_was_made_anew_since_is_not_lifted(clerk: Clerk, house: H
         house.clock.now() + timedelta(microseconds=1),
     )
 
-    answer = await clerk.follow(await clerk.post(path, {**form, "reason": "OTHER"}))
+    answer = await clerk.post(path, {**form, "reason": "OTHER"})
 
-    assert "someone else has already removed this address" in answer.text
+    assert answer.status_code == 409
+    assert "The address was removed and added again." in answer.text
     assert await is_suppressed(house)
+    again = {**read_fields(answer.text), "reason": "OTHER"}
+    assert again["revision"] != form["revision"]
+    await clerk.follow(await clerk.post(path, again))
+    assert not await is_suppressed(house)
 
 
 async def test_who_may_not_sees_the_list_and_no_form(

@@ -25,7 +25,7 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.listed_table import ListedTable, ListPage
 from dunwell.platform.database.lists import list_page
 from dunwell.platform.database.sql import compose
-from dunwell.platform.errors import Fault, NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 from dunwell.platform.text.texts import is_email_address
 
 SuppressionReason = Literal["BOUNCE", "DEBTOR", "MERCHANT", "OPERATOR", "WRONG_PERSON"]
@@ -167,16 +167,17 @@ async def lift_suppression(work: Work, keys: KeyRing, channel: Channel, address:
 
 
 async def lift_suppression_entry(
-    work: Work, channel: Channel, digest: bytes, *, since: datetime, reason: LiftReason
+    work: Work, channel: Channel, digest: bytes, *, seen_created_at: datetime, reason: LiftReason
 ) -> None:
     """Remove an entry of the list by its digest, because only the masked address is shown.
 
-    since: the `created_at` of the entry that was shown. Raises NotFound if that entry is gone.
+    seen_created_at: the `created_at` of the entry that was shown. Raises EditConflict if that entry
+    was removed, or removed and added again, since then.
     """
     work.require(Right.CONTACT_SETTINGS)
-    row = await work.tx.fetchrow(_DELETE_LISTED, work.merchant_id, channel, digest, since)
+    row = await work.tx.fetchrow(_DELETE_LISTED, work.merchant_id, channel, digest, seen_created_at)
     if row is None:
-        raise NotFound("This address is no longer on the suppression list. Reload the list.")
+        raise EditConflict("Someone else has already removed this address or added it again.")
     await save_audit(
         work, "address.lift", f"channel:{channel}",
         before={"address": row["masked_address"], "reason": row["reason"],

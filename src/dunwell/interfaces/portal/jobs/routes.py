@@ -7,6 +7,7 @@ from starlette.responses import Response, StreamingResponse
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.core.files.upload import render_disposition
+from dunwell.interfaces.portal.render.labels import JOB_ROW_OUTCOMES, JOB_ROW_REASONS
 from dunwell.interfaces.portal.web.access import MerchantAccess
 from dunwell.interfaces.portal.web.guards import RoutedPages, at_merchant, takes_form_at_merchant
 from dunwell.interfaces.portal.web.looking import read_id
@@ -34,6 +35,7 @@ from dunwell.operations.jobs.start_job import (
     retry_failed,
 )
 from dunwell.platform.errors import InvalidState
+from dunwell.platform.text.lazy_text import LazyText
 
 
 class BulkPage(Page, frozen=True):
@@ -79,6 +81,10 @@ class JobPage(Page, frozen=True):
 
 
 _MOST_SHOWN, _BATCH = 100, 5_000
+_ROW_HEADINGS = (
+    LazyText("No."), LazyText("Claim"), LazyText("Outcome"), LazyText("Reason"),
+    LazyText("Comment"),
+)  # fmt: skip
 _CSV = {
     "Content-Type": "text/csv; charset=utf-8",
     "Content-Security-Policy": "default-src 'none'; sandbox",
@@ -139,12 +145,11 @@ async def change_job(
 async def send_rows(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
     """What became of each row, as CSV, in the reader's language."""
     job_id = read_id(visit, "job_id")
-    language = site.frame(visit, access).language
-    heads, outcomes, why = (
-        site.pages.read_words(language, "_job_words.html", name)
-        for name in ("HEADS", "OUTCOMES", "WHY")
-    )
-    body, after = [BYTE_ORDER_MARK, render_rows([heads])], 0
+    language = site.pages.languages[site.frame(visit, access).language]
+    outcomes = {name: language.translate(it.text) for name, it in JOB_ROW_OUTCOMES.items()}
+    reasons = {name: language.translate(it.text) for name, it in JOB_ROW_REASONS.items()}
+    headings = [language.translate(each.text) for each in _ROW_HEADINGS]
+    body, after = [BYTE_ORDER_MARK, render_rows([headings])], 0
     async with site.work(access) as work:
         while rows := await list_job_rows(work, job_id, after=after, limit=_BATCH):
             body.append(
@@ -153,7 +158,7 @@ async def send_rows(site: PortalSite, visit: PortalRequest, access: MerchantAcce
                         row.position,
                         row.claim_id,
                         outcomes.get(row.outcome, row.outcome),
-                        why.get(row.reason, row.reason),
+                        reasons.get(row.reason or "", row.reason),
                         row.message,
                     )
                     for row in rows

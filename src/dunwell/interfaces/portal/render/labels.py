@@ -128,6 +128,101 @@ LETTER_STATES: ColoredLabels = {
     "RETURNED": (LazyText("returned"), "bad"),
     "FAILED": (LazyText("not printed"), "bad"),
 }
+STEP_OUTCOMES: Labels = {
+    "DONE": LazyText("done"),
+    "SKIPPED": LazyText("skipped"),
+    "FAILED": LazyText("failed"),
+}
+# The messages that are not workflow steps, in the activity of a claim.
+NOTICE_KINDS: Labels = {
+    "CODE": LazyText("sign-in code"),
+    "LINK": LazyText("new link"),
+    "RECEIPT": LazyText("receipt"),
+    "CONFIRMATION": LazyText("confirmation"),
+    "CHANGE_CODE": LazyText("code to confirm an address"),
+    "CHANGE_NOTICE": LazyText("notice of a changed address"),
+    "ANSWER": LazyText("response to a dispute"),
+}
+# The audit actions that the activity of a claim shows.
+CLAIM_CHANGES: Labels = {
+    "claim.change": LazyText("Contact details changed"),
+    "claim.assign": LazyText("Workflow assigned"),
+    "claim.archive": LazyText("Archived manually"),
+    "claim.withdraw": LazyText("Withdrawn"),
+    "item.add": LazyText("Item or fee added"),
+    "item.delete": LazyText("Item deleted"),
+    "attachment.add": LazyText("Document added"),
+    "attachment.delete": LazyText("Document deleted"),
+    "attachment.replace": LazyText("Document replaced"),
+    "contact.settle": LazyText("Delivery status resolved"),
+}
+# The questions that the form of a dispute asks debtors, and the answers to "way".
+DISPUTE_QUESTIONS: Labels = {
+    "day": LazyText("Date"),
+    "amount": LazyText("Amount"),
+    "way": LazyText("Method"),
+    "number": LazyText("Number"),
+    "person": LazyText("Person"),
+    "court": LazyText("Court"),
+    "message": LazyText("Message"),
+}
+DISPUTE_METHODS: Labels = {
+    "TRANSFER": LazyText("by bank transfer"),
+    "DEBIT": LazyText("by direct debit"),
+    "CARD": LazyText("by card"),
+    "CASH": LazyText("in cash"),
+    "ONLINE": LazyText("online"),
+    "EMAIL": LazyText("by e-mail"),
+    "LETTER": LazyText("by letter"),
+    "PHONE": LazyText("by phone"),
+    "OTHER": LazyText("in another way"),
+}
+JOB_KINDS: Labels = {
+    "PAUSE": LazyText("Pause"),
+    "RESUME": LazyText("Resume"),
+    "ASSIGN": LazyText("Assign workflow"),
+    "ARCHIVE": LazyText("Archive"),
+    "EXPORT": LazyText("CSV export"),
+    "PREVIEW": LazyText("Calculate impact of a draft"),
+}
+JOB_STATES: ColoredLabels = {
+    "WAITING": (LazyText("Queued"), ""),
+    "RUNNING": (LazyText("Running"), "info"),
+    "DONE": (LazyText("Done"), "good"),
+    "CANCELLED": (LazyText("Cancelled"), "warn"),
+    "FAILED": (LazyText("Failed"), "bad"),
+}
+JOB_ROW_OUTCOMES: Labels = {"WAITING": LazyText("not processed"), **STEP_OUTCOMES}
+# Why a job skipped a row or failed to process it.
+JOB_ROW_REASONS: Labels = {
+    "ABSENT": LazyText("claim not found"),
+    "ENDED": LazyText("paid, archived or withdrawn"),
+    "DISPUTED": LazyText("disputed"),
+    "UNCHANGED": LazyText("no change needed"),
+    "OTHER_CURRENCY": LazyText("workflow has a different currency"),
+    "REFUSED": LazyText("refused"),
+    "RIGHT_LOST": LazyText("the user who started this job no longer has permission"),
+    "ERROR": LazyText("internal error"),
+}
+AUDIT_INTERFACES: Labels = {
+    "WORKER": LazyText("System"),
+    "COMMAND_LINE": LazyText("Command line"),
+    "API": LazyText("API"),
+    "PORTAL": LazyText("Portal"),
+    "LANDING_PAGE": LazyText("Debtor page"),
+}
+# Why a page of an attached file is not shown.
+FILE_PROBLEMS: Labels = {
+    "UNSHOWABLE": LazyText("This file cannot be displayed because it is damaged or too complex."),
+    "MISSING": LazyText(
+        "The content of this file is missing from the file storage. Inform the operator."
+    ),
+    "CHANGED": LazyText(
+        "The content of this file was changed in the file storage and is therefore blocked. "
+        "Inform the operator."
+    ),
+    "NO_PAGE": LazyText("This file does not have this page."),
+}
 # What is wrong with a field, by the code of the fault.
 FAULT_TEXTS: Labels = {
     "REQUIRED": LazyText("Please fill this in."),
@@ -184,6 +279,17 @@ def translate_labels(language: Language) -> dict[str, dict[str, object]]:
         "SUPPRESSION_REASONS": SUPPRESSION_REASONS,
         "LETTER_BATCHES": LETTER_BATCHES,
         "LETTER_STATES": LETTER_STATES,
+        "STEP_OUTCOMES": STEP_OUTCOMES,
+        "NOTICE_KINDS": NOTICE_KINDS,
+        "CLAIM_CHANGES": CLAIM_CHANGES,
+        "DISPUTE_QUESTIONS": DISPUTE_QUESTIONS,
+        "DISPUTE_METHODS": DISPUTE_METHODS,
+        "JOB_KINDS": JOB_KINDS,
+        "JOB_STATES": JOB_STATES,
+        "JOB_ROW_OUTCOMES": JOB_ROW_OUTCOMES,
+        "JOB_ROW_REASONS": JOB_ROW_REASONS,
+        "AUDIT_INTERFACES": AUDIT_INTERFACES,
+        "FILE_PROBLEMS": FILE_PROBLEMS,
         "RULE_OUTCOMES": {str(outcome): text for outcome, text in RULE_OUTCOMES.items()},
         "STEP_REASONS": STEP_REASONS,
     }

@@ -26,11 +26,15 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.templates import Page
-from dunwell.platform.errors import NotFound, ValidationError
+from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 
 
 class SuppressionsPage(Page, frozen=True):
-    """typed: of the form that adds one, with what is wrong with it by name."""
+    """The suppression list with the form that adds an address.
+
+    typed: the form's values by field name. faults: pairs of a field name and the code of its fault.
+    done_here: what the page reports as just done, or an empty text.
+    """
 
     template: ClassVar[str] = "suppressions.html"
     area: ClassVar[str] = "messages"
@@ -44,22 +48,27 @@ class SuppressionsPage(Page, frozen=True):
     done_here: str
 
 
-class LiftPage(Page, frozen=True):
-    """seen: when the suppression was made, to the microsecond."""
+class RemovalPage(Page, frozen=True):
+    """The form that removes an address from the suppression list.
+
+    revision: when the entry was created, to the microsecond. has_fault: whether the reason is
+    missing. is_conflict: whether the entry was replaced after its user opened the form.
+    """
 
     template: ClassVar[str] = "suppression.html"
     area: ClassVar[str] = "messages"
 
     suppression: SuppressionEntry
-    seen: str
+    revision: str
     has_fault: bool
+    is_conflict: bool
 
 
 _CHANNELS: tuple[Channel, ...] = get_args(Channel)
 _REASONS: tuple[SuppressionReason, ...] = get_args(SuppressionReason)
 _LIFT_REASONS: tuple[LiftReason, ...] = get_args(LiftReason)
 _NAMES = ("channel", "address", "reason")
-_MOST_DIGEST = 64
+_MAX_DIGEST_CHARACTERS = 64
 
 
 @at_merchant
@@ -70,7 +79,7 @@ async def show_suppressions(
 
 
 @takes_form_at_merchant
-async def add(
+async def add_address(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
     typed = {name: fields.text(name) for name in _NAMES}
@@ -123,50 +132,61 @@ async def _answer_list(
 
 
 @at_merchant
-async def show_lifting(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
-    return await _answer_lifting(site, visit, access, has_fault=False)
+async def show_removal(site: PortalSite, visit: PortalRequest, access: MerchantAccess) -> Response:
+    return await _answer_removal(site, visit, access)
 
 
 @takes_form_at_merchant
-async def lift(
+async def remove(
     site: PortalSite, visit: PortalRequest, access: MerchantAccess, fields: FormFields
 ) -> Response:
-    """Of two who lift the same the second is told; so is who looked at one that was made anew."""
-    channel, digest = _read_place(visit)
+    """Remove an address from the list.
+
+    If someone else has removed it, the list says so. If it was also added again, the form is shown
+    once more with the new entry.
+    """
+    channel, digest = _parse_entry_path(visit)
     reason = next((each for each in _LIFT_REASONS if each == fields["reason"]), None)
     try:
-        since = datetime.fromisoformat(fields["known_seen"])
+        created_at = datetime.fromisoformat(fields["revision"])
     except ValueError:
-        since = None
-    if reason is None or since is None or since.tzinfo is None:
-        return await _answer_lifting(site, visit, access, has_fault=True)
-    done = "lifted"
+        created_at = None
+    if reason is None or created_at is None or created_at.tzinfo is None:
+        return await _answer_removal(site, visit, access, has_fault=True)
     try:
         async with site.work(access) as work:
-            await lift_suppression_entry(work, channel, digest, since=since, reason=reason)
-    except NotFound:
-        done = "lifted_before"
-    return site.redirect(visit, access, "suppressions", done=done)
+            await lift_suppression_entry(
+                work, channel, digest, seen_created_at=created_at, reason=reason
+            )
+    except EditConflict:
+        try:
+            return await _answer_removal(site, visit, access, is_conflict=True)
+        except NotFound:
+            return site.redirect(visit, access, "suppressions", done="lifted_before")
+    return site.redirect(visit, access, "suppressions", done="lifted")
 
 
-async def _answer_lifting(
-    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, has_fault: bool
-) -> Response:
+async def _answer_removal(
+    site: PortalSite, visit: PortalRequest, access: MerchantAccess, *, has_fault: bool = False,
+    is_conflict: bool = False,
+) -> Response:  # fmt: skip
+    """Show the form. Raises NotFound if the address is not on the list."""
     if not access.may(Right.CONTACT_SETTINGS):
         raise NotFound("There is no such page.")
-    channel, digest = _read_place(visit)
+    channel, digest = _parse_entry_path(visit)
     async with site.work(access) as work:
-        found = await get_suppression(work, channel, digest)
-    page = LiftPage(found, found.created_at.isoformat(), has_fault)
-    return site.answer_at(visit, access, page, 422 if has_fault else 200)
+        entry = await get_suppression(work, channel, digest)
+    page = RemovalPage(entry, entry.created_at.isoformat(), has_fault, is_conflict)
+    status = 409 if is_conflict else 422 if has_fault else 200
+    return site.answer_at(visit, access, page, status)
 
 
-def _read_place(visit: PortalRequest) -> tuple[Channel, bytes]:
-    """Raises NotFound for what can be none."""
+def _parse_entry_path(visit: PortalRequest) -> tuple[Channel, bytes]:
+    """Return the channel and the digest of the address. Raises NotFound if they are not valid."""
     given, digest = visit.path_params["channel"], visit.path_params["digest"]
     channel = next((each for each in _CHANNELS if each == given), None)
     try:
-        known = bytes.fromhex(digest[:_MOST_DIGEST])
+        known = bytes.fromhex(digest[:_MAX_DIGEST_CHARACTERS])
     except ValueError:
         known = b""
     if channel is None or not known:
@@ -175,6 +195,6 @@ def _read_place(visit: PortalRequest) -> tuple[Channel, bytes]:
 
 
 PAGES: RoutedPages = {
-    "suppressions": {"GET": show_suppressions, "POST": add},
-    "suppression": {"GET": show_lifting, "POST": lift},
+    "suppressions": {"GET": show_suppressions, "POST": add_address},
+    "suppression": {"GET": show_removal, "POST": remove},
 }
