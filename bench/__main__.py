@@ -44,7 +44,7 @@ from bench.machine import describe_machine
 from bench.plot import render_plot
 from bench.rounds import FULL, QUICK, Scale
 from bench.table import render_table
-from dunwell.platform.children.process import relax_collector
+from dunwell.platform.children.process import tune_garbage_collector
 
 _RESULTS = Path(__file__).parent / "RESULTS.md"
 _PLOT = _RESULTS.with_suffix(".svg")
@@ -87,7 +87,7 @@ async def _measure(names: Sequence[str], scale: Scale, minutes: float) -> _Run:
     missing = []
     end = time.monotonic() + minutes * 60
     # As the processes do that are measured.
-    relax_collector()
+    tune_garbage_collector()
     async with open_ground() as ground:
         machine = await describe_machine(ground)
         for name in names:

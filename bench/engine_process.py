@@ -9,7 +9,7 @@ from datetime import datetime
 import uvloop
 
 from dunwell.contact.escalation.engine import Engine
-from dunwell.platform.children.process import relax_collector
+from dunwell.platform.children.process import tune_garbage_collector
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
@@ -31,7 +31,7 @@ async def run(now: datetime) -> None:
     engine = Engine(Resources(settings, database, MovableClock(now), RandomIds(), keys))
     async with database.connection():
         pass
-    relax_collector()
+    tune_garbage_collector()
     print("ready", flush=True)
     await asyncio.to_thread(sys.stdin.readline)
     looks = 0

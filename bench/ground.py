@@ -21,7 +21,7 @@ from dunwell.platform.database.migrate import migrate
 from dunwell.platform.embedded.postgres import (
     DATABASE_NAME,
     EmbeddedPostgres,
-    find_binaries,
+    get_binaries_folder,
     stop_server,
 )
 from dunwell.platform.ids import RandomIds
@@ -74,7 +74,7 @@ async def open_ground() -> AsyncIterator[Ground]:
     """Starts the server, and removes all of it in the end."""
     with tempfile.TemporaryDirectory(prefix="dunwell-bench-") as name:
         folder = Path(name)
-        embedded = EmbeddedPostgres(folder / "postgres", find_binaries(None))
+        embedded = EmbeddedPostgres(folder / "postgres", get_binaries_folder(None))
         server = embedded.start()
         try:
             await asyncio.to_thread(migrate, embedded.url)

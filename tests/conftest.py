@@ -17,7 +17,7 @@ from dunwell.platform.config import Settings, load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
-from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
 from tests.support.children import end_children
@@ -96,7 +96,7 @@ def postgres(
             continue
         parent.chmod(0o755)
     folder = folder / "server"  # Made by the server, which gives it to its user.
-    embedded = EmbeddedPostgres(folder, find_binaries(None))
+    embedded = EmbeddedPostgres(folder, get_binaries_folder(None))
     server = embedded.start()
     asyncio.run(_spare_the_disk(embedded.url))
     migrate(embedded.url)

@@ -11,7 +11,7 @@ import pytest
 import uvloop
 
 from dunwell.platform.children.child_pool import ChildLost, ChildPool, ChildProcess
-from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.children.fair_queue import INTERACTIVE
 from dunwell.platform.errors import Unavailable
 from tests.support.children import find_children
 
@@ -58,8 +58,8 @@ def _command(act: str) -> tuple[str, ...]:
 
 def _open_pool(act: str, size: int = 2) -> ChildPool:
     pool = ChildPool(
-        "unused", size=size, patience_seconds=_PATIENCE_SECONDS, max_answer_bytes=10**7,
-        limits=PERSON_WAITS,
+        "unused", size=size, timeout_seconds=_PATIENCE_SECONDS, max_answer_bytes=10**7,
+        limits=INTERACTIVE,
     )  # fmt: skip
     pool._command = _command(act)
     return pool

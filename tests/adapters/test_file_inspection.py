@@ -61,7 +61,7 @@ async def test_a_child_killed_between_files_is_replaced(inspector: Inspector) ->
 
 
 async def test_a_file_that_takes_too_long_is_refused_and_the_next_is_read() -> None:
-    inspector = Inspector(1, patience_seconds=0.001)
+    inspector = Inspector(1, timeout_seconds=0.001)
     with pytest.raises(UnsupportedMediaType, match="too much time or memory"):
         await inspector.inspect(a_pdf())
     assert _children() == []

@@ -86,7 +86,7 @@ async def test_what_cannot_be_laid_out_is_refused_and_the_next_is_printed(
 
 
 async def test_a_letter_that_takes_too_long_is_refused() -> None:
-    printer = LetterPrinter(1, patience_seconds=0.001)
+    printer = LetterPrinter(1, timeout_seconds=0.001)
     with pytest.raises(Unprintable):
         await printer.print_sheet(_SHEET)
     assert _children() == []

@@ -8,7 +8,7 @@ import pytest
 from dunwell.contact.messages.letters.printer import LetterPrinter
 from dunwell.core.files.inspection import Inspector
 from dunwell.operations.merchant_file.logo import LogoMaker
-from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.children.fair_queue import INTERACTIVE
 from dunwell.platform.errors import RateLimited
 from tests.support.children import end_all, find_children
 from tests.support.files import an_image
@@ -20,7 +20,7 @@ _SVG = b'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 9 9"><path d="M0 0
 async def maker() -> AsyncIterator[LogoMaker]:
     for module in ("inspection_child", "printer_child"):
         await end_all(module)
-    inspector, printer = Inspector(1), LetterPrinter(1, limits=PERSON_WAITS)
+    inspector, printer = Inspector(1), LetterPrinter(1, limits=INTERACTIVE)
     yield LogoMaker(inspector, printer, "caller")
     await inspector.close()
     await printer.close()
@@ -35,7 +35,7 @@ async def test_many_logos_at_once_take_one_child_of_each_kind(maker: LogoMaker) 
 
 
 async def test_a_caller_has_so_many_logos_waiting(maker: LogoMaker) -> None:
-    most = 1 + PERSON_WAITS.waiting_per_key
+    most = 1 + INTERACTIVE.waiting_per_key
     asked = [asyncio.create_task(maker.make_logo(_SVG)) for _ in range(most + 1)]
     outcomes = await asyncio.gather(*asked, return_exceptions=True)
     assert sum(isinstance(each, RateLimited) for each in outcomes) == 1

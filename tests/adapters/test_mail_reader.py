@@ -81,7 +81,7 @@ async def test_an_honest_mail_of_the_largest_size_is_read(reader: MailReader) ->
 
 
 async def test_a_mail_that_takes_too_long_is_kept_unread_and_the_next_is_read() -> None:
-    slow = MailReader(patience_seconds=0.001)
+    slow = MailReader(timeout_seconds=0.001)
     read = await slow.read(_KEYS, _envelope(_HEAD + b"\r\nhi"))
     assert isinstance(read, NewReply)
     assert read.text == ""

@@ -30,7 +30,7 @@ _CHILD = "drawing_child"
 
 @pytest.fixture
 async def painter() -> AsyncIterator[PagePictures]:
-    painter = PagePictures(2, patience_seconds=3.0)
+    painter = PagePictures(2, timeout_seconds=3.0)
     yield painter
     await painter.close()
 

@@ -43,15 +43,15 @@ async def test_an_open_checkout_expires_after_a_day_and_a_pending_one_does_not(
     assert await provider.fetch(7, checkout.provider_reference) == CheckoutPending()
 
 
-@pytest.mark.parametrize(("seconds", "is_taken"), [(0, True), (300, True), (301, False)])
+@pytest.mark.parametrize(("seconds", "is_locked"), [(0, True), (300, True), (301, False)])
 async def test_a_notice_is_good_for_five_minutes(
-    resources: Resources, clock: MovableClock, seconds: int, is_taken: bool
+    resources: Resources, clock: MovableClock, seconds: int, is_locked: bool
 ) -> None:
     provider = SandboxProvider(resources)
     checkout = await provider.start(ASKED)
     headers, body = a_notice(resources, checkout.provider_reference)
     clock.advance(timedelta(seconds=seconds))
-    if is_taken:
+    if is_locked:
         assert provider.read_notice(headers, body).merchant_id == 7
     else:
         with pytest.raises(CheckoutNoticeRejected):

@@ -12,7 +12,7 @@ from dunwell.contact.sending.channel import Accepted
 from dunwell.core.files.storage import HEAD, SealedFiles, Storage
 from dunwell.core.files.upload import ALLOWED_TYPES
 from dunwell.platform.config import Settings, load_settings
-from dunwell.platform.crypto import KeyRing, SealBroken
+from dunwell.platform.crypto import DecryptionFailed, KeyRing
 from tests.support.files import a_pdf, an_image
 from tests.support.messages import a_message
 
@@ -47,7 +47,7 @@ async def test_a_sealed_file_opens_in_its_own_place_alone(store: ObjectStore) ->
     files, raw = SealedFiles(Storage(store), _KEYS), Storage(store)
     await files.save("7/uploads/a", b"%PDF-1")
     await raw.save("8/uploads/b", await raw.load("7/uploads/a"))
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         await files.load("8/uploads/b")
 
 

@@ -20,7 +20,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _a_reader(spool: Spool, sender: int = 1) -> FormReader:
-    share = spool.share_of(sender)
+    share = spool.get_share(sender)
     limits = FormLimits(8, 4096, 10 * _MEGABYTE, overflow=lambda *_: None, open_file=share.open)
     return FormReader("multipart/form-data; boundary=x", limits)
 
@@ -61,8 +61,8 @@ def test_a_file_comes_out_as_it_came_in(folder: Path) -> None:
 
 def test_what_is_on_its_way_lies_in_a_folder_of_its_owners(tmp_path: Path) -> None:
     spool, place = Spool(4 * _MEGABYTE), tmp_path / "data" / "incoming"
-    spool.keep_in(place)
-    content = spool.share_of(1).open()
+    spool.use_folder(place)
+    content = spool.get_share(1).open()
     content.write(b"x" * 100_000)
     [link] = _find_open_under(place)
     assert place.stat().st_mode & 0o777 == 0o700
@@ -78,7 +78,7 @@ def _find_open_under(place: Path) -> list[Path]:
 
 
 def test_a_process_holds_a_gibibyte_at_most_and_a_quarter_of_it_for_one_sender() -> None:
-    share = UPLOADS.share_of("a sender")
+    share = UPLOADS.get_share("a sender")
     share.check_room(256 * _MEGABYTE)
     with pytest.raises(RateLimited):
         share.check_room(256 * _MEGABYTE + 1)
@@ -93,7 +93,7 @@ def test_past_the_bound_callers_are_asked_to_wait(folder: Path) -> None:
         _held(spool, 2, sender=8)
     assert refusal.value.retry_after > 0
     del waiting, refusal
-    spool.share_of(9).check_room(2 * _MEGABYTE)
+    spool.get_share(9).check_room(2 * _MEGABYTE)
 
 
 def test_one_sender_uses_up_a_quarter_and_others_go_on(folder: Path) -> None:
@@ -104,15 +104,15 @@ def test_one_sender_uses_up_a_quarter_and_others_go_on(folder: Path) -> None:
     assert refusal.value.retry_after > 0
     theirs = _held(spool, 1, sender=2)
     del mine, theirs, refusal
-    spool.share_of(1).check_room(2 * _MEGABYTE)
+    spool.get_share(1).check_room(2 * _MEGABYTE)
     assert spool.held_bytes == 0
 
 
 def test_a_folder_that_was_removed_is_made_anew(tmp_path: Path) -> None:
     spool, folder = Spool(40 * _MEGABYTE), tmp_path / "incoming"
-    spool.keep_in(folder)
+    spool.use_folder(folder)
     folder.rmdir()
-    content = spool.share_of(1).open()
+    content = spool.get_share(1).open()
     content.write(bytes(4 * _MEGABYTE))
     assert (len(content.read()), folder.is_dir()) == (4 * _MEGABYTE, True)
     content.close()

@@ -26,7 +26,7 @@ from dunwell.contact.escalation.schedule import (
     WorkflowPosition,
 )
 from dunwell.core.claims.conditions import ConditionFacts
-from dunwell.platform.banking_days import find_known_on
+from dunwell.platform.banking_days import compute_recorded_on
 from tests.support.definitions import a_definition
 
 # A Monday, 10:00 in Berlin.
@@ -184,10 +184,10 @@ def test_a_transfer_on_the_pay_by_date_is_recorded_before_anything_happens(
         if isinstance(each.outcome, ContactPlanned | FeeAdded | Archived)
     )
     if pay_by is None:
-        assert find_known_on(today + 5 * DAY) >= next_on
+        assert compute_recorded_on(today + 5 * DAY) >= next_on
     else:
         assert pay_by >= today + 5 * DAY
-        assert find_known_on(pay_by) < next_on <= find_known_on(pay_by + DAY)
+        assert compute_recorded_on(pay_by) < next_on <= compute_recorded_on(pay_by + DAY)
 
 
 @given(_STEPS, _NOW)

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.cases.payments.requests.announce_transfer import compute_transfer_hold_end
-from dunwell.platform.banking_days import find_known_on, find_last_transfer_day
+from dunwell.platform.banking_days import compute_last_transfer_day, compute_recorded_on
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,13 @@ from dunwell.platform.banking_days import find_known_on, find_last_transfer_day
     ],
 )
 def test_three_banking_days_pass(sent_on: date, known_on: date) -> None:
-    assert find_known_on(sent_on) == known_on
+    assert compute_recorded_on(sent_on) == known_on
 
 
 @given(st.dates(date(2024, 1, 1), date(2030, 12, 31)))
 def test_the_last_transfer_day_is_the_latest_whose_transfer_is_recorded_before(day: date) -> None:
-    last = find_last_transfer_day(before=day)
-    assert find_known_on(last) < day <= find_known_on(last + timedelta(days=1))
+    last = compute_last_transfer_day(before=day)
+    assert compute_recorded_on(last) < day <= compute_recorded_on(last + timedelta(days=1))
 
 
 @pytest.mark.parametrize(

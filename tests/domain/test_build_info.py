@@ -1,6 +1,6 @@
 """Which build runs is shown as a metric, with the commit where it is known."""
 
-from dunwell.platform.metrics import REGISTRY, read_commit, show_build
+from dunwell.platform.metrics import REGISTRY, read_commit, set_build_info
 
 
 def _list_builds() -> list[dict[str, str]]:
@@ -13,14 +13,14 @@ def _list_builds() -> list[dict[str, str]]:
 
 
 def test_the_version_and_the_named_commit_are_shown() -> None:
-    show_build("3bca4f1")
+    set_build_info("3bca4f1")
     [build] = [each for each in _list_builds() if each["commit"] == "3bca4f1"]
     assert build["version"] == "0.1.0"
     assert build["python"].startswith("3.")
 
 
 def test_a_commit_that_is_not_known_is_shown_as_unknown() -> None:
-    show_build(None)
+    set_build_info(None)
     assert "unknown" in [each["commit"] for each in _list_builds()]
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from dunwell.platform.config import SettingsFaulty, load_settings, render_settings
-from dunwell.platform.config.settings import read_address
+from dunwell.platform.config import InvalidSettings, load_settings, render_settings
+from dunwell.platform.config.settings import parse_database_address
 from tests.support.certificates import write_certificate
 
 KEY = base64.b64encode(secrets.token_bytes(32)).decode()
@@ -22,7 +22,7 @@ PRODUCTION = {
 
 
 def find_faults(environment: dict[str, str], **flags: str | None) -> list[str]:
-    with pytest.raises(SettingsFaulty) as caught:
+    with pytest.raises(InvalidSettings) as caught:
         load_settings(environment, **flags)
     return [fault.split(":")[0] for fault in caught.value.faults]
 
@@ -102,7 +102,7 @@ def test_every_fault_is_told_at_once(tmp_path: Path) -> None:
 
 def test_a_misspelt_setting_names_the_one_meant(tmp_path: Path) -> None:
     environment = {"DUNWELL_DATA_DIR": str(tmp_path), "DUNWELL_PROFLE": "production"}
-    with pytest.raises(SettingsFaulty, match="did you mean DUNWELL_PROFILE"):
+    with pytest.raises(InvalidSettings, match="did you mean DUNWELL_PROFILE"):
         load_settings(environment)
 
 
@@ -161,7 +161,7 @@ def test_development_takes_a_database_of_this_machine(tmp_path: Path, address: s
     ],
 )
 def test_a_pooler_is_named_in_the_address_and_told_to_no_driver(address: str, drivers: str) -> None:
-    read = read_address(address)
+    read = parse_database_address(address)
     assert (read.url, read.is_pooled) == (drivers, "pooler" in address)
 
 
@@ -264,7 +264,7 @@ def test_a_private_authority_is_read_from_its_file(tmp_path: Path) -> None:
 def test_the_commit_of_the_build_is_hexadecimal() -> None:
     commit = "3bca4f1" * 5
     assert load_settings({**PRODUCTION, "DUNWELL_COMMIT": commit}).commit == commit
-    with pytest.raises(SettingsFaulty, match="DUNWELL_COMMIT: 'main' is no commit"):
+    with pytest.raises(InvalidSettings, match="DUNWELL_COMMIT: 'main' is no commit"):
         load_settings({**PRODUCTION, "DUNWELL_COMMIT": "main"})
 
 
@@ -272,5 +272,5 @@ def test_the_commit_of_the_build_is_hexadecimal() -> None:
 def test_a_file_without_certificates_is_refused(tmp_path: Path, content: str) -> None:
     wrong = tmp_path / "ca.pem"
     wrong.write_text(content)
-    with pytest.raises(SettingsFaulty, match="DUNWELL_CA_FILE: it holds no certificate"):
+    with pytest.raises(InvalidSettings, match="DUNWELL_CA_FILE: it holds no certificate"):
         load_settings({**PRODUCTION, "DUNWELL_CA_FILE": str(wrong)})

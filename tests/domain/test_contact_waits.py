@@ -7,7 +7,7 @@ import pytest
 
 from dunwell.cases.rollout.contact_waits import compute_least_wait_days, find_contact_warnings
 from dunwell.contact.escalation.forecast.forecast import MIN_NOTICE
-from dunwell.platform.banking_days import find_last_transfer_day
+from dunwell.platform.banking_days import compute_last_transfer_day
 from tests.support.definitions import DOCUMENT, a_definition
 
 EMAIL = {"kind": "COMMUNICATION", "channel": "EMAIL", "template": "reminder"}
@@ -81,7 +81,8 @@ def test_the_needed_wait_is_the_shortest_that_suffices_on_each_weekday() -> None
     def suffices(days: int) -> bool:
         week = [date(2026, 9, 7) + timedelta(days=n) for n in range(7)]
         return all(
-            find_last_transfer_day(day + timedelta(days=days)) >= day + MIN_NOTICE for day in week
+            compute_last_transfer_day(day + timedelta(days=days)) >= day + MIN_NOTICE
+            for day in week
         )
 
     assert [days for days in range(1, 15) if suffices(days)] == [11, 12, 13, 14]

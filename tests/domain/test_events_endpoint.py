@@ -79,7 +79,7 @@ def test_types_are_kept_once_each_in_the_contracts_order() -> None:
 
 
 @pytest.mark.parametrize(
-    ("url", "tls", "is_taken"),
+    ("url", "tls", "is_locked"),
     [
         ("https://10.20.1.2/hooks", "REQUIRED", True),
         ("https://erp.internal/hooks", "REQUIRED", True),
@@ -94,10 +94,10 @@ def test_types_are_kept_once_each_in_the_contracts_order() -> None:
     ],
 )
 def test_named_networks_are_the_only_ones_a_merchant_reaches(
-    url: str, tls: Literal["REQUIRED", "OPTIONAL"], is_taken: bool
+    url: str, tls: Literal["REQUIRED", "OPTIONAL"], is_locked: bool
 ) -> None:
     entries = [WebhookNetworks(merchant="nordwind", networks=("10.20.0.0/16",), tls=tls)]
     wanted = NewEndpoint(url, ("*",))
     faults = faults_of(wanted, find_reach(entries, "nordwind"))
-    assert faults == ([] if is_taken else ["/url"])
+    assert faults == ([] if is_locked else ["/url"])
     assert find_reach(entries, "hansen") == PUBLIC_REACH

@@ -20,8 +20,8 @@ from dunwell.interfaces.api.operation import Operation
 from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.reference.document import build_document
 from dunwell.platform.errors import ValidationError
-from dunwell.platform.text.json_text import parse_text
-from dunwell.platform.text.shape import MOST_FAULTS, find_faults
+from dunwell.platform.text.json_text import parse_json
+from dunwell.platform.text.shape import MAX_FAULTS, find_faults
 from tests.support.claims import a_claim
 
 Claim = dict[str, Any]
@@ -192,7 +192,7 @@ def test_rules_are_bounded_as_shapes_are() -> None:
     claim = a_claim(items=[{**item, "dueDate": "2026-01-01"}] * 100)
     reads = check_claims(msgspec.json.encode([claim] * 1_000))
     counts = [len(each.error.faults) for each in reads if isinstance(each, RejectedSubmission)]
-    assert counts == [MOST_FAULTS] * 100 + [1] * 900
+    assert counts == [MAX_FAULTS] * 100 + [1] * 900
 
 
 @given(_plants())
@@ -295,7 +295,7 @@ def test_the_document_accepts_what_the_service_accepts(
     value = data.draw(_near(operation.body.example))
     text = msgspec.json.encode(value)
     is_accepted = _document_validator(operation).is_valid(value)
-    faults = find_faults(parse_text(text), operation.body.shape)
+    faults = find_faults(parse_json(text), operation.body.shape)
     assert (faults == []) == is_accepted, faults
     # And it can be read just then.
     if operation.body.shape == list[ClaimSubmission]:

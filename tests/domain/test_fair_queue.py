@@ -5,7 +5,7 @@ from collections.abc import Callable, Hashable
 
 import pytest
 
-from dunwell.platform.children.fair_queue import PERSON_WAITS, FairQueue, QueueLimits
+from dunwell.platform.children.fair_queue import INTERACTIVE, FairQueue, QueueLimits
 from dunwell.platform.errors import RateLimited, Unavailable
 
 _MIB = 1024 * 1024
@@ -177,7 +177,7 @@ async def test_a_job_that_is_cancelled_as_it_gets_its_slot_gives_it_back(
 def test_the_limits_of_interactive_work() -> None:
     assert (
         QueueLimits(slots_per_key=1, waiting_per_key=64, waiting=400, wait_seconds=20.0)
-        == PERSON_WAITS
+        == INTERACTIVE
     )
 
 

@@ -97,7 +97,7 @@ async def test_what_is_refused_to_a_whole_set_is_not_tried_again() -> None:
     assert [str(each) for each in answers] == ["no", "no"]
 
 
-@pytest.mark.parametrize(("was_asked", "sets"), [(True, ["a", "a"]), (False, ["a"])])
+@pytest.mark.parametrize(("was_sent", "sets"), [(True, ["a", "a"]), (False, ["a"])])
 async def test_what_may_have_been_done_is_asked_once_more(was_sent: bool, sets: list[str]) -> None:
     for is_alone in (False, True):
         desk = Desk()

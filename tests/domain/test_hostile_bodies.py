@@ -12,7 +12,7 @@ from dunwell.interfaces.api.reading import read_document, read_shape
 from dunwell.interfaces.api.schemas.claims import FeeRequest
 from dunwell.interfaces.api.serving import MAX_JSON_BYTES
 from dunwell.platform.errors import InvalidRequest, Refusal, ValidationError
-from dunwell.platform.text.shape import MOST_FAULTS
+from dunwell.platform.text.shape import MAX_FAULTS
 from tests.support.claims import a_claim
 
 # Of the processor, which a busy machine does not lengthen: half of what a request may hold the
@@ -83,7 +83,7 @@ def test_each_claim_of_a_hostile_body_is_little_work(kind: str) -> None:
             if claim is None:
                 break
             rejected += (
-                isinstance(claim, RejectedSubmission) and len(claim.error.faults) <= MOST_FAULTS
+                isinstance(claim, RejectedSubmission) and len(claim.error.faults) <= MAX_FAULTS
             )
         longest = min(longest, max(steps))
     assert rejected == len(steps) - 1 > 0
@@ -128,7 +128,7 @@ def test_another_body_is_refused_quickly_too(body: bytes) -> None:
     def read() -> None:
         with pytest.raises((InvalidRequest, ValidationError)) as refused:
             read_shape(body, FeeRequest)
-        assert len(getattr(refused.value, "faults", ())) <= MOST_FAULTS
+        assert len(getattr(refused.value, "faults", ())) <= MAX_FAULTS
 
     assert _measure_best(read) < _LONGEST_SECONDS
 

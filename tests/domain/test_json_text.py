@@ -20,8 +20,8 @@ from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.schemas.claims import FeeRequest
 from dunwell.interfaces.api.schemas.workflows import AnyAssignmentRequest
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
-from dunwell.platform.text.json_text import check_encoding, find_repeated, has_all_keys
-from dunwell.platform.text.shape import MORE_FAULTS, MOST_FAULTS, find_faults
+from dunwell.platform.text.json_text import check_encoding, find_repeated_keys, has_no_repeated_keys
+from dunwell.platform.text.shape import MAX_FAULTS, MORE_FAULTS, find_faults
 from tests.support.claims import a_claim
 
 _FULL: dict[str, Any] = {
@@ -118,12 +118,12 @@ def _values(texts: st.SearchStrategy[str]) -> st.SearchStrategy[Any]:
 
 @given(_values(st.text(st.characters(exclude_categories=["Cs"]))))
 def test_nothing_is_repeated_in_what_an_encoder_wrote(value: Any) -> None:
-    assert list(find_repeated(msgspec.json.encode(value))) == []
+    assert list(find_repeated_keys(msgspec.json.encode(value))) == []
 
 
 @given(_values(_PLAIN))
 def test_the_quick_look_counts_every_key_of_plain_texts(value: Any) -> None:
-    assert has_all_keys(value, msgspec.json.encode(value))
+    assert has_no_repeated_keys(value, msgspec.json.encode(value))
 
 
 @pytest.mark.parametrize(
@@ -148,17 +148,17 @@ def test_utf_8_is_taken() -> None:
 
 def test_at_most_so_many_faults_of_a_claim_are_told_and_that_there_may_be_more() -> None:
     [faults] = _faults(_text([a_claim(items=[{}] * 100)]))
-    assert len(faults) == MOST_FAULTS
+    assert len(faults) == MAX_FAULTS
     assert faults[-1] == MORE_FAULTS
     assert MORE_FAULTS not in faults[:-1]
 
 
 def test_faults_that_can_all_be_told_are() -> None:
-    names: dict[str, Any] = {f"x{n}": 1 for n in range(MOST_FAULTS)}
+    names: dict[str, Any] = {f"x{n}": 1 for n in range(MAX_FAULTS)}
     faults = find_faults(a_claim(**names), ClaimSubmission)
-    assert (len(faults), MORE_FAULTS in faults) == (MOST_FAULTS, False)
+    assert (len(faults), MORE_FAULTS in faults) == (MAX_FAULTS, False)
     more = find_faults(a_claim(**names, y=1), ClaimSubmission)
-    assert (len(more), more[-1]) == (MOST_FAULTS, MORE_FAULTS)
+    assert (len(more), more[-1]) == (MAX_FAULTS, MORE_FAULTS)
 
 
 def test_at_most_ten_thousand_faults_of_a_request_are_told() -> None:
@@ -181,7 +181,7 @@ def test_at_most_ten_thousand_faults_of_a_request_are_told() -> None:
 def test_too_much_is_refused_before_it_is_described(changes: dict[str, Any], path: str) -> None:
     [faults] = _codes(_text([a_claim(**changes)]))
     assert faults[0] == (path, "TOO_MANY")
-    assert len(faults) <= MOST_FAULTS
+    assert len(faults) <= MAX_FAULTS
 
 
 @pytest.mark.parametrize("element", [b"{},", b"[],", b"1,"])

@@ -4,7 +4,7 @@ import pytest
 
 from dunwell.contact.messages.letters.address import MAX_LINES, render_address
 from dunwell.core.claims.fields import DebtorName
-from dunwell.platform.text.codes import find_home
+from dunwell.platform.text.codes import find_timezone_country
 
 _ADA = DebtorName(first_name="Ada", last_name="Lovelace")
 _KOELN = {"street": "Heidestraße 17", "postal_code": "51147", "city": "Köln", "country": "DE"}
@@ -47,4 +47,4 @@ def test_no_value_adds_a_line_or_a_page() -> None:
     ("zone", "country"), [("Europe/Berlin", "DE"), ("Europe/Vienna", "AT"), ("UTC", None)]
 )
 def test_a_senders_country_is_that_of_its_zone(zone: str, country: str | None) -> None:
-    assert find_home(zone) == country
+    assert find_timezone_country(zone) == country

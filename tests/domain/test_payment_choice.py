@@ -58,7 +58,7 @@ def of_items(cents: int, *item_ids: int) -> PaymentChoice:
 
 
 @pytest.mark.parametrize(
-    ("partial", "choice", "is_taken"),
+    ("partial", "choice", "is_locked"),
     [
         (None, whole(15150), True),
         (None, whole(15149), False),
@@ -84,9 +84,9 @@ def of_items(cents: int, *item_ids: int) -> PaymentChoice:
     ],
 )
 def test_only_what_the_merchant_takes_can_be_paid(
-    partial: PartialPaymentSettings | None, choice: PaymentChoice, is_taken: bool
+    partial: PartialPaymentSettings | None, choice: PaymentChoice, is_locked: bool
 ) -> None:
-    assert is_choice_allowed(partial, ITEMS, choice) is is_taken
+    assert is_choice_allowed(partial, ITEMS, choice) is is_locked
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import pytest
 
-from dunwell.platform.http.addresses import Proxies, find_network
+from dunwell.platform.http.addresses import Proxies, get_visitor_network
 
 _PROXIES = Proxies(["10.0.0.0/24", "fd00::/64", "192.0.2.7"])
 _PEER = "10.0.0.9"
@@ -43,7 +43,7 @@ def test_nobody_is_trusted_by_default() -> None:
 
 
 def test_one_customers_ipv6_addresses_are_one_visitor() -> None:
-    assert find_network("2001:db8:0:1::5") == find_network("2001:db8:0:1:ffff::9")
-    assert find_network("2001:db8:0:1::5") != find_network("2001:db8:0:2::5")
-    assert find_network("203.0.113.5") != find_network("203.0.113.6")
-    assert find_network("::ffff:203.0.113.5") == find_network("203.0.113.5")
+    assert get_visitor_network("2001:db8:0:1::5") == get_visitor_network("2001:db8:0:1:ffff::9")
+    assert get_visitor_network("2001:db8:0:1::5") != get_visitor_network("2001:db8:0:2::5")
+    assert get_visitor_network("203.0.113.5") != get_visitor_network("203.0.113.6")
+    assert get_visitor_network("::ffff:203.0.113.5") == get_visitor_network("203.0.113.5")

@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 import pytest
 
 from dunwell.platform.children.document_reader import DocumentReader
-from dunwell.platform.text.yaml_document import MAX_DEPTH, MAX_PARTS, DocumentFaulty, parse_yaml
+from dunwell.platform.text.yaml_document import MAX_DEPTH, MAX_PARTS, InvalidDocument, parse_yaml
 from tests.support.children import end_all, find_children
 
 _ONE_MEGABYTE = 1_000_000
@@ -57,7 +57,7 @@ async def test_a_megabyte_of_small_parts_is_refused_within_the_bounds(
     documents: DocumentReader, text: str
 ) -> None:
     await end_all("yaml_child")
-    with pytest.raises(DocumentFaulty, match="more than"):
+    with pytest.raises(InvalidDocument, match="more than"):
         await documents.read(text, "somebody", lambda value: value)
     (child,) = find_children("yaml_child")
     used = child.cpu_times()
@@ -69,9 +69,9 @@ def test_the_largest_documents_are_read() -> None:
     widest = "[" + "a," * (MAX_PARTS - 1) + "]"
     assert len(parse_yaml(widest)) == MAX_PARTS - 1
     assert parse_yaml("[" * MAX_DEPTH + "]" * MAX_DEPTH)
-    with pytest.raises(DocumentFaulty, match=r"more than 100,000 values and keys\."):
+    with pytest.raises(InvalidDocument, match=r"more than 100,000 values and keys\."):
         parse_yaml(widest.replace("]", "a]"))
-    with pytest.raises(DocumentFaulty, match=r"nested more than 100 levels deep\."):
+    with pytest.raises(InvalidDocument, match=r"nested more than 100 levels deep\."):
         parse_yaml("[" * (MAX_DEPTH + 1) + "]" * (MAX_DEPTH + 1))
 
 
@@ -81,5 +81,5 @@ async def test_values_come_out_of_the_child_as_they_are_in_this_process(
     text = f"a: [1.5, {'9' * 30}, null, true, ü]\nb: |\n  x\n  y\n"
     assert await documents.read(text, 1, lambda value: value) == parse_yaml(text)
     assert await documents.find_lines(text, [["b"], ["a", 1], ["c"]], 1) == [2, 1, 1]
-    with pytest.raises(DocumentFaulty, match="Line 2, column 1"):
+    with pytest.raises(InvalidDocument, match="Line 2, column 1"):
         await documents.read("a: 1\na: 2", 1, lambda value: value)

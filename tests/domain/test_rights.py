@@ -47,7 +47,7 @@ from dunwell.core.workflows.drafts import edit_draft as save_draft
 from dunwell.core.workflows.drafts import publish_draft
 from dunwell.operations.sandbox import advance_clock
 from dunwell.platform.errors import InsufficientScope
-from dunwell.platform.http.addresses import name_network
+from dunwell.platform.http.addresses import render_network
 from tests.support.use_cases import (
     ASK_NOTHING,
     UseCase,
@@ -200,7 +200,7 @@ def test_an_origin_tells_what_is_known() -> None:
     ],
 )
 def test_a_network_is_no_single_visitors(host: str, network: str | None) -> None:
-    assert name_network(host) == network
+    assert render_network(host) == network
 
 
 @pytest.mark.parametrize("use_case", _ASKING, ids=lambda each: each.name)

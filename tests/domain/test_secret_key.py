@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 from dunwell.platform.config.secret_key import (
-    KeyFaulty,
-    load_or_make,
-    read_secret_key,
+    InvalidSecretKey,
+    load_or_create,
+    parse_secret_key,
     render_version,
     save_versions,
 )
-from dunwell.platform.crypto import SEAL_MARK, KeyRing, SealBroken, read_version
+from dunwell.platform.crypto import SEAL_MARK, DecryptionFailed, KeyRing, parse_key_version
 
 FIRST, SECOND, THIRD = bytes(range(32)), bytes(range(32, 64)), bytes(range(64, 96))
 OLD = KeyRing({1: FIRST})
@@ -24,13 +24,13 @@ def write(key: bytes) -> str:
 
 
 def test_base64_alone_is_version_one() -> None:
-    assert read_secret_key(write(FIRST), is_drawn=True) == {1: FIRST}
+    assert parse_secret_key(write(FIRST), is_drawn=True) == {1: FIRST}
 
 
 @pytest.mark.parametrize("blank", [" ", "\n", "\r\n  "])
 def test_versions_stand_on_lines_the_one_in_use_first(blank: str) -> None:
     text = f"2:{write(SECOND)}{blank}{write(FIRST)}{blank}"
-    assert list(read_secret_key(text, is_drawn=True).items()) == [(2, SECOND), (1, FIRST)]
+    assert list(parse_secret_key(text, is_drawn=True).items()) == [(2, SECOND), (1, FIRST)]
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,15 @@ def test_versions_stand_on_lines_the_one_in_use_first(blank: str) -> None:
     ],
 )
 def test_what_is_no_key_is_refused(text: str) -> None:
-    with pytest.raises(KeyFaulty):
-        read_secret_key(text, is_drawn=True)
+    with pytest.raises(InvalidSecretKey):
+        parse_secret_key(text, is_drawn=True)
 
 
 def test_versions_are_written_in_their_order_for_the_owner_alone(tmp_path: Path) -> None:
     path = tmp_path / "secret.key"
-    first = read_secret_key(load_or_make(path), is_drawn=True)
+    first = parse_secret_key(load_or_create(path), is_drawn=True)
     save_versions(path, {2: SECOND, **first})
-    assert list(read_secret_key(load_or_make(path), is_drawn=True)) == [2, 1]
+    assert list(parse_secret_key(load_or_create(path), is_drawn=True)) == [2, 1]
     assert path.read_text().splitlines()[0] == render_version(2, SECOND)
     assert path.stat().st_mode & 0o777 == 0o600
     assert [each.name for each in tmp_path.iterdir()] == ["secret.key"]
@@ -65,29 +65,29 @@ def test_versions_are_written_in_their_order_for_the_owner_alone(tmp_path: Path)
 
 def test_a_sealed_value_names_the_version_of_its_key() -> None:
     old, new = OLD.seal("p", b"plain", "row"), BOTH.seal("p", b"plain", "row")
-    assert (read_version(old), read_version(new)) == (1, 2)
+    assert (parse_key_version(old), parse_key_version(new)) == (1, 2)
     assert len(old) == len(SEAL_MARK) + 2 + 12 + 5 + 16
     assert BOTH.open("p", old, "row") == BOTH.open("p", new, "row") == b"plain"
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         OLD.open("p", new, "row")
 
 
 @pytest.mark.parametrize("kept", [0, 1, 9, 20])
 def test_a_sealed_value_that_was_cut_is_refused(kept: int) -> None:
     cut = OLD.seal("p", b"plain", "row")[:kept]
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         OLD.open("p", cut, "row")
 
 
 def test_resealing_goes_up_and_leaves_the_value() -> None:
     sealed = OLD.seal("p", b"plain", "row")
     resealed = BOTH.reseal("p", sealed, "row")
-    assert (read_version(resealed), BOTH.open("p", resealed, "row")) == (2, b"plain")
+    assert (parse_key_version(resealed), BOTH.open("p", resealed, "row")) == (2, b"plain")
     assert BOTH.reseal("p", resealed, "row") == resealed
     behind = KeyRing({1: FIRST, 2: SECOND})
     assert behind.reseal("p", resealed, "row") == resealed
     assert OLD.reseal("p", sealed, "row") == sealed
-    with pytest.raises(SealBroken):
+    with pytest.raises(DecryptionFailed):
         BOTH.reseal("p", sealed, "other row")
 
 

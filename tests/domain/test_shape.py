@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dunwell.platform.errors import Fault
-from dunwell.platform.text.shape import find_faults, render_nearest, render_pointer
+from dunwell.platform.text.shape import find_faults, render_pointer, suggest_known
 
 Digits = Annotated[str, msgspec.Meta(pattern="^[0-9]+$", description="a string of digits")]
 
@@ -141,7 +141,7 @@ def test_pointers_escape_slash_and_tilde() -> None:
 
 
 def test_nothing_known_is_said_plainly() -> None:
-    assert render_nearest("x", []) == "None is known here."
+    assert suggest_known("x", []) == "None is known here."
 
 
 json_values = st.recursive(

@@ -10,11 +10,11 @@ import structlog
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.database.database import DatabaseAway
 from dunwell.platform.watched_clock import (
-    ClockInDoubt,
-    ClocksApart,
+    ClockNotCompared,
+    ClocksDiffer,
     DatabaseTime,
     WatchedClock,
-    read_host,
+    read_host_clock,
 )
 
 NOON = datetime(2026, 11, 24, 12, 0, tzinfo=UTC)
@@ -55,7 +55,7 @@ async def test_before_the_first_comparison_the_database_is_away() -> None:
     machine = Machine()
     with pytest.raises(DatabaseAway):
         machine.clock.now()
-    assert read_host(machine.clock) == NOON
+    assert read_host_clock(machine.clock) == NOON
 
 
 @pytest.mark.parametrize("ahead", [-1.9, 0.0, 2.0])
@@ -78,7 +78,7 @@ async def test_beyond_thirty_seconds_no_time_is_given_and_both_clocks_are_named(
 ) -> None:
     machine = Machine(ahead)
     assert await machine.compare() == [("error", "clocks apart, nothing is done")]
-    with pytest.raises(ClocksApart) as refused:
+    with pytest.raises(ClocksDiffer) as refused:
         machine.clock.now()
     assert f"this host's clock says {machine.host.now():%Y-%m-%d %H:%M:%S}" in str(refused.value)
     assert "the database's says 2026-11-24 12:00:00" in str(refused.value)
@@ -105,15 +105,15 @@ async def test_a_clock_that_was_set_is_not_used_before_it_is_compared() -> None:
     machine = Machine()
     await machine.compare()
     machine.host.advance(timedelta(seconds=5))
-    with pytest.raises(ClockInDoubt):
+    with pytest.raises(ClockNotCompared):
         machine.clock.now()
     await machine.compare()
     assert machine.clock.now() == machine.host.now()
     machine.host.advance(timedelta(days=8))
-    with pytest.raises(ClockInDoubt):
+    with pytest.raises(ClockNotCompared):
         machine.clock.now()
     await machine.compare()
-    with pytest.raises(ClocksApart):
+    with pytest.raises(ClocksDiffer):
         machine.clock.now()
 
 
@@ -123,7 +123,7 @@ async def test_a_machine_that_was_suspended_is_compared_before_it_acts() -> None
     await machine.compare()
     for each in (machine.host, machine.database):
         each.advance(timedelta(hours=3))
-    with pytest.raises(ClockInDoubt):
+    with pytest.raises(ClockNotCompared):
         machine.clock.now()
     await machine.compare()
     assert machine.clock.now() == NOON + timedelta(hours=3)
@@ -165,7 +165,7 @@ async def test_a_reading_in_doubt_has_the_clocks_compared_at_once() -> None:
     waiting = asyncio.create_task(machine.clock.wait_until_due())
     await asyncio.sleep(0)
     machine.host.advance(timedelta(hours=1))
-    with pytest.raises(ClockInDoubt):
+    with pytest.raises(ClockNotCompared):
         machine.clock.now()
     async with asyncio.timeout(0.5):  # less than it looks by itself
         await waiting

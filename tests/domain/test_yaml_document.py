@@ -8,7 +8,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dunwell.platform.text.yaml_document import DocumentFaulty, find_lines, parse_yaml
+from dunwell.platform.text.yaml_document import InvalidDocument, find_lines, parse_yaml
 
 PLAIN = {
     "18:00": "18:00",
@@ -38,14 +38,14 @@ def test_a_plain_scalar_means_what_json_means(text: str, value: object) -> None:
     ],
 )
 def test_what_cannot_be_meant_is_refused_with_its_line(text: str, message: str) -> None:
-    with pytest.raises(DocumentFaulty) as refusal:
+    with pytest.raises(InvalidDocument) as refusal:
         parse_yaml(text)
     assert str(refusal.value) == message
 
 
 @pytest.mark.parametrize("text", ["a: !!python/object:os.system x", "a: \x00", "[" * 5000])
 def test_hostile_text_is_refused(text: str) -> None:
-    with pytest.raises(DocumentFaulty):
+    with pytest.raises(InvalidDocument):
         parse_yaml(text)
 
 
@@ -55,7 +55,7 @@ def test_hostile_text_is_refused(text: str) -> None:
      "!!float x", "!!bool x", "!!binary aGk=", "!!set {b}", "!!omap [b: 1]"],
 )  # fmt: skip
 def test_no_value_is_anything_but_jsons(value: str) -> None:
-    with pytest.raises(DocumentFaulty):
+    with pytest.raises(InvalidDocument):
         parse_yaml(f"a: {value}")
 
 
@@ -82,7 +82,7 @@ def _double(first: str, write: str) -> str:
     ids=["lists", "merged", "one long text", "in itself", "merged into itself"],
 )
 def test_no_few_lines_become_billions(text: str) -> None:
-    with pytest.raises(DocumentFaulty, match="far too large"):
+    with pytest.raises(InvalidDocument, match="far too large"):
         parse_yaml(text)
 
 

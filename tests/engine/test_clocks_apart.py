@@ -18,7 +18,7 @@ from dunwell.operations.alerts.check_alerts import (
 )
 from dunwell.platform.clock import Clock, MovableClock
 from dunwell.platform.resources import Resources
-from dunwell.platform.watched_clock import ClocksApart, DatabaseTime, WatchedClock
+from dunwell.platform.watched_clock import ClocksDiffer, DatabaseTime, WatchedClock
 from tests.support.definitions import DOCUMENT, a_definition
 from tests.support.house import House, a_house
 
@@ -74,7 +74,7 @@ async def test_a_worker_charges_none_of_96_fees_a_week_early(house: House) -> No
 
 async def test_a_process_is_not_ready_and_names_both_clocks(resources: Resources) -> None:
     wrong = await _watched(resources, _AHEAD)
-    with pytest.raises(ClocksApart, match=r"this host's clock says .*, the database's says "):
+    with pytest.raises(ClocksDiffer, match=r"this host's clock says .*, the database's says "):
         await Readiness(wrong.database, wrong.clock).check()
     right = await _watched(resources, timedelta(0))
     await Readiness(right.database, right.clock).check()

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator
 
 import pytest
 
-from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, open_http_client
 from tests.support.receiver import (
     a_receiver,
     answers,
@@ -59,14 +59,14 @@ async def test_no_spelling_of_an_inner_address_is_connected_to(
         port = listener.getsockname()[1]
         answer = await guarded.post(url.format(port=port), b"{}")
         await asyncio.sleep(0)
-    assert isinstance(answer, NoAnswer)
+    assert isinstance(answer, NoResponse)
     assert seen == []
 
 
 async def test_a_name_that_stands_for_an_inner_address_is_said_to_be_not_allowed(
     guarded: HttpClient,
 ) -> None:
-    assert await guarded.post("http://localhost:1/", b"{}") == NoAnswer("address not allowed")
+    assert await guarded.post("http://localhost:1/", b"{}") == NoResponse("address not allowed")
 
 
 async def test_a_redirect_is_an_answer_and_is_not_followed(client: HttpClient) -> None:
@@ -82,7 +82,7 @@ async def test_the_time_limit_bounds_the_whole_exchange(
     client: HttpClient, answering: object
 ) -> None:
     async with a_receiver(answering) as receiver:  # type: ignore[arg-type]
-        assert await client.post(receiver.url, b"{}") == NoAnswer("timed out")
+        assert await client.post(receiver.url, b"{}") == NoResponse("timed out")
 
 
 async def test_of_a_huge_answer_only_the_first_bytes_are_read(client: HttpClient) -> None:
@@ -116,14 +116,14 @@ async def test_a_proxy_in_the_environment_is_not_used(
 async def test_a_connection_closed_at_once_is_tried_once_more(client: HttpClient) -> None:
     async with a_receiver(disconnects) as receiver:
         answer = await client.post(receiver.url, b"{}")
-    assert isinstance(answer, NoAnswer)
+    assert isinstance(answer, NoResponse)
     assert len(receiver.received) == 2
 
 
 async def test_nobody_listening_is_no_connection(client: HttpClient) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         port = listener.getsockname()[1]
-    assert await client.post(f"http://127.0.0.1:{port}/", b"{}") == NoAnswer("no connection")
+    assert await client.post(f"http://127.0.0.1:{port}/", b"{}") == NoResponse("no connection")
 
 
 async def test_what_is_no_http_is_said_to_be_none(client: HttpClient) -> None:
@@ -134,4 +134,4 @@ async def test_what_is_no_http_is_said_to_be_none(client: HttpClient) -> None:
     async with await asyncio.start_server(babble, "127.0.0.1", 0) as server:
         port = server.sockets[0].getsockname()[1]
         answer = await client.post(f"http://127.0.0.1:{port}/", b"{}")
-    assert answer == NoAnswer("answer is not HTTP")
+    assert answer == NoResponse("answer is not HTTP")

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 import pytest
 from aiohttp.abc import AbstractResolver, ResolveResult
 
-from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, open_http_client
 from tests.support.receiver import a_receiver, answers, redirects_to
 
 # Written into the URL itself; {port} is the listener's.
@@ -89,7 +89,7 @@ async def test_no_spelling_of_a_host_is_reached(host: str) -> None:
     async with a_listener() as (port, seen), a_client() as client:
         answer = await client.post(f"http://{host}:{port}/hooks", b"{}")
         await asyncio.sleep(0)
-    assert isinstance(answer, NoAnswer)
+    assert isinstance(answer, NoResponse)
     assert seen == []
 
 
@@ -100,7 +100,7 @@ async def test_no_name_that_stands_for_an_inner_address_is_reached(
     async with a_listener() as (port, seen), a_client(Names([address])) as client:
         answer = await client.post(f"http://hooks.shop.example:{port}/", b"{}")
         await asyncio.sleep(0)
-    assert answer == NoAnswer("address not allowed")
+    assert answer == NoResponse("address not allowed")
     assert seen == []
     assert "ADDRESS_REFUSED" in capsys.readouterr().out
 
@@ -110,7 +110,7 @@ async def test_a_name_with_an_inner_address_among_others_reaches_none() -> None:
     async with a_listener() as (port, seen), a_client(names) as client:
         answer = await client.post(f"http://hooks.shop.example:{port}/", b"{}")
         await asyncio.sleep(0)
-    assert answer == NoAnswer("address not allowed")
+    assert answer == NoResponse("address not allowed")
     assert seen == []
 
 
@@ -123,7 +123,7 @@ async def test_a_name_that_turned_inwards_since_it_was_looked_up_is_not_reached(
         await asyncio.sleep(0)
     assert looked_up["host"] == OUTSIDE
     assert names.asked >= 2
-    assert answers == [NoAnswer("address not allowed")] * 3
+    assert answers == [NoResponse("address not allowed")] * 3
     assert seen == []
 
 

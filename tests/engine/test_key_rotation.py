@@ -26,7 +26,7 @@ from dunwell.core.files.storage import Storage
 from dunwell.operations.keys.reseal import Resealer
 from dunwell.operations.keys.sealed_files import SealedLetters
 from dunwell.platform.clock import MovableClock
-from dunwell.platform.crypto import read_version
+from dunwell.platform.crypto import parse_key_version
 from dunwell.platform.resources import Resources
 from tests.support.channels import REACHABLE, a_house_with_channels
 from tests.support.gated_channels import GatedChannel, Post
@@ -207,7 +207,7 @@ async def open_letter(resources: Resources, key: str) -> tuple[int, bytes]:
     """The version that seals it, and the PDF."""
     files = LetterFiles.open(resources)
     try:
-        return read_version(await files.storage.load(key)), await files.load_letter(key)
+        return parse_key_version(await files.storage.load(key)), await files.load_letter(key)
     finally:
         await files.close()
 

@@ -99,7 +99,7 @@ async def test_a_round_that_does_not_end_is_cancelled_when_patience_is_over() ->
             raise
         return 0
 
-    await run_loops([Loop("engine", hang)], stop, patience_seconds=0.01)
+    await run_loops([Loop("engine", hang)], stop, timeout_seconds=0.01)
     assert seen == ["cancelled"]
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import asyncpg
 import httpx
 
-from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
 from tests.faults.installation import Installation, plain_environment, wait_until
 from tests.support.claims import a_claim
 
@@ -117,7 +117,7 @@ def a_load_client(installation: Installation) -> LoadClient:
 
 def execute(installation: Installation, *statements: str) -> list[Any]:
     """In the installation's own database; the rows of the last."""
-    url = EmbeddedPostgres(installation.data_dir / "postgres", find_binaries(None)).url
+    url = EmbeddedPostgres(installation.data_dir / "postgres", get_binaries_folder(None)).url
 
     async def run() -> list[Any]:
         connection = await asyncpg.connect(url)

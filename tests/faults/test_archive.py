@@ -29,7 +29,7 @@ from dunwell.operations.recovery.archive import (
 from dunwell.operations.recovery.keep_archive import ArchiveKeeper
 from dunwell.operations.recovery.point_in_time import restore_to_moment
 from dunwell.platform.config import Settings, load_settings
-from dunwell.platform.embedded.postgres import find_embedded, stop_server
+from dunwell.platform.embedded.postgres import get_embedded_postgres, stop_server
 from dunwell.platform.resources import Resources
 from tests.faults.installation import Installation, find_free_port, kill_all, wait_until
 from tests.support.clusters import (
@@ -92,7 +92,7 @@ async def test_a_moment_between_two_acknowledged_claims_is_gone_back_to(
     wait_until(lambda: WalArchive(archive).list_bases(), "a base backup")
     (installation.data_dir / "files" / "7").mkdir(parents=True)
     (installation.data_dir / "files" / "7" / "upload").write_bytes(b"as it was uploaded")
-    here = Cluster(find_embedded(read_folder(installation.data_dir)))
+    here = Cluster(get_embedded_postgres(read_folder(installation.data_dir)))
     outbox = await an_outbox_on(here, resources)
     told: dict[str, datetime] = {}
     async with a_shop(outbox, here.url) as served:
@@ -114,7 +114,7 @@ async def test_a_moment_between_two_acknowledged_claims_is_gone_back_to(
     printed = await asyncio.to_thread(follow, _SECTION, 1, **variables)
 
     assert "The worker does nothing until" in printed
-    there = servers.keep(Cluster(find_embedded(read_folder(tmp_path / "new"))))
+    there = servers.keep(Cluster(get_embedded_postgres(read_folder(tmp_path / "new"))))
     await there.start()
     assert await there.run_sql("SELECT taken_at FROM restores WHERE resumed_at IS NULL") == moment
     assert await load_tables(there) == rows
@@ -173,7 +173,7 @@ def archived(used_folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
 async def mark(settings: Settings, archive: WalArchive) -> None:
     """Once, and once more where a base backup was taken."""
-    keeper = ArchiveKeeper(settings, archive, find_embedded(settings))
+    keeper = ArchiveKeeper(settings, archive, get_embedded_postgres(settings))
     await keeper.mark_once()
     if keeper.taking is not None:
         await keeper.taking
@@ -182,7 +182,7 @@ async def mark(settings: Settings, archive: WalArchive) -> None:
 
 async def end_segment(settings: Settings) -> None:
     """As the server itself does after a minute."""
-    server = Cluster(find_embedded(settings))
+    server = Cluster(get_embedded_postgres(settings))
     await server.run_sql("SELECT pg_current_xact_id()")
     await server.run_sql("SELECT pg_switch_wal()")
 
@@ -191,7 +191,7 @@ def test_an_archive_that_is_away_holds_nobody_up_and_goes_on_when_it_is_back(
     archived: Archived,
 ) -> None:
     here, away = archived.archive.folder, archived.archive.folder.with_name("away")
-    url = find_embedded(archived.settings).url
+    url = get_embedded_postgres(archived.settings).url
     here.rename(away)
     here.mkdir()
     try:

@@ -6,7 +6,7 @@ import asyncpg
 
 from dunwell.core.events.event_log import save_events
 from dunwell.platform.database.database import Database
-from dunwell.platform.database.epochs import EpochOutcome, check_epoch
+from dunwell.platform.database.epochs import EpochCheck, check_epoch
 from dunwell.platform.database.migrate import migrate
 from tests.support.clusters import Cluster, Servers, a_shop, dump_into, serve
 from tests.support.webhooks import Outbox
@@ -19,7 +19,7 @@ _WAITING = (
 )
 
 
-async def settle(cluster: Cluster) -> EpochOutcome:
+async def settle(cluster: Cluster) -> EpochCheck:
     connection = await asyncpg.connect(cluster.url)
     try:
         return await check_epoch(connection)
@@ -32,7 +32,7 @@ async def test_a_database_that_was_never_moved_keeps_its_numbers(
 ) -> None:
     before = await serve(outbox, origin)
     await origin.run_sql(_FORGET)
-    assert await settle(origin) is EpochOutcome.FIRST_CHECK
+    assert await settle(origin) is EpochCheck.FIRST_CHECK
     assert await origin.run_sql("SELECT epoch FROM epochs") == 0
     async with a_shop(outbox, origin.url) as served:
         new_events = await served.work()
@@ -68,7 +68,7 @@ async def test_a_database_restored_before_anybody_compared_is_healed_by_migrate(
 async def test_an_epoch_is_begun_once_by_all_who_connect(origin: Cluster) -> None:
     await origin.run_sql("UPDATE epochs SET timeline = timeline + 1")
     outcomes = await asyncio.gather(*(settle(origin) for _ in range(5)))
-    assert sorted(each.name for each in outcomes) == ["AS_BEFORE"] * 4 + ["RAISED"]
+    assert sorted(each.name for each in outcomes) == ["UNCHANGED"] * 4 + ["RAISED"]
     assert await origin.run_sql(_EPOCHS) == 2
 
 
@@ -82,7 +82,7 @@ async def test_an_epoch_waits_for_those_who_write_under_the_one_before(
         await origin.run_sql("UPDATE epochs SET timeline = timeline + 1")
         settling = asyncio.create_task(settle(origin))
         await origin.wait_for(_WAITING)
-    assert await settling is EpochOutcome.NEW_EPOCH
+    assert await settling is EpochCheck.NEW_EPOCH
     await database.close()
     async with a_shop(outbox, origin.url) as served:
         new_events = await served.work()
@@ -108,6 +108,6 @@ async def test_every_sequence_goes_on_behind_what_is_there(origin: Cluster, outb
     await serve(outbox, origin)
     await origin.run_sql("SELECT setval('claims_claim_id_seq', 1), setval('items_item_id_seq', 1)")
     await origin.run_sql("UPDATE epochs SET timeline = timeline + 1")
-    assert await settle(origin) is EpochOutcome.NEW_EPOCH
+    assert await settle(origin) is EpochCheck.NEW_EPOCH
     after = await serve(outbox, origin)
     assert after.claims[:2] == [100_005, 100_004]

@@ -22,7 +22,7 @@ from dunwell.platform.config import load_settings
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
-from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
 from dunwell.platform.ids import RandomIds
 from dunwell.platform.resources import Resources
 from tests.faults.installation import ROUNDS
@@ -52,7 +52,7 @@ class Server:
     """A PostgreSQL of this test's own, to be killed."""
 
     def __init__(self, folder: Path) -> None:
-        self.postgres = EmbeddedPostgres(folder, find_binaries(None))
+        self.postgres = EmbeddedPostgres(folder, get_binaries_folder(None))
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:

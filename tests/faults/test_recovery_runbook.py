@@ -21,7 +21,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.embedded.postgres import PostgresFailed
-from dunwell.platform.key_versions import admit_at
+from dunwell.platform.key_versions import register_keys_at
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml
 from tests.faults.installation import Installation, find_free_port, wait_until
@@ -294,7 +294,7 @@ async def test_the_key_is_lost_rotated_and_leaked_as_the_page_says(
     database = await Database.open(ordinary.url, size=1)
     settings = load_settings({name: str(value) for name, value in here.items()})
     first = replace(resources, database=database, keys=KeyRing(settings.secret_key))
-    await admit_at(ordinary.url, first.keys)
+    await register_keys_at(ordinary.url, first.keys)
     outbox = await an_outbox(first)
     await outbox.add_endpoint("https://erp.example.com/webhooks")
     await database.close()

@@ -7,7 +7,7 @@ from functools import partial
 import psutil
 import pytest
 
-from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
 from tests.faults.installation import PATIENCE_SECONDS, ROUNDS, Installation, kill_all, wait_until
 
 
@@ -63,7 +63,7 @@ def test_the_next_up_takes_over_when_everything_was_killed(
 
 def test_a_database_left_running_is_stopped_and_started_anew(installation: Installation) -> None:
     folder = installation.data_dir / "postgres"
-    left = EmbeddedPostgres(folder, find_binaries(None)).start()
+    left = EmbeddedPostgres(folder, get_binaries_folder(None)).start()
     up = installation.start_ready()
     assert left.poll() == 0
     server = installation.find_child(up, "postgres")
@@ -74,7 +74,7 @@ def test_a_database_left_running_is_stopped_and_started_anew(installation: Insta
 
 def test_a_pid_file_that_names_a_stranger_harms_nobody(installation: Installation) -> None:
     folder = installation.data_dir / "postgres"
-    server = EmbeddedPostgres(folder, find_binaries(None)).start()
+    server = EmbeddedPostgres(folder, get_binaries_folder(None)).start()
     server.send_signal(signal.SIGINT)
     server.wait(PATIENCE_SECONDS)
     with subprocess.Popen(["sleep", "60"]) as stranger:

@@ -127,11 +127,11 @@ async def test_an_id_token_is_no_logout(house: House) -> None:
     assert CLIENT_ID in house.scripted.build_claims("n")["aud"]
 
 
-@pytest.mark.parametrize(("age", "is_taken"), [(600, True), (601, False)])
-async def test_a_token_is_good_for_ten_minutes(house: House, age: int, is_taken: bool) -> None:
+@pytest.mark.parametrize(("age", "is_locked"), [(600, True), (601, False)])
+async def test_a_token_is_good_for_ten_minutes(house: House, age: int, is_locked: bool) -> None:
     await house.come_in()
     issued = int(house.clock.now().timestamp()) - age
-    assert await tell(house, iat=issued, exp=None) == is_taken
+    assert await tell(house, iat=issued, exp=None) == is_locked
 
 
 async def test_who_went_while_the_sign_in_was_under_way_does_not_come_in(house: House) -> None:

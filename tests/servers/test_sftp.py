@@ -143,7 +143,7 @@ async def test_a_server_that_stalls_is_waited_for_in_bounds(
 ) -> None:
     """It did not take the letter; a later try makes one of it."""
     key = sshd.secrets["deliveryProviders/post/keyFile"]
-    depot = SftpDepot(sshd.line(), password=None, key=key, answer_seconds=1)
+    depot = SftpDepot(sshd.line(), password=None, key=key, statement_timeout_seconds=1)
     adapter = PrintServiceChannel(LINE, sshd.line(), depot, resources)
     await adapter.send(channel.a_message())
     sshd.halt()

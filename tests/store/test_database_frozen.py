@@ -101,7 +101,7 @@ async def test_one_whose_tables_are_locked_is_waited_for(server: OwnServer) -> N
         if is_locked.is_set():
             await asyncio.Event().wait()
 
-    database = await Database.open(server.url, size=3, limits=_LIMITS, greet=read_tables)
+    database = await Database.open(server.url, size=3, limits=_LIMITS, on_connect=read_tables)
     await _ask(database)
     is_locked.set()
     assert await _ask(database, "SELECT 7 FROM pg_sleep(1.5)") == 7

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from dunwell.platform.database.database import Database, DatabaseAway
-from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries, stop_server
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder, stop_server
 
 
 @pytest.fixture
@@ -16,7 +16,7 @@ async def server(tmp_path: Path) -> AsyncIterator[EmbeddedPostgres]:
     for parent in (tmp_path, *tmp_path.parents):  # as root, the server's user must reach it
         if parent.owner() == "root" and not parent.stat().st_mode & 0o001:
             parent.chmod(0o755)
-    embedded = EmbeddedPostgres(tmp_path / "postgres", find_binaries(None))
+    embedded = EmbeddedPostgres(tmp_path / "postgres", get_binaries_folder(None))
     yield embedded
     embedded.stop_abandoned()
 

@@ -16,7 +16,7 @@ from dunwell.core.events.webhooks.endpoints import (
     remove_endpoint,
     rotate_secret,
 )
-from dunwell.platform.crypto import SealBroken
+from dunwell.platform.crypto import DecryptionFailed
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 from tests.support.webhooks import Outbox, an_outbox
@@ -50,7 +50,7 @@ async def test_a_sealed_secret_opens_for_its_own_endpoint_only(resources: Resour
     sealed = (await outbox.endpoint(new.endpoint_id))["secret_sealed"]
     merchant_id = outbox.merchant.merchant_id
     for owner in [(merchant_id + 1, new.endpoint_id), (merchant_id, uuid4())]:
-        with pytest.raises(SealBroken):
+        with pytest.raises(DecryptionFailed):
             open_secret(resources.keys, *owner, sealed)
 
 

@@ -82,7 +82,7 @@ async def _until_ready(asked: Readiness) -> None:
 
 
 def _asked(database: Database) -> Readiness:
-    return Readiness(database, SystemClock(), patience_seconds=_PATIENCE_SECONDS, kept_seconds=0)
+    return Readiness(database, SystemClock(), timeout_seconds=_PATIENCE_SECONDS, kept_seconds=0)
 
 
 def test_its_patience_is_shorter_than_what_is_promised() -> None:

@@ -11,13 +11,18 @@ import httpx
 import uvicorn
 
 from dunwell.platform.errors import Refusal
-from dunwell.platform.http.server import ConnectionBounds, ServerLimits, Words, build_server
+from dunwell.platform.http.server import (
+    ConnectionBounds,
+    RenderedResponse,
+    ServerLimits,
+    build_server,
+)
 
 
 @asynccontextmanager
 async def bounded(
     app: Any,
-    answer: Callable[[Refusal], Words],
+    answer: Callable[[Refusal], RenderedResponse],
     limits: ServerLimits,
     is_proxy: Callable[[str], bool] = lambda _host: False,
 ) -> AsyncIterator[int]:
@@ -95,7 +100,7 @@ async def served_bodies(
         served.reading.set()
 
 
-def answer_in_json(refusal: Refusal) -> Words:
+def answer_in_json(refusal: Refusal) -> RenderedResponse:
     failure = {"type": refusal.type, "message": refusal.message, "details": refusal.details}
     body = json.dumps({"error": failure, "result": None}).encode()
     return 400, [(b"x-request-id", b"its-id")], body

@@ -19,7 +19,7 @@ from dunwell.core.claims.lists.list_claims import list_claims
 from dunwell.core.events.event_log import load_events_page
 from dunwell.platform.database.database import Database
 from dunwell.platform.database.migrate import migrate
-from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries, stop_server
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder, stop_server
 from dunwell.platform.embedded.postgres_user import find_server_user
 from dunwell.platform.resources import Resources
 from tests.support.claims import a_submission
@@ -27,7 +27,7 @@ from tests.support.merchant_ids import FIRST_MERCHANT_IDS
 from tests.support.webhooks import Outbox, an_outbox
 
 OLDER, NEWER = (
-    find_binaries(None).parents[1] / name / "bin" for name in ("pginstall", "pginstall18")
+    get_binaries_folder(None).parents[1] / name / "bin" for name in ("pginstall", "pginstall18")
 )
 # As if the server had served for longer.
 _MAKE_OLDER = """

@@ -16,7 +16,7 @@ import msgspec
 from dunwell.contact.messages.letters.printer import PrintJob
 from dunwell.contact.messages.letters.printer_child import build_printer
 from dunwell.contact.messages.letters.sheet import encode_sheet
-from dunwell.platform.children.child import shut_in
+from dunwell.platform.children.child import confine_process
 from tests.support.letters import a_letter
 
 
@@ -79,7 +79,7 @@ def main() -> None:
     if kind == "printer":
         printer, memory_bytes = build_printer(), 1024 * 1024 * 1024
         job = PrintJob("PRINT", encode_sheet(a_letter().sheet))
-    shut_in(memory_bytes, 5)
+    confine_process(memory_bytes, 5)
     if kind == "printer":
         # It works, with the threads it has, and is confined nevertheless.
         assert b"%PDF-" in printer.answer(msgspec.msgpack.encode(job))

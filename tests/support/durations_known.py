@@ -31,10 +31,10 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
         f"{_CLOCKS}::test_beyond_two_seconds_it_warns_and_goes_on",
         f"{_CLOCKS}::{_APART}",
     ),
-    "platform/watched_clock.py _LEAST_STEP": (
+    "platform/watched_clock.py _SMALLEST_STEP": (
         f"{_CLOCKS}::test_a_clock_that_was_set_is_not_used_before_it_is_compared",
     ),
-    "platform/watched_clock.py _LONGEST_TRIP_SECONDS": (
+    "platform/watched_clock.py _LONGEST_ROUND_TRIP_SECONDS": (
         f"{_CLOCKS}::test_half_of_the_round_trip_is_taken_off",
         f"{_CLOCKS}::test_an_answer_that_took_too_long_says_nothing",
     ),
@@ -131,7 +131,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "contact/escalation/reports/delivery_reports.py _GIVE_UP_AFTER": (
         f"{_REPORTS}::test_it_waits_a_day_and_no_longer",
     ),
-    "operations/dashboards/delivery_providers.py LOOKED_BACK": (
+    "operations/dashboards/delivery_providers.py LONGEST_LIMIT_PERIOD": (
         "tests/portal/test_lines.py::test_what_left_and_what_came_back_is_shown",
     ),
     "contact/sending/receive_sms.py _KEPT_FOR": (
@@ -205,7 +205,7 @@ ELSEWHERE: Mapping[str, Sequence[str]] = {
     "core/files/uploads.py _TICKET_LIFETIME": (
         "tests/usecases/test_upload.py::test_an_accepted_upload_has_a_row_and_an_audit_row",
     ),
-    "platform/database/attempts.py LOOKED_BACK": (
+    "platform/database/attempts.py LONGEST_LIMIT_PERIOD": (
         f"{_AGES}[attempts]",
         "tests/api/test_landing_openings.py::test_sixty_openings_of_one_link_are_ten",
     ),

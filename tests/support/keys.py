@@ -7,7 +7,7 @@ from dunwell.operations.keys.reseal import Resealer
 from dunwell.operations.keys.sealed_columns import SEALED_COLUMNS, SealedColumn
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
-from dunwell.platform.key_versions import admit_at
+from dunwell.platform.key_versions import register_keys_at
 from dunwell.platform.resources import Resources
 from tests.support.house import House
 
@@ -27,9 +27,9 @@ def house_with_versions(house: House, *versions: int) -> House:
 
 
 async def admit(resources: Resources) -> None:
-    """What the first connection of a process does. Raises KeyRefused."""
+    """What the first connection of a process does. Raises SecretKeyMismatch."""
     assert resources.settings.database_url is not None
-    await admit_at(resources.settings.database_url, resources.keys)
+    await register_keys_at(resources.settings.database_url, resources.keys)
 
 
 def list_columns(table: str) -> list[SealedColumn]:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from dunwell.core.claims.claim_holds import resume_claim
 from dunwell.operations.recovery.restore_hold import REASON, hold_installation, resume_installation
-from dunwell.platform.embedded.postgres import find_binaries
+from dunwell.platform.embedded.postgres import get_binaries_folder
 from dunwell.platform.resources import Resources
 from tests.support.house import House
 
@@ -62,7 +62,7 @@ async def let_go_on(house: House) -> None:
 
 
 async def _run(resources: Resources, program: str, *arguments: str, rows: bytes = b"") -> bytes:
-    path = find_binaries(resources.settings.pg_bin) / program
+    path = get_binaries_folder(resources.settings.pg_bin) / program
     command = [str(path), *arguments, f"--dbname={resources.settings.database_url}"]
     done = await asyncio.to_thread(
         subprocess.run, command, input=rows, capture_output=True, check=True

@@ -274,7 +274,7 @@ NOT_ONE_MERCHANTS = _name({
         migrate._SAVE_REVISION,
         migrate._TRY_LOCK,
         migrations.LOAD_REVISION,
-        migrate._LOCK, watched_clock._ASK,
+        migrate._LOCK, watched_clock._GET_DATABASE_TIME,
         entering_store._TAKE_EVERYBODYS_TURN,
         entering_store._TAKE_TURN,
         merchants_store._TRY_LOCK,

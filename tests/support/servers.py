@@ -10,7 +10,7 @@ from pathlib import Path
 
 import psutil
 
-from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
 from dunwell.platform.embedded.postgres_user import become_user, find_server_user
 
 
@@ -18,7 +18,7 @@ class OwnServer:
     """Started by `start`; ended with its block, thawed first."""
 
     def __init__(self, folder: Path) -> None:
-        self.postgres = EmbeddedPostgres(folder, find_binaries(None))
+        self.postgres = EmbeddedPostgres(folder, get_binaries_folder(None))
         self._process: subprocess.Popen[bytes] | None = None
 
     @property

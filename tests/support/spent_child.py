@@ -3,7 +3,7 @@ that a request may take: `python -m tests.support.spent_child`."""
 
 import time
 
-from dunwell.platform.children.child import serve, shut_in
+from dunwell.platform.children.child import confine_process, serve
 
 
 def _spend(_request: bytes) -> bytes:
@@ -14,5 +14,5 @@ def _spend(_request: bytes) -> bytes:
 
 
 if __name__ == "__main__":
-    shut_in(256 * 1024 * 1024, 1)
+    confine_process(256 * 1024 * 1024, 1)
     serve(_spend, 1)

@@ -15,7 +15,7 @@ import pytest
 from dunwell.interfaces.cli.findings.backups import check_backups, describe_verifying
 from dunwell.platform.config import Settings
 from dunwell.platform.database.database import Database
-from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_binaries
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_binaries_folder
 from tests.support.command_line import CommandLine
 
 _GIB = 1 << 30
@@ -94,7 +94,7 @@ def test_the_doctor_says_whether_a_backup_can_be_verified_here(
     assert found.mark == "note"
     assert found.words.endswith(f"{tmp_path} has no initdb and no postgres")
     assert "DUNWELL_PG_BIN" in str(found.remedy)
-    usual = replace(settings, pg_bin=str(find_binaries(None)))
+    usual = replace(settings, pg_bin=str(get_binaries_folder(None)))
     assert describe_verifying(usual, _GIB, tmp_path, free=2 * _GIB).mark == "ok"
     found = describe_verifying(usual, _GIB, tmp_path, free=_GIB - 1)
     assert (found.mark, found.remedy) == ("note", "Set TMPDIR to a folder with room for it.")

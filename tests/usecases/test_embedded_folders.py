@@ -9,7 +9,7 @@ import pytest
 from dunwell.platform.embedded.postgres import (
     EmbeddedPostgres,
     PostgresFailed,
-    find_binaries,
+    get_binaries_folder,
     stop_server,
 )
 from dunwell.platform.embedded.postgres_user import find_server_user
@@ -23,7 +23,7 @@ def _read_owner(path: Path) -> tuple[int, int]:
 
 
 def _an_embedded(folder: Path) -> EmbeddedPostgres:
-    return EmbeddedPostgres(folder / "postgres", find_binaries(None))
+    return EmbeddedPostgres(folder / "postgres", get_binaries_folder(None))
 
 
 def test_folders_that_it_makes_are_its_users_alone(tmp_path: Path) -> None:

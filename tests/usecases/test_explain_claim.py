@@ -21,7 +21,7 @@ from dunwell.operations.claim_status.views import (
 from dunwell.platform.clock import MovableClock
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.wire import read_as_json, write_instant
+from dunwell.platform.text.wire import convert_to_json, render_instant
 from tests.support.channels import a_house_with_channels
 from tests.support.command_line import CommandLine
 from tests.support.definitions import DOCUMENT, a_definition
@@ -64,7 +64,7 @@ async def test_the_explanation_of_a_waiting_claim_has_past_and_coming_steps(
     ]
     assert told.next_step is not None
     assert (told.next_step.name, told.next_step.at) == (
-        "Dunning fee", write_instant(clock.now() + timedelta(days=7)),
+        "Dunning fee", render_instant(clock.now() + timedelta(days=7)),
     )  # fmt: skip
     assert told.next_step.reason == 'The wait "Wait a week" ends at this time.'
     assert told.next_contacts == (
@@ -203,7 +203,7 @@ async def test_the_commands_json_has_the_names_of_the_apis(
     [claim_id] = await house.create()
     await house.run()
     said = json.loads(dunwell.run("explain", "nordwind", str(claim_id), "--json").stdout)
-    told = read_as_json(render_explanation(await explain(house, claim_id)))
+    told = convert_to_json(render_explanation(await explain(house, claim_id)))
     # The command goes by the real clock.
     del said["nextContacts"][0]["at"], told["nextContacts"][0]["at"]
     assert said == told
@@ -218,5 +218,5 @@ async def test_a_contact_that_waits_for_an_attachment_is_given_up_when_its_time_
     told = await explain(house, claim_id)
     assert told.contact is not None
     assert told.contact.state == "ATTACHMENT_MISSING"
-    assert told.contact.until == write_instant(clock.now() + timedelta(days=7))
+    assert told.contact.until == render_instant(clock.now() + timedelta(days=7))
     assert told.next_contacts == ()

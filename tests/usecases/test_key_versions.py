@@ -23,7 +23,12 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Database
 from dunwell.platform.errors import InvalidState, NotFound
-from dunwell.platform.key_versions import KeyRefused, KnownVersion, find_misfit, greet_with
+from dunwell.platform.key_versions import (
+    KnownKeyVersion,
+    SecretKeyMismatch,
+    build_key_check,
+    find_key_mismatch,
+)
 from dunwell.platform.resources import Resources
 from tests.support.keys import (
     SECOND,
@@ -42,9 +47,9 @@ NOW = datetime(2026, 3, 2, tzinfo=UTC)
 _AGE = "UPDATE key_versions SET recorded_at = now() - interval '10 days'"
 
 
-def known(*versions: tuple[int, bytes], retired: int | None = None) -> list[KnownVersion]:
+def known(*versions: tuple[int, bytes], retired: int | None = None) -> list[KnownKeyVersion]:
     return [
-        KnownVersion(number, KeyRing({number: key}).fingerprint(number), NOW,
+        KnownKeyVersion(number, KeyRing({number: key}).fingerprint(number), NOW,
                      NOW if number == retired else None)
         for number, key in versions
     ]  # fmt: skip
@@ -60,23 +65,23 @@ def known(*versions: tuple[int, bytes], retired: int | None = None) -> list[Know
     ],
 )
 def test_keys_that_do_not_fit_are_told(keys: dict[int, bytes], words: str) -> None:
-    assert words in (find_misfit(KeyRing(keys), known((1, FIRST))) or "")
+    assert words in (find_key_mismatch(KeyRing(keys), known((1, FIRST))) or "")
 
 
 def test_keys_that_fit_are_in_any_order_and_may_be_more() -> None:
     before = known((1, FIRST), (3, THIRD))
-    assert find_misfit(KeyRing({1: FIRST, 3: THIRD}), before) is None
-    assert find_misfit(KeyRing({4: SECOND, 3: THIRD, 1: FIRST}), before) is None
-    lower = find_misfit(KeyRing({3: THIRD, 2: SECOND, 1: FIRST}), before)
+    assert find_key_mismatch(KeyRing({1: FIRST, 3: THIRD}), before) is None
+    assert find_key_mismatch(KeyRing({4: SECOND, 3: THIRD, 1: FIRST}), before) is None
+    lower = find_key_mismatch(KeyRing({3: THIRD, 2: SECOND, 1: FIRST}), before)
     assert lower is not None
     assert "the number 4" in lower
 
 
 def test_a_retired_version_may_go_and_is_not_used_again() -> None:
     before = known((1, FIRST), (2, SECOND), retired=1)
-    assert find_misfit(KeyRing({2: SECOND}), before) is None
-    assert find_misfit(KeyRing({2: SECOND, 1: FIRST}), before) is None
-    assert "is retired" in (find_misfit(KeyRing({1: FIRST, 2: SECOND}), before) or "")
+    assert find_key_mismatch(KeyRing({2: SECOND}), before) is None
+    assert find_key_mismatch(KeyRing({2: SECOND, 1: FIRST}), before) is None
+    assert "is retired" in (find_key_mismatch(KeyRing({1: FIRST, 2: SECOND}), before) or "")
 
 
 async def test_a_process_with_another_key_is_refused_before_its_first_statement(
@@ -85,8 +90,8 @@ async def test_a_process_with_another_key_is_refused_before_its_first_statement(
     await admit(resources)
     url = resources.settings.database_url
     assert url is not None
-    database = await Database.open(url, greet=greet_with(KeyRing({1: SECOND})))
-    with pytest.raises(KeyRefused, match="another key"):
+    database = await Database.open(url, on_connect=build_key_check(KeyRing({1: SECOND})))
+    with pytest.raises(SecretKeyMismatch, match="another key"):
         async with database.connection():
             pass
     await database.close()
@@ -96,7 +101,7 @@ async def test_a_new_version_is_recorded_and_its_lack_refused(resources: Resourc
     await admit(resources)
     await admit(with_versions(resources, 1, 2))
     await admit(with_versions(resources, 2, 1))
-    with pytest.raises(KeyRefused, match="Version 2 of the secret key is missing"):
+    with pytest.raises(SecretKeyMismatch, match="Version 2 of the secret key is missing"):
         await admit(resources)
 
 
@@ -105,9 +110,9 @@ async def test_of_two_new_keys_of_one_number_the_first_stays(resources: Resource
     await admit(with_versions(resources, 1, 2))
     keys = KeyRing({2: THIRD, 1: resources.settings.secret_key[1]})
     async with resources.database.connection() as connection:
-        greet = greet_with(keys)
-        with pytest.raises(KeyRefused):
-            await greet(connection)
+        on_connect = build_key_check(keys)
+        with pytest.raises(SecretKeyMismatch):
+            await on_connect(connection)
 
 
 async def add_endpoints(outbox: Outbox, count: int) -> None:
@@ -211,7 +216,7 @@ async def test_a_version_is_retired_when_nothing_needs_it(resources: Resources) 
     await retire(rotated, 1)
     assert await state_of(rotated, 1) == "RETIRED"
     await admit(with_versions(resources, 2))
-    with pytest.raises(KeyRefused, match="is retired"):
+    with pytest.raises(SecretKeyMismatch, match="is retired"):
         await admit(with_versions(resources, 1, 2))
 
 

@@ -19,7 +19,7 @@ from dunwell.core.files.storage import Storage
 from dunwell.interfaces.cli.doctor import check_folders
 from dunwell.interfaces.cli.options import read_settings
 from dunwell.platform.config import Settings, load_settings
-from dunwell.platform.config.private_folder import close_to_others, find_open
+from dunwell.platform.config.private_folder import list_accessible, restrict_access
 from dunwell.platform.embedded.folder_lock import FolderLock
 from tests.support.processes import complete_environment
 
@@ -69,7 +69,7 @@ async def test_what_was_left_open_is_told_and_closed_at_the_start(data_dir: Path
     assert finding.words.startswith(f"others can reach {data_dir} (0777) and ")
     assert finding.remedy is not None
     # Key, lock and mark never were open; another one is not ours.
-    assert close_to_others(settings) == len(_modes(data_dir)) - 4
+    assert restrict_access(settings) == len(_modes(data_dir)) - 4
     assert check_folders(settings).remedy is None
     left = {name for name, mode in _modes(data_dir).items() if not mode.endswith("------")}
     assert left == {"another's"}
@@ -79,7 +79,7 @@ def test_a_folder_that_is_shared_on_purpose_is_left_as_it_is(data_dir: Path) -> 
     data_dir.mkdir()
     data_dir.chmod(0o1777)
     settings = load_settings({}, data_dir=str(data_dir))
-    assert list(find_open(settings)) == []
+    assert list(list_accessible(settings)) == []
 
 
 def _find_port() -> int:
@@ -127,7 +127,7 @@ def test_key_and_lock_are_closed_wherever_they_are(data_dir: Path) -> None:
     settings = load_settings({}, data_dir=str(data_dir))
     (data_dir / "secret.key").chmod(0o644)
     (data_dir / "outbox").mkdir()
-    assert close_to_others(settings) == 1
+    assert restrict_access(settings) == 1
     assert _modes(data_dir) == {
         ".": "drwxr-xr-x", "outbox": "drwxrwxrwx", "secret.key": "-rw-------"
     }  # fmt: skip

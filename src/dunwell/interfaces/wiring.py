@@ -87,11 +87,11 @@ from dunwell.operations.jobs.runner import SWEEP_JOBS_SECONDS, sweep_jobs
 from dunwell.operations.keys.reseal import RESEAL_SECONDS, Resealer, list_sealed_values
 from dunwell.operations.seals.seals import seal_installation
 from dunwell.platform.children.document_reader import DocumentReader
-from dunwell.platform.children.fair_queue import PERSON_WAITS
-from dunwell.platform.embedded.postgres import find_database_url
+from dunwell.platform.children.fair_queue import INTERACTIVE
+from dunwell.platform.embedded.postgres import get_database_url
 from dunwell.platform.http.multipart import UPLOADS
 from dunwell.platform.http.server import ConnectionBounds
-from dunwell.platform.metrics import show_build
+from dunwell.platform.metrics import set_build_info
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.translation import DEBTOR_CATALOGUES, load_languages
 from dunwell.platform.watched_clock import DatabaseTime
@@ -119,7 +119,7 @@ class Operators:
 def choose_operators(resources: Resources, figures: RequestMetrics | None = None) -> Operators:
     """Build what operators can see. `figures` are the API's metrics if this process serves the
     API."""
-    show_build(resources.settings.commit)
+    set_build_info(resources.settings.commit)
     app = build_operators_app(resources, figures or RequestMetrics())
     return Operators(app, ConnectionBounds(build_outside_answer(resources), lambda _host: False))
 
@@ -130,9 +130,9 @@ async def open_web(resources: Resources) -> AsyncIterator[Web]:
     channels = choose_channels(resources.settings)
     providers = choose_providers(resources.settings, resources)
     inspector, painter, documents = Inspector(), PagePictures(), DocumentReader()
-    press = LetterPrinter(1, fonts=resources.settings.fonts, limits=PERSON_WAITS)
+    press = LetterPrinter(1, fonts=resources.settings.fonts, limits=INTERACTIVE)
     preview_press = PreviewPrinter(fonts=resources.settings.fonts)
-    UPLOADS.keep_in(resources.settings.data_dir / "incoming")
+    UPLOADS.use_folder(resources.settings.data_dir / "incoming")
     async with AsyncExitStack() as closing:
         closing.push_async_callback(inspector.close)
         closing.push_async_callback(press.close)
@@ -256,7 +256,7 @@ def _list_letter_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
 def _list_alarm_loops(resources: Resources, lines: Lines) -> Sequence[Loop]:
     """Return the loops that alert operators. They use the database's time, because they also report
     wrong clocks."""
-    url = find_database_url(resources.settings)
+    url = get_database_url(resources.settings)
     resources = replace(resources, clock=DatabaseTime(resources.clock))
     return [
         Loop(

@@ -16,25 +16,25 @@ _WEEKDAYS = frozenset(range(5))
 _ONE_DAY = timedelta(days=1)
 
 
-def find_known_on(sent_on: date) -> date:
+def compute_recorded_on(sent_on: date) -> date:
     """Return the banking day by the end of which a transfer sent on this day has been recorded."""
     day = sent_on
     for _ in range(_BANKING_DAYS):
         day += _ONE_DAY
-        while day.weekday() not in _WEEKDAYS or day in _load_closed():
+        while day.weekday() not in _WEEKDAYS or day in _list_closing_days():
             day += _ONE_DAY
     return day
 
 
-def find_last_transfer_day(before: date) -> date:
+def compute_last_transfer_day(before: date) -> date:
     """Return the last day on which a transfer can be sent and still be recorded before a day."""
     day = before - _ONE_DAY
-    while find_known_on(day) >= before:
+    while compute_recorded_on(day) >= before:
         day -= _ONE_DAY
     return day
 
 
 @lru_cache(maxsize=1)
-def _load_closed() -> Container[date]:
+def _list_closing_days() -> Container[date]:
     """Return TARGET's closing days. The library computes each year when it is first needed."""
     return public_holidays.financial_holidays("XECB")

@@ -19,13 +19,13 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 _NONCE_BYTES = 12
 # Every encrypted value begins with this mark and the version of the secret key, in two bytes.
 SEAL_MARK = b"\xd5dunwell"
-_HEAD_BYTES = len(SEAL_MARK) + 2
-_BOX_BEGINS = _HEAD_BYTES + _NONCE_BYTES
+_HEADER_BYTES = len(SEAL_MARK) + 2
+_CIPHERTEXT_START = _HEADER_BYTES + _NONCE_BYTES
 _FINGERPRINT = "fingerprint"
 _FINGERPRINT_BYTES = 16
 
 
-class SealBroken(Exception):  # noqa: N818 - reads as what happened
+class DecryptionFailed(Exception):  # noqa: N818 - reads as what happened
     """The value was encrypted with another key or for another purpose, or was changed."""
 
 
@@ -46,25 +46,27 @@ class KeyRing:
         """Encrypt and authenticate a value (AES-256-GCM). It can be decrypted only with the same
         `bound_to`."""
         nonce = secrets.token_bytes(_NONCE_BYTES)
-        box = AESGCM(self._key(purpose, self.version)).encrypt(nonce, plain, bound_to.encode())
-        return _write_head(self.version) + nonce + box
+        ciphertext = AESGCM(self._derive_key(purpose, self.version)).encrypt(
+            nonce, plain, bound_to.encode()
+        )
+        return _render_header(self.version) + nonce + ciphertext
 
     def open(self, purpose: str, sealed: bytes, bound_to: str) -> bytes:
-        """Return the value that `seal` was given. Raises SealBroken."""
-        return self._open_any(purpose, sealed, bound_to)[0]
+        """Return the value that `seal` was given. Raises DecryptionFailed."""
+        return self._open_with_version(purpose, sealed, bound_to)[0]
 
     def reseal(self, purpose: str, sealed: bytes, bound_to: str) -> bytes:
         """Return the value encrypted with the active version if an older version encrypted it,
         otherwise unchanged. A newer version is never replaced by an older one, so that processes
         which adopt a new version one after the other do not undo each other's work. Raises
-        SealBroken."""
-        plain, version = self._open_any(purpose, sealed, bound_to)
+        DecryptionFailed."""
+        plain, version = self._open_with_version(purpose, sealed, bound_to)
         return sealed if version >= self.version else self.seal(purpose, plain, bound_to)
 
     def digest(self, purpose: str, value: bytes, version: int | None = None) -> bytes:
         """Return the HMAC-SHA256 of the value with the purpose's key, by default in the active
         version. Raises KeyError if `version` is not configured."""
-        return hmac.digest(self._key(purpose, version or self.version), value, "sha256")
+        return hmac.digest(self._derive_key(purpose, version or self.version), value, "sha256")
 
     def digests(self, purpose: str, value: bytes) -> tuple[bytes, ...]:
         """Return the digests of all versions, the active one first, to look up what was stored."""
@@ -72,36 +74,38 @@ class KeyRing:
 
     def fingerprint(self, version: int) -> bytes:
         """Return what identifies the version without revealing its key."""
-        return self._key(_FINGERPRINT, version)[:_FINGERPRINT_BYTES]
+        return self._derive_key(_FINGERPRINT, version)[:_FINGERPRINT_BYTES]
 
-    def _key(self, purpose: str, version: int) -> bytes:
+    def _derive_key(self, purpose: str, version: int) -> bytes:
         key = self._keys.get((version, purpose))
         if key is None:
             derive = HKDF(algorithm=SHA256(), length=32, salt=None, info=purpose.encode())
             key = self._keys[version, purpose] = derive.derive(self._secret_key[version])
         return key
 
-    def _open_any(self, purpose: str, sealed: bytes, bound_to: str) -> tuple[bytes, int]:
+    def _open_with_version(self, purpose: str, sealed: bytes, bound_to: str) -> tuple[bytes, int]:
         """Return the value, and the version that encrypted it."""
-        version = read_version(sealed)
+        version = parse_key_version(sealed)
         if version not in self._secret_key:
-            raise SealBroken(purpose)
-        nonce, box = sealed[_HEAD_BYTES:_BOX_BEGINS], sealed[_BOX_BEGINS:]
+            raise DecryptionFailed(purpose)
+        nonce, ciphertext = sealed[_HEADER_BYTES:_CIPHERTEXT_START], sealed[_CIPHERTEXT_START:]
         try:
-            plain = AESGCM(self._key(purpose, version)).decrypt(nonce, box, bound_to.encode())
+            plain = AESGCM(self._derive_key(purpose, version)).decrypt(
+                nonce, ciphertext, bound_to.encode()
+            )
         except (InvalidTag, ValueError):
-            raise SealBroken(purpose) from None
+            raise DecryptionFailed(purpose) from None
         return plain, version
 
 
-def read_version(sealed: bytes) -> int:
+def parse_key_version(sealed: bytes) -> int:
     """Return the version of the secret key that the encrypted value names, 0 if it names none."""
     if not sealed.startswith(SEAL_MARK):
         return 0
-    return int.from_bytes(sealed[len(SEAL_MARK) : _HEAD_BYTES])
+    return int.from_bytes(sealed[len(SEAL_MARK) : _HEADER_BYTES])
 
 
-def _write_head(version: int) -> bytes:
+def _render_header(version: int) -> bytes:
     return SEAL_MARK + version.to_bytes(2)
 
 

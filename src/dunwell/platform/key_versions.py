@@ -26,25 +26,25 @@ ON CONFLICT DO NOTHING
 """
 
 
-class KeyRefused(Unavailable):
+class SecretKeyMismatch(Unavailable):
     """The secret key of this process does not fit the database."""
 
 
-class KnownVersion(msgspec.Struct, frozen=True, gc=False):
+class KnownKeyVersion(msgspec.Struct, frozen=True, gc=False):
     version: int
     fingerprint: bytes
     recorded_at: datetime
     retired_at: datetime | None = None
 
 
-async def load_versions(tx: Connection) -> list[KnownVersion]:
+async def load_versions(tx: Connection) -> list[KnownKeyVersion]:
     """Return the versions in ascending order. There are none before the first process has
     connected."""
-    return [KnownVersion(*row) for row in await tx.fetch(_LOAD)]
+    return [KnownKeyVersion(*row) for row in await tx.fetch(_LOAD)]
 
 
-async def admit_keys(tx: Connection, keys: KeyRing) -> None:
-    """Record versions that the database does not know. Raises KeyRefused, and then records
+async def register_keys(tx: Connection, keys: KeyRing) -> None:
+    """Record versions that the database does not know. Raises SecretKeyMismatch, and then records
     nothing."""
     known = await load_versions(tx)
     _check(keys, known)
@@ -54,34 +54,35 @@ async def admit_keys(tx: Connection, keys: KeyRing) -> None:
         _check(keys, await load_versions(tx))
 
 
-async def admit_at(url: str, keys: KeyRing) -> None:
+async def register_keys_at(url: str, keys: KeyRing) -> None:
     """Do the same with a new connection to a database that is available and migrated."""
     connection = await connect(url, OpenConnection)
     try:
-        await admit_keys(connection, keys)
+        await register_keys(connection, keys)
     finally:
         await connection.close()
 
 
-def greet_with(keys: KeyRing) -> Callable[[Connection], Awaitable[None]]:
-    """Return a check for `Database.open`: it raises KeyRefused if the keys do not fit the database.
-    It runs once, or again on the next connection as long as the database is not migrated."""
+def build_key_check(keys: KeyRing) -> Callable[[Connection], Awaitable[None]]:
+    """Return a check for `Database.open`: it raises SecretKeyMismatch if the keys do not fit the
+    database. It runs once, or again on the next connection as long as the database is not migrated.
+    """
     has_answered = False
 
-    async def greet(connection: Connection) -> None:
+    async def check_once(connection: Connection) -> None:
         nonlocal has_answered
         if has_answered:
             return
         try:
-            await admit_keys(connection, keys)
+            await register_keys(connection, keys)
         except asyncpg.UndefinedTableError:
             return
         has_answered = True
 
-    return greet
+    return check_once
 
 
-def find_misfit(keys: KeyRing, known: Sequence[KnownVersion]) -> str | None:
+def find_key_mismatch(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> str | None:
     """Return what is wrong with the keys for a database with these versions and what to do, or
     None."""
     by_version = {each.version: each for each in known}
@@ -113,7 +114,7 @@ def find_misfit(keys: KeyRing, known: Sequence[KnownVersion]) -> str | None:
     return None
 
 
-def _check(keys: KeyRing, known: Sequence[KnownVersion]) -> None:
-    misfit = find_misfit(keys, known)
+def _check(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> None:
+    misfit = find_key_mismatch(keys, known)
     if misfit is not None:
-        raise KeyRefused(f"{misfit} See docs/operator/keys.md.")
+        raise SecretKeyMismatch(f"{misfit} See docs/operator/keys.md.")

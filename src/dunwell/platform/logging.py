@@ -46,7 +46,7 @@ FIELDS = frozenset(
 _MAX_TEXT = 200
 # Libraries whose messages are known to be constant. For all others only the logger's name is
 # logged.
-_PLAIN_SPOKEN = ("uvicorn", "dunwell")
+_CONSTANT_MESSAGES = ("uvicorn", "dunwell")
 _TRACE_LINES = 5
 _MINUTE = 60.0
 
@@ -127,7 +127,7 @@ def filter_allowed_fields(event: _Event) -> _Event:
 
 def _describe_record(record: logging.LogRecord) -> dict[str, Any]:
     """Return a library's record: only its constant message, never the values in it."""
-    is_plain = record.name.split(".")[0] in _PLAIN_SPOKEN
+    is_plain = record.name.split(".")[0] in _CONSTANT_MESSAGES
     described: dict[str, Any] = {
         "at": structlog.processors.TimeStamper(fmt="iso", key="at")(None, "", {})["at"],
         "level": record.levelname.lower(),

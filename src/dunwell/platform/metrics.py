@@ -17,18 +17,18 @@ _BUILD = Gauge(
 )  # fmt: skip
 
 
-def forget_process(pid: int, folder: Path) -> None:
+def remove_process_gauges(pid: int, folder: Path) -> None:
     """Remove the live gauges of a process that has died, such as its connections, from the folder
     that all processes share. Its counters stay."""
     for path in folder.glob(f"gauge_live*_{pid}.db"):
         path.unlink(missing_ok=True)
 
 
-def show_build(commit: str | None) -> None:
+def set_build_info(commit: str | None) -> None:
     """Set the build metric. Without `commit` from the settings, use the commit that pip recorded
     when it installed from a repository, if it did."""
-    version, noted = _find_installed()
-    _BUILD.labels(version, commit or noted or UNKNOWN, platform.python_version()).set(1)
+    version, recorded = _find_installed()
+    _BUILD.labels(version, commit or recorded or UNKNOWN, platform.python_version()).set(1)
 
 
 def _find_installed() -> tuple[str, str | None]:

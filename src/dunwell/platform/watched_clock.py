@@ -31,14 +31,14 @@ STOP_BEYOND = timedelta(seconds=30)
 COMPARE_SECONDS = 60.0
 # While the clocks differ by too much, so that work continues soon after one was corrected.
 _COMPARE_APART_SECONDS = 5.0
-_LOOK_SECONDS = 1.0
+_CHECK_SECONDS = 1.0
 # A smaller change of the host's clock does no harm until the next comparison.
-_LEAST_STEP = timedelta(seconds=1)
+_SMALLEST_STEP = timedelta(seconds=1)
 # A comparison is wrong by at most half of the round trip, which is less than the warning limit.
-_LONGEST_TRIP_SECONDS = 2.0
-_TRIES = 3
+_LONGEST_ROUND_TRIP_SECONDS = 2.0
+_ATTEMPTS = 3
 # Not now(), which is the start of the transaction.
-_ASK = "SELECT clock_timestamp()"
+_GET_DATABASE_TIME = "SELECT clock_timestamp()"
 
 _AHEAD = Gauge(
     "dunwell_clock_ahead_seconds",
@@ -62,7 +62,7 @@ class ClockComparison:
         return self.host - self.database
 
     @property
-    def is_odd(self) -> bool:
+    def is_different(self) -> bool:
         return abs(self.ahead) > WARN_BEYOND
 
     @property
@@ -76,7 +76,7 @@ class ClockComparison:
         )
 
 
-class ClocksApart(Unavailable):
+class ClocksDiffer(Unavailable):
     """The host's clock and the database's differ too much to use the time."""
 
     def __init__(self, comparison: ClockComparison) -> None:
@@ -88,7 +88,7 @@ class ClocksApart(Unavailable):
         self.comparison = comparison
 
 
-class ClockInDoubt(Unavailable):
+class ClockNotCompared(Unavailable):
     """The host's clock was set and has not been compared since."""
 
     def __init__(self) -> None:
@@ -108,7 +108,7 @@ class WatchedClock:
         self._host = host or SystemClock()
         self._monotonic = monotonic
         self._comparison: ClockComparison | None = None
-        self._is_wanted = asyncio.Event()
+        self._is_comparison_wanted = asyncio.Event()
         self._logged_at = -COMPARE_SECONDS
 
     @property
@@ -117,19 +117,19 @@ class WatchedClock:
         return self._comparison
 
     def now(self) -> datetime:
-        """Return the host's time. Raises ClocksApart, ClockInDoubt, and DatabaseAway before the
-        first comparison."""
+        """Return the host's time. Raises ClocksDiffer, ClockNotCompared, and DatabaseAway before
+        the first comparison."""
         now, comparison = self._host.now(), self._comparison
         if comparison is None:
             raise DatabaseAway("The database is away. Try again shortly.")
         if self._was_set(now, comparison):
-            self._is_wanted.set()
-            raise ClockInDoubt
+            self._is_comparison_wanted.set()
+            raise ClockNotCompared
         if comparison.is_apart:
-            raise ClocksApart(comparison)
+            raise ClocksDiffer(comparison)
         return now
 
-    def read_host(self) -> datetime:
+    def read_host_clock(self) -> datetime:
         """Return the host's time without any check."""
         return self._host.now()
 
@@ -143,13 +143,15 @@ class WatchedClock:
 
     async def compare(self, connection: asyncpg.Connection) -> None:
         """Compare the clocks. A round trip that takes too long is discarded as too inaccurate."""
-        for _ in range(_TRIES):
+        for _ in range(_ATTEMPTS):
             began = self._monotonic()
-            database = await connection.fetchval(_ASK)
-            host, trip = self._host.now(), self._monotonic() - began
-            if trip <= _LONGEST_TRIP_SECONDS:
+            database = await connection.fetchval(_GET_DATABASE_TIME)
+            host, round_trip = self._host.now(), self._monotonic() - began
+            if round_trip <= _LONGEST_ROUND_TRIP_SECONDS:
                 self._accept(
-                    ClockComparison(host - timedelta(seconds=trip / 2), database, began + trip / 2)
+                    ClockComparison(
+                        host - timedelta(seconds=round_trip / 2), database, began + round_trip / 2
+                    )
                 )
                 return
 
@@ -157,35 +159,35 @@ class WatchedClock:
         """Wait until the next comparison is due."""
         while not self.is_due():
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(_LOOK_SECONDS):
-                    await self._is_wanted.wait()
-            self._is_wanted.clear()
+                async with asyncio.timeout(_CHECK_SECONDS):
+                    await self._is_comparison_wanted.wait()
+            self._is_comparison_wanted.clear()
 
     def is_due(self) -> bool:
         comparison = self._comparison
         if comparison is None or self._was_set(self._host.now(), comparison):
             return True
-        every = _COMPARE_APART_SECONDS if comparison.is_apart else COMPARE_SECONDS
-        return self._monotonic() - comparison.monotonic >= every
+        interval = _COMPARE_APART_SECONDS if comparison.is_apart else COMPARE_SECONDS
+        return self._monotonic() - comparison.monotonic >= interval
 
     def _was_set(self, now: datetime, comparison: ClockComparison) -> bool:
         """Return whether the host's clock moved by more or less than the elapsed time. That is also
         true after the machine was suspended, because the monotonic clock stops meanwhile."""
         elapsed = timedelta(seconds=self._monotonic() - comparison.monotonic)
-        return abs(now - comparison.host - elapsed) > _LEAST_STEP
+        return abs(now - comparison.host - elapsed) > _SMALLEST_STEP
 
     def _accept(self, comparison: ClockComparison) -> None:
         before, self._comparison = self._comparison, comparison
         _AHEAD.labels("host", "database").set(comparison.ahead.total_seconds())
         is_new = before is None or before.is_apart != comparison.is_apart
-        if comparison.is_odd and (is_new or self._is_log_due()):
+        if comparison.is_different and (is_new or self._is_log_due()):
             self._logged_at = self._monotonic()
             write = _log.error if comparison.is_apart else _log.warning
             write(
                 "clocks apart, nothing is done" if comparison.is_apart else "clocks differ",
                 host_clock=_render(comparison.host), database_clock=_render(comparison.database),
             )  # fmt: skip
-        elif before is not None and before.is_odd and not comparison.is_odd:
+        elif before is not None and before.is_different and not comparison.is_different:
             _log.info("clocks agree again")
 
     def _is_log_due(self) -> bool:
@@ -204,15 +206,15 @@ class DatabaseTime:
         return clock.read_database() if isinstance(clock, WatchedClock) else clock.now()
 
 
-def read_host(clock: Clock) -> datetime:
+def read_host_clock(clock: Clock) -> datetime:
     """Return the time without any check, for request ids, which decide nothing."""
-    return clock.read_host() if isinstance(clock, WatchedClock) else clock.now()
+    return clock.read_host_clock() if isinstance(clock, WatchedClock) else clock.now()
 
 
 @asynccontextmanager
-async def comparing(clock: WatchedClock, database: Database) -> AsyncIterator[None]:
+async def comparing_clocks(clock: WatchedClock, database: Database) -> AsyncIterator[None]:
     """Compare the clocks whenever that is due, until the block ends."""
-    task = asyncio.create_task(_keep_comparing(clock, database))
+    task = asyncio.create_task(_compare_repeatedly(clock, database))
     try:
         yield
     finally:
@@ -220,7 +222,7 @@ async def comparing(clock: WatchedClock, database: Database) -> AsyncIterator[No
         await asyncio.wait([task])
 
 
-async def _keep_comparing(clock: WatchedClock, database: Database) -> None:
+async def _compare_repeatedly(clock: WatchedClock, database: Database) -> None:
     while True:
         await clock.wait_until_due()
         # Whatever fails here also fails wherever the database is used, and is reported there.
@@ -228,7 +230,7 @@ async def _keep_comparing(clock: WatchedClock, database: Database) -> None:
             async with database.connection() as connection:
                 await clock.compare(connection)
         if clock.is_due():
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_CHECK_SECONDS)
 
 
 def _render(instant: datetime) -> str:

@@ -23,7 +23,7 @@ from dunwell.accounts.installation.single_sign_on_settings import (
     find_sign_in_faults,
 )
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.http.addresses import Network, is_never_granted
+from dunwell.platform.http.addresses import Network, is_always_forbidden
 from dunwell.platform.text.shape import find_faults, name_renamed_keys, render_pointer
 from dunwell.platform.text.texts import find_unprintable, is_email_address
 
@@ -142,7 +142,7 @@ def _describe_network_fault(text: str) -> str:
         network = ip_network(text)
     except ValueError:
         return f'"{text}" is no network. Write it as 10.0.0.7, 10.0.0.0/24 or fd00::/64.'
-    if is_never_granted(network):
+    if is_always_forbidden(network):
         return (
             f'"{text}" holds addresses that webhooks never reach, such as those of a cloud\'s '
             "metadata. Name a smaller network of your own."

@@ -7,7 +7,7 @@ import msgspec
 import structlog
 
 from dunwell.accounts.installation.installation_file import Installation
-from dunwell.platform.crypto import KeyRing, SealBroken
+from dunwell.platform.crypto import DecryptionFailed, KeyRing
 from dunwell.platform.database.database import Connection
 
 # Uses the primary key.
@@ -131,7 +131,7 @@ async def load_secrets(connection: Connection, keys: KeyRing) -> dict[str, bytes
     for name, sealed in await connection.fetch(_LOAD_SECRETS):
         try:
             found[name] = keys.open(PURPOSE, sealed, name)
-        except SealBroken:
+        except DecryptionFailed:
             log.exception("cannot be opened", name=name)
     return found
 

@@ -12,7 +12,7 @@ from typing import Annotated, Literal, get_args
 import msgspec
 from msgspec import Meta
 
-from dunwell.platform.text.codes import find_home
+from dunwell.platform.text.codes import find_timezone_country
 
 Channel = Literal["EMAIL", "SMS", "LETTER"]
 CHANNELS: tuple[Channel, ...] = get_args(Channel)
@@ -291,7 +291,7 @@ class Configuration(_Settings, frozen=True):
 def find_country(configuration: Configuration) -> str | None:
     """Return the country of the creditor's seat, or None if it is unknown."""
     named = configuration.legal.country if configuration.legal else None
-    return named or find_home(configuration.timezone)
+    return named or find_timezone_country(configuration.timezone)
 
 
 def list_missing_keys(configuration: Configuration) -> list[str]:

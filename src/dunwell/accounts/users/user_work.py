@@ -13,7 +13,7 @@ from dunwell.accounts.merchants.actor import Actor, ActorKind, Interface, Origin
 from dunwell.accounts.merchants.rights import Right
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
-from dunwell.platform.http.addresses import find_network, name_network
+from dunwell.platform.http.addresses import get_visitor_network, render_network
 from dunwell.platform.ids import Ids
 from dunwell.platform.resources import Resources
 
@@ -67,7 +67,7 @@ class Visitor:
 def digest_network(keys: KeyRing, visitor: Visitor) -> tuple[bytes, ...]:
     """Return digests of the visitor's network with every version of the secret key, the current one
     first."""
-    return keys.digests(_PLACE, find_network(visitor.host))
+    return keys.digests(_PLACE, get_visitor_network(visitor.host))
 
 
 def describe_browser(user_agent: str) -> str:
@@ -112,7 +112,7 @@ async def save_refused_sign_in(
         action="session.refuse",
         subject=f"user:{user_id or 'unknown'}",
         after=after,
-        origin=Origin(Interface.PORTAL, network=name_network(host)).as_json(),
+        origin=Origin(Interface.PORTAL, network=render_network(host)).as_json(),
     )
     await save_installation_audit(work.tx, act, work.now, work.ids)
 
@@ -121,5 +121,5 @@ def build_visitor_actor(user_id: UUID | None, host: str, session_id: UUID | None
     """Return the actor of a sign-in, without permissions. `user_id` None: the user is not known
     yet."""
     session = None if session_id is None else str(session_id)
-    origin = Origin(Interface.PORTAL, network=name_network(host), session=session)
+    origin = Origin(Interface.PORTAL, network=render_network(host), session=session)
     return Actor(ActorKind.USER, None if user_id is None else str(user_id), origin=origin)

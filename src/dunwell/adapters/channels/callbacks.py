@@ -28,7 +28,7 @@ from dunwell.contact.sending.references import parse_reference
 from dunwell.contact.sending.report import Reference, Report
 from dunwell.contact.sending.store import count_reports, save_reports
 from dunwell.platform.errors import NotFound, RateLimited
-from dunwell.platform.http.addresses import find_network
+from dunwell.platform.http.addresses import get_visitor_network
 from dunwell.platform.http.requests import read_body, request_id_of
 from dunwell.platform.resources import Resources
 from dunwell.platform.security_events import log_security_event
@@ -188,7 +188,7 @@ def channel_callback_routes(resources: Resources, installation: KnownLines) -> l
         take: Callable[[Resources, Call, Request], Awaitable[Response]],
     ) -> Callable[[Request], Awaitable[Response]]:
         async def answer(request: Request) -> Response:
-            visitor = find_network(request.client.host if request.client else "")
+            visitor = get_visitor_network(request.client.host if request.client else "")
             name = request.path_params["line"]
             try:
                 call = await _read_call(request, resources, installation)

@@ -15,7 +15,7 @@ import structlog
 
 from dunwell.contact.sending.channel import Temporary
 from dunwell.platform.errors import InvalidRequest
-from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, open_http_client
 
 
 class Forged(InvalidRequest):
@@ -101,8 +101,8 @@ class Gateway:
             return "REFUSED"
         return None if answer.status == welcome else "OTHER_ANSWER"
 
-    def _judge(self, answer: NoAnswer) -> Temporary:
-        if answer.may_have_left:
+    def _judge(self, answer: NoResponse) -> Temporary:
+        if answer.may_have_arrived:
             raise UnclearAnswer(answer.reason)
         log.warning("gateway not reached", line=self._line, reason=answer.reason)
         return AWAY

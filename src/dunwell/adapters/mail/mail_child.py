@@ -5,7 +5,7 @@ import codecs
 import msgspec
 
 from dunwell.adapters.mail.incoming import WantedMail, read_message
-from dunwell.platform.children.child import serve, shut_in
+from dunwell.platform.children.child import confine_process, serve
 
 # A message of 10 MiB needs a quarter of this.
 _MEMORY_BYTES = 512 * 1024 * 1024
@@ -36,7 +36,7 @@ def main() -> None:
     )
     for content in (_WARM_UP, plain, report):
         _read(msgspec.msgpack.encode(WantedMail(content, "a@example.com")))
-    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_MAIL)
+    confine_process(_MEMORY_BYTES, _CPU_SECONDS_PER_MAIL)
     serve(_read, _CPU_SECONDS_PER_MAIL)
 
 

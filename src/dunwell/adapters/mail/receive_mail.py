@@ -51,9 +51,9 @@ class MailReader:
     """A pool that is opened once in a process and closed at its end. Children start when they are
     first needed."""
 
-    def __init__(self, patience_seconds: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, timeout_seconds: float = _PATIENCE_SECONDS) -> None:
         self._children = ChildPool(
-            _CHILD, size=_READ_AT_ONCE, patience_seconds=patience_seconds,
+            _CHILD, size=_READ_AT_ONCE, timeout_seconds=timeout_seconds,
             max_answer_bytes=_MAX_ANSWER_BYTES, limits=_LIMITS,
         )  # fmt: skip
 

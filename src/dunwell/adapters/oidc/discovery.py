@@ -16,7 +16,7 @@ from joserfc.jwk import KeySet
 
 from dunwell.accounts.installation.single_sign_on_settings import IdentityProviderSettings
 from dunwell.adapters.oidc.tokens import TokenRefused, read_keys
-from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, open_http_client
 
 _PATH = "/.well-known/openid-configuration"
 
@@ -130,8 +130,8 @@ class ProviderDiscovery:
     async def post(self, url: str, body: bytes, headers: Mapping[str, str]) -> HttpResponse:
         """Post a request once. Raises IdentityProviderAway."""
         client = await self._find_client()
-        answer = await client.post_once(url, body, headers, most_bytes=_MOST_BYTES)
-        if isinstance(answer, NoAnswer):
+        answer = await client.post_once(url, body, headers, max_bytes=_MOST_BYTES)
+        if isinstance(answer, NoResponse):
             raise self._tell(answer.reason)
         if answer.status >= 500 or len(answer.start) >= _MOST_BYTES:
             raise self._tell(f"it answers {answer.status}")
@@ -140,14 +140,14 @@ class ProviderDiscovery:
     async def get_object(self, url: str, headers: Mapping[str, str]) -> Mapping[str, Any]:
         """Return a JSON object from the provider. Raises IdentityProviderAway."""
         client = await self._find_client()
-        answer = await client.get(url, headers, most_bytes=_MOST_BYTES)
+        answer = await client.get(url, headers, max_bytes=_MOST_BYTES)
         return read_object(self._check(answer))
 
     async def _fetch(self, url: str, now: datetime) -> bytes:
         if self._failed is not None and self._failed[0] + ASKED_AGAIN > now:
             raise IdentityProviderAway(self._failed[1])
         client = await self._find_client()
-        answer = await client.get(url, {"Accept": "application/json"}, most_bytes=_MOST_BYTES)
+        answer = await client.get(url, {"Accept": "application/json"}, max_bytes=_MOST_BYTES)
         if isinstance(answer, HttpResponse):
             self.skew_seconds = _find_skew(answer, now)
         try:
@@ -156,8 +156,8 @@ class ProviderDiscovery:
             self._failed = (now, str(error))
             raise
 
-    def _check(self, answer: HttpResponse | NoAnswer) -> bytes:
-        if isinstance(answer, NoAnswer):
+    def _check(self, answer: HttpResponse | NoResponse) -> bytes:
+        if isinstance(answer, NoResponse):
             raise self._tell(answer.reason)
         if answer.status != 200 or len(answer.start) >= _MOST_BYTES:
             raise self._tell(f"it answers {answer.status}")

@@ -14,7 +14,7 @@ from dunwell.core.workflows.definition import Condition, Name
 from dunwell.core.workflows.definition_rules import find_condition_faults, find_repeat_faults
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.differences import compare_values
-from dunwell.platform.text.shape import find_faults, read_if_fits, render_nearest
+from dunwell.platform.text.shape import convert_if_valid, find_faults, suggest_known
 from dunwell.platform.text.texts import find_unprintable
 
 
@@ -261,7 +261,9 @@ def parse_rules(value: object) -> RulesDocument:
 def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield the faults that types cannot express. Parts with the wrong shape are skipped."""
     given = document.get("rules")
-    rules = [read_if_fits(each, RuleDocument) for each in given] if isinstance(given, list) else []
+    rules = (
+        [convert_if_valid(each, RuleDocument) for each in given] if isinstance(given, list) else []
+    )
     names = [object() if rule is None else rule.name for rule in rules]
     for fault in find_repeat_faults(names, "/rules"):
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
@@ -270,7 +272,7 @@ def find_rule_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
             yield from _find_faults_of_rule(rule, f"/rules/{index}")
         elif isinstance(given, list) and isinstance(given[index], dict):
             # A wrong shape elsewhere in the rule does not hide the faults of its condition.
-            when = read_if_fits(given[index].get("when"), Condition)
+            when = convert_if_valid(given[index].get("when"), Condition)
             if when is not None:
                 yield from find_condition_faults(when, f"/rules/{index}/when")
 
@@ -279,7 +281,7 @@ def find_unknown_names(document: RulesDocument, known: Collection[str]) -> Itera
     """Yield a fault for each name that is not in `known`, the names of the workflows."""
     for path, name in list_workflow_names(document):
         if name not in known:
-            nearest = render_nearest(name, list(known))
+            nearest = suggest_known(name, list(known))
             message = f'There is no workflow "{name}". {nearest}'
             yield Fault(path, message, "UNKNOWN_WORKFLOW")
 

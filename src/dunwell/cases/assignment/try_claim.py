@@ -26,7 +26,7 @@ from dunwell.core.workflows.definition import FeeType
 from dunwell.core.workflows.definition_rules import build_currency_fault, build_language_fault
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.text.codes import is_country, is_currency, is_language
-from dunwell.platform.text.shape import find_faults, read_if_fits
+from dunwell.platform.text.shape import convert_if_valid, find_faults
 from dunwell.platform.text.texts import find_unprintable
 
 
@@ -62,7 +62,7 @@ def parse_hypothetical_claim(value: object) -> HypotheticalClaim:
     """Parse the description of a claim from a JSON or YAML document. Raises ValidationError with
     all faults."""
     faults = [*find_faults(value, HypotheticalClaim), *find_unprintable(value)]
-    claim = read_if_fits(value, HypotheticalClaim)
+    claim = convert_if_valid(value, HypotheticalClaim)
     if claim is not None:
         faults += _find_code_faults(claim)
     if faults or claim is None:

@@ -22,7 +22,7 @@ from dunwell.cases.disputes.reasons import (
 )
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 from dunwell.platform.text.lazy_text import LazyText
-from dunwell.platform.text.shape import render_nearest
+from dunwell.platform.text.shape import suggest_known
 from dunwell.platform.text.texts import find_unprintable
 
 # Crockford's base32, which leaves out letters that are easily mistaken for another character.
@@ -135,7 +135,7 @@ def find_reason_faults(
     """
     names = [each.name for each in known]
     if type_ and type_ not in names:
-        sentence = f"There is no such reason. {render_nearest(type_, names)}"
+        sentence = f"There is no such reason. {suggest_known(type_, names)}"
         yield Fault("/type", sentence, "NOT_ALLOWED")
     is_blank = message is None or (isinstance(message, str) and not message.strip())
     if type_ == DisputeType.OTHER and is_blank:

@@ -36,14 +36,14 @@ from dunwell.core.claims.fields import (
 )
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
 from dunwell.platform.text.json_text import (
-    check_amount,
+    check_part_counts,
     count_keys,
-    find_repeated,
-    has_all_keys,
-    parse_text,
-    read_readable,
+    find_repeated_keys,
+    has_no_repeated_keys,
+    parse_json,
+    read_valid_parts,
 )
-from dunwell.platform.text.shape import MORE_FAULTS, MOST_FAULTS, find_faults, limit_faults
+from dunwell.platform.text.shape import MAX_FAULTS, MORE_FAULTS, find_faults, limit_faults
 
 _NAMES = tuple(field.name for field in FIELDS)
 _ADDRESS_NAMES = tuple(field.name for field in ADDRESS_FIELDS)
@@ -175,7 +175,7 @@ def parse_claims(body: bytes) -> Iterator[ClaimSubmission | RejectedSubmission]:
     Raises InvalidRequest: not JSON; ValidationError: no array, an empty array, more than
     MAX_CLAIMS, or more content than so many claims can have.
     """
-    check_amount(body, containers=_MAX_CONTAINERS, separators=_MAX_SEPARATORS)
+    check_part_counts(body, containers=_MAX_CONTAINERS, separators=_MAX_SEPARATORS)
     reading = _ClaimParser()
     claims = _decode_all(body) if len(body) <= _MAX_WHOLE_BYTES else None
     if claims is None or not has_given_keys(claims, body):
@@ -241,7 +241,9 @@ class _ClaimParser:
             )
             return self._reject(None, [Fault("", message, "TOO_LONG")])
         try:
-            check_amount(text, containers=_MAX_CLAIM_CONTAINERS, separators=_MAX_CLAIM_SEPARATORS)
+            check_part_counts(
+                text, containers=_MAX_CLAIM_CONTAINERS, separators=_MAX_CLAIM_SEPARATORS
+            )
             claim = _claim_decoder.decode(raw)
         except ValidationError as error:
             return self._reject(None, error.faults)
@@ -263,7 +265,7 @@ class _ClaimParser:
 
     def _reject_shape(self, text: bytes) -> RejectedSubmission:
         try:
-            value = parse_text(text)
+            value = parse_json(text)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:
             raise _build_not_json(error) from error
         reference = value.get("referenceNumber") if isinstance(value, dict) else None
@@ -279,15 +281,15 @@ class _ClaimParser:
 
 def _find_repeated_keys(text: bytes) -> Iterator[Fault]:
     """Yield a fault for each key that occurs twice, up to the limit of listed faults."""
-    return islice(find_repeated(text), MOST_FAULTS)
+    return islice(find_repeated_keys(text), MAX_FAULTS)
 
 
 def _find_all_faults(value: object, text: bytes) -> Iterator[Fault]:
     """Yield all faults of a claim with the wrong shape."""
     yield from find_faults(value, ClaimSubmission)
-    if not has_all_keys(value, text):
+    if not has_no_repeated_keys(value, text):
         yield from _find_repeated_keys(text)
-    claim = read_readable(value, ClaimSubmission)
+    claim = read_valid_parts(value, ClaimSubmission)
     if claim is not None:
         yield from _find_content_faults(_normalize(claim) if claim.reference_number else claim)
 

@@ -25,7 +25,7 @@ from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.core.claims.conditions import count_years
 from dunwell.core.claims.fields import DebtorFields, render_columns, render_record_columns
 from dunwell.core.files.store import load_usable_tickets
-from dunwell.platform.children.process import Turns
+from dunwell.platform.children.process import TimeSlices
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.epochs import WRITTEN_BY
 from dunwell.platform.database.sql import load_statement
@@ -230,11 +230,11 @@ async def _insert_claims(
     that has the reference."""
     rows: list[object] = []
     items: list[ItemRow] = []
-    turns = Turns()
+    turns = TimeSlices()
     for n, (request, claim, claim_id) in chosen.items():
         rows.append(build_claim_row(n, claim, starts[n].row, request=request, claim_id=claim_id))
         items += build_item_rows(n, claim)
-        await turns.give_way()
+        await turns.yield_if_due()
     audits = [
         RequestRow(
             n,

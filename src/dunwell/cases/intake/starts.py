@@ -15,7 +15,7 @@ from dunwell.cases.intake.rows import UNASSIGNED, StartRow
 from dunwell.cases.intake.submission import ClaimSubmission
 from dunwell.contact.escalation.schedule import compute_first_due
 from dunwell.core.claims.conditions import count_years
-from dunwell.platform.children.process import Turns
+from dunwell.platform.children.process import TimeSlices
 
 
 class SubmittedFacts:
@@ -116,10 +116,10 @@ async def decide_starts(
     """Return the starts by claim number. If the rules contain a split, each claim has its id
     already."""
     deciding = _StartDecider(work, rulebook)
-    starts, turns = {}, Turns()
+    starts, turns = {}, TimeSlices()
     for n, submitted in claims.items():
         starts[n] = deciding.decide(submitted)
-        await turns.give_way()
+        await turns.yield_if_due()
     return starts
 
 

@@ -21,7 +21,7 @@ from dunwell.core.workflows.definition import (
     Step,
     WaitStep,
 )
-from dunwell.platform.banking_days import find_last_transfer_day
+from dunwell.platform.banking_days import compute_last_transfer_day
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.lazy_text import LazyText
 
@@ -101,7 +101,7 @@ def _is_long_enough(
         at = datetime.combine(sent_on, time(12), tzinfo=UTC)
         for wait in waits:
             at = calendar.end_of_wait(wait, since=at)
-        if find_last_transfer_day(before=at.date()) < sent_on + MIN_NOTICE:
+        if compute_last_transfer_day(before=at.date()) < sent_on + MIN_NOTICE:
             return False
     return True
 

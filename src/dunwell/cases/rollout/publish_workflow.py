@@ -34,7 +34,7 @@ from dunwell.core.workflows.versions.versions import (
     find_reused_ids,
     render_version_name,
 )
-from dunwell.platform.children.process import run_apart
+from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 
@@ -62,7 +62,7 @@ async def find_publishing_faults(
 ) -> list[Fault]:
     """Return the faults that prevent publication, with pointers from the definition's root."""
     known = await load_known_steps(work.tx, work.merchant_id, workflow_id)
-    faults = await run_apart(find_content_faults, definition, work.merchant.configuration)
+    faults = await run_in_thread(find_content_faults, definition, work.merchant.configuration)
     faults += find_reused_ids(known, definition)
     return list(dict.fromkeys(faults))
 

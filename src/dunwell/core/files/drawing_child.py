@@ -10,7 +10,7 @@ from PIL import Image
 from dunwell.core.files.drawing import PageNotDrawable, PictureBox, draw_page
 from dunwell.core.files.pictures import DrawnPicture, PictureRequest
 from dunwell.core.files.upload import PDF, PNG
-from dunwell.platform.children.child import serve, shut_in
+from dunwell.platform.children.child import confine_process, serve
 
 _MEMORY_BYTES = 768 * 1024 * 1024
 _CPU_SECONDS_PER_PAGE = 5
@@ -19,7 +19,7 @@ _CPU_SECONDS_PER_PAGE = 5
 def main() -> None:
     """Answer requests until the parent exits."""
     _make_ready()
-    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_PAGE)
+    confine_process(_MEMORY_BYTES, _CPU_SECONDS_PER_PAGE)
     serve(_draw, _CPU_SECONDS_PER_PAGE)
 
 

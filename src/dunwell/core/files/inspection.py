@@ -7,7 +7,7 @@ import msgspec
 
 from dunwell.core.files.upload import ALLOWED_TYPES, build_file_refusal
 from dunwell.platform.children.child_pool import ChildLost, ChildPool
-from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.children.fair_queue import INTERACTIVE
 from dunwell.platform.errors import Unavailable, UnsupportedMediaType
 from dunwell.platform.http.multipart import FileContent
 
@@ -29,13 +29,13 @@ class InspectionResult(msgspec.Struct, frozen=True):
 class Inspector:
     """One for each process, closed at its end. Children start when first needed."""
 
-    def __init__(self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, size: int = 2, timeout_seconds: float = _PATIENCE_SECONDS) -> None:
         self._children = ChildPool(
             _CHILD,
             size=size,
-            patience_seconds=patience_seconds,
+            timeout_seconds=timeout_seconds,
             max_answer_bytes=_MAX_ANSWER_BYTES,
-            limits=PERSON_WAITS,
+            limits=INTERACTIVE,
         )
 
     async def inspect(self, content: bytes) -> str:

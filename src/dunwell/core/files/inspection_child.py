@@ -10,7 +10,7 @@ from PIL import Image
 
 from dunwell.core.files.cleaning import clean_file
 from dunwell.core.files.inspection import InspectionResult
-from dunwell.platform.children.child import serve, shut_in
+from dunwell.platform.children.child import confine_process, serve
 from dunwell.platform.errors import UnsupportedMediaType
 
 _MEMORY_BYTES = 768 * 1024 * 1024
@@ -22,7 +22,7 @@ _ENCODINGS = ("ascii", "latin-1", "utf-8", "utf-16", "utf-16-be", "utf-16-le", "
 def main() -> None:
     """Answer requests until the parent exits."""
     _make_ready()
-    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_FILE)
+    confine_process(_MEMORY_BYTES, _CPU_SECONDS_PER_FILE)
     serve(_inspect, _CPU_SECONDS_PER_FILE)
 
 

@@ -18,7 +18,7 @@ import msgspec
 from PIL import Image
 
 from dunwell.platform.children.child_pool import ChildLost, ChildPool
-from dunwell.platform.children.fair_queue import PERSON_WAITS
+from dunwell.platform.children.fair_queue import INTERACTIVE
 from dunwell.platform.errors import Unavailable
 
 _CHILD = "dunwell.core.files.drawing_child"
@@ -83,13 +83,13 @@ class PictureSource:
 class PagePictures:
     """One for each process, closed at its end. Children start when first needed."""
 
-    def __init__(self, size: int = 2, patience_seconds: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, size: int = 2, timeout_seconds: float = _PATIENCE_SECONDS) -> None:
         self._children = ChildPool(
             _CHILD,
             size=size,
-            patience_seconds=patience_seconds,
+            timeout_seconds=timeout_seconds,
             max_answer_bytes=_MOST_ANSWER_BYTES,
-            limits=PERSON_WAITS,
+            limits=INTERACTIVE,
         )
         # The number of pages by storage key; 0: the file cannot be shown.
         self._known: OrderedDict[str, int] = OrderedDict()
@@ -173,7 +173,7 @@ class PagePictures:
         try:
             # Waiting for another viewer of the file has the same time limit as waiting in the
             # queue.
-            async with asyncio.timeout(PERSON_WAITS.wait_seconds):
+            async with asyncio.timeout(INTERACTIVE.wait_seconds):
                 await lock.acquire()
             try:
                 yield

@@ -34,20 +34,20 @@ class ContentMissing(Exception):  # noqa: N818 - reads as what happened
 
 
 class Storage:
-    def __init__(self, store: ObjectStore, patience_seconds: float = PATIENCE_SECONDS) -> None:
+    def __init__(self, store: ObjectStore, timeout_seconds: float = PATIENCE_SECONDS) -> None:
         self._store = store
-        self._patience_seconds = patience_seconds
+        self._patience_seconds = timeout_seconds
         self._threads = ThreadPoolExecutor(_THREADS, "storage")
 
     @classmethod
-    def open(cls, url: str, patience_seconds: float = PATIENCE_SECONDS) -> Self:
+    def open(cls, url: str, timeout_seconds: float = PATIENCE_SECONDS) -> Self:
         """Open the storage at a file:// or s3:// address. A missing local folder is created. The
         credentials of an object store come from its usual environment variables."""
         parts = urlsplit(url)
         if parts.scheme == "file":
-            return cls(LocalStore(Path(unquote(parts.path)), mkdir=True), patience_seconds)
+            return cls(LocalStore(Path(unquote(parts.path)), mkdir=True), timeout_seconds)
         store = from_url(url, retry_config=_RETRY)
-        return cls(store, patience_seconds)
+        return cls(store, timeout_seconds)
 
     async def save(self, key: str, content: bytes) -> None:
         """Store the content. Raises Unavailable."""
@@ -116,8 +116,8 @@ class SealedFiles:
         await self._storage.save(key, HEAD + sealed)
 
     async def load(self, key: str) -> bytes:
-        """Return the decrypted content. Raises ContentMissing, Unavailable, and SealBroken if it
-        was modified."""
+        """Return the decrypted content. Raises ContentMissing, Unavailable, and DecryptionFailed if
+        it was modified."""
         kept = await self._storage.load(key)
         if not kept.startswith(HEAD):
             return kept

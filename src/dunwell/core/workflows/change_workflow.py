@@ -19,7 +19,7 @@ from dunwell.core.workflows.store import (
 )
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
-from dunwell.platform.text.shape import render_nearest
+from dunwell.platform.text.shape import suggest_known
 
 
 def check_uses_workflows(merchant: Merchant) -> None:
@@ -37,7 +37,7 @@ async def get_workflow_by_name(tx: Connection, merchant_id: int, name: str) -> W
     name."""
     workflows = {each.name: each for each in await load_workflows(tx, merchant_id)}
     if name not in workflows:
-        nearest = render_nearest(name, list(workflows))
+        nearest = suggest_known(name, list(workflows))
         raise NotFound(f'There is no workflow "{name}". {nearest}')
     return workflows[name]
 

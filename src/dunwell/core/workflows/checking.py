@@ -25,7 +25,7 @@ from dunwell.core.workflows.definition_rules import (
 from dunwell.core.workflows.reference import FIELD_WORDS
 from dunwell.core.workflows.texts import find_text_faults
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.shape import Part, find_faults, read_if_fits
+from dunwell.platform.text.shape import Part, convert_if_valid, find_faults
 from dunwell.platform.text.texts import find_unprintable, is_printable
 
 
@@ -73,7 +73,7 @@ def render_definition_schema() -> dict[str, Any]:
 
 
 def _find_rule_faults(document: Mapping[str, object]) -> list[Fault]:
-    settings = read_if_fits(document.get("settings"), ProcessSettings)
+    settings = convert_if_valid(document.get("settings"), ProcessSettings)
     templates = _read_members(document.get("templates"), Template)
     snippets = _read_members(document.get("snippets"), Texts)
     given = document.get("steps")
@@ -93,7 +93,7 @@ def _find_faults_of_unread(given: list[object], steps: list[Step | None]) -> Ite
     step are reported together."""
     for index, (value, step) in enumerate(zip(given, steps, strict=True)):
         if step is None and isinstance(value, dict):
-            when = read_if_fits(value.get("when"), Condition)
+            when = convert_if_valid(value.get("when"), Condition)
             if when is not None:
                 yield from find_condition_faults(when, f"/steps/{index}/when")
 
@@ -109,7 +109,7 @@ def _read_step(value: object) -> Step | None:
 def _read_members(value: object, shape: type[Part]) -> dict[str, Part | None]:
     if not isinstance(value, dict):
         return {}
-    return {str(name): read_if_fits(member, shape) for name, member in value.items()}
+    return {str(name): convert_if_valid(member, shape) for name, member in value.items()}
 
 
 def check_workflow_name(name: str) -> None:

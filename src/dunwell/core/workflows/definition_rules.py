@@ -21,7 +21,7 @@ from dunwell.core.workflows.definition import (
 from dunwell.core.workflows.texts import list_channels
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.codes import is_country, is_currency, is_language, is_timezone
-from dunwell.platform.text.shape import render_nearest
+from dunwell.platform.text.shape import suggest_known
 
 _ROOT = "/settings"
 
@@ -88,7 +88,7 @@ def _find_region_faults(region: WorkflowHolidays) -> Iterator[Fault]:
         return
     known = countries[region.country]
     if region.subdivision is not None and region.subdivision not in known:
-        nearest = render_nearest(region.subdivision, known)
+        nearest = suggest_known(region.subdivision, known)
         message = f'"{region.subdivision}" is no part of {region.country}. {nearest}'
         yield Fault(f"{path}/subdivision", message, "UNKNOWN_SUBDIVISION")
 
@@ -265,7 +265,7 @@ def _find_contact_faults(
 ) -> Iterator[Fault]:
     yield from find_repeat_faults([step.channel, *step.fallbacks], f"{path}/fallbacks", skip=1)
     if step.template not in templates:
-        nearest = render_nearest(step.template, list(templates))
+        nearest = suggest_known(step.template, list(templates))
         message = f'There is no template "{step.template}". {nearest}'
         yield Fault(f"{path}/template", message, "UNKNOWN_TEMPLATE")
         return

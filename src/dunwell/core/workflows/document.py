@@ -12,7 +12,7 @@ from msgspec.structs import FieldInfo, fields
 
 from dunwell.core.workflows.definition import Definition
 from dunwell.platform.errors import Fault, InvalidRequest
-from dunwell.platform.text.yaml_document import DocumentFaulty, find_lines, parse_yaml
+from dunwell.platform.text.yaml_document import InvalidDocument, find_lines, parse_yaml
 
 # A step begins with its identity. Its guard, the longest part, comes last.
 _FIRST, _LAST = ("id", "name", "kind"), ("when",)
@@ -82,12 +82,12 @@ def parse_definition_text(text: str, file_name: str) -> DefinitionFile:
     """Parse the text. Raises InvalidRequest."""
     try:
         document = parse_yaml(text)
-    except DocumentFaulty as error:
+    except InvalidDocument as error:
         raise build_unreadable_file(file_name, error) from error
     return build_definition_file(document, text, file_name)
 
 
-def build_unreadable_file(file_name: str, error: DocumentFaulty) -> InvalidRequest:
+def build_unreadable_file(file_name: str, error: InvalidDocument) -> InvalidRequest:
     return InvalidRequest(f"{file_name} cannot be read. {error}")
 
 

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl
 from uuid import UUID
 
 from dunwell.platform.errors import Fault, NotFound, ValidationError
-from dunwell.platform.text.shape import render_nearest, render_pointer
+from dunwell.platform.text.shape import render_pointer, suggest_known
 
 _DIGITS = re.compile(r"[1-9][0-9]{0,18}", re.ASCII)
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.ASCII | re.IGNORECASE)
@@ -133,7 +133,7 @@ class Query:
     def choice(self, name: str, allowed: Collection[str]) -> str | None:
         value = self.text(name)
         if value is not None and value not in allowed:
-            message = f'"{value}" is not allowed. {render_nearest(value, allowed)}'
+            message = f'"{value}" is not allowed. {suggest_known(value, allowed)}'
             self._refuse(name, message, "NOT_ALLOWED")
         return value
 
@@ -162,7 +162,7 @@ class Query:
         """Raise ValidationError if anything read, or anything not asked for, is wrong."""
         for name in self._given:
             if name not in self._known:
-                message = f'"{name[:60]}" is not known. {render_nearest(name, sorted(self._known))}'
+                message = f'"{name[:60]}" is not known. {suggest_known(name, sorted(self._known))}'
                 self._refuse(name[:60], message, "UNKNOWN_FIELD")
         if self._faults:
             raise ValidationError(self._faults)

@@ -15,12 +15,12 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from dunwell.interfaces.api.answer import answer_crash, answer_refusal
 from dunwell.platform.config import Settings
 from dunwell.platform.errors import InvalidRequest, RateLimited, Refusal
-from dunwell.platform.http.addresses import find_network
+from dunwell.platform.http.addresses import get_visitor_network
 from dunwell.platform.http.requests import ConcurrencyLimit, request_id_of
-from dunwell.platform.http.server import Words
+from dunwell.platform.http.server import RenderedResponse
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
-from dunwell.platform.watched_clock import read_host
+from dunwell.platform.watched_clock import read_host_clock
 
 # The characters of RFC 3986, 3.2.
 _HOST = re.compile(r"[0-9A-Za-z!$&'()*+,;=\-._~:\[\]@%]*")
@@ -61,14 +61,14 @@ def _complete(own: RawHeaders, everywhere: RawHeaders, request_id: str) -> RawHe
     return [*own, *further, (b"x-request-id", request_id.encode())]
 
 
-def build_outside_answer(resources: Resources) -> Callable[[Refusal], Words]:
+def build_outside_answer(resources: Resources) -> Callable[[Refusal], RenderedResponse]:
     """What the server itself refuses, in the envelope and with the headers of every answer."""
     everywhere = list_headers(resources.settings)
 
-    def answer(refusal: Refusal) -> Words:
+    def answer(refusal: Refusal) -> RenderedResponse:
         response = answer_refusal(refusal)
         own = [each for each in response.raw_headers if each[0] != b"content-length"]
-        request_id = str(resources.ids.new(read_host(resources.clock)))
+        request_id = str(resources.ids.new(read_host_clock(resources.clock)))
         headers = _complete(own, everywhere, request_id)
         return response.status_code, [*headers], bytes(response.body)
 
@@ -156,7 +156,7 @@ class Edge:
         with ExitStack() as holding:
             # Whether the process is well is asked by machines that may be anybody's neighbours.
             if scope["path"] not in self._free_paths:
-                visitor = find_network(scope["client"][0] if scope["client"] else "")
+                visitor = get_visitor_network(scope["client"][0] if scope["client"] else "")
                 try:
                     holding.enter_context(self._in_progress.hold(visitor))
                 except RateLimited as refusal:

@@ -32,12 +32,12 @@ class Readiness:
     """Of one process. However many ask, and however long it takes, one probe is under way."""
 
     def __init__(
-        self, database: Database, clock: Clock, *, patience_seconds: float = PATIENCE_SECONDS,
+        self, database: Database, clock: Clock, *, timeout_seconds: float = PATIENCE_SECONDS,
         kept_seconds: float = _KEPT_SECONDS,
     ) -> None:  # fmt: skip
         self._database = database
         self._clock = clock
-        self._patience_seconds = patience_seconds
+        self._patience_seconds = timeout_seconds
         self._kept_seconds = kept_seconds
         self._probe: asyncio.Task[None] | None = None
         self._well_until = 0.0
@@ -66,13 +66,13 @@ class Readiness:
         self._well_until = time.monotonic() + self._kept_seconds
 
 
-async def probe(database: Database, patience_seconds: float) -> None:
+async def probe(database: Database, timeout_seconds: float) -> None:
     """Raises Unavailable; when the database does not answer, as late as it gives up on it."""
     async with database.connection() as connection:
-        row = await connection.fetchrow(_LOOK, timeout=patience_seconds)
+        row = await connection.fetchrow(_LOOK, timeout=timeout_seconds)
         has_tables, is_read_only = row
         if not has_tables:
             raise NotMigrated
         if is_read_only:
             raise Unavailable("The database can be read and not written. Try again shortly.")
-        await connection.execute(_WRITE, timeout=patience_seconds)
+        await connection.execute(_WRITE, timeout=timeout_seconds)

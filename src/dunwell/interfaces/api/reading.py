@@ -19,13 +19,13 @@ from dunwell.platform.http.multipart import (
 )
 from dunwell.platform.http.requests import BodyTooLarge, stream_body
 from dunwell.platform.text.json_text import (
-    check_amount,
-    find_repeated,
-    has_all_keys,
-    parse_text,
-    read_readable,
+    check_part_counts,
+    find_repeated_keys,
+    has_no_repeated_keys,
+    parse_json,
+    read_valid_parts,
 )
-from dunwell.platform.text.shape import MOST_FAULTS, find_faults, limit_faults, read_if_fits
+from dunwell.platform.text.shape import MAX_FAULTS, convert_if_valid, find_faults, limit_faults
 
 Shape = TypeVar("Shape")
 
@@ -51,7 +51,7 @@ async def read_parts(request: Request, merchant_id: int) -> list[FormPart]:
     as soon as it shows, PayloadTooLarge. Raises RateLimited or Unavailable, before anything is
     read, while too much of this merchant's or of all merchants' is held. Close their files."""
     check_media_type(request, MEDIA_TYPE)
-    share = UPLOADS.share_of(merchant_id)
+    share = UPLOADS.get_share(merchant_id)
     reader = FormReader(request.headers["content-type"], _limit_form(share))
     share.check_room(count_announced(request))
     parts: list[FormPart] = []
@@ -100,15 +100,15 @@ def check_media_type(request: Request, *wanted: str) -> None:
 def read_document(body: bytes) -> tuple[Any, list[Fault]]:
     """A body's value, and a fault for each key that stands twice in it. Raises InvalidRequest, and
     ValidationError for a body that holds more than any can need."""
-    check_amount(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
+    check_part_counts(body, containers=_MOST_CONTAINERS, separators=_MOST_SEPARATORS)
     if len(body) > _MOST_BYTES:
         message = f"The body is larger than {_MOST_BYTES} bytes, more than all its fields can be."
         raise ValidationError([Fault("", message, "TOO_LONG")], message)
     try:
-        value = parse_text(body)
-        if has_all_keys(value, body):
+        value = parse_json(body)
+        if has_no_repeated_keys(value, body):
             return value, []
-        return value, list(islice(find_repeated(body), MOST_FAULTS + 1))
+        return value, list(islice(find_repeated_keys(body), MAX_FAULTS + 1))
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InvalidRequest(f"The body is not JSON: {error}. Correct it and send again.") from None
 
@@ -123,9 +123,9 @@ def read_shape(
     the struct as far as it can be read: what cannot be is UNSET (`platform.text.readable`).
     """
     value, repeated = read_document(body)
-    given = read_if_fits(value, shape)
+    given = convert_if_valid(value, shape)
     wrong = find_faults(value, shape) if given is None else []
-    readable = read_readable(value, shape) if rules and given is None else given
+    readable = read_valid_parts(value, shape) if rules and given is None else given
     broken = rules(readable) if rules and readable is not None else ()
     faults = limit_faults(chain(wrong, repeated, broken))
     if faults or given is None:

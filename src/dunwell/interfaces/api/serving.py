@@ -148,7 +148,7 @@ class LargeBodies:
                 taken += len(chunk)
                 chunks.append(chunk)
                 if content is None and taken > _MOST_SMALL_BYTES:
-                    share = UPLOADS.share_of(merchant_id)
+                    share = UPLOADS.get_share(merchant_id)
                     content = spooling.enter_context(closing(share.open()))
                 if content is not None:
                     content.write(b"".join(chunks))

@@ -10,7 +10,7 @@ from dunwell.operations.recovery.archive import WalArchive
 from dunwell.operations.recovery.keep_archive import keep_archive
 from dunwell.platform.children.process import end_with_parent
 from dunwell.platform.config import Settings
-from dunwell.platform.embedded.postgres import find_embedded
+from dunwell.platform.embedded.postgres import get_embedded_postgres
 from dunwell.platform.errors import InvalidState
 
 
@@ -32,4 +32,4 @@ async def _keep(settings: Settings, archive: WalArchive) -> None:
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    await keep_archive(settings, archive, find_embedded(settings), stop)
+    await keep_archive(settings, archive, get_embedded_postgres(settings), stop)

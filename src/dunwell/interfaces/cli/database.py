@@ -13,7 +13,7 @@ from dunwell.interfaces.cli.options import data_dir_option, read_settings
 from dunwell.operations.recovery.archive import open_embedded
 from dunwell.platform.config import Settings
 from dunwell.platform.database.migrate import load_revisions, migrate
-from dunwell.platform.embedded.folder_lock import FolderLock, FolderTaken
+from dunwell.platform.embedded.folder_lock import FolderInUse, FolderLock
 from dunwell.platform.embedded.postgres import EmbeddedPostgres, PostgresFailed, stop_server
 
 _PATIENCE_SECONDS = 30.0
@@ -63,7 +63,7 @@ def _try_own(settings: Settings, command: str) -> FolderLock | None:
     while True:
         try:
             return FolderLock.acquire(settings.data_dir, command)
-        except FolderTaken as taken:
+        except FolderInUse as taken:
             if taken.command == "up":
                 return None
             if time.monotonic() > deadline:

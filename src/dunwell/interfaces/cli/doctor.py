@@ -33,15 +33,15 @@ from dunwell.operations.recovery.restore_hold import RestoreHold, find_hold
 from dunwell.platform.children.child import Confinement, find_confinement
 from dunwell.platform.config import Settings
 from dunwell.platform.config.loading import find_ssl_mode
-from dunwell.platform.config.private_folder import find_open, is_made_here
-from dunwell.platform.config.settings import read_address
+from dunwell.platform.config.private_folder import is_own_folder, list_accessible
+from dunwell.platform.config.settings import parse_database_address
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.migrate import load_revisions
 from dunwell.platform.database.pool import OpenConnection, connect
-from dunwell.platform.embedded.folder_lock import FolderTaken
+from dunwell.platform.embedded.folder_lock import FolderInUse
 from dunwell.platform.embedded.postgres import PostgresFailed
 from dunwell.platform.errors import Refusal
-from dunwell.platform.key_versions import KnownVersion, find_misfit, load_versions
+from dunwell.platform.key_versions import KnownKeyVersion, find_key_mismatch, load_versions
 
 _LEAST_VERSION, _NEWEST_VERSION = 15, 18
 _MOST_SKEW_SECONDS = 2.0
@@ -96,7 +96,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
                 *asyncio.run(check_webhook_networks(url)),
                 *asyncio.run(check_backups(url, settings)),
             ]
-    except (OSError, PostgresFailed, FolderTaken, asyncpg.PostgresError) as error:
+    except (OSError, PostgresFailed, FolderInUse, asyncpg.PostgresError) as error:
         remedy = "Start it, or correct DUNWELL_DATABASE_URL."
         if settings.database_url is None:
             remedy = f"See {settings.data_dir / 'postgres' / 'postgres.log'}."
@@ -112,7 +112,7 @@ def _check_database(settings: Settings) -> list[DoctorFinding]:
     ]
 
 
-async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownVersion]]:
+async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownKeyVersion]]:
     """The server's version number, by how many seconds its clock is ahead of this one, and what is
     known of the secret key."""
     connection = await _connect(url)
@@ -120,7 +120,7 @@ async def _ask_database(url: str) -> tuple[int, float, Sequence[KnownVersion]]:
         before = datetime.now(UTC)
         there = await connection.fetchval("SELECT clock_timestamp()")
         middle = before + (datetime.now(UTC) - before) / 2
-        known: Sequence[KnownVersion] = ()
+        known: Sequence[KnownKeyVersion] = ()
         with contextlib.suppress(asyncpg.UndefinedTableError):
             known = await load_versions(connection)
         version = connection.get_server_version().major
@@ -187,7 +187,7 @@ async def _look_for_pooler(url: str) -> DoctorFinding:
         number = await connection.fetchval("SELECT pg_backend_pid()")
         if number == connection.get_server_pid():
             return _describe_none(url)
-        if not read_address(url).is_pooled:
+        if not parse_database_address(url).is_pooled:
             return await _describe_unnamed(url)
         words = "in transaction mode, as the address says"
         if not await connection.fetchval("SELECT pg_jit_available()"):
@@ -200,7 +200,7 @@ async def _look_for_pooler(url: str) -> DoctorFinding:
 
 def _describe_none(url: str) -> DoctorFinding:
     words = "none stands before the database"
-    if not read_address(url).is_pooled:
+    if not parse_database_address(url).is_pooled:
         return DoctorFinding("pooler", words)
     remedy = "Take pooler=transaction out of DUNWELL_DATABASE_URL: it costs time."
     return DoctorFinding("pooler", f"{words}, but the address names one", remedy, is_note=True)
@@ -234,8 +234,8 @@ def check_clocks(skew_seconds: float) -> DoctorFinding:
     return DoctorFinding("clock", words, "Let NTP set the clocks of both hosts.")
 
 
-def check_keys(keys: KeyRing, known: Sequence[KnownVersion]) -> DoctorFinding:
-    misfit = find_misfit(keys, known)
+def check_keys(keys: KeyRing, known: Sequence[KnownKeyVersion]) -> DoctorFinding:
+    misfit = find_key_mismatch(keys, known)
     if misfit is not None:
         return DoctorFinding("secret key", "does not fit the database", misfit)
     older = [str(each) for each in keys.versions[1:]]
@@ -277,12 +277,12 @@ async def _probe_storage(settings: Settings) -> bool:
 
 def check_folders(settings: Settings) -> DoctorFinding:
     """Others of this host must not read what is kept."""
-    first, count = next(find_open(settings), None), sum(1 for _ in find_open(settings))
+    first, count = next(list_accessible(settings), None), sum(1 for _ in list_accessible(settings))
     if first is None:
         return DoctorFinding("folders", "closed to others")
     words = f"others can reach {first[0]} ({first[1]:04o}) and {count - 1} more"
     remedy = "Start dunwell as their owner: it closes them."
-    if not is_made_here(settings.data_dir) or not first[0].is_relative_to(settings.data_dir):
+    if not is_own_folder(settings.data_dir) or not first[0].is_relative_to(settings.data_dir):
         remedy = f"Run: chmod -R go-rwx {first[0]}"
     return DoctorFinding("folders", words, remedy)
 

@@ -33,7 +33,7 @@ from dunwell.platform.database.database import Connection, Database
 from dunwell.platform.embedded.folder_lock import FolderLock
 from dunwell.platform.errors import InvalidState
 from dunwell.platform.ids import RandomIds
-from dunwell.platform.key_versions import find_misfit, load_versions
+from dunwell.platform.key_versions import find_key_mismatch, load_versions
 
 _WORD = "key"
 _NEXT = """\
@@ -112,7 +112,7 @@ def retire(data_dir: str | None, version: int, *, is_lost: bool, is_sure: bool) 
 
 
 async def _find_next(tx: Connection, keys: KeyRing) -> int:
-    misfit = find_misfit(keys, await load_versions(tx))
+    misfit = find_key_mismatch(keys, await load_versions(tx))
     if misfit is not None:
         raise InvalidState(misfit)
     return await find_next_version(tx, keys)

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import click
 
 from dunwell.platform.config import Settings, load_settings, render_settings
-from dunwell.platform.config.private_folder import write_privately
+from dunwell.platform.config.private_folder import set_private_umask
 from dunwell.platform.logging import configure_logging
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
@@ -32,7 +32,7 @@ def address_options(function: _Function) -> _Function:
 def read_settings(process: str, **flags: str | None) -> Settings:
     """Settings from flags and environment, and logging set up as they say; from then on what is
     written is its owner's alone."""
-    write_privately()
+    set_private_umask()
     settings = load_settings(os.environ, **flags)
     configure_logging(settings.log_level, process)
     return settings

@@ -8,7 +8,7 @@ import click
 
 from dunwell.adapters.channels.outbox.folder import read_message
 from dunwell.interfaces.cli.options import data_dir_option, read_settings
-from dunwell.platform.crypto import KeyRing, SealBroken
+from dunwell.platform.crypto import DecryptionFailed, KeyRing
 from dunwell.platform.errors import InvalidRequest, NotFound
 
 _SHOWN = (".eml", ".json")
@@ -35,7 +35,7 @@ def show(data_dir: str | None, reference: UUID, into: Path | None) -> None:
     settings = read_settings("outbox", data_dir=data_dir)
     try:
         files = read_message(settings.data_dir, KeyRing(settings.secret_key), reference)
-    except SealBroken:
+    except DecryptionFailed:
         raise InvalidRequest(
             f"The message {reference} is sealed with another key than DUNWELL_SECRET_KEY holds."
         ) from None

@@ -19,7 +19,7 @@ from dunwell.operations.recovery.restore_hold import hold_installation, resume_i
 from dunwell.operations.recovery.verify_backup import verify_backup
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock
-from dunwell.platform.embedded.postgres import find_embedded, stop_server
+from dunwell.platform.embedded.postgres import get_embedded_postgres, stop_server
 from dunwell.platform.errors import InvalidState
 
 _TIME = click.DateTime(["%Y-%m-%dT%H:%M:%S%z", "%Y-%m-%dT%H:%M:%S.%f%z"])
@@ -155,7 +155,7 @@ def _reach_empty(settings: Settings) -> Iterator[str]:
         yield settings.database_url
         return
     lock = FolderLock.acquire(settings.data_dir, "restore")
-    embedded = find_embedded(settings)
+    embedded = get_embedded_postgres(settings)
     server = embedded.start()
     try:
         yield embedded.url

@@ -38,7 +38,7 @@ from dunwell.interfaces.cli.work import merchant_of_key, run_change
 from dunwell.operations.claim_status.explain_claim import build_explained_rules
 from dunwell.platform.errors import InvalidRequest, InvalidState
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml
+from dunwell.platform.text.yaml_document import InvalidDocument, parse_yaml
 
 
 def render_view(view: RulesView) -> str:
@@ -263,5 +263,5 @@ def _read(file: TextIO) -> object:
     """The value in a file. Raises InvalidRequest."""
     try:
         return parse_yaml(file.read())
-    except (DocumentFaulty, UnicodeDecodeError) as error:
+    except (InvalidDocument, UnicodeDecodeError) as error:
         raise InvalidRequest(f"{Path(file.name).name} cannot be read. {error}") from error

@@ -30,15 +30,15 @@ from dunwell.interfaces.cli.serving import (
 )
 from dunwell.interfaces.cli.words import load
 from dunwell.operations.recovery.archive import open_embedded
-from dunwell.platform.children.programs import Lifeline, Process, Program, stop_programs
+from dunwell.platform.children.programs import ParentPipe, Process, Program, stop_programs
 from dunwell.platform.config import Settings
-from dunwell.platform.config.private_folder import close_to_others
+from dunwell.platform.config.private_folder import restrict_access
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.migrate import migrate
 from dunwell.platform.embedded.folder_lock import FolderLock
-from dunwell.platform.embedded.postgres import PostgresFailed, find_database_url
+from dunwell.platform.embedded.postgres import PostgresFailed, get_database_url
 from dunwell.platform.errors import Refusal
-from dunwell.platform.key_versions import admit_at
+from dunwell.platform.key_versions import register_keys_at
 
 _WATCH_SECONDS = 0.1
 _ARCHIVE = "archive"
@@ -55,7 +55,7 @@ _AWAY = (OSError, asyncpg.CannotConnectNowError, asyncpg.PostgresConnectionError
 def command(data_dir: str | None, host: str | None, port: str | None, workers: int) -> None:
     """Start everything: database, web and worker. Ctrl-C or SIGTERM ends it cleanly."""
     settings = read_settings("up", data_dir=data_dir, host=host, port=port)
-    close_to_others(settings)
+    restrict_access(settings)
     stopping = _Stopping()
     with ExitStack() as closing:  # the last one in is the first one closed
         lock = FolderLock.acquire(settings.data_dir, "up")
@@ -111,18 +111,18 @@ def _plan_database(settings: Settings, stopping: _Stopping) -> Program:
 
 def _prepare_database(settings: Settings, database: list[Program], stopping: _Stopping) -> bool:
     """Start what is to be started, and migrate. False: it was asked to stop meanwhile. Raises
-    KeyRefused."""
+    SecretKeyMismatch."""
     try:
         for program in database:
             program.start()
-        is_migrated = _migrate(find_database_url(settings), stopping)
+        is_migrated = _migrate(get_database_url(settings), stopping)
     except PostgresFailed:
         if stopping.is_asked():
             return False
         raise
     if is_migrated:
         # Programs that are refused would be started again and again.
-        asyncio.run(admit_at(find_database_url(settings), KeyRing(settings.secret_key)))
+        asyncio.run(register_keys_at(get_database_url(settings), KeyRing(settings.secret_key)))
     return is_migrated
 
 
@@ -154,15 +154,15 @@ class _Listeners:
 def _plan_programs(
     settings: Settings, lock: FolderLock, listeners: _Listeners, workers: int
 ) -> list[Program]:
-    lifeline = Lifeline()
+    lifeline = ParentPipe()
     environment = _child_environment(settings)
     if listeners.operators is not None:
         environment = {**_share_figures(settings), **environment}
 
-    def forget(pid: int) -> None:
+    def on_death(pid: int) -> None:
         folder = environment.get("PROMETHEUS_MULTIPROC_DIR")
         if folder is not None:
-            load("dunwell.platform.metrics:forget_process")(pid, Path(folder))
+            load("dunwell.platform.metrics:remove_process_gauges")(pid, Path(folder))
 
     def plan(name: str, word: str, **inherited: socket.socket | None) -> Program:
         sockets = {**inherited, "--operators-listener": listeners.operators}
@@ -176,7 +176,7 @@ def _plan_programs(
         def start() -> Process:
             return lifeline.spawn(command, environment, descriptors)
 
-        return Program(name, start, forget=forget)
+        return Program(name, start, on_death=on_death)
 
     listener = {"--listener": listeners.web}
     web = [plan(f"web {number}", "web", **listener) for number in range(1, workers + 1)]
@@ -208,7 +208,7 @@ def _watch(programs: Sequence[Program], settings: Settings, stopping: _Stopping)
     is_announced = False
     while not stopping.is_asked():
         for program in programs:
-            program.keep()
+            program.check_and_restart()
         if not is_announced and is_ready(settings.host, settings.port):
             click.echo(f"ready {render_address(settings.host, settings.port)}")
             is_announced = True

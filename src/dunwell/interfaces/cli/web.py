@@ -19,9 +19,9 @@ from dunwell.interfaces.cli.serving import (
     serve_operators,
 )
 from dunwell.interfaces.wiring import open_web
-from dunwell.platform.children.process import end_with_parent, relax_collector
+from dunwell.platform.children.process import end_with_parent, tune_garbage_collector
 from dunwell.platform.config import Settings
-from dunwell.platform.config.private_folder import close_to_others
+from dunwell.platform.config.private_folder import restrict_access
 from dunwell.platform.http.server import DrainingServer, build_server
 from dunwell.platform.resources import open_resources
 
@@ -41,13 +41,13 @@ def command(
         end_with_parent(parent)
     settings = read_settings("web", data_dir=data_dir, host=host, port=port)
     if parent is None:
-        close_to_others(settings)
+        restrict_access(settings)
     if listener is None:
         listening = open_listener(settings.host, settings.port)
     else:
         listening = socket.socket(fileno=listener)
     operators = find_operators_listener(settings, operators_listener)
-    relax_collector()
+    tune_garbage_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_serve(settings, listening, operators, is_alone=parent is None))
 

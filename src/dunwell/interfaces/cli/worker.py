@@ -18,9 +18,9 @@ from dunwell.interfaces.cli.serving import (
 from dunwell.interfaces.wiring import choose_operators, open_loops
 from dunwell.interfaces.worker.loops import run_loops
 from dunwell.operations.recovery.restore_hold import wait_until_resumed
-from dunwell.platform.children.process import end_with_parent, relax_collector
+from dunwell.platform.children.process import end_with_parent, tune_garbage_collector
 from dunwell.platform.config import Settings
-from dunwell.platform.config.private_folder import close_to_others
+from dunwell.platform.config.private_folder import restrict_access
 from dunwell.platform.resources import open_resources
 
 
@@ -34,9 +34,9 @@ def command(data_dir: str | None, operators_listener: int | None, parent: int | 
         end_with_parent(parent)
     settings = read_settings("worker", data_dir=data_dir)
     if parent is None:
-        close_to_others(settings)
+        restrict_access(settings)
     operators = find_operators_listener(settings, operators_listener)
-    relax_collector()
+    tune_garbage_collector()
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         runner.run(_work(settings, operators, is_alone=parent is None))
 

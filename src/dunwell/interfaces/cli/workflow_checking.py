@@ -17,7 +17,7 @@ from dunwell.core.workflows.document import locate_faults
 from dunwell.interfaces.cli.output import echo_json
 from dunwell.interfaces.cli.workflow_document import read_given, render_faults
 from dunwell.platform.errors import Fault
-from dunwell.platform.text.shape import read_if_fits
+from dunwell.platform.text.shape import convert_if_valid
 
 
 @click.command("check")
@@ -82,8 +82,8 @@ def _read_texts(document: object) -> Definition:
 def _read_template(document: object) -> Template:
     """With those of its channels that can be read."""
     channels = _read_object(document).items()
-    fitting = {name: each for name, each in channels if read_if_fits({name: each}, Template)}
-    return read_if_fits(fitting, Template) or Template()
+    fitting = {name: each for name, each in channels if convert_if_valid({name: each}, Template)}
+    return convert_if_valid(fitting, Template) or Template()
 
 
 def _read_object(document: object) -> dict[str, Any]:

@@ -52,10 +52,10 @@ class Loop:
 
 async def run_loops(
     loops: Sequence[Loop], stop: asyncio.Event, *, clock: Clock | None = None,
-    patience_seconds: float = 20.0,
+    timeout_seconds: float = 20.0,
 ) -> None:  # fmt: skip
     """Run all loops until `stop`. Each then finishes its round, or is cancelled after
-    `patience_seconds`.
+    `timeout_seconds`.
 
     A cancelled round is rolled back, or its leases expire and another worker continues.
     """
@@ -64,7 +64,7 @@ async def run_loops(
         asyncio.create_task(_keep_running(loop, stop, clock), name=loop.name) for loop in loops
     ]
     await stop.wait()
-    _, late = await asyncio.wait(tasks, timeout=patience_seconds)
+    _, late = await asyncio.wait(tasks, timeout=timeout_seconds)
     for task in late:
         log.warning("round cancelled", loop=task.get_name())
         task.cancel()

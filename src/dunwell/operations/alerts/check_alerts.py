@@ -173,7 +173,7 @@ async def raise_clock_alert(resources: Resources, host: str) -> bool:
     did. host: the name of this machine."""
     clock = resources.clock
     comparison = clock.comparison if isinstance(clock, WatchedClock) else None
-    if comparison is None or not comparison.is_odd:
+    if comparison is None or not comparison.is_different:
         return False
     figures = AlertFigures(host_clock=comparison.host, database_clock=comparison.database)
     async with resources.database.transaction() as tx:

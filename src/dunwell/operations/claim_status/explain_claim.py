@@ -70,7 +70,7 @@ from dunwell.operations.claim_status.views import (
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.errors import NotFound
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 
 async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
@@ -200,7 +200,7 @@ async def _forecast(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNe
     foreseen = forecast_claim(case.process, _find_current_step(case), work.now, guard)
     contacts = (
         ExplainedNextContact(
-            write_instant(each.at), each.channel, step_id=each.step.id, name=each.step.name
+            render_instant(each.at), each.channel, step_id=each.step.id, name=each.step.name
         )
         for each in foreseen
         if each.channel is not None and each.step is not None
@@ -251,7 +251,7 @@ def _describe_history(case: _Case) -> tuple[ExplainedStep, ...]:
             step_id=each.step_id,
             name=names.get(each.step_id, _ARCHIVING),
             outcome=each.outcome,
-            at=write_instant(each.at),
+            at=render_instant(each.at),
             version=each.version if case.is_switched else None,
             reason=explain_past_step(each, is_wait=each.step_id in waits),
         )
@@ -262,8 +262,8 @@ def _describe_history(case: _Case) -> tuple[ExplainedStep, ...]:
 def _describe_hold(hold: Hold, zone: str) -> ExplainedHold:
     return ExplainedHold(
         kind=hold.kind.value,
-        since=write_instant(hold.since),
-        until=write_instant(hold.until),
+        since=render_instant(hold.since),
+        until=render_instant(hold.until),
         by=hold.actor_kind.value,
         reason=explain_hold(hold, zone),
     )
@@ -295,7 +295,7 @@ def _describe_next(case: _Case) -> ExplainedNextStep | None:
         step_id=None if step is None else step.id,
         name=_ARCHIVING if step is None else step.name,
         kind="ARCHIVE" if step is None else _KINDS[type(step)],
-        at=write_instant(at),
+        at=render_instant(at),
         outcome="SKIPPED" if unmet else "RUN",
         unmet=unmet,
         reason=reason,
@@ -313,6 +313,6 @@ def _describe_contact(case: _Case) -> ExplainedContact | None:
         channel=contact.channel,
         state=contact.state,
         held_by=contact.held_by,
-        until=write_instant(contact.not_before) if waits else None,
+        until=render_instant(contact.not_before) if waits else None,
         reason=explain_contact(contact, case.standing, case.zone),
     )

@@ -44,7 +44,7 @@ from dunwell.core.claims.lists.store import ClaimFilter, ClaimRow
 from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.platform.database.listed_table import ListPage
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 Cell: TypeAlias = str | int | bool | datetime | date | Enum | None
 Cells: TypeAlias = Sequence[Cell]
@@ -75,7 +75,7 @@ def _render_cell(cell: Cell) -> str:
     if cell is None:
         return ""
     if isinstance(cell, datetime):
-        return write_instant(cell)
+        return render_instant(cell)
     if isinstance(cell, date):
         return cell.isoformat()
     if isinstance(cell, bool):

@@ -16,7 +16,7 @@ from dunwell.accounts.installation import store as secrets
 from dunwell.accounts.users.factors import totp
 from dunwell.cases.replies import reply
 from dunwell.core.events.webhooks import endpoint_secrets
-from dunwell.platform.crypto import KeyRing, SealBroken, read_version
+from dunwell.platform.crypto import DecryptionFailed, KeyRing, parse_key_version
 from dunwell.platform.database.database import Connection, Database
 from dunwell.platform.database.sql import compose
 
@@ -108,7 +108,7 @@ class SealedColumn:
 
     async def count(self, tx: Connection) -> Mapping[int, int]:
         statement = compose(_LOAD_HEADS, column=self.column, table=self.table)
-        return Counter(read_version(head) for (head,) in await tx.fetch(statement))
+        return Counter(parse_key_version(head) for (head,) in await tx.fetch(statement))
 
     async def reseal(self, database: Database, keys: KeyRing, after: RowKey) -> ResealedPart:
         count = len(self.keys)
@@ -129,7 +129,7 @@ class SealedColumn:
         """A value that cannot be opened stays as it is, for an operator to look at."""
         try:
             return keys.reseal(self.purpose, sealed, self.bind(*owner))
-        except SealBroken:
+        except DecryptionFailed:
             log.exception("cannot be opened", table=self.table, owner=str(owner))
             return sealed
 

@@ -14,7 +14,7 @@ import structlog
 from dunwell.contact.messages.letters.letter_files import reencrypt_letter
 from dunwell.core.files.storage import ContentMissing, Storage
 from dunwell.operations.keys.sealed_columns import PART_SIZE, ResealedPart, RowKey
-from dunwell.platform.crypto import KeyRing, SealBroken
+from dunwell.platform.crypto import DecryptionFailed, KeyRing
 from dunwell.platform.database.database import Connection, Database
 
 # By primary key.
@@ -91,7 +91,7 @@ class SealedLetters:
         assert row.document_key is not None
         try:
             await reencrypt_letter(self._storage, keys, row.document_key)
-        except SealBroken:
+        except DecryptionFailed:
             log.exception("cannot be opened", communication_id=str(row.communication_id))
             return False
         except ContentMissing:

@@ -13,7 +13,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import InvalidState, NotFound
 from dunwell.platform.ids import Ids
-from dunwell.platform.key_versions import KnownVersion, load_versions
+from dunwell.platform.key_versions import KnownKeyVersion, load_versions
 
 # Digests and what is derived again from a row's id cannot be made anew: who an address was is not
 # kept. Each is counted by a scan; nobody asks often.
@@ -177,7 +177,7 @@ def _check_guards(standing: Collection[KeyVersionState], version: int, now: date
         )
 
 
-def _decide_state(keys: KeyRing, version: int, known: KnownVersion | None) -> str:
+def _decide_state(keys: KeyRing, version: int, known: KnownKeyVersion | None) -> str:
     if known is not None and known.retired_at is not None:
         return "RETIRED"
     if version == keys.version:

@@ -58,7 +58,7 @@ from dunwell.platform.database.database import Connection, snapshot
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.shape import render_pointer
-from dunwell.platform.text.yaml_document import DocumentFaulty
+from dunwell.platform.text.yaml_document import InvalidDocument
 
 
 async def read_checked_file(
@@ -235,7 +235,7 @@ async def parse_given_file(
     called within a transaction. key: who gives the file."""
     try:
         document = await documents.read(text, key, lambda value: value)
-    except DocumentFaulty as error:
+    except InvalidDocument as error:
         raise ValidationError([Fault("", f"It is no YAML. {error}", "NOT_YAML")]) from error
     if not isinstance(document, dict):
         return MerchantFileSource(document, {}, [])

@@ -9,7 +9,7 @@ from dunwell.accounts.merchants.configuration import Logo
 from dunwell.operations.merchant_file.file import find_workflows_key
 from dunwell.platform.errors import Fault, ValidationError
 from dunwell.platform.text.shape import render_pointer
-from dunwell.platform.text.yaml_document import DocumentFaulty, parse_yaml
+from dunwell.platform.text.yaml_document import InvalidDocument, parse_yaml
 
 _MAX_BYTES = 10 * 1024 * 1024
 
@@ -73,5 +73,5 @@ def _read(path: Path, pointer: str) -> Any:
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         return Fault(pointer, f"{path.name} cannot be read: {reason}.", "UNREADABLE")
-    except DocumentFaulty as error:
+    except InvalidDocument as error:
         return Fault(pointer, f"{path.name} is no YAML. {error}", "NOT_YAML")

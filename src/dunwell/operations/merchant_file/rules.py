@@ -59,7 +59,7 @@ from dunwell.platform.text.codes import (
     is_language,
     is_timezone,
 )
-from dunwell.platform.text.shape import describe_wrong_type, read_if_fits, render_nearest
+from dunwell.platform.text.shape import convert_if_valid, describe_wrong_type, suggest_known
 from dunwell.platform.text.texts import is_email_address
 
 # What networks show: a name with a letter in it (GSM 03.40, alphanumeric), a number, a short code.
@@ -73,16 +73,16 @@ def find_account_faults(
 ) -> Iterator[Fault]:
     """Parts of another shape are left out: the schema has reported them."""
     yield from _find_code_faults(document)
-    contact = read_if_fits(document.get("contact"), MerchantContact)
+    contact = convert_if_valid(document.get("contact"), MerchantContact)
     if contact is not None and not is_email_address(contact.email):
         yield _email_fault(contact.email, "/contact/email")
     payment = document.get("payment")
     if isinstance(payment, dict) and "bankAccount" in payment:
         yield from _find_bank_faults(payment["bankAccount"])
-    channels = read_if_fits(document.get("channels"), dict[Channel, ChannelSetup]) or {}
+    channels = convert_if_valid(document.get("channels"), dict[Channel, ChannelSetup]) or {}
     for name, setup in channels.items():
         yield from _find_channel_faults(name, setup, available_adapters.get(name, ()))
-    credentials = read_if_fits(document.get("credentials"), list[CredentialPart]) or []
+    credentials = convert_if_valid(document.get("credentials"), list[CredentialPart]) or []
     names = [credential.name for credential in credentials]
     for fault in find_repeat_faults(names, "/credentials"):
         yield Fault(f"{fault.path}/name", fault.message, fault.code)
@@ -104,7 +104,7 @@ def _find_bank_faults(given: Any) -> Iterator[Fault]:
     if given is None:
         message = f"{describe_wrong_type(None, ['object'])} A bank account cannot be removed."
         yield Fault("/payment/bankAccount", message, "WRONG_TYPE")
-    account = read_if_fits(given, BankAccount)
+    account = convert_if_valid(given, BankAccount)
     if account is None:
         return
     if not is_iban(account.iban):
@@ -128,7 +128,7 @@ def _find_channel_faults(
         yield Fault(path, f"{name} is not available in this release; remove it.", "NOT_AVAILABLE")
         return
     elif setup.adapter is not None and setup.adapter not in adapters:
-        nearest = render_nearest(setup.adapter, sorted(adapters))
+        nearest = suggest_known(setup.adapter, sorted(adapters))
         message = f'There is no adapter "{setup.adapter}" for {name}. {nearest}'
         yield Fault(f"{path}/adapter", message, "UNKNOWN_ADAPTER")
     if setup.sender is None:
@@ -161,7 +161,7 @@ def find_guard_faults(
 ) -> Iterator[Fault]:
     """`definitions`: those in files of their own, by place. Parts of another shape are left out:
     the schema has reported them."""
-    guards = read_if_fits(document.get("guards"), Guards)
+    guards = convert_if_valid(document.get("guards"), Guards)
     quiet = guards.quiet_hours if guards is not None else None
     if quiet is None:
         return
@@ -180,13 +180,13 @@ def _find_contact_hours(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[tuple[str, WorkflowContactHours]]:
     """Of the file's processes in the merchant's own zone."""
-    parts = read_if_fits(document.get(find_workflows_key(document)), list[ScenarioPart]) or []
+    parts = convert_if_valid(document.get(find_workflows_key(document)), list[ScenarioPart]) or []
     for index, part in enumerate(parts):
         definition = definitions.get(index, part.definition)
         settings = definition.get("settings") if isinstance(definition, dict) else None
         if not isinstance(settings, dict):
             continue
-        hours = read_if_fits(settings.get("contactHours"), WorkflowContactHours)
+        hours = convert_if_valid(settings.get("contactHours"), WorkflowContactHours)
         zone = document.get("timezone")
         if hours is not None and settings.get("timezone", zone) == zone:
             yield part.name, hours
@@ -202,7 +202,7 @@ def find_dispute_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     given = document.get("disputes")
     if isinstance(given, dict) and "reasons" not in given:
         yield Fault(_REASONS_PATH, '"reasons" is required.', "REQUIRED")
-    disputes = read_if_fits(given, DisputeSettings)
+    disputes = convert_if_valid(given, DisputeSettings)
     reasons = disputes.reasons if disputes is not None else ()
     for index, reason in enumerate(reasons):
         yield from _find_reason_faults(reason, f"{_REASONS_PATH}/{index}")
@@ -236,7 +236,7 @@ _PLAN = "/modalities/plan"
 
 def find_modality_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Parts of another shape are left out: the schema has reported them."""
-    modalities = read_if_fits(document.get("modalities"), ModalitySettings)
+    modalities = convert_if_valid(document.get("modalities"), ModalitySettings)
     plan = modalities.plan if modalities is not None else None
     if plan is None:
         return
@@ -250,7 +250,7 @@ def find_partial_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """A part of another shape is left out: the schema has reported it."""
     payment = document.get("payment")
     given = payment.get("partial") if isinstance(payment, dict) else None
-    part = read_if_fits(given, PartialPaymentSettings)
+    part = convert_if_valid(given, PartialPaymentSettings)
     if part is not None and part.min_amount is None and not part.items:
         message = 'Say what may be paid in part: "min", "items", or both.'
         yield Fault("/payment/partial/min", message, "REQUIRED")
@@ -268,18 +268,18 @@ def _find_verification_faults(page: LandingPage) -> Iterator[Fault]:
 
 def find_identity_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Parts of another shape are left out: the schema has reported them."""
-    legal = read_if_fits(document.get("legal"), LegalDetails)
+    legal = convert_if_valid(document.get("legal"), LegalDetails)
     if legal is not None and legal.country is not None and not is_country(legal.country):
         message = f'"{legal.country}" is no country of ISO 3166-1, such as "DE" or "AT".'
         yield Fault("/legal/country", message, "UNKNOWN_COUNTRY")
-    privacy = read_if_fits(document.get("privacy"), PrivacyNotice)
+    privacy = convert_if_valid(document.get("privacy"), PrivacyNotice)
     if privacy is not None:
         yield from find_repeat_faults(privacy.basis, "/privacy/basis")
 
 
 def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     """Parts of another shape are left out: the schema has reported them."""
-    page = read_if_fits(document.get("landingPage"), LandingPage)
+    page = convert_if_valid(document.get("landingPage"), LandingPage)
     if page is None:
         return
     path = "/landingPage/languages"
@@ -294,7 +294,7 @@ def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 
 def _find_language_fault(path: str, code: str) -> Iterator[Fault]:
     if code not in PAGE_LANGUAGES:
-        nearest = render_nearest(code, PAGE_LANGUAGES)
+        nearest = suggest_known(code, PAGE_LANGUAGES)
         yield Fault(path, f'The pages do not speak "{code}". {nearest}', "UNKNOWN_LANGUAGE")
 
 
@@ -304,10 +304,10 @@ def find_method_faults(
     """`available_providers`: the installation's, by name."""
     payment = document.get("payment")
     given = payment.get("methods") if isinstance(payment, dict) else None
-    methods = read_if_fits(given, list[PaymentMethod]) or []
+    methods = convert_if_valid(given, list[PaymentMethod]) or []
     for index, method in enumerate(methods):
         if method.provider not in available_providers:
-            nearest = render_nearest(method.provider, sorted(available_providers))
+            nearest = suggest_known(method.provider, sorted(available_providers))
             message = f'There is no payment provider "{method.provider}". {nearest}'
             yield Fault(f"/payment/methods/{index}/provider", message, "UNKNOWN_PROVIDER")
     for fault in find_repeat_faults([method.provider for method in methods], "/payment/methods"):
@@ -319,7 +319,7 @@ def find_webhook_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
     entries = document.get("webhooks")
     seen: set[str] = set()
     for index, entry in enumerate(entries if isinstance(entries, list) else []):
-        part = read_if_fits(entry, WebhookPart)
+        part = convert_if_valid(entry, WebhookPart)
         if part is None:
             continue
         path = f"/webhooks/{index}"
@@ -421,7 +421,7 @@ def _find_name_faults(name: Any, path: str) -> Iterator[Fault]:
 def _find_definition_faults(document: Any) -> list[Fault]:
     """Faults of a definition, those of its texts' placeholders included."""
     faults = find_definition_faults(document)
-    definition = read_if_fits(document, Definition)
+    definition = convert_if_valid(document, Definition)
     if definition is not None:
         faults += list_template_faults(definition)
     return faults

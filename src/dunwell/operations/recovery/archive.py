@@ -18,7 +18,7 @@ import msgspec
 
 from dunwell.operations.recovery.wal_file import ENDING, render_put_command, sync_folder
 from dunwell.platform.config import Settings
-from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_embedded
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_embedded_postgres
 from dunwell.platform.embedded.postgres_user import find_server_user
 from dunwell.platform.errors import InvalidState
 
@@ -165,7 +165,7 @@ def find_missing(present: Iterable[str], first: str, last: str) -> str | None:
 def open_embedded(settings: Settings) -> EmbeddedPostgres:
     """The data folder's server, which archives if it is to. Raises ArchiveUnusable where the
     archive is another database's: its log would be mixed with this one's."""
-    embedded = find_embedded(settings)
+    embedded = get_embedded_postgres(settings)
     if settings.archive_dir is None:
         return embedded
     archive = WalArchive(settings.archive_dir)
@@ -183,7 +183,7 @@ def open_embedded(settings: Settings) -> EmbeddedPostgres:
             "archive_timeout": "60",
             "archive_command": render_put_command(archive.log),
         },
-        reaches=(near, Path(__file__).parent, Path(sys.executable).resolve().parent),
+        readable_folders=(near, Path(__file__).parent, Path(sys.executable).resolve().parent),
     )
 
 

@@ -12,7 +12,7 @@ import msgspec
 
 from dunwell.operations.recovery.dump import DatabaseDump
 from dunwell.platform.config import Settings
-from dunwell.platform.config.private_folder import MARK
+from dunwell.platform.config.private_folder import MARKER_FILE
 from dunwell.platform.errors import InvalidState
 
 FORMAT = 2
@@ -20,7 +20,7 @@ DUMP = "database"
 _MANIFEST = "manifest.json"
 # Left out of the data folder: the database is backed up by itself, keys are kept elsewhere, and the
 # mark says who made this very folder.
-_LEFT_OUT = frozenset({"postgres", "postgres.draft", "dunwell.lock", "secret.key", MARK})
+_LEFT_OUT = frozenset({"postgres", "postgres.draft", "dunwell.lock", "secret.key", MARKER_FILE})
 _DATA, _FILES = "data", "files"
 
 

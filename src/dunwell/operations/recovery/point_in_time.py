@@ -30,13 +30,13 @@ from dunwell.operations.recovery.restore_hold import NOTE
 from dunwell.operations.recovery.wal_file import render_get_command
 from dunwell.platform.config import Settings
 from dunwell.platform.embedded.folder_lock import FolderLock
-from dunwell.platform.embedded.postgres import EmbeddedPostgres, find_embedded, stop_server
+from dunwell.platform.embedded.postgres import EmbeddedPostgres, get_embedded_postgres, stop_server
 from dunwell.platform.errors import InvalidState
 
 
 def restore_to_moment(settings: Settings, archive: WalArchive, until: datetime) -> None:
     """All of it or nothing; the installation is held afterwards. Raises ArchiveUnusable,
-    BackupUnusable, InvalidState, FolderTaken, PostgresFailed and OSError."""
+    BackupUnusable, InvalidState, FolderInUse, PostgresFailed and OSError."""
     lock = FolderLock.acquire(settings.data_dir, "restore")
     try:
         _rebuild(settings, archive, _find_base(settings, archive, until), until)
@@ -48,7 +48,7 @@ def _find_base(settings: Settings, archive: WalArchive, until: datetime) -> Path
     """The base to begin with."""
     folder, base = _choose_base(archive, until)
     check_fits(settings, base)
-    data = find_embedded(settings).folder / "data"
+    data = get_embedded_postgres(settings).folder / "data"
     if data.exists():
         raise InvalidState(f"{data} is there. A moment is gone back to where nothing is yet.")
     return folder
@@ -76,7 +76,7 @@ def _choose_base(archive: WalArchive, until: datetime) -> tuple[Path, BaseBackup
 
 
 def _rebuild(settings: Settings, archive: WalArchive, base: Path, until: datetime) -> None:
-    final = find_embedded(settings)
+    final = get_embedded_postgres(settings)
     draft = EmbeddedPostgres(
         final.folder.with_name("postgres.draft"),
         final.binaries,
@@ -88,13 +88,17 @@ def _rebuild(settings: Settings, archive: WalArchive, base: Path, until: datetim
             "recovery_target_timeline": "current",
             "recovery_target_action": "promote",
         },
-        reaches=(archive.log, Path(__file__).parent, Path(sys.executable).resolve().parent),
+        readable_folders=(
+            archive.log,
+            Path(__file__).parent,
+            Path(sys.executable).resolve().parent,
+        ),
     )
     shutil.rmtree(draft.folder, ignore_errors=True)
     placed: list[Path] = []
     try:
         _unpack(base, draft.folder / "data")
-        server = draft.start(patience_seconds=0)
+        server = draft.start(timeout_seconds=0)
         try:
             asyncio.run(_record_hold(draft.url, until))
         finally:

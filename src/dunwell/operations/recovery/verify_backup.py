@@ -21,11 +21,11 @@ from dunwell.operations.recovery.backup_set import (
 )
 from dunwell.operations.recovery.dump import StoredTable, compute_digests, restore_database
 from dunwell.platform.config import Settings
-from dunwell.platform.embedded.folder_lock import FolderLock, FolderTaken
+from dunwell.platform.embedded.folder_lock import FolderInUse, FolderLock
 from dunwell.platform.embedded.postgres import (
     EmbeddedPostgres,
     PostgresFailed,
-    find_binaries,
+    get_binaries_folder,
     stop_server,
 )
 from dunwell.platform.errors import Unavailable
@@ -65,7 +65,7 @@ class ScratchFull(Unavailable):
 @contextmanager
 def run_scratch_server(pg_bin: str | None) -> Iterator[str]:
     """Yield the address of an empty database. Raises PostgresFailed and ScratchFull."""
-    binaries = find_binaries(pg_bin)
+    binaries = get_binaries_folder(pg_bin)
     place = Path(tempfile.gettempdir())
     remove_abandoned(place)
     folder = Path(tempfile.mkdtemp(prefix=_NEW_PREFIX, dir=place))
@@ -87,8 +87,8 @@ def remove_abandoned(place: Path) -> None:
         # Others may write into a temporary folder, links among it: only our own folders count.
         if folder.is_symlink() or folder.stat().st_uid != os.geteuid():
             continue
-        with suppress(FolderTaken):
-            lock = FolderLock.acquire(folder, _COMMAND, patience_seconds=0)
+        with suppress(FolderInUse):
+            lock = FolderLock.acquire(folder, _COMMAND, timeout_seconds=0)
             shutil.rmtree(folder, ignore_errors=True)
             lock.release()
 
@@ -96,7 +96,7 @@ def remove_abandoned(place: Path) -> None:
 def _run(postgres: EmbeddedPostgres) -> Iterator[str]:
     server = None
     try:
-        server = postgres.start(patience_seconds=0)
+        server = postgres.start(timeout_seconds=0)
         yield postgres.url
     except (PostgresFailed, asyncpg.PostgresError, asyncpg.InterfaceError, OSError) as error:
         free = shutil.disk_usage(postgres.folder).free

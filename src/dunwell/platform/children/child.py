@@ -33,7 +33,7 @@ _PR_SET_NO_NEW_PRIVS = 38
 # layout engine of letters has its own threads.
 _SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS = 1, 1
 _SECCOMP_GET_ACTION_AVAIL = 2
-_ALLOW, _REFUSE = 0x7FFF0000, 0x00050001  # SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM
+_ALLOW, _DENY = 0x7FFF0000, 0x00050001  # SECCOMP_RET_ALLOW; SECCOMP_RET_ERRNO with EPERM
 # These numbers are the same on every architecture.
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 _LANDLOCK_VERSION_FLAG = 1
@@ -67,7 +67,7 @@ _SECCOMP_CALL = {"x86_64": 317, "aarch64": 277}
 _CAPSET_CALL = {"x86_64": 126, "aarch64": 91}
 _CAPABILITY_VERSION = 0x20080522
 # The audit number of the architecture, and its column in _CALLS.
-_PROCESSORS = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
+_ARCHITECTURES = {"x86_64": (0xC000003E, 0), "aarch64": (0xC00000B7, 1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +78,7 @@ class Confinement:
     has_seccomp: bool
 
 
-class _Program(ctypes.Structure):
+class _BpfProgram(ctypes.Structure):
     _fields_ = (("length", ctypes.c_ushort), ("instructions", ctypes.c_char_p))
 
 
@@ -98,11 +98,11 @@ def drop_file_access() -> None:
     if sys.platform != "linux":
         return
     if _LIBC.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0:
-        raise _refused("no_new_privs")
+        raise _build_confinement_error("no_new_privs")
     _drop_capabilities()
     found = find_confinement()
     if found.landlock:
-        _take_files(found.landlock)
+        _deny_file_access(found.landlock)
 
 
 def filter_calls() -> None:
@@ -122,10 +122,10 @@ def _drop_capabilities() -> None:
     header = struct.pack("=Ii", _CAPABILITY_VERSION, 0)
     nothing = bytes(24)  # effective, permitted and inheritable, 64 bits each
     if _LIBC.syscall(number, header, nothing) != 0:
-        raise _refused("capabilities")
+        raise _build_confinement_error("capabilities")
 
 
-def _take_files(version: int) -> None:
+def _deny_file_access(version: int) -> None:
     """Handle every right and grant none, so that no access remains."""
     files = (1 << _FILE_RIGHTS.get(version, _FILE_RIGHTS[5])) - 1
     rights = struct.pack("=Q", files)
@@ -135,24 +135,24 @@ def _take_files(version: int) -> None:
         rights += struct.pack("=Q", _SCOPES)
     ruleset = _LIBC.syscall(_LANDLOCK_CREATE, rights, len(rights), 0)
     if ruleset < 0 or _LIBC.syscall(_LANDLOCK_RESTRICT, ruleset, 0) != 0:
-        raise _refused("Landlock")
+        raise _build_confinement_error("Landlock")
     os.close(ruleset)
 
 
 def _has_seccomp() -> bool:
-    if platform.machine() not in _PROCESSORS:
+    if platform.machine() not in _ARCHITECTURES:
         return False
     number = _SECCOMP_CALL[platform.machine()]
-    action = ctypes.c_uint32(_REFUSE & 0xFFFF0000)
+    action = ctypes.c_uint32(_DENY & 0xFFFF0000)
     return bool(_LIBC.syscall(number, _SECCOMP_GET_ACTION_AVAIL, 0, ctypes.byref(action)) == 0)
 
 
 def _filter_calls() -> None:
-    program = _write_filter(*_PROCESSORS[platform.machine()])
-    filled = ctypes.byref(_Program(len(program) // 8, program))
+    program = _write_filter(*_ARCHITECTURES[platform.machine()])
+    filled = ctypes.byref(_BpfProgram(len(program) // 8, program))
     number = _SECCOMP_CALL[platform.machine()]
     if _LIBC.syscall(number, _SECCOMP_SET_MODE_FILTER, _SECCOMP_ALL_THREADS, filled) != 0:
-        raise _refused("seccomp")
+        raise _build_confinement_error("seccomp")
 
 
 def _write_filter(audit_number: int, column: int) -> bytes:
@@ -172,17 +172,17 @@ def _write_filter(audit_number: int, column: int) -> bytes:
         (_JUMP_EQUAL, 0, 2, 0),
         (_LOAD, 0, 0, 36),
         (_JUMP_EQUAL, 1, 0, 0),
-        (_RETURN, 0, 0, _REFUSE),
+        (_RETURN, 0, 0, _DENY),
         (_RETURN, 0, 0, _ALLOW),
     ]
     return b"".join(struct.pack("=HBBI", *each) for each in program)
 
 
-def _refused(what: str) -> OSError:
+def _build_confinement_error(what: str) -> OSError:
     return OSError(ctypes.get_errno(), f"the kernel does not shut this process in ({what})")
 
 
-def shut_in(memory_bytes: int, cpu_seconds: int) -> None:
+def confine_process(memory_bytes: int, cpu_seconds: int) -> None:
     """Limit and confine this process before it reads untrusted input.
 
     Everything that it needs must already be imported and open. A request may use at least
@@ -193,7 +193,7 @@ def shut_in(memory_bytes: int, cpu_seconds: int) -> None:
     _limit(resource.RLIMIT_NPROC, 0)
     _limit(resource.RLIMIT_AS, memory_bytes)
     _limit(resource.RLIMIT_CPU, ceil(_measure_cpu()) + 2 * cpu_seconds)
-    lowest_free = _find_free_number()
+    lowest_free = _find_lowest_free_descriptor()
     drop_file_access()
     # Without a free descriptor number, no file, pipe or socket can be opened.
     _limit(resource.RLIMIT_NOFILE, lowest_free)
@@ -204,12 +204,12 @@ def serve(answer: Callable[[bytes], bytes], cpu_seconds: int) -> None:
     """Answer requests until the parent closes the pipe, or until less than `cpu_seconds` would be
     left for the next request."""
     requests, answers = sys.stdin.buffer, sys.stdout.buffer
-    most, _ = resource.getrlimit(resource.RLIMIT_CPU)
+    limit, _ = resource.getrlimit(resource.RLIMIT_CPU)
     while (request := _read(requests)) is not None:
-        answered = answer(request)
-        answers.write(LENGTH.pack(len(answered)) + answered)
+        response = answer(request)
+        answers.write(LENGTH.pack(len(response)) + response)
         answers.flush()
-        if most != resource.RLIM_INFINITY and _measure_cpu() + cpu_seconds > most:
+        if limit != resource.RLIM_INFINITY and _measure_cpu() + cpu_seconds > limit:
             return
 
 
@@ -218,7 +218,7 @@ def _measure_cpu() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _find_free_number() -> int:
+def _find_lowest_free_descriptor() -> int:
     lowest_free = os.dup(0)
     os.close(lowest_free)
     return lowest_free

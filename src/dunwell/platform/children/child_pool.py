@@ -10,7 +10,12 @@ from asyncio.subprocess import DEVNULL, PIPE, Process, SubprocessStreamProtocol
 from collections.abc import Awaitable, Callable, Hashable, Sequence
 from typing import Self, TypeAlias
 
-from dunwell.platform.children.fair_queue import UNLIMITED, FairQueue, QueueLimits, refuse_at_end
+from dunwell.platform.children.fair_queue import (
+    UNLIMITED,
+    FairQueue,
+    QueueLimits,
+    build_closing_error,
+)
 
 LENGTH = struct.Struct("!I")
 # A child gets no environment, so that no secret of the parent reaches it.
@@ -69,7 +74,7 @@ class ChildProcess:
 
 # A request, or a function that reads it once a child is free, so that large waiting requests use no
 # memory.
-Asked: TypeAlias = bytes | Callable[[], bytes | Awaitable[bytes]]
+PoolRequest: TypeAlias = bytes | Callable[[], bytes | Awaitable[bytes]]
 
 
 class ChildLost(Exception):  # noqa: N818 - reads as what happened
@@ -81,13 +86,13 @@ class ChildPool:
     first needed."""
 
     def __init__(
-        self, module: str, *, size: int, patience_seconds: float, max_answer_bytes: int,
+        self, module: str, *, size: int, timeout_seconds: float, max_answer_bytes: int,
         arguments: Sequence[str] = (), limits: QueueLimits = UNLIMITED,
     ) -> None:  # fmt: skip
         """`limits` says how many slots callers may use and how long they may wait. `arguments` are
         those of the child's command line, which other users of this machine can read."""
         self._command = (sys.executable, "-I", "-m", module, *arguments)
-        self._patience_seconds = patience_seconds
+        self._patience_seconds = timeout_seconds
         self._max_answer_bytes = max_answer_bytes
         # The slots of the queue limit the number of children.
         self._queue = FairQueue(size, limits)
@@ -98,7 +103,9 @@ class ChildPool:
         # When all requests end, by the event loop's clock. None while the pool is open.
         self._ends_at: float | None = None
 
-    async def ask(self, asked: Asked, *, key: Hashable = "", size_bytes: int = 0) -> bytes:
+    async def ask(
+        self, request_source: PoolRequest, *, key: Hashable = "", size_bytes: int = 0
+    ) -> bytes:
         """Return the answer to a request.
 
         `key` is the caller, whose jobs share a limit. `size_bytes` determines the position in the
@@ -109,10 +116,10 @@ class ChildPool:
             self._deadlines.add(deadline)
             try:
                 async with deadline:
-                    return await self._ask_free_child(await _read(asked))
+                    return await self._ask_free_child(await _read(request_source))
             except TimeoutError:
                 if deadline.expired():
-                    raise refuse_at_end() from None
+                    raise build_closing_error() from None
                 raise
             finally:
                 self._deadlines.discard(deadline)
@@ -136,17 +143,17 @@ class ChildPool:
             deadline.reschedule(self._ends_at)
         await self._queue.wait_until_empty()
         while self._idle:
-            await _end(self._idle.pop())
+            await _end_child(self._idle.pop())
 
     async def _ask_free_child(self, request: bytes) -> bytes:
         child = self._find_idle()
         if child is not None:
-            answer = await self._ask_in_time(child, request)
+            answer = await self._ask_with_timeout(child, request)
             if answer is not None:
                 return answer
         # A child that died may have died because of an earlier request, so this request gets a new
         # child.
-        answer = await self._ask_in_time(await ChildProcess.start(self._command), request)
+        answer = await self._ask_with_timeout(await ChildProcess.start(self._command), request)
         if answer is None:
             raise ChildLost
         return answer
@@ -159,30 +166,30 @@ class ChildPool:
             child.kill()
         return None
 
-    async def _ask_in_time(self, child: ChildProcess, request: bytes) -> bytes | None:
+    async def _ask_with_timeout(self, child: ChildProcess, request: bytes) -> bytes | None:
         """Return the answer, or None if the child died, took too long or answered with too many
         bytes."""
         try:
             async with asyncio.timeout(self._patience_seconds):
                 answer = await child.exchange(request, self._max_answer_bytes)
         except (TimeoutError, OSError, EOFError):
-            await _end(child)
+            await _end_child(child)
             return None
         except BaseException:
             # Cancelled while the child is working.
-            await _end(child)
+            await _end_child(child)
             raise
         self._idle.append(child)
         return answer
 
 
-async def _read(asked: Asked) -> bytes:
-    if isinstance(asked, bytes):
-        return asked
-    read = asked()
+async def _read(request_source: PoolRequest) -> bytes:
+    if isinstance(request_source, bytes):
+        return request_source
+    read = request_source()
     return await read if inspect.isawaitable(read) else read
 
 
-async def _end(child: ChildProcess) -> None:
+async def _end_child(child: ChildProcess) -> None:
     child.kill()
     await child.wait()

@@ -13,9 +13,9 @@ from typing import Any, TypeVar
 import msgspec
 
 from dunwell.platform.children.child_pool import ChildLost, ChildPool
-from dunwell.platform.children.fair_queue import PERSON_WAITS, UNLIMITED, FairQueue
+from dunwell.platform.children.fair_queue import INTERACTIVE, UNLIMITED, FairQueue
 from dunwell.platform.errors import Unavailable
-from dunwell.platform.text.yaml_document import DocumentFaulty
+from dunwell.platform.text.yaml_document import InvalidDocument
 
 _CHILD = "dunwell.platform.children.yaml_child"
 # A user's document occupies one of these; the other one stays free for other users.
@@ -49,10 +49,10 @@ class DocumentReader:
     """A reader that is opened once in a process and closed at its end. Children start when they are
     first needed."""
 
-    def __init__(self, patience_seconds: float = _PATIENCE_SECONDS) -> None:
-        self._queue = FairQueue(_READ_AT_ONCE, PERSON_WAITS)
+    def __init__(self, timeout_seconds: float = _PATIENCE_SECONDS) -> None:
+        self._queue = FairQueue(_READ_AT_ONCE, INTERACTIVE)
         self._children = ChildPool(
-            _CHILD, size=_READ_AT_ONCE, patience_seconds=patience_seconds,
+            _CHILD, size=_READ_AT_ONCE, timeout_seconds=timeout_seconds,
             max_answer_bytes=_MAX_ANSWER_BYTES, limits=UNLIMITED,
         )  # fmt: skip
         # A single thread, so that processing several large values leaves time for the event loop.
@@ -62,7 +62,7 @@ class DocumentReader:
         """Return the result of `make` for the document's value; `make` runs in a thread. `key`
         identifies the user.
 
-        Raises DocumentFaulty, RateLimited, Unavailable and the exceptions of `make`.
+        Raises InvalidDocument, RateLimited, Unavailable and the exceptions of `make`.
         """
         async with self._queue.slot(key, len(text)):
             found = await self._ask(WantedDocument(text))
@@ -73,7 +73,7 @@ class DocumentReader:
     async def find_lines(
         self, text: str, places: Sequence[Sequence[str | int]], key: Hashable
     ) -> list[int]:
-        """Return the line of each place (see `yaml_document.find_lines`). Raises DocumentFaulty,
+        """Return the line of each place (see `yaml_document.find_lines`). Raises InvalidDocument,
         RateLimited, Unavailable."""
         async with self._queue.slot(key, len(text)):
             return (await self._ask(WantedDocument(text, places))).lines
@@ -88,9 +88,9 @@ class DocumentReader:
             answer = await self._children.ask(msgspec.msgpack.encode(wanted))
             read = msgspec.msgpack.decode(answer, type=ReadDocument)
         except (ChildLost, msgspec.MsgspecError) as error:
-            raise DocumentFaulty("The document takes too much time or memory to read.") from error
+            raise InvalidDocument("The document takes too much time or memory to read.") from error
         except OSError as error:
             raise Unavailable("Documents cannot be read just now. Try again shortly.") from error
         if read.fault:
-            raise DocumentFaulty(read.fault)
+            raise InvalidDocument(read.fault)
         return read

@@ -39,7 +39,7 @@ class QueueLimits:
 # Interactive work. A request gives up after 20 seconds, long before the usual timeout of proxies
 # (60 seconds), because the job itself still takes time. 64 is more than any client has reason to
 # send in parallel. The total keeps the memory of waiting requests small.
-PERSON_WAITS = QueueLimits(slots_per_key=1, waiting_per_key=64, waiting=400, wait_seconds=20.0)
+INTERACTIVE = QueueLimits(slots_per_key=1, waiting_per_key=64, waiting=400, wait_seconds=20.0)
 # Background work in its own process, which limits itself.
 UNLIMITED = QueueLimits(
     slots_per_key=1_000, waiting_per_key=1_000_000, waiting=1_000_000, wait_seconds=None
@@ -75,7 +75,7 @@ class FairQueue:
         Raises RateLimited if this key has too many jobs, and Unavailable if all keys together have
         too many or the queue is closed.
         """
-        self._check_room(key)
+        self._check_limits(key)
         self._emptied.clear()
         loop = asyncio.get_running_loop()
         cost = _SECONDS_PER_JOB + size_bytes * _SECONDS_PER_BYTE
@@ -86,28 +86,28 @@ class FairQueue:
             await self._wait(key, job)
             yield
         finally:
-            self._leave(key, job)
+            self._release_slot(key, job)
 
     def close(self) -> None:
         """Refuse the jobs that are waiting and those that come later. Running jobs continue."""
         self.is_closed = True
         for job in itertools.chain.from_iterable(self._waiting.values()):
             if not job.slot.done():
-                job.slot.set_exception(refuse_at_end())
+                job.slot.set_exception(build_closing_error())
 
     async def wait_until_empty(self) -> None:
         """Return when no job runs or waits."""
         await self._emptied.wait()
 
-    def _check_room(self, key: Hashable) -> None:
+    def _check_limits(self, key: Hashable) -> None:
         if self.is_closed:
-            raise refuse_at_end()
+            raise build_closing_error()
         if self._free and self._running[key] < self._limits.slots_per_key:
             return  # The job starts at once.
         if len(self._waiting.get(key, ())) >= self._limits.waiting_per_key:
-            raise _own_jobs_in_the_way()
+            raise _build_own_jobs_error()
         if sum(map(len, self._waiting.values())) >= self._limits.waiting:
-            raise _too_busy()
+            raise _build_busy_error()
 
     async def _wait(self, key: Hashable, job: _WaitingJob) -> None:
         try:
@@ -115,9 +115,9 @@ class FairQueue:
                 await job.slot
         except TimeoutError:
             is_own_fault = self._running[key] > 0
-            raise (_own_jobs_in_the_way() if is_own_fault else _too_busy()) from None
+            raise (_build_own_jobs_error() if is_own_fault else _build_busy_error()) from None
 
-    def _leave(self, key: Hashable, job: _WaitingJob) -> None:
+    def _release_slot(self, key: Hashable, job: _WaitingJob) -> None:
         """Release the slot, or leave the waiting jobs."""
         if job in self._waiting.get(key, ()):
             self._waiting[key].remove(job)
@@ -160,7 +160,7 @@ class FairQueue:
         return not (self._running or self._waiting or self._clocks)
 
 
-def _own_jobs_in_the_way() -> RateLimited:
+def _build_own_jobs_error() -> RateLimited:
     return RateLimited(
         "Too many of your requests of this kind are being worked on. Send the next one when one of "
         "them has been answered.",
@@ -168,14 +168,14 @@ def _own_jobs_in_the_way() -> RateLimited:
     )
 
 
-def _too_busy() -> Unavailable:
+def _build_busy_error() -> Unavailable:
     return Unavailable(
         "Too many requests of this kind are waiting just now. Try again shortly.",
         retry_after=_RETRY_AFTER_SECONDS,
     )
 
 
-def refuse_at_end() -> Unavailable:
+def build_closing_error() -> Unavailable:
     """For what is asked of a process that is about to end."""
     return Unavailable(
         "The service is being restarted. Try again shortly.", retry_after=_RETRY_AFTER_SECONDS

@@ -12,37 +12,37 @@ from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import ParamSpec, TypeVar
 
-_Given = ParamSpec("_Given")
-_Made = TypeVar("_Made")
+_Arguments = ParamSpec("_Arguments")
+_Result = TypeVar("_Result")
 
 # Two threads, because they share the processor with the event loop, which waits up to 5 ms for each
 # of them: every step of another request is delayed by about 10 ms.
 _THREADS = ThreadPoolExecutor(max_workers=2, thread_name_prefix="rendering")
 # After this time a long computation lets other tasks run.
-_TURN_SECONDS = 0.005
+_SLICE_SECONDS = 0.005
 
 
-def end_with_parent(descriptor: int, patience_seconds: float = 5.0) -> None:
+def end_with_parent(descriptor: int, timeout_seconds: float = 5.0) -> None:
     """End this process when the pipe at `descriptor` is closed: with SIGTERM, and after
-    `patience_seconds` without cleanup.
+    `timeout_seconds` without cleanup.
 
     Only the parent holds the other end of the pipe, and the kernel closes it when the parent ends.
     This works after a kill -9 and on every system.
     """
     threading.Thread(
-        target=_watch, args=(descriptor, patience_seconds), name="parent", daemon=True
+        target=_watch, args=(descriptor, timeout_seconds), name="parent", daemon=True
     ).start()
 
 
-def _watch(descriptor: int, patience_seconds: float) -> None:
+def _watch(descriptor: int, timeout_seconds: float) -> None:
     while os.read(descriptor, 1):
         pass
     os.kill(os.getpid(), signal.SIGTERM)
-    time.sleep(patience_seconds)
+    time.sleep(timeout_seconds)
     os._exit(1)
 
 
-def relax_collector() -> None:
+def tune_garbage_collector() -> None:
     """Collect cyclic garbage a tenth as often as by default, and never examine the objects of the
     start-up again.
 
@@ -54,23 +54,23 @@ def relax_collector() -> None:
     gc.set_threshold(20_000, 20, 100)
 
 
-class Turns:
+class TimeSlices:
     """The time slices of one computation, which begins when this object is created."""
 
     def __init__(self) -> None:
         self._began = time.perf_counter()
 
-    async def give_way(self) -> None:
+    async def yield_if_due(self) -> None:
         """Between two parts of the computation, let other tasks run if its time slice is used
         up."""
-        if time.perf_counter() - self._began > _TURN_SECONDS:
+        if time.perf_counter() - self._began > _SLICE_SECONDS:
             await asyncio.sleep(0)
             self._began = time.perf_counter()
 
 
-async def run_apart(
-    make: Callable[_Given, _Made], *given: _Given.args, **named: _Given.kwargs
-) -> _Made:
+async def run_in_thread(
+    make: Callable[_Arguments, _Result], *arguments: _Arguments.args, **keywords: _Arguments.kwargs
+) -> _Result:
     """Call `make` in a thread and return its result or raise its exception. Rendering a text or
     checking a definition takes longer than the event loop may be blocked.
 
@@ -79,4 +79,4 @@ async def run_apart(
     then, so that never more than two run.
     """
     loop = asyncio.get_running_loop()
-    return await loop.run_in_executor(_THREADS, partial(make, *given, **named))
+    return await loop.run_in_executor(_THREADS, partial(make, *arguments, **keywords))

@@ -28,13 +28,13 @@ class Program:
 
     def __init__(
         self, name: str, start: Callable[[], Process], *, stop_signal: int = signal.SIGTERM,
-        forget: Callable[[int], None] = lambda _pid: None,
+        on_death: Callable[[int], None] = lambda _pid: None,
     ) -> None:  # fmt: skip
         """`forget` is called with the process id of a process that died."""
         self.name = name
         self._start = start
         self._stop_signal = stop_signal
-        self._forget = forget
+        self._on_death = on_death
         self._process: Process | None = None
         self._pause_seconds = _FIRST_PAUSE_SECONDS
         self._started_at = 0.0
@@ -46,11 +46,11 @@ class Program:
         self._process = self._start()
         _log.info("started", program=self.name, pid=self._process.pid)
 
-    def keep(self) -> None:
+    def check_and_restart(self) -> None:
         """Notice the process's death, or start it again after its pause. Call this several times a
         second."""
         if self._process is not None:
-            self._note_death(self._process)
+            self._handle_death(self._process)
         elif time.monotonic() >= self._starts_at:
             try:
                 self.start()
@@ -58,13 +58,13 @@ class Program:
                 _log.error("cannot be started", program=self.name, exc_info=error)
                 self._plan_next_start()
 
-    def _note_death(self, process: Process) -> None:
+    def _handle_death(self, process: Process) -> None:
         exit_code = process.poll()
         if exit_code is None:
             return
         _log.error("died", program=self.name, pid=process.pid, exit_code=exit_code)
         self._process = None
-        self._forget(process.pid)
+        self._on_death(process.pid)
         if time.monotonic() - self._started_at > _HEALTHY_SECONDS:
             self._pause_seconds = _FIRST_PAUSE_SECONDS
         self._plan_next_start()
@@ -73,7 +73,7 @@ class Program:
         self._starts_at = time.monotonic() + self._pause_seconds
         self._pause_seconds = min(self._pause_seconds * 2, _LONGEST_PAUSE_SECONDS)
 
-    def ask_to_stop(self) -> None:
+    def request_stop(self) -> None:
         self.send(self._stop_signal)
 
     def send(self, signal_number: int) -> None:
@@ -93,17 +93,17 @@ class Program:
         self._process = None
 
 
-def stop_programs(programs: Iterable[Program], patience_seconds: float) -> None:
+def stop_programs(programs: Iterable[Program], timeout_seconds: float) -> None:
     """Ask all programs to end, and then wait for each of them."""
     stopping = list(programs)
     for program in stopping:
-        program.ask_to_stop()
-    deadline = time.monotonic() + patience_seconds
+        program.request_stop()
+    deadline = time.monotonic() + timeout_seconds
     for program in stopping:
         program.wait(deadline)
 
 
-class Lifeline:
+class ParentPipe:
     """A pipe whose writing end only this process holds. Its children notice the end of this process
     when they reach the end of the pipe."""
 

@@ -7,9 +7,9 @@ import json
 
 import msgspec
 
-from dunwell.platform.children.child import serve, shut_in
+from dunwell.platform.children.child import confine_process, serve
 from dunwell.platform.children.document_reader import ReadDocument, WantedDocument
-from dunwell.platform.text.yaml_document import DocumentFaulty, find_lines, parse_yaml
+from dunwell.platform.text.yaml_document import InvalidDocument, find_lines, parse_yaml
 
 # The largest permitted document needs a fifth of this.
 _MEMORY_BYTES = 512 * 1024 * 1024
@@ -19,7 +19,7 @@ _CPU_SECONDS_PER_DOCUMENT = 3
 def main() -> None:
     """Answer requests until the parent closes the pipe."""
     _read(msgspec.msgpack.encode(WantedDocument("a: [1, x]", [["a", 1]])))
-    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_DOCUMENT)
+    confine_process(_MEMORY_BYTES, _CPU_SECONDS_PER_DOCUMENT)
     serve(_read, _CPU_SECONDS_PER_DOCUMENT)
 
 
@@ -31,7 +31,7 @@ def _read(request: bytes) -> bytes:
             read = ReadDocument(value=json.dumps(parse_yaml(wanted.text)))
         else:
             read = ReadDocument(lines=find_lines(wanted.text, wanted.places))
-    except DocumentFaulty as fault:
+    except InvalidDocument as fault:
         read = ReadDocument(fault=str(fault))
     return msgspec.msgpack.encode(read)
 

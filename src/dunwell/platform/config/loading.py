@@ -15,14 +15,19 @@ from urllib.parse import SplitResult, parse_qs, urlsplit
 
 import phonenumbers
 
-from dunwell.platform.config.secret_key import FILE_NAME, KeyFaulty, load_or_make, read_secret_key
+from dunwell.platform.config.secret_key import (
+    FILE_NAME,
+    InvalidSecretKey,
+    load_or_create,
+    parse_secret_key,
+)
 from dunwell.platform.config.settings import (
     PREFIX,
     TRANSACTION,
     Bind,
+    InvalidSettings,
     Settings,
-    SettingsFaulty,
-    read_address,
+    parse_database_address,
 )
 
 
@@ -83,7 +88,7 @@ def _find_unusable_addresses(settings: Settings) -> list[str]:
     database = _split(settings.database_url or "postgresql:")
     if database.scheme not in ("postgresql", "postgres"):
         faults.append("DUNWELL_DATABASE_URL: needs postgresql://user:password@host:port/database.")
-    elif set(read_address(settings.database_url or "").poolers) - {TRANSACTION}:
+    elif set(parse_database_address(settings.database_url or "").poolers) - {TRANSACTION}:
         faults.append(
             "DUNWELL_DATABASE_URL: pooler=transaction is the only pooler there is to name; for "
             "one that keeps a session together name none."
@@ -159,14 +164,14 @@ def _split(url: str) -> SplitResult:
 
 _BIND = re.compile(r"([0-9A-Za-z.-]+|\[[0-9A-Fa-f:.]+\]):([0-9]{1,5})", re.ASCII)
 # 1 PiB. A larger value is a typing error.
-_MOST_MIB = 1024**3
+_MAX_MIB = 1024**3
 _COMMIT = re.compile(r"[0-9a-f]{7,64}")
 _PHONE = re.compile(r"\+[0-9][0-9 ()/.-]*")
 
 
 def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str | None) -> Settings:
     """Return the settings. `overrides` are command-line flags and take precedence. Raises
-    SettingsFaulty with all faults."""
+    InvalidSettings with all faults."""
     reader = _Reader(environment, overrides)
     profile = reader.choice("PROFILE", ("development", "production"), "development")
     usual = "/var/lib/dunwell" if profile == "production" else "./var"
@@ -200,7 +205,7 @@ def load_settings(environment: Mapping[str, str] = os.environ, **overrides: str 
         *find_faults(settings),
     ]
     if faults:
-        raise SettingsFaulty(faults)
+        raise InvalidSettings(faults)
     return settings
 
 
@@ -264,10 +269,10 @@ class _Reader:
     def size(self, name: str, default: int) -> int:
         value = self.text(name, str(default))
         is_number = value.isascii() and value.isdecimal() and len(value) <= 10
-        if not is_number or not 0 < int(value) <= _MOST_MIB:
+        if not is_number or not 0 < int(value) <= _MAX_MIB:
             self.faults.append(
                 f"{PREFIX}{name}: {value[:40]!r} is no size; write a whole number of MiB from 1 to "
-                f"{_MOST_MIB}, such as 10240 for 10 GiB."
+                f"{_MAX_MIB}, such as 10240 for 10 GiB."
             )
             return default
         return int(value)
@@ -343,9 +348,9 @@ class _Reader:
         path = data_dir / FILE_NAME
         try:
             if value is None and profile == "development":
-                value = load_or_make(path)
-            return read_secret_key(value or "", is_drawn=profile == "production")
-        except KeyFaulty as fault:
+                value = load_or_create(path)
+            return parse_secret_key(value or "", is_drawn=profile == "production")
+        except InvalidSecretKey as fault:
             self.faults.append(f"DUNWELL_SECRET_KEY: {fault}")
         except OSError as error:
             self.faults.append(f"DUNWELL_DATA_DIR: {path} cannot be kept there ({error.strerror}).")

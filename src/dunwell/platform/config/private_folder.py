@@ -17,46 +17,46 @@ from dunwell.platform.config.settings import Settings
 
 UMASK = 0o077
 # The marker file in a folder that Dunwell created.
-MARK = ".made-by-dunwell"
+MARKER_FILE = ".made-by-dunwell"
 _OTHERS = 0o077
 # Names in the data folder. Of the database, only its folder and its log are checked.
-_TREES = ("outbox",)
-_FILES = ("dunwell.lock", "secret.key", MARK)
-_DATABASE = ("postgres", "postgres/postgres.log")
+_FOLDERS = ("outbox",)
+_FILES = ("dunwell.lock", "secret.key", MARKER_FILE)
+_DATABASE_FILES = ("postgres", "postgres/postgres.log")
 
 
-def write_privately() -> None:
+def set_private_umask() -> None:
     """Make everything that this process and its children write from now on accessible only to its
     owner."""
     os.umask(UMASK)
 
 
-def make_private_folder(folder: Path) -> None:
+def create_private_folder(folder: Path) -> None:
     """Create a data folder with mode 0700, whatever the umask, and mark it. Leave an existing
     folder as it is. Raises OSError."""
     try:
         folder.mkdir(mode=0o700)
     except FileNotFoundError:
         folder.parent.mkdir(parents=True, exist_ok=True)
-        make_private_folder(folder)
+        create_private_folder(folder)
     except FileExistsError:
         if not folder.is_dir():
             raise
     else:
-        os.close(os.open(folder / MARK, os.O_WRONLY | os.O_CREAT, 0o600))
+        os.close(os.open(folder / MARKER_FILE, os.O_WRONLY | os.O_CREAT, 0o600))
 
 
-def is_made_here(folder: Path) -> bool:
+def is_own_folder(folder: Path) -> bool:
     """Return whether Dunwell created this folder."""
-    return (folder / MARK).is_file()
+    return (folder / MARKER_FILE).is_file()
 
 
-def close_to_others(settings: Settings) -> int:
+def restrict_access(settings: Settings) -> int:
     """Remove the access of other users to everything that Dunwell created, and return how many
     modes were changed. Files that belong to another user keep their mode."""
-    closed, is_own = 0, is_made_here(settings.data_dir)
+    closed, is_own = 0, is_own_folder(settings.data_dir)
     single = [settings.data_dir / name for name in _FILES]
-    for path, mode in find_open(settings):
+    for path, mode in list_accessible(settings):
         if not (is_own or path in single) or not path.is_relative_to(settings.data_dir):
             continue
         try:
@@ -68,10 +68,10 @@ def close_to_others(settings: Settings) -> int:
     return closed
 
 
-def find_open(settings: Settings) -> Iterator[tuple[Path, int]]:
+def list_accessible(settings: Settings) -> Iterator[tuple[Path, int]]:
     """Yield each path that other users can access, with its mode. A folder comes before its
     content."""
-    for path in _list_kept(settings):
+    for path in _list_paths(settings):
         try:
             found = path.lstat()
         except OSError:
@@ -84,13 +84,13 @@ def find_open(settings: Settings) -> Iterator[tuple[Path, int]]:
             yield path, mode
 
 
-def _list_kept(settings: Settings) -> Iterator[Path]:
+def _list_paths(settings: Settings) -> Iterator[Path]:
     """Yield the paths to check. The data folder itself is included only if Dunwell created it."""
-    if is_made_here(settings.data_dir):
+    if is_own_folder(settings.data_dir):
         yield settings.data_dir
-    for name in (*_FILES, *_DATABASE):
+    for name in (*_FILES, *_DATABASE_FILES):
         yield settings.data_dir / name
-    for name in _TREES:
+    for name in _FOLDERS:
         yield from _walk(settings.data_dir / name)
     parts = urlsplit(settings.files_url)
     if parts.scheme == "file":

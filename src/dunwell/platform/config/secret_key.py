@@ -13,7 +13,7 @@ import secrets
 from collections.abc import Mapping
 from pathlib import Path
 
-from dunwell.platform.config.private_folder import make_private_folder
+from dunwell.platform.config.private_folder import create_private_folder
 
 KEY_BYTES = 32
 MAX_VERSION = 32_767
@@ -22,25 +22,26 @@ _VERSION = re.compile(r"(?:([1-9][0-9]{0,4}):)?(\S+)", re.ASCII)
 _HINT = "make one with: openssl rand -base64 32"
 
 
-class KeyFaulty(ValueError):  # noqa: N818 - reads as what is wrong
+class InvalidSecretKey(ValueError):  # noqa: N818 - reads as what is wrong
     """The text is not a valid secret key. The message says what to do."""
 
 
-def read_secret_key(text: str, *, is_drawn: bool) -> dict[int, bytes]:
+def parse_secret_key(text: str, *, is_drawn: bool) -> dict[int, bytes]:
     """Return the keys by their version numbers, the active one first. With `is_drawn`, also refuse
-    a key with few different bytes, which was typed instead of generated. Raises KeyFaulty."""
+    a key with few different bytes, which was typed instead of generated. Raises
+    InvalidSecretKey."""
     keys: dict[int, bytes] = {}
     for word in text.split():
-        version, key = _read_version(word)
+        version, key = _parse_version(word)
         if len(key) < KEY_BYTES or (is_drawn and len(set(key)) < KEY_BYTES // 2):
-            raise KeyFaulty(
+            raise InvalidSecretKey(
                 "needs base64 of at least 32 random bytes, kept as long as the database; " + _HINT
             )
         if version in keys or key in keys.values():
-            raise KeyFaulty(f"version {version} or its key stands there twice; keep one.")
+            raise InvalidSecretKey(f"version {version} or its key stands there twice; keep one.")
         keys[version] = key
     if not keys:
-        raise KeyFaulty("needs base64 of at least 32 random bytes; " + _HINT)
+        raise InvalidSecretKey("needs base64 of at least 32 random bytes; " + _HINT)
     return keys
 
 
@@ -52,12 +53,12 @@ def generate_key() -> bytes:
     return secrets.token_bytes(KEY_BYTES)
 
 
-def load_or_make(path: Path) -> str:
+def load_or_create(path: Path) -> str:
     """Return the text of a key file. Create the file with a first version if it does not exist,
     readable only by its owner. If two processes do this at once, both return the first one's key.
     Raises OSError."""
     if not path.exists():
-        make_private_folder(path.parent)
+        create_private_folder(path.parent)
         draft = _write_draft(path, base64.b64encode(generate_key()).decode())
         with contextlib.suppress(FileExistsError):
             path.hardlink_to(draft)
@@ -71,12 +72,12 @@ def save_versions(path: Path, keys: Mapping[int, bytes]) -> None:
     _write_draft(path, "".join(lines)).replace(path)
 
 
-def _read_version(word: str) -> tuple[int, bytes]:
+def _parse_version(word: str) -> tuple[int, bytes]:
     match = _VERSION.fullmatch(word)
     number, text = match.groups() if match else (None, "")
     version = int(number or 1)
     if version > MAX_VERSION:
-        raise KeyFaulty(f"{number} is no version of a key; the last is {MAX_VERSION}.")
+        raise InvalidSecretKey(f"{number} is no version of a key; the last is {MAX_VERSION}.")
     try:
         return version, base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):

@@ -26,7 +26,7 @@ class DatabaseAddress:
         return TRANSACTION in self.poolers
 
 
-def read_address(url: str) -> DatabaseAddress:
+def parse_database_address(url: str) -> DatabaseAddress:
     """Split the option `pooler` from an address and leave everything else as it is."""
     query = urlsplit(url).query
     options = parse_qsl(query, keep_blank_values=True)
@@ -41,7 +41,7 @@ def read_address(url: str) -> DatabaseAddress:
 PREFIX = "DUNWELL_"
 
 
-class SettingsFaulty(Exception):  # noqa: N818 - reads as what is wrong
+class InvalidSettings(Exception):  # noqa: N818 - reads as what is wrong
     """One or more settings cannot be used. The message has one line for each fault, which says what
     to do."""
 

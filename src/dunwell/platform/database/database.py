@@ -15,7 +15,7 @@ import asyncpg
 import msgspec
 import structlog
 
-from dunwell.platform.config.settings import read_address
+from dunwell.platform.config.settings import parse_database_address
 from dunwell.platform.database.epochs import check_epoch
 from dunwell.platform.database.pool import (
     ConnectionPool,
@@ -28,7 +28,7 @@ from dunwell.platform.errors import Refusal, Unavailable
 
 Connection: TypeAlias = asyncpg.Connection
 Row: TypeAlias = asyncpg.Record
-Greet: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
+OnConnect: TypeAlias = Callable[[asyncpg.Connection], Awaitable[None]]
 
 _log = structlog.get_logger(__name__)
 _LIMITS = PoolLimits()
@@ -64,7 +64,7 @@ _TEMPORARY_ERRORS = (
 
 
 class DatabaseAway(Unavailable):
-    """The database does not answer, shuts down, starts up or is full. `was_asked` is True if a
+    """The database does not answer, shuts down, starts up or is full. `was_sent` is True if a
     statement was sent, which the database may have executed."""
 
     def __init__(self, message: str, *, was_sent: bool = False) -> None:
@@ -96,15 +96,17 @@ class Database:
         size: int = 10,
         application: str = "dunwell",
         limits: PoolLimits = _LIMITS,
-        greet: Greet | None = None,
+        on_connect: OnConnect | None = None,
     ) -> "Database":
         """Return a database that connects when it is first used, so that a service can start before
         its database. `greet` checks each new connection before it is used. If `greet` raises, the
         connection is closed."""
         # Behind a pooler, the ping would queue behind long transactions and say nothing about the
         # server.
-        ping = None if read_address(url).is_pooled else partial(_ping, url)
-        connect_one = partial(_connect, url, application, greet, limits.statement_timeout_seconds)
+        ping = None if parse_database_address(url).is_pooled else partial(_ping, url)
+        connect_one = partial(
+            _connect, url, application, on_connect, limits.statement_timeout_seconds
+        )
         return cls(ConnectionPool(connect_one, size, limits, ping))
 
     async def close(self) -> None:
@@ -192,7 +194,7 @@ async def check_epoch_of(url: str) -> None:
 
 
 async def _connect(
-    url: str, application: str, greet: Greet | None, statement_timeout_seconds: float
+    url: str, application: str, on_connect: OnConnect | None, statement_timeout_seconds: float
 ) -> PooledConnection:
     settings = {"application_name": application, "jit": "off"}
     connection = await connect(
@@ -208,8 +210,8 @@ async def _connect(
             "date", schema="pg_catalog", encoder=_encode_day, decoder=_decode_day, format="tuple"
         )
         await check_epoch(connection)
-        if greet is not None:
-            await greet(connection)
+        if on_connect is not None:
+            await on_connect(connection)
     except BaseException:
         connection.terminate()
         raise

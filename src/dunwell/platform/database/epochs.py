@@ -126,7 +126,7 @@ WHERE written_by < $1::bigint::text::xid8 AND written_by > restored.mark::text::
 """
 
 
-class EpochOutcome(Enum):
+class EpochCheck(Enum):
     """What the check did to the order of transactions."""
 
     UNCHANGED = auto()
@@ -135,7 +135,7 @@ class EpochOutcome(Enum):
     NEW_EPOCH = auto()
 
 
-async def check_epoch(connection: asyncpg.Connection) -> EpochOutcome:
+async def check_epoch(connection: asyncpg.Connection) -> EpochCheck:
     """Compare the server with that of the current epoch, and begin a new epoch if it is another. Do
     nothing if the schema has no epochs yet. Raises CannotConnectNowError for a standby, because a
     connection to it stays open when it is promoted and would not be checked again."""
@@ -143,23 +143,23 @@ async def check_epoch(connection: asyncpg.Connection) -> EpochOutcome:
         raise asyncpg.CannotConnectNowError("This server is a standby.")
     try:
         if await connection.fetchval(_COMPARE):
-            return EpochOutcome.UNCHANGED
+            return EpochCheck.UNCHANGED
     except asyncpg.UndefinedTableError:
-        return EpochOutcome.UNCHANGED
+        return EpochCheck.UNCHANGED
     async with connection.transaction():
         await connection.execute(_SET_LOCK_TIMEOUT)
         await connection.execute(_LOCK)
         is_same = await connection.fetchval(_COMPARE)
         if is_same:
-            return EpochOutcome.UNCHANGED  # Another connection has already begun the new epoch.
+            return EpochCheck.UNCHANGED  # Another connection has already begun the new epoch.
         outcome = await (_store_server(connection) if is_same is None else _begin_epoch(connection))
-    if outcome is EpochOutcome.NEW_EPOCH:
+    if outcome is EpochCheck.NEW_EPOCH:
         # This is not an error. Operators want to see that a restore or a promotion was noticed.
         log.warning("epoch.started")
     return outcome
 
 
-async def _store_server(tx: asyncpg.Connection) -> EpochOutcome:
+async def _store_server(tx: asyncpg.Connection) -> EpochCheck:
     """Store the server of a database that was never checked. The database was restored since its
     creation if its rows have numbers that this server has not reached, or if the timeline is not
     the first one. In that case begin a new epoch."""
@@ -169,7 +169,7 @@ async def _store_server(tx: asyncpg.Connection) -> EpochOutcome:
     next_number, timeline = await tx.fetchrow(_LOAD_POSITION)
     if highest_written_by < next_number and (timeline == 1 or highest_written_by == 0):
         await tx.execute(_ADOPT)
-        return EpochOutcome.FIRST_CHECK
+        return EpochCheck.FIRST_CHECK
     outcome = await _begin_epoch(tx, above=highest_written_by)
     for name, column in tables:
         move = compose(_MOVE_BY_XMIN, table=name)
@@ -179,9 +179,9 @@ async def _store_server(tx: asyncpg.Connection) -> EpochOutcome:
     return outcome
 
 
-async def _begin_epoch(tx: asyncpg.Connection, above: int = 0) -> EpochOutcome:
+async def _begin_epoch(tx: asyncpg.Connection, above: int = 0) -> EpochCheck:
     await tx.execute(_INSERT_EPOCH, above)
     for name, column, sequence, margin in await tx.fetch(_LIST_SEQUENCES):
         statement = compose(_SET_SEQUENCE, table=name, id=column, sequence=sequence)
         await tx.execute(statement, sequence, margin)
-    return EpochOutcome.NEW_EPOCH
+    return EpochCheck.NEW_EPOCH

@@ -130,8 +130,8 @@ class NarrowIndex:
     """An index that begins with what a filter asks for and continues with the list's order.
 
     `match` returns the values for `condition`, or None if the index does not serve this filter.
-    `covers` names the fields of the filter that `condition` tests. With `finds_one` the index finds
-    at most one row, which is shown as soon as it is committed.
+    `covers` names the fields of the filter that `condition` tests. With `is_unique_index` the
+    index finds at most one row, which is shown as soon as it is committed.
     """
 
     name: str

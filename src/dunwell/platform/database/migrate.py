@@ -10,7 +10,7 @@ from pathlib import Path
 
 import asyncpg
 
-from dunwell.platform.config.settings import read_address
+from dunwell.platform.config.settings import parse_database_address
 from dunwell.platform.database.database import check_epoch_of
 from dunwell.platform.database.pool import OpenConnection, connect
 from dunwell.platform.errors import InvalidState, Unavailable
@@ -82,7 +82,7 @@ def load_revisions(url: str) -> tuple[str | None, str]:
 
 async def _load_revision(url: str) -> str | None:
     # Do not use prepared statements, because the address may be that of a connection pooler.
-    connection = await asyncpg.connect(read_address(url).url, statement_cache_size=0)
+    connection = await asyncpg.connect(parse_database_address(url).url, statement_cache_size=0)
     try:
         return await find_revision(connection)
     finally:
@@ -161,7 +161,7 @@ def migrate(
     """Run every migration up to `to` (None: all) that the database does not have yet. Two processes
     may do this at once.
 
-    Raises TableTaken if a migration did not get its table locks in five attempts,
+    Raises TableLocked if a migration did not get its table locks in five attempts,
     MigrationForbidden if the role lacks a right, SchemaTooNew, and asyncpg's errors.
     """
     asyncio.run(_migrate(url, list_migrations(folder), to, lock_seconds))

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import asyncpg
 from prometheus_client import Gauge
 
-from dunwell.platform.config.settings import read_address
+from dunwell.platform.config.settings import parse_database_address
 from dunwell.platform.metrics import REGISTRY
 
 # The server's errors when prepared statements or types no longer fit its tables.
@@ -74,7 +74,7 @@ async def connect(
     **options: Any,
 ) -> ConnectionType:
     """Open a connection with settings of the session and options of asyncpg."""
-    address, session_settings = read_address(url), settings or {}
+    address, session_settings = parse_database_address(url), settings or {}
     if address.is_pooled:
         options["statement_cache_size"] = 0
         session_settings = {

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import psutil
 
-from dunwell.platform.config.private_folder import make_private_folder
+from dunwell.platform.config.private_folder import create_private_folder
 
 _NAME = "dunwell.lock"
 
 
-class FolderTaken(Exception):  # noqa: N818 - reads as what happened
+class FolderInUse(Exception):  # noqa: N818 - reads as what happened
     """Another process owns the folder. `pid` is None while only children of a dead owner are
     left."""
 
@@ -36,19 +36,19 @@ class FolderLock:
     descriptor: int
 
     @classmethod
-    def acquire(cls, folder: Path, command: str, patience_seconds: float = 15.0) -> "FolderLock":
-        """Acquire the lock. Raises FolderTaken at once if a running process owns the folder.
+    def acquire(cls, folder: Path, command: str, timeout_seconds: float = 15.0) -> "FolderLock":
+        """Acquire the lock. Raises FolderInUse at once if a running process owns the folder.
 
         `command` is the subcommand of the owner's command line.
         """
-        make_private_folder(folder)
+        create_private_folder(folder)
         descriptor = os.open(folder / _NAME, os.O_RDWR | os.O_CREAT, 0o600)
-        deadline = time.monotonic() + patience_seconds
+        deadline = time.monotonic() + timeout_seconds
         while not _lock(descriptor):
             owner = find_owner(folder)
             if owner is not None or time.monotonic() > deadline:
                 os.close(descriptor)
-                raise FolderTaken(folder, *(owner or (None, "")))
+                raise FolderInUse(folder, *(owner or (None, "")))
             time.sleep(0.05)
         os.truncate(descriptor, 0)
         os.pwrite(descriptor, f"{os.getpid()} {command}".encode(), 0)

@@ -52,7 +52,7 @@ class PostgresFailed(Exception):  # noqa: N818 - reads as what happened
     """The server could not be initialised or started. The message says why and what to do."""
 
 
-def _always() -> bool:
+def _return_true() -> bool:
     return True
 
 
@@ -65,7 +65,7 @@ class EmbeddedPostgres:
     # Settings in addition to _SETTINGS.
     settings: Mapping[str, str] = field(default_factory=dict)
     # Folders that programs started by the server must be able to read.
-    reaches: tuple[Path, ...] = ()
+    readable_folders: tuple[Path, ...] = ()
 
     @property
     def url(self) -> str:
@@ -82,17 +82,17 @@ class EmbeddedPostgres:
         return Path("/tmp") / f"dunwell-{digest}"  # noqa: S108 - its owner is checked
 
     def start(
-        self, patience_seconds: float = 15.0, is_wanted: Callable[[], bool] = _always
+        self, timeout_seconds: float = 15.0, is_wanted: Callable[[], bool] = _return_true
     ) -> "subprocess.Popen[bytes]":
         """Start the server as a child that ends with this process, and return when it accepts
         connections.
 
         A server that an earlier owner left running in this folder is stopped first. After a kill -9
         the old server's children may occupy the folder for a second or two, so a failed start is
-        repeated until `patience_seconds` are over. Recovery may take as long as it needs. Raises
+        repeated until `timeout_seconds` are over. Recovery may take as long as it needs. Raises
         PostgresFailed, also if `is_wanted` becomes false.
         """
-        deadline = time.monotonic() + patience_seconds
+        deadline = time.monotonic() + timeout_seconds
         self._initialise()
         while True:
             self.stop_abandoned()
@@ -147,7 +147,7 @@ class EmbeddedPostgres:
         return (self.folder / "data" / "postmaster.pid").read_text().splitlines()
 
     def _initialise(self) -> None:
-        self._own_folders()
+        self._create_folders()
         data = self.folder / "data"
         if (data / "PG_VERSION").exists():
             return
@@ -167,7 +167,7 @@ class EmbeddedPostgres:
             raise PostgresFailed(f"initdb failed on {data}:\n{done.stderr.strip()}")
         draft.rename(data)
 
-    def _own_folders(self) -> None:
+    def _create_folders(self) -> None:
         """Create the server's folders. Its user owns them and is the only one with access."""
         user = find_server_user()
         for path in (self.folder, self.socket_folder):
@@ -205,7 +205,7 @@ class EmbeddedPostgres:
         return False
 
     def _become_user(self, *, ends_with_parent: bool = False) -> Callable[[], None]:
-        folders = (self.folder, self.binaries, *self.reaches)
+        folders = (self.folder, self.binaries, *self.readable_folders)
         try:
             return become_user(find_server_user(), folders, ends_with_parent=ends_with_parent)
         except FolderUnreachable as error:
@@ -230,30 +230,30 @@ def _make_folder(path: Path, user: pwd.struct_passwd) -> None:
         raise
 
 
-def stop_server(server: "subprocess.Popen[bytes]", patience_seconds: float = 20.0) -> None:
+def stop_server(server: "subprocess.Popen[bytes]", timeout_seconds: float = 20.0) -> None:
     """Shut the server down fast: running transactions are rolled back and a checkpoint is
     written."""
     if server.poll() is not None:
         return
     server.send_signal(signal.SIGINT)
     try:
-        server.wait(timeout=patience_seconds)
+        server.wait(timeout=timeout_seconds)
     except subprocess.TimeoutExpired:
         server.send_signal(signal.SIGQUIT)  # Recovery will restore what was committed.
         server.wait()
 
 
-def find_embedded(settings: Settings) -> EmbeddedPostgres:
+def get_embedded_postgres(settings: Settings) -> EmbeddedPostgres:
     """Return the server of the data folder, whether it is running or not."""
-    return EmbeddedPostgres(settings.data_dir / "postgres", find_binaries(settings.pg_bin))
+    return EmbeddedPostgres(settings.data_dir / "postgres", get_binaries_folder(settings.pg_bin))
 
 
-def find_database_url(settings: Settings) -> str:
+def get_database_url(settings: Settings) -> str:
     """Return the address of the database: the configured one, or the embedded server's."""
-    return settings.database_url or find_embedded(settings).url
+    return settings.database_url or get_embedded_postgres(settings).url
 
 
-def find_binaries(configured: str | None) -> Path:
+def get_binaries_folder(configured: str | None) -> Path:
     """Return the folder of initdb and postgres: the configured one, or that of the installed
     package."""
     if configured:

@@ -99,7 +99,7 @@ def is_within(address: str, networks: Iterable[Network]) -> bool:
     return any(parsed in network for network in networks)
 
 
-def is_never_granted(network: Network) -> bool:
+def is_always_forbidden(network: Network) -> bool:
     """Return whether the network contains an address that an operator must not open to webhooks of
     others."""
     return any(
@@ -121,7 +121,7 @@ def _is_forbidden_v6(address: IPv6Address, allow_loopback: bool) -> bool:  # noq
     return any(address in network for network in _FORBIDDEN_V6)
 
 
-def find_network(host: str) -> bytes:
+def get_visitor_network(host: str) -> bytes:
     """Return the address or network that counts as one visitor: an IPv4 address, the /64 network of
     an IPv6 address, which is what one customer is assigned, or any other name of the client."""
     try:
@@ -133,7 +133,7 @@ def find_network(host: str) -> bytes:
     return address.packed if address.version == 4 else address.packed[:8]
 
 
-def name_network(host: str) -> str | None:
+def render_network(host: str) -> str | None:
     """Return the network of an address in text form, which identifies no single visitor: /24 for
     IPv4, /48 for IPv6. None if `host` is not an address."""
     try:

@@ -22,14 +22,14 @@ from aiohttp.abc import AbstractResolver, ResolveResult
 from dunwell.platform.http.addresses import Network, is_forbidden, is_within
 from dunwell.platform.security_events import log_security_event
 
-_KEPT_BYTES = 4096
+_RESPONSE_BYTES = 4096
 # If the other side closed an idle connection, the request fails within this time. A later failure
 # has another reason.
 _STALE_SECONDS = 2.0
 _NAME_LOOKUPS = 64
 _CONNECT_SECONDS = 10.0
 # With these errors, no part of the request was sent.
-_UNSENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
+_NOTHING_SENT = (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError, aiohttp.InvalidURL)
 _FAILURES = (aiohttp.ClientError, TimeoutError, OSError, ValueError)
 _NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 
@@ -48,12 +48,12 @@ class HttpResponse:
 
 
 @dataclass(frozen=True, slots=True)
-class NoAnswer:
+class NoResponse:
     """There was no response. The reason contains no part of the address."""
 
     reason: str
     # True if the request may have reached the other side.
-    may_have_left: bool = True
+    may_have_arrived: bool = True
 
 
 class HttpClient:
@@ -64,7 +64,7 @@ class HttpClient:
 
     async def post(
         self, url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS
-    ) -> HttpResponse | NoAnswer:
+    ) -> HttpResponse | NoResponse:
         """Post a request. Repeat it once and immediately if the connection turned out to be
         closed."""
         started = time.monotonic()
@@ -73,45 +73,51 @@ class HttpClient:
         except (aiohttp.ServerDisconnectedError, aiohttp.ClientOSError) as error:
             was_late = time.monotonic() - started > _STALE_SECONDS
             if was_late or isinstance(error, aiohttp.ClientConnectorError):
-                return NoAnswer(describe_failure(error))
+                return NoResponse(describe_failure(error))
         except _FAILURES as error:
-            return NoAnswer(describe_failure(error))
+            return NoResponse(describe_failure(error))
         try:
             return await self._post(url, body, headers)
         except _FAILURES as error:
-            return NoAnswer(describe_failure(error))
+            return NoResponse(describe_failure(error))
 
     async def post_once(
         self, url: str, body: bytes, headers: Mapping[str, str] = _NO_HEADERS, *,
-        most_bytes: int = _KEPT_BYTES,
-    ) -> HttpResponse | NoAnswer:  # fmt: skip
+        max_bytes: int = _RESPONSE_BYTES,
+    ) -> HttpResponse | NoResponse:  # fmt: skip
         """Post a request over a new connection and never repeat it, because it must not be executed
         twice. A failure says whether the request may have arrived. `most_bytes` limits the
         response."""
         try:
-            own = {**headers, "Connection": "close"}
-            return await self._post(url, body, own, most_bytes)
+            own_headers = {**headers, "Connection": "close"}
+            return await self._post(url, body, own_headers, max_bytes)
         except _FAILURES as error:
-            return NoAnswer(describe_failure(error), may_have_left=not isinstance(error, _UNSENT))
+            return NoResponse(
+                describe_failure(error), may_have_arrived=not isinstance(error, _NOTHING_SENT)
+            )
 
     async def get(
-        self, url: str, headers: Mapping[str, str] = _NO_HEADERS, *, most_bytes: int = _KEPT_BYTES
-    ) -> HttpResponse | NoAnswer:
+        self,
+        url: str,
+        headers: Mapping[str, str] = _NO_HEADERS,
+        *,
+        max_bytes: int = _RESPONSE_BYTES,
+    ) -> HttpResponse | NoResponse:
         """Send a GET request once. `most_bytes` limits the response."""
         try:
             async with self._session.get(url, headers=headers, allow_redirects=False) as response:
-                start = await _read_start(response, most_bytes)
+                start = await _read_start(response, max_bytes)
                 return HttpResponse(response.status, response.headers, start)
         except _FAILURES as error:
-            return NoAnswer(describe_failure(error))
+            return NoResponse(describe_failure(error))
 
     async def _post(
-        self, url: str, body: bytes, headers: Mapping[str, str], most_bytes: int = _KEPT_BYTES
+        self, url: str, body: bytes, headers: Mapping[str, str], max_bytes: int = _RESPONSE_BYTES
     ) -> HttpResponse:
         async with self._session.post(
             url, data=body, headers=headers, allow_redirects=False
         ) as response:
-            start = await _read_start(response, most_bytes)
+            start = await _read_start(response, max_bytes)
             return HttpResponse(response.status, response.headers, start)
 
 
@@ -182,7 +188,7 @@ class _Resolver(AbstractResolver):
         self, host: str, port: int = 0, family: socket.AddressFamily = socket.AF_UNSPEC
     ) -> list[ResolveResult]:
         found = await asyncio.get_running_loop().run_in_executor(
-            self._threads, _look_up, host, port, family
+            self._threads, _resolve_name, host, port, family
         )
         return [
             ResolveResult(
@@ -196,7 +202,7 @@ class _Resolver(AbstractResolver):
         self._threads.shutdown(wait=False, cancel_futures=True)
 
 
-def _look_up(host: str, port: int, family: socket.AddressFamily) -> list[Any]:
+def _resolve_name(host: str, port: int, family: socket.AddressFamily) -> list[Any]:
     return socket.getaddrinfo(host, port, family=family, type=socket.SOCK_STREAM)
 
 
@@ -216,11 +222,11 @@ def _open_checked_socket(
     return socket.socket(family, kind, protocol)
 
 
-async def _read_start(response: aiohttp.ClientResponse, most_bytes: int) -> bytes:
+async def _read_start(response: aiohttp.ClientResponse, max_bytes: int) -> bytes:
     """Return the first bytes of the body. The rest of a longer body is never read."""
     start = b""
-    while not response.content.at_eof() and len(start) < most_bytes:
-        start += await response.content.read(most_bytes - len(start))
+    while not response.content.at_eof() and len(start) < max_bytes:
+        start += await response.content.read(max_bytes - len(start))
     if not response.content.at_eof():
         response.close()
     return start

@@ -18,45 +18,45 @@ from typing import BinaryIO, Protocol, cast
 
 from multipart import MultipartError, MultipartSegment, PushMultipartParser, parse_options_header
 
-from dunwell.platform.config.private_folder import make_private_folder
+from dunwell.platform.config.private_folder import create_private_folder
 from dunwell.platform.errors import InvalidRequest, RateLimited, Unavailable
 
 _IN_MEMORY_BYTES = 64 * 1024
 _RETRY_AFTER_SECONDS = 5
 # A quarter is enough for 25 files of the largest size at a time, and leaves room for three other
 # senders who do the same.
-_SHARE_OF_ONE = 0.25
+_SENDER_SHARE = 0.25
 
 
 class Spool:
     """Counts the bytes that all open contents hold, in total and for each sender."""
 
-    def __init__(self, most_bytes: int) -> None:
-        self._most_bytes = most_bytes
-        self._most_of_one = int(most_bytes * _SHARE_OF_ONE)
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._max_bytes_per_sender = int(max_bytes * _SENDER_SHARE)
         self.held_bytes = 0
-        self._held_of: Counter[Hashable] = Counter()
+        self._held_by_sender: Counter[Hashable] = Counter()
         # None for the system's folder for temporary files.
         self.folder: Path | None = None
 
-    def keep_in(self, folder: Path) -> None:
+    def use_folder(self, folder: Path) -> None:
         """Use this folder for temporary files from now on. Only its owner can access it."""
-        make_private_folder(folder.parent)
+        create_private_folder(folder.parent)
         folder.mkdir(mode=0o700, exist_ok=True)
         self.folder = folder
 
-    def share_of(self, sender: Hashable) -> "SpoolShare":
+    def get_share(self, sender: Hashable) -> "SpoolShare":
         return SpoolShare(self, sender)
 
     def check_room(self, expected_bytes: int, sender: Hashable) -> None:
         """Raises Unavailable if all senders together hold too much, RateLimited if this sender
         does."""
-        if self.held_bytes + expected_bytes > self._most_bytes:
+        if self.held_bytes + expected_bytes > self._max_bytes:
             raise Unavailable(
                 "Too many files are coming in just now. Try again shortly.",
                 retry_after=_RETRY_AFTER_SECONDS,
             )
-        if self._held_of[sender] + expected_bytes > self._most_of_one:
+        if self._held_by_sender[sender] + expected_bytes > self._max_bytes_per_sender:
             raise RateLimited(
                 "You are sending too many files at once. Send the next one when one of them has "
                 "been answered.",
@@ -66,9 +66,9 @@ class Spool:
     def count(self, size_bytes: int, sender: Hashable) -> None:
         """Count bytes that were received or, if negative, bytes that were released."""
         self.held_bytes += size_bytes
-        self._held_of[sender] += size_bytes
-        if not self._held_of[sender]:
-            del self._held_of[sender]
+        self._held_by_sender[sender] += size_bytes
+        if not self._held_by_sender[sender]:
+            del self._held_by_sender[sender]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class SpoolShare:
         if self.spool.folder is not None:
             # The folder may have been deleted. If it cannot be created, `write` reports that.
             with suppress(OSError):
-                self.spool.keep_in(self.spool.folder)
+                self.spool.use_folder(self.spool.folder)
         return SpooledContent(self)
 
 
@@ -184,14 +184,14 @@ class FormReader:
         self._segment: MultipartSegment | None = None
         self._chunks: list[bytes] = []
         self._file: FileContent | None = None
-        self._taken = 0
+        self._received = 0
         _, options = parse_options_header(content_type)
         try:
             self._parser = PushMultipartParser(
                 options.get("boundary", ""), max_segment_count=limits.parts, strict=True
             )
         except MultipartError as error:
-            raise _unreadable(error) from None
+            raise _build_form_error(error) from None
 
     def take(self, chunk: bytes) -> Iterator[FormPart]:
         """Yield the parts that this chunk completes. Data after the end of the form is ignored."""
@@ -200,28 +200,28 @@ class FormReader:
         try:
             for event in self._parser.parse(chunk):
                 if isinstance(event, MultipartSegment):
-                    self._segment, self._chunks, self._taken = event, [], 0
+                    self._segment, self._chunks, self._received = event, [], 0
                     is_file = event.filename is not None
                     self._file = self._limits.open_file() if is_file else None
                 elif event is None:
                     yield self._close_part()
                 else:
-                    self._take_chunk(bytes(event))
+                    self._append_chunk(bytes(event))
         except MultipartError as error:
-            raise _unreadable(error) from None
+            raise _build_form_error(error) from None
 
     def close(self) -> None:
         """Raises InvalidRequest if the form is incomplete."""
         try:
             self._parser.close()
         except MultipartError as error:
-            raise _unreadable(error) from None
+            raise _build_form_error(error) from None
 
-    def _take_chunk(self, chunk: bytes) -> None:
+    def _append_chunk(self, chunk: bytes) -> None:
         assert self._segment is not None
-        before, limit = self._taken, self._find_limit()
-        self._taken += len(chunk)
-        if self._taken <= limit:
+        before, limit = self._received, self._find_limit()
+        self._received += len(chunk)
+        if self._received <= limit:
             if self._file is None:
                 self._chunks.append(chunk)
             else:
@@ -245,7 +245,7 @@ class FormReader:
 
     def _describe(self, content: bytes, file: FileContent | None) -> FormPart:
         assert self._segment is not None
-        is_too_large = self._taken > self._find_limit()
+        is_too_large = self._received > self._find_limit()
         return FormPart(
             self._segment.name,
             self._segment.filename,
@@ -255,5 +255,5 @@ class FormReader:
         )
 
 
-def _unreadable(error: MultipartError) -> InvalidRequest:
+def _build_form_error(error: MultipartError) -> InvalidRequest:
     return InvalidRequest(f"The form cannot be read: {error}. Send it again.")

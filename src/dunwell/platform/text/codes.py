@@ -32,7 +32,7 @@ def is_timezone(name: str) -> bool:
     return name in _timezones()
 
 
-def find_home(timezone: str) -> str | None:
+def find_timezone_country(timezone: str) -> str | None:
     """Return the country of a time zone, such as "DE" for Europe/Berlin, None if it has none."""
     territory: str | None = get_global("zone_territories").get(timezone)
     return territory

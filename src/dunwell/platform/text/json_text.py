@@ -18,7 +18,7 @@ from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
 from dunwell.platform.text.shape import inspect_type, render_pointer, strip_metadata
 
 # A text of this size is always parsed and described within a few milliseconds.
-_SMALL = 16 * 1024
+_UNCHECKED_BYTES = 16 * 1024
 # White space between a key and its colon.
 _SPACED = (b" :", b"\n:", b"\t:", b"\r:")
 _ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\xef\xbb\xbf": "UTF-8 with a mark"}
@@ -26,10 +26,10 @@ _ENCODINGS = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16", b"\xef\xbb\xbf": "UT
 
 # No permitted integer has as many digits. A number with a larger exponent is not converted to an
 # integer.
-_MOST_DIGITS = 25
+_MAX_DIGITS = 25
 
 
-class _Doubled(dict[str, Any]):
+class _ObjectWithRepeatedKeys(dict[str, Any]):
     """An object whose text has some keys more than once."""
 
     names: tuple[str, ...] = ()
@@ -44,10 +44,10 @@ def check_encoding(text: bytes) -> None:
         raise InvalidRequest(f"The body is {found}. Send it as plain UTF-8, without a mark.")
 
 
-def check_amount(text: bytes, *, containers: int, separators: int) -> None:
+def check_part_counts(text: bytes, *, containers: int, separators: int) -> None:
     """Raises ValidationError if there are more objects and lists, or more commas, than any valid
     body needs. Characters within strings count, too."""
-    if len(text) <= _SMALL:
+    if len(text) <= _UNCHECKED_BYTES:
         return
     if text.count(b"{") + text.count(b"[") > containers or text.count(b",") > separators:
         message = (
@@ -67,7 +67,7 @@ def count_keys(text: bytes) -> int | None:
     return keys
 
 
-def parse_text(text: bytes | msgspec.Raw) -> Any:
+def parse_json(text: bytes | msgspec.Raw) -> Any:
     """Return the value of a JSON text. As in JSON Schema, 297.0 and 2.97e2 are integers: the value
     of a number matters, not its notation. Raises msgspec.DecodeError and UnicodeDecodeError if it
     is not JSON, and RecursionError."""
@@ -81,7 +81,7 @@ def _read_number(text: str) -> int | float:
         number = Decimal(text)
     except InvalidOperation:  # The exponent is too large for a Decimal.
         return float(text)
-    if number.adjusted() < _MOST_DIGITS and number == number.to_integral_value():
+    if number.adjusted() < _MAX_DIGITS and number == number.to_integral_value():
         return int(number)
     return float(text)
 
@@ -89,12 +89,12 @@ def _read_number(text: str) -> int | float:
 _decoder = msgspec.json.Decoder(float_hook=_read_number)
 
 
-def has_all_keys(value: object, text: bytes) -> bool:
+def has_no_repeated_keys(value: object, text: bytes) -> bool:
     """Return whether the parsed value has as many keys as its text. If so, no key is repeated."""
-    return count_keys(text) == _count(value)
+    return count_keys(text) == _count_all_keys(value)
 
 
-def _count(value: object) -> int:
+def _count_all_keys(value: object) -> int:
     """Count the keys of all objects, without recursion, because a text may be nested as deeply as
     its parser permits."""
     count, waiting = 0, [value]
@@ -108,7 +108,7 @@ def _count(value: object) -> int:
     return count
 
 
-def find_repeated(text: bytes | msgspec.Raw) -> Iterator[Fault]:
+def find_repeated_keys(text: bytes | msgspec.Raw) -> Iterator[Fault]:
     """Yield a fault for each key that is repeated in its object. `text` is JSON. There may be very
     many faults, so consume only as many as are shown. Raises RecursionError."""
     waiting: list[tuple[object, tuple[str | int, ...]]] = [
@@ -116,7 +116,7 @@ def find_repeated(text: bytes | msgspec.Raw) -> Iterator[Fault]:
     ]
     while waiting:
         value, path = waiting.pop()
-        if isinstance(value, _Doubled):
+        if isinstance(value, _ObjectWithRepeatedKeys):
             for name in value.names:
                 message = f'"{name[:60]}" stands more than once in this object; give it once.'
                 yield Fault(render_pointer((*path, name)), message, "REPEATED")
@@ -131,15 +131,15 @@ def _take_pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(taken) == len(pairs):
         return taken
     counts = Counter(name for name, _ in pairs)
-    doubled = _Doubled(taken)
-    doubled.names = tuple(name for name in taken if counts[name] > 1)
-    return doubled
+    repeated = _ObjectWithRepeatedKeys(taken)
+    repeated.names = tuple(name for name in taken if counts[name] > 1)
+    return repeated
 
 
 Part = TypeVar("Part")
 
 
-def read_readable(value: object, shape: type[Part]) -> Part | None:
+def read_valid_parts(value: object, shape: type[Part]) -> Part | None:
     """Return the value as the struct `shape`, with every field that is missing or faulty set to
     UNSET. Objects and lists of objects are read field by field. Return None if the value is not an
     object.
@@ -169,11 +169,11 @@ def _read_field(value: object, shape: Any) -> object:
 def _read_parts(value: object, kind: inspect.Type) -> object:
     for branch in map(strip_metadata, _list_branches(kind)):
         if isinstance(branch, inspect.StructType) and isinstance(value, dict):
-            return read_readable(value, branch.cls)
+            return read_valid_parts(value, branch.cls)
         if isinstance(branch, inspect.ListType) and isinstance(value, list):
             item = strip_metadata(branch.item_type)
             if isinstance(item, inspect.StructType) and len(value) <= (branch.max_length or 0):
-                return [read_readable(_as_object(each), item.cls) for each in value]
+                return [read_valid_parts(_as_object(each), item.cls) for each in value]
     return UNSET
 
 

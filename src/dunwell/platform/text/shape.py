@@ -87,10 +87,10 @@ Part = TypeVar("Part")
 _Path = tuple[str | int, ...]
 
 # The largest number of faults reported for one value. After these are corrected, others may follow.
-MOST_FAULTS = 100
+MAX_FAULTS = 100
 # The largest number of fields of an object whose fields are examined. No valid object has half as
 # many.
-_MOST_KEYS = 200
+_MAX_KEYS = 200
 # A text that is too long is searched for other faults only up to this length, because searching
 # megabytes would delay other requests.
 _LONGEST_SEARCHED = 4_096
@@ -130,15 +130,15 @@ def name_renamed_keys(faults: Iterable[Fault], renamed: Mapping[str, str]) -> It
 
 
 def limit_faults(faults: Iterable[Fault]) -> list[Fault]:
-    """Return each fault once, and at most MOST_FAULTS. If there may be more, the last fault says
+    """Return each fault once, and at most MAX_FAULTS. If there may be more, the last fault says
     so. No more faults are searched for than are returned."""
-    told = list(islice(_once(faults), MOST_FAULTS + 1))
-    if len(told) > MOST_FAULTS:
-        told[MOST_FAULTS - 1 :] = [MORE_FAULTS]
-    return told
+    reported = list(islice(_remove_repeated(faults), MAX_FAULTS + 1))
+    if len(reported) > MAX_FAULTS:
+        reported[MAX_FAULTS - 1 :] = [MORE_FAULTS]
+    return reported
 
 
-def _once(faults: Iterable[Fault]) -> Iterator[Fault]:
+def _remove_repeated(faults: Iterable[Fault]) -> Iterator[Fault]:
     seen: set[Fault] = set()
     for fault in faults:
         if fault not in seen:
@@ -146,7 +146,7 @@ def _once(faults: Iterable[Fault]) -> Iterator[Fault]:
             yield fault
 
 
-def read_if_fits(value: object, shape: type[Part]) -> Part | None:
+def convert_if_valid(value: object, shape: type[Part]) -> Part | None:
     """Return the value converted to `shape`, or None if it does not fit; `find_faults` then reports
     why."""
     try:
@@ -165,7 +165,7 @@ def _render_part(part: str | int) -> str:
     return shorten(str(part), _LONGEST_POINTED).replace("~", "~0").replace("/", "~1")
 
 
-def render_nearest(name: str, known: Collection[str]) -> str:
+def suggest_known(name: str, known: Collection[str]) -> str:
     """Return a hint for an unknown name: the most similar known name, or all known names."""
     # A long name resembles no known one, and comparing it takes long.
     is_short = len(name) <= _LONGEST_COMPARED
@@ -241,7 +241,7 @@ def _walk_tagged(value: Any, structs: list[Any], path: _Path) -> Iterator[Fault]
         return
     tag = value[tag_field]
     if not isinstance(tag, str) or tag not in by_tag:
-        message = f"{show(tag)} is not known here. {render_nearest(str(tag), list(by_tag))}"
+        message = f"{show(tag)} is not known here. {suggest_known(str(tag), list(by_tag))}"
         yield Fault(place, message, "NOT_ALLOWED")
         return
     yield from _walk(value, by_tag[tag], path)
@@ -250,7 +250,7 @@ def _walk_tagged(value: Any, structs: list[Any], path: _Path) -> Iterator[Fault]
 def _walk_struct(
     value: dict[str, Any], kind: inspect.StructType, path: _Path, _: str
 ) -> Iterator[Fault]:
-    if len(value) > _MOST_KEYS:
+    if len(value) > _MAX_KEYS:
         words = f"The object has {len(value)} fields; none of ours has so many."
         yield Fault(render_pointer(path), words, "TOO_MANY")
         return
@@ -275,7 +275,7 @@ def _walk_struct(
 def _find_unknown(value: dict[str, Any], known: list[str], path: _Path) -> Iterator[Fault]:
     for name in value:
         if name not in known:
-            message = f'"{shorten(name)}" is not known here. {render_nearest(name, known)}'
+            message = f'"{shorten(name)}" is not known here. {suggest_known(name, known)}'
             yield Fault(render_pointer([*path, name]), message, "UNKNOWN_FIELD")
 
 
@@ -298,12 +298,12 @@ def _walk_list(value: list[Any], kind: Any, path: _Path, _: str) -> Iterator[Fau
 
 def _check_length(value: Collection[Any], kind: Any, path: _Path, of: str) -> Iterator[Fault]:
     if kind.min_length is not None and len(value) < kind.min_length:
-        yield _tell_limit(path, f"least {of}", kind.min_length)
+        yield _build_limit_fault(path, f"least {of}", kind.min_length)
     if kind.max_length is not None and len(value) > kind.max_length:
-        yield _tell_limit(path, f"most {of}", kind.max_length)
+        yield _build_limit_fault(path, f"most {of}", kind.max_length)
 
 
-def _tell_limit(path: _Path, limit: str, number: float) -> Fault:
+def _build_limit_fault(path: _Path, limit: str, number: float) -> Fault:
     """Return the fault for the limit named `limit`, whose value is `number`."""
     code, words = LIMITS[limit]
     return Fault(render_pointer(path), words.format(number), code)
@@ -322,13 +322,13 @@ def _check_text(value: str, kind: inspect.StrType, path: _Path, words: str) -> I
 
 def _check_number(value: float, kind: Any, path: _Path, _: str) -> Iterator[Fault]:
     if kind.ge is not None and value < kind.ge:
-        yield _tell_limit(path, "least", kind.ge)
+        yield _build_limit_fault(path, "least", kind.ge)
     if kind.gt is not None and value <= kind.gt:
-        yield _tell_limit(path, "more than", kind.gt)
+        yield _build_limit_fault(path, "more than", kind.gt)
     if kind.le is not None and value > kind.le:
-        yield _tell_limit(path, "most", kind.le)
+        yield _build_limit_fault(path, "most", kind.le)
     if kind.lt is not None and value >= kind.lt:
-        yield _tell_limit(path, "less than", kind.lt)
+        yield _build_limit_fault(path, "less than", kind.lt)
 
 
 def _check_day(value: str, _: Any, path: _Path, words: str) -> Iterator[Fault]:
@@ -349,7 +349,7 @@ def _check_choice(value: object, choices: list[Any], path: _Path) -> Iterator[Fa
     if any(type(value) is type(each) and value == each for each in choices):
         return
     known = [str(each) for each in choices]
-    nearest = render_nearest(shorten(str(value)), known)
+    nearest = suggest_known(shorten(str(value)), known)
     if not nearest.startswith("Known"):
         nearest = f"{nearest} Known: {', '.join(known)}."
     yield Fault(render_pointer(path), f"{show(value)} is not allowed. {nearest}", "NOT_ALLOWED")

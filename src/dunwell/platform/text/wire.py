@@ -76,16 +76,16 @@ Currency = Annotated[
 
 
 @overload
-def write_instant(instant: datetime) -> str: ...
+def render_instant(instant: datetime) -> str: ...
 @overload
-def write_instant(instant: datetime | None) -> str | None: ...
-def write_instant(instant: datetime | None) -> str | None:
+def render_instant(instant: datetime | None) -> str | None: ...
+def render_instant(instant: datetime | None) -> str | None:
     """Return the instant as ISO 8601 with milliseconds and Z."""
     if instant is None:
         return None
     return instant.astimezone(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def read_as_json(shown: Wire) -> Any:
+def convert_to_json(shown: Wire) -> Any:
     """Return the value as a client parses it."""
     return msgspec.json.decode(msgspec.json.encode(shown))

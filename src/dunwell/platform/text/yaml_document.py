@@ -14,7 +14,7 @@ import yaml
 # The types of JSON. Dates, sets and bytes are refused, whatever a tag says.
 _KINDS = frozenset({"null", "bool", "int", "float", "str", "seq", "map"})
 # How many parts and characters aliases may add to those that are written.
-_MOST_SHARED = 1_000_000
+_MAX_SHARED = 1_000_000
 # The largest number of written values, keys, lists and maps. A workflow with 25 letters has fewer
 # than 2,000. Reading this many takes about half a second.
 MAX_PARTS = 100_000
@@ -23,22 +23,22 @@ MAX_PARTS = 100_000
 MAX_DEPTH = 100
 
 
-class DocumentFaulty(Exception):  # noqa: N818 - reads as what is wrong
+class InvalidDocument(Exception):  # noqa: N818 - reads as what is wrong
     """The text cannot be read as YAML. The message says where and why."""
 
 
 def parse_yaml(text: str) -> Any:
-    """Return the value of a document. JSON is YAML, too. Raises DocumentFaulty."""
+    """Return the value of a document. JSON is YAML, too. Raises InvalidDocument."""
     try:
-        _check_amount(text)
+        _check_size(text)
         return yaml.load(text, Loader=_Loader)  # noqa: S506 - a SafeLoader with fewer types
     except yaml.YAMLError as error:
-        raise DocumentFaulty(_describe(error)) from error
+        raise InvalidDocument(_describe_error(error)) from error
     except RecursionError as error:
-        raise DocumentFaulty("The document is nested too deeply.") from error
+        raise InvalidDocument("The document is nested too deeply.") from error
     except (ValueError, LookupError) as error:
         problem = "a value is not what its tag (!!) says, or too long a number"
-        raise DocumentFaulty(f"The document cannot be read: {problem}.") from error
+        raise InvalidDocument(f"The document cannot be read: {problem}.") from error
 
 
 def render_yaml(value: Any) -> str:
@@ -59,7 +59,7 @@ def find_lines(text: str, places: Sequence[Sequence[str | int]]) -> list[int]:
     return [_find_line(root, parts, members) for parts in places]
 
 
-def _check_amount(text: str) -> None:
+def _check_size(text: str) -> None:
     """Refuse a document with too many parts before its values are built."""
     parts = depth = 0
     for event in yaml.parse(text, Loader=_Loader):
@@ -70,19 +70,19 @@ def _check_amount(text: str) -> None:
         elif isinstance(event, yaml.CollectionEndEvent):
             depth -= 1
         if depth > MAX_DEPTH:
-            raise DocumentFaulty(f"The document is nested more than {MAX_DEPTH} levels deep.")
+            raise InvalidDocument(f"The document is nested more than {MAX_DEPTH} levels deep.")
         if parts > MAX_PARTS:
-            raise DocumentFaulty(f"The document has more than {MAX_PARTS:,} values and keys.")
+            raise InvalidDocument(f"The document has more than {MAX_PARTS:,} values and keys.")
 
 
 def _find_line(node: yaml.Node | None, parts: Sequence[str | int], members: "_Members") -> int:
-    line = 1 if node is None else _line_of(node)
+    line = 1 if node is None else _get_line(node)
     for part in parts:
         found = members.find(node, str(part))
         if found is None:
             break
         mark, node = found
-        line = _line_of(mark)
+        line = _get_line(mark)
     return line
 
 
@@ -109,7 +109,7 @@ class _Members:
         return None
 
 
-def _line_of(node: yaml.Node) -> int:
+def _get_line(node: yaml.Node) -> int:
     line: int = node.start_mark.line
     return line + 1
 
@@ -117,13 +117,13 @@ def _line_of(node: yaml.Node) -> int:
 class _Loader(yaml.CSafeLoader):
     def __init__(self, text: str) -> None:
         super().__init__(text)
-        self._most = _MOST_SHARED + 2 * len(text)
+        self._max_size = _MAX_SHARED + 2 * len(text)
 
     def get_single_node(self) -> yaml.Node | None:
         """Refuse a document whose aliases expand too much before its values are built: a few lines
         can refer to one another billions of times."""
         node: yaml.Node | None = super().get_single_node()
-        if node is not None and _measure(node, {}) > self._most:
+        if node is not None and _compute_size(node, {}) > self._max_size:
             problem = "what is shared by & and * makes it far too large; write it out"
             raise yaml.composer.ComposerError(None, None, problem, node.start_mark)
         return node
@@ -144,7 +144,7 @@ class _Loader(yaml.CSafeLoader):
         return super().construct_mapping(node, deep)
 
 
-def _measure(node: yaml.Node, known: dict[int, float]) -> float:
+def _compute_size(node: yaml.Node, known: dict[int, float]) -> float:
     """Return the number of parts and characters with every alias expanded, infinity for a node that
     contains itself. `known` caches the results by identity."""
     if id(node) not in known:
@@ -153,7 +153,7 @@ def _measure(node: yaml.Node, known: dict[int, float]) -> float:
         if isinstance(node, yaml.MappingNode):
             inner = [each for pair in inner for each in pair]
         is_plain = isinstance(node, yaml.ScalarNode)
-        size = float(len(inner)) if is_plain else sum(_measure(each, known) for each in inner)
+        size = float(len(inner)) if is_plain else sum(_compute_size(each, known) for each in inner)
         known[id(node)] = 1 + size
     return known[id(node)]
 
@@ -215,7 +215,7 @@ _Dumper.add_representer(str, _represent_text)
 _Dumper.add_representer(list, _represent_list)
 
 
-def _describe(error: yaml.YAMLError) -> str:
+def _describe_error(error: yaml.YAMLError) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = getattr(error, "problem", None) or str(error)
     if mark is None:

@@ -19,7 +19,7 @@ from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import count_attempt, load_attempts
 from dunwell.platform.database.database import Connection
 from dunwell.platform.errors import AuthenticationError, NotFound, RateLimited
-from dunwell.platform.http.addresses import find_network
+from dunwell.platform.http.addresses import get_visitor_network
 from dunwell.platform.ids import Ids
 from dunwell.platform.security_events import log_security_event
 
@@ -76,7 +76,7 @@ _PURPOSE = "sign-in-visitor"
 
 def digest_client_network(keys: KeyRing, host: str) -> bytes:
     """Return the digest under which failed attempts from this address's network are counted."""
-    return keys.digest(_PURPOSE, find_network(host))
+    return keys.digest(_PURPOSE, get_visitor_network(host))
 
 
 async def issue_token_with_limit(

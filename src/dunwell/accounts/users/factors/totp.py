@@ -36,7 +36,7 @@ def derive_invitation_secret(keys: KeyRing, user_id: UUID, link: str, opener: st
 
 
 def open_secret(keys: KeyRing, user_id: UUID, sealed: bytes) -> str:
-    """Return the decrypted secret in base32, as apps expect it. Raises SealBroken."""
+    """Return the decrypted secret in base32, as apps expect it. Raises DecryptionFailed."""
     return encode_secret(keys.open(PURPOSE, sealed, str(user_id)))
 
 

@@ -39,7 +39,7 @@ from dunwell.accounts.users.user_work import (
 )
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
-from dunwell.platform.http.addresses import name_network
+from dunwell.platform.http.addresses import render_network
 
 # For how long a known browser is accepted although the second factor is locked. A month covers a
 # holiday, and a computer that was given away is soon unknown.
@@ -131,7 +131,7 @@ async def open_session(
         expires_at=work.now + MAX_SESSION_AGE,
         opened_by=by,
         network_digests=digest_network(work.keys, visitor),
-        network=name_network(visitor.host),
+        network=render_network(visitor.host),
         browser=describe_browser(visitor.user_agent),
         device_hash=device_hash,
         provider_session=provider_session,

@@ -25,7 +25,7 @@ from dunwell.platform.database.attempts import (
     uncount_attempt,
 )
 from dunwell.platform.database.database import Connection
-from dunwell.platform.http.addresses import find_network
+from dunwell.platform.http.addresses import get_visitor_network
 from dunwell.platform.security_events import log_security_event
 
 MAX_ATTEMPTS = 10
@@ -66,7 +66,7 @@ def list_stranger_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -
     user is not known yet."""
     # The oldest version of the secret key, so that attempts keep counting during a key rotation.
     version = min(keys.versions)
-    subjects = [keys.digest(_VISITOR, find_network(visitor.host), version)]
+    subjects = [keys.digest(_VISITOR, get_visitor_network(visitor.host), version)]
     if email is not None:
         subjects.append(keys.digest(_USER, fold_email(email).encode(), version))
     return sorted(subjects)
@@ -74,17 +74,17 @@ def list_stranger_subjects(keys: KeyRing, visitor: Visitor, email: str | None) -
 
 def list_passkey_request_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """Return the key under which passkey requests are counted."""
-    return [keys.digest(_ASKED, find_network(visitor.host), min(keys.versions))]
+    return [keys.digest(_ASKED, get_visitor_network(visitor.host), min(keys.versions))]
 
 
 def list_sign_on_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """Return the key under which started single sign-ons are counted."""
-    return [keys.digest(_STARTED, find_network(visitor.host), min(keys.versions))]
+    return [keys.digest(_STARTED, get_visitor_network(visitor.host), min(keys.versions))]
 
 
 def list_unmatched_return_subjects(keys: KeyRing, visitor: Visitor) -> Sequence[bytes]:
     """Return the key under which returns without an attempt are counted."""
-    return [keys.digest(_LOST, find_network(visitor.host), min(keys.versions))]
+    return [keys.digest(_LOST, get_visitor_network(visitor.host), min(keys.versions))]
 
 
 async def count_sign_in_attempt(

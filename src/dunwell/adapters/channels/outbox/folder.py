@@ -75,7 +75,7 @@ class OutboxFolder:
             raise
 
     def read(self, path: Path) -> bytes:
-        """Return the content of a file. Raises OSError, and SealBroken if it cannot be
+        """Return the content of a file. Raises OSError, and DecryptionFailed if it cannot be
         decrypted."""
         if self._keys is None:
             return path.read_bytes()
@@ -91,8 +91,8 @@ class OutboxFolder:
 
 def read_message(data_dir: Path, keys: KeyRing, communication_id: UUID) -> Mapping[str, bytes]:
     """Return the files of a message of any merchant, by their names without the suffix for
-    encryption. The result is empty if there is no such message. Raises OSError, and SealBroken if
-    one cannot be decrypted."""
+    encryption. The result is empty if there is no such message. Raises OSError, and
+    DecryptionFailed if one cannot be decrypted."""
     plain, sealed = OutboxFolder(data_dir), OutboxFolder(data_dir, keys)
     found = {}
     for path in sorted(plain.path.glob(f"[0-9]*/*/{communication_id}.*")):

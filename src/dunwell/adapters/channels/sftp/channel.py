@@ -31,7 +31,7 @@ class SftpDepot:
 
     def __init__(
         self, line: SftpProvider, *, password: bytes | None, key: bytes | None,
-        answer_seconds: float = _ANSWER_SECONDS,
+        statement_timeout_seconds: float = _ANSWER_SECONDS,
     ) -> None:  # fmt: skip
         """Raises ValueError if the key or the host key cannot be read."""
         try:
@@ -41,7 +41,7 @@ class SftpDepot:
             raise ValueError(str(error)) from error
         self._line = line
         self._password = password.decode().rstrip("\r\n") if password else None
-        self._answer_seconds = answer_seconds
+        self._answer_seconds = statement_timeout_seconds
         self._slots = asyncio.Semaphore(_FILES_AT_ONCE)
         self._opening = asyncio.Lock()
         self._connection: SSHClientConnection | None = None

@@ -42,7 +42,7 @@ from dunwell.cases.payments.provider import (
     CheckoutSucceeded,
     PaymentProviderUnavailable,
 )
-from dunwell.platform.http.client import HttpClient, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, NoResponse, open_http_client
 from dunwell.platform.resources import Resources
 
 NAME = "sandbox"
@@ -141,14 +141,14 @@ class CheckoutNoticeSender:
         body = render_notice(render_reference(notice.merchant_id, notice.checkout_id))
         headers = sign_notice(resources.keys, str(resources.ids.new(now)), body, now)
         answer = await self._client.post(notice.notice_url, body, headers)
-        has_arrived = not isinstance(answer, NoAnswer) and answer.status == 200
+        has_arrived = not isinstance(answer, NoResponse) and answer.status == 200
         async with resources.database.connection() as connection:
             if has_arrived:
                 await note_arrival(connection, notice, now)
                 return
             if now >= notice.decided_at + _GIVEN_UP_AFTER:
                 await fail_notice(connection, notice)
-        status = None if isinstance(answer, NoAnswer) else answer.status
+        status = None if isinstance(answer, NoResponse) else answer.status
         log.warning("notice not taken", merchant_id=notice.merchant_id, status=status)
 
 

@@ -27,7 +27,7 @@ from dunwell.core.claims.raise_event import publish_event
 from dunwell.core.claims.states import ACTIVE
 from dunwell.core.claims.store import LockedClaim
 from dunwell.core.events.payloads import EventPaymentData, payment_in_progress
-from dunwell.platform.banking_days import find_known_on
+from dunwell.platform.banking_days import compute_recorded_on
 from dunwell.platform.errors import Fault, InvalidState, ValidationError
 
 _ONE_DAY = timedelta(days=1)
@@ -80,7 +80,7 @@ async def _notify_debtor(work: Work, request: StoredPaymentRequest, sent_on: dat
         currency=request.currency,
         amount_cents=request.amount_cents,
         sent_on=sent_on,
-        known_on=find_known_on(sent_on),
+        known_on=compute_recorded_on(sent_on),
     )
     await notify_debtor(work, request.claim_id, str(request.request_id), facts)
 
@@ -95,7 +95,7 @@ def _check_claim(work: Work, claim: LockedClaim) -> None:
 
 def compute_transfer_hold_end(sent_on: date, timezone: str) -> datetime:
     """Return the end of the day, in the merchant's time zone, by which the transfer is recorded."""
-    return get_day_calendar(timezone).start_of(find_known_on(sent_on) + _ONE_DAY)
+    return get_day_calendar(timezone).start_of(compute_recorded_on(sent_on) + _ONE_DAY)
 
 
 def _compute_hold_end(work: Work, sent_on: date) -> datetime:

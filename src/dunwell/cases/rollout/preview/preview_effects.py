@@ -11,7 +11,7 @@ from uuid import UUID
 
 from dunwell.accounts.merchants.account import Work
 from dunwell.accounts.merchants.configuration import Channel, Configuration
-from dunwell.accounts.merchants.configuration import find_country as find_home
+from dunwell.accounts.merchants.configuration import find_country as find_timezone_country
 from dunwell.accounts.merchants.rights import Right
 from dunwell.cases.rollout.preview.effects import (
     ChangedContents,
@@ -251,7 +251,9 @@ def _prepare_comparison(
         forecast=build_forecast(after),
         forecast_before=build_forecast(before) if scope.costs and not is_same_course else None,
         today=after.calendar.local_date(work.now),
-        home_country=(find_home(configuration) or UNKNOWN_COUNTRY) if scope.costs else None,
+        home_country=(find_timezone_country(configuration) or UNKNOWN_COUNTRY)
+        if scope.costs
+        else None,
     )
 
 

@@ -41,10 +41,10 @@ from dunwell.contact.sending.logo import embed_logo, find_logo
 from dunwell.core.claims.read_claim import get_claim
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.texts import list_channels
-from dunwell.platform.children.process import run_apart
+from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.errors import Fault, NotFound, ValidationError
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.shape import render_nearest
+from dunwell.platform.text.shape import suggest_known
 
 # The delay until the pay-by date if no step uses the template.
 _SAMPLE_PAY_BY_DELAY = timedelta(days=13)
@@ -90,7 +90,7 @@ class PreparedMessage:
 
     async def write(self) -> RenderedContact:
         """Render the message. Raises ValidationError if the channel cannot carry it."""
-        rendered = await run_apart(self.writer.write, self.recipient, self.message)
+        rendered = await run_in_thread(self.writer.write, self.recipient, self.message)
         if isinstance(rendered, Permanent):
             raise ValidationError([Fault("/channel", rendered.reason, "TOO_LONG")])
         return rendered
@@ -196,7 +196,7 @@ async def _find_pay_by(
 def _check_wanted(definition: Definition, wanted: WantedMessage) -> None:
     template = definition.templates.get(wanted.template)
     if template is None:
-        nearest = render_nearest(wanted.template, list(definition.templates))
+        nearest = suggest_known(wanted.template, list(definition.templates))
         raise NotFound(f'There is no template "{wanted.template}". {nearest}')
     channels = list_channels(template)
     if wanted.channel not in channels:

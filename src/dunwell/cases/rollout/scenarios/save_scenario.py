@@ -34,9 +34,9 @@ from dunwell.core.workflows.scenarios.store import (
 )
 from dunwell.core.workflows.store import lock_for_deletion
 from dunwell.core.workflows.versions.versions import ScenarioVersion
-from dunwell.platform.children.process import run_apart
+from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.errors import NotFound, ValidationError
-from dunwell.platform.text.shape import render_nearest
+from dunwell.platform.text.shape import suggest_known
 
 
 class ScenarioView(msgspec.Struct, frozen=True, rename="camel"):
@@ -78,7 +78,7 @@ async def get_scenario(work: Work, name: str) -> ScenarioView:
     work.require(Right.READ_CLAIMS)
     scenarios = {each.name: each for each in await list_scenarios(work)}
     if name not in scenarios:
-        nearest = render_nearest(name, list(scenarios))
+        nearest = suggest_known(name, list(scenarios))
         raise NotFound(f'There is no scenario "{name}". {nearest}')
     return scenarios[name]
 
@@ -108,7 +108,7 @@ async def save_scenario(
     work.require(Right.PUBLISH)
     check_workflow_name(name)
     await lock_scenarios_for_change(work)
-    faults = await run_apart(find_content_faults, definition, work.merchant.configuration)
+    faults = await run_in_thread(find_content_faults, definition, work.merchant.configuration)
     if faults:
         raise ValidationError(list(dict.fromkeys(faults)))
     existing = {each.name: each for each in await load_scenarios(work.tx, work.merchant_id)}

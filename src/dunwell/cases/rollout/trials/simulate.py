@@ -40,7 +40,7 @@ from dunwell.contact.messages.letters.printer import LetterPrinter, Unprintable
 from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.core.workflows.definition import Definition
-from dunwell.platform.children.process import run_apart
+from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.errors import NotFound
 from dunwell.platform.resources import Resources
 
@@ -162,7 +162,7 @@ async def prepare_simulation(
 async def simulate(prepared: PreparedSimulation, *, printer: LetterPrinter | None) -> Simulation:
     """Simulate, outside any transaction. Without a printer, letters have no price."""
     recipient = prepared.recipient
-    events = await run_apart(_list_events, prepared)
+    events = await run_in_thread(_list_events, prepared)
     run = _SimulationRun(prepared, printer)
     steps = [SimulatedStep(each, await _write(run, each)) for each in events]
     return Simulation(
@@ -239,7 +239,7 @@ async def _write(run: _SimulationRun, event: SimulatedEvent) -> SimulatedText | 
     recipient = replace(run.prepared.recipient, claim=event.claim)
     message = TrialMessage(template, channel, today, pay_by)
     try:
-        rendered = await run_apart(run.writer.write, recipient, message)
+        rendered = await run_in_thread(run.writer.write, recipient, message)
     except LookupError:
         return SimulatedText(template, refused=NO_TEXT)
     if isinstance(rendered, Permanent):

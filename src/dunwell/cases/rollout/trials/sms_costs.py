@@ -24,7 +24,7 @@ from dunwell.contact.messages.templates.sms_parts import count_parts
 from dunwell.contact.sending.channel import Permanent
 from dunwell.contact.sending.report import find_country
 from dunwell.core.workflows.definition import Definition
-from dunwell.platform.children.process import run_apart
+from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.resources import Resources
 
 MAX_CLAIMS = 1_000
@@ -99,7 +99,7 @@ async def compute_sms_costs(prepared: PreparedSmsCosts) -> SmsCosts:
     """Compute the costs, outside any transaction."""
     claims, counts = prepared.claims, _SmsCounts()
     for start in range(0, len(claims), _CLAIMS_PER_BATCH):
-        await run_apart(
+        await run_in_thread(
             _count_messages, prepared, counts, claims[start : start + _CLAIMS_PER_BATCH]
         )
     longest = counts.longest

@@ -40,7 +40,7 @@ from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.texts import TextPlace
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.codes import find_home
+from dunwell.platform.text.codes import find_timezone_country
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ class TrialWriter:
         if pages is None:
             return None
         country = (contact.address or {}).get("country")
-        home = find_home(self.merchant.configuration.timezone)
+        home = find_timezone_country(self.merchant.configuration.timezone)
         return compute_price(line, PricedMessage(pages, *filter(None, [country or home])))
 
 

@@ -41,7 +41,7 @@ from dunwell.contact.sending.references import build_reference
 from dunwell.core.workflows.definition import ContactStep, Definition
 from dunwell.core.workflows.versions.versions import Version
 from dunwell.platform.crypto import KeyRing
-from dunwell.platform.text.codes import find_home
+from dunwell.platform.text.codes import find_timezone_country
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,7 +224,7 @@ def _render_letter(
     if template is None or address is None or not has_postal_address(address):
         raise LookupError(f"template {occasion.step.template} cannot be sent by LETTER")
     configuration = head.merchant.configuration
-    home = find_home(configuration.timezone)
+    home = find_timezone_country(configuration.timezone)
     lines = render_address(planned.debtor, address, home, configuration.language)
     brand = configuration.brand
     logo = Picture(brand.logo.content_type, brand.logo.content) if brand.logo else None
@@ -291,7 +291,7 @@ def _find_country(head: MessageSource, contact: LeasedContact) -> str | None:
     if contact.channel != "LETTER" or contact.address is None:
         return None
     country: str | None = contact.address.get("country")
-    return country or find_home(head.merchant.configuration.timezone)
+    return country or find_timezone_country(head.merchant.configuration.timezone)
 
 
 def _find_unsubscribe_url(head: MessageSource, contact: LeasedContact) -> str | None:

@@ -64,8 +64,8 @@ class FileMemory:
     """A memory budget for attachments that all messages of a worker share. A message waits until
     there is room for its files."""
 
-    def __init__(self, most_bytes: int = _MAX_BYTES) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int = _MAX_BYTES) -> None:
+        self._most_bytes = max_bytes
         self._taken = 0
         self._freed = asyncio.Condition()
 

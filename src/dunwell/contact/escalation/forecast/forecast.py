@@ -25,7 +25,7 @@ from dunwell.contact.escalation.schedule import (
     decide_steps,
 )
 from dunwell.core.workflows.definition import Step
-from dunwell.platform.banking_days import find_last_transfer_day
+from dunwell.platform.banking_days import compute_last_transfer_day
 
 # Called before each contact. Returns the first instant from the given one on at which the contact
 # may be made. If that is the given instant, the contact is made and counted.
@@ -213,7 +213,7 @@ def find_pay_by(
     """
     for each in foreseen:
         if _is_contact(each) or isinstance(each.outcome, FeeAdded | Archived):
-            pay_by = find_last_transfer_day(before=calendar.local_date(each.at))
+            pay_by = compute_last_transfer_day(before=calendar.local_date(each.at))
             return pay_by if pay_by >= arrives_on + MIN_NOTICE else None
     return None
 

@@ -18,7 +18,7 @@ from dunwell.contact.messages.communications.communication import (
 from dunwell.core.workflows.versions.versions import render_version_name
 from dunwell.platform.database.database import Connection, Row
 from dunwell.platform.database.sql import compose
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 # A contact that was not handed over has no version yet. Its step's name is that of the newest minor
 # version of the claim's workflow, if the claim still runs it.
@@ -128,10 +128,10 @@ def _build_communication(row: Row) -> Communication:
         failure=row["failure"],
         action_step=CommunicationStep(row["step_id"], row["step_name"]),
         version=version,
-        planned_at=write_instant(row["planned_at"]),
-        not_before=write_instant(row["not_before"]),
-        handed_over_at=write_instant(row["handed_over_at"]),
-        settled_at=write_instant(row["settled_at"]),
+        planned_at=render_instant(row["planned_at"]),
+        not_before=render_instant(row["not_before"]),
+        handed_over_at=render_instant(row["handed_over_at"]),
+        settled_at=render_instant(row["settled_at"]),
         recipient=row["recipient"],
         language=row["language"],
         subject=row["subject"],

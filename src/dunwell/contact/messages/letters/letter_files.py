@@ -71,7 +71,7 @@ class LetterFiles:
 
 
 async def reencrypt_letter(storage: Storage, keys: KeyRing, key: str) -> None:
-    """Encrypt a stored letter with the current version of the secret key. Raises SealBroken,
+    """Encrypt a stored letter with the current version of the secret key. Raises DecryptionFailed,
     ContentMissing, Unavailable."""
     sealed = await storage.load(key)
     resealed = keys.reseal(_PURPOSE, sealed, bound_to=key)

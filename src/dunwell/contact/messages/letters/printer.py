@@ -65,7 +65,7 @@ class LetterPrinter:
     """One printer per process; close it at the end. Children start when they are first needed."""
 
     def __init__(
-        self, size: int = 2, patience_seconds: float = _TIMEOUT_SECONDS,
+        self, size: int = 2, timeout_seconds: float = _TIMEOUT_SECONDS,
         fonts: Sequence[Path] = (), limits: QueueLimits = UNLIMITED,
     ) -> None:  # fmt: skip
         """Set the printer up.
@@ -75,7 +75,7 @@ class LetterPrinter:
         """
         self._key: Hashable = ""
         self._limits = limits
-        self._patience_seconds = patience_seconds
+        self._patience_seconds = timeout_seconds
         self._shelf = FontLibrary(fonts)
         self._children = self._open_pool(size, ())
         # One child for each set of additional fonts; the most recently used is last.
@@ -134,7 +134,7 @@ class LetterPrinter:
         return ChildPool(
             _CHILD,
             size=size,
-            patience_seconds=self._patience_seconds,
+            timeout_seconds=self._patience_seconds,
             max_answer_bytes=_MAX_PDF_BYTES,
             arguments=[f"{each.index}:{each.path}" for each in faces],
             limits=self._limits,

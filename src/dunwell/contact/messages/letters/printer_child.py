@@ -29,7 +29,7 @@ from dunwell.contact.messages.letters.sheet import (
     SheetPage,
     TransferDetails,
 )
-from dunwell.platform.children.child import serve, shut_in
+from dunwell.platform.children.child import confine_process, serve
 
 _MEMORY_BYTES = 1024 * 1024 * 1024
 _CPU_SECONDS_PER_JOB = 10
@@ -40,7 +40,7 @@ _REFUSED = (RuntimeError, pikepdf.PdfError, UnidentifiedImageError, ValueError, 
 def main() -> None:
     """Answer jobs until the parent process ends."""
     printer = build_printer(sys.argv[1:])
-    shut_in(_MEMORY_BYTES, _CPU_SECONDS_PER_JOB)
+    confine_process(_MEMORY_BYTES, _CPU_SECONDS_PER_JOB)
     serve(printer.answer, _CPU_SECONDS_PER_JOB)
 
 

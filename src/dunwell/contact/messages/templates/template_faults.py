@@ -40,7 +40,7 @@ from dunwell.contact.messages.templates.sms_parts import (
 from dunwell.core.workflows.definition import Definition, Template, Texts
 from dunwell.platform.errors import Fault
 from dunwell.platform.text.lazy_text import CountText, LazyText
-from dunwell.platform.text.shape import render_nearest, render_pointer
+from dunwell.platform.text.shape import render_pointer, suggest_known
 
 Part = Literal["creditor", "amount", "reference", "link", "contact"]
 
@@ -232,7 +232,7 @@ def _check_placeholders(text: str, pointer: str) -> Iterator[Fault]:
     for name in list_unknown_placeholders(text):
         message = LazyText(
             "{{ %(name)s }} is not a placeholder. %(nearest)s",
-            name=name, nearest=render_nearest(name, PLACEHOLDER_NAMES),
+            name=name, nearest=suggest_known(name, PLACEHOLDER_NAMES),
         )  # fmt: skip
         yield Fault(pointer, message, "UNKNOWN_PLACEHOLDER")
     if has_stray_braces(text):
@@ -252,7 +252,7 @@ def _check_snippets_known(text: str, definition: Definition, pointer: str) -> It
         if name not in known:
             message = LazyText(
                 "{{ %(prefix)s%(name)s }} is not a snippet of this workflow. %(nearest)s",
-                prefix=SNIPPET_PREFIX, name=name, nearest=render_nearest(name, known),
+                prefix=SNIPPET_PREFIX, name=name, nearest=suggest_known(name, known),
             )  # fmt: skip
             yield Fault(pointer, message, "UNKNOWN_SNIPPET")
 

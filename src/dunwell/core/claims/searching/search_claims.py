@@ -15,7 +15,7 @@ from dunwell.core.claims.searching.store import (
     take_queued,
 )
 from dunwell.core.claims.searching.terms import list_terms, parse_search
-from dunwell.platform.children.process import Turns
+from dunwell.platform.children.process import TimeSlices
 from dunwell.platform.database.database import snapshot
 from dunwell.platform.database.listed_table import CursorFormat, ListPage
 from dunwell.platform.errors import Fault, ValidationError
@@ -40,10 +40,10 @@ async def index_claims(
         if not queued:
             return 0
         claims = await load_claims_without_terms(tx, queued, max(1, most_claims // len(queued)))
-        terms, turns = [], Turns()
+        terms, turns = [], TimeSlices()
         for merchant_id, claim in claims:
             terms += [(merchant_id, claim.claim_id, each) for each in list_terms(claim)]
-            await turns.give_way()
+            await turns.yield_if_due()
         if terms:
             # In the same order everywhere, so that two workers cannot deadlock.
             await save_terms(tx, sorted(terms))

@@ -41,7 +41,7 @@ from dunwell.core.events.webhooks.store import (
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.database import Connection
 from dunwell.platform.http.addresses import Network
-from dunwell.platform.http.client import HttpClient, HttpResponse, NoAnswer, open_http_client
+from dunwell.platform.http.client import HttpClient, HttpResponse, NoResponse, open_http_client
 from dunwell.platform.resources import Resources
 
 _TIMEOUT_SECONDS = 15.0
@@ -53,7 +53,7 @@ class WebhookRequestSigner:
     """Signs and authorises requests with an endpoint's decrypted secrets."""
 
     def __init__(self, keys: KeyRing, endpoint: WebhookEndpoint) -> None:
-        """Raises SealBroken if a secret cannot be decrypted."""
+        """Raises DecryptionFailed if a secret cannot be decrypted."""
         owner = (endpoint.merchant_id, endpoint.endpoint_id)
         self.url = endpoint.url
         self._current = Webhook(open_secret(keys, *owner, endpoint.secret_sealed))
@@ -115,7 +115,7 @@ class WebhookSender:
         started = time.monotonic()
         answer = await self._post(seals.url, delivery.body.encode(), headers, reach)
         duration = timedelta(seconds=time.monotonic() - started)
-        if isinstance(answer, NoAnswer):
+        if isinstance(answer, NoResponse):
             return AttemptResult(
                 status=None, error=answer.reason, answer=None, wish=None, duration=duration
             )
@@ -130,9 +130,9 @@ class WebhookSender:
 
     async def _post(
         self, url: str, body: bytes, headers: dict[str, str], reach: WebhookReach
-    ) -> HttpResponse | NoAnswer:
+    ) -> HttpResponse | NoResponse:
         if not is_allowed_scheme(url, reach, is_development=self._allow_loopback):
-            return NoAnswer("https is required", may_have_left=False)
+            return NoResponse("https is required", may_have_arrived=False)
         client = await self._find_client(reach.networks) if reach.networks else self._public
         return await client.post(url, body, headers)
 

@@ -40,7 +40,7 @@ from dunwell.core.events.webhooks.store import (
     release_deliveries,
     save_health,
 )
-from dunwell.platform.crypto import SealBroken
+from dunwell.platform.crypto import DecryptionFailed
 from dunwell.platform.database.database import Connection
 from dunwell.platform.database.leases import Lease
 from dunwell.platform.heartbeat import start_lease
@@ -148,7 +148,7 @@ class EndpointQueue:
     """Delivers to one endpoint until nothing is due or it is stopped."""
 
     def __init__(self, pool: DeliveryPool, endpoint: WebhookEndpoint) -> None:
-        """Raises SealBroken if the endpoint's secrets cannot be decrypted."""
+        """Raises DecryptionFailed if the endpoint's secrets cannot be decrypted."""
         self._pool = pool
         self._clock = pool.resources.clock
         self._endpoint = endpoint
@@ -393,7 +393,7 @@ class WebhookDispatcher:
             return None
         try:
             return EndpointQueue(self._pool, endpoint)
-        except SealBroken:
+        except DecryptionFailed:
             _LOG.exception("endpoint.secret_not_opened", endpoint_id=str(endpoint.endpoint_id))
             self._resting[key] = self._resources.clock.now() + _KEY_RETRY_DELAY
             return None

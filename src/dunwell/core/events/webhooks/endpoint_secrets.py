@@ -21,7 +21,7 @@ def seal_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, secret: str)
 
 
 def open_secret(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> str:
-    """Decrypt the secret. Raises SealBroken."""
+    """Decrypt the secret. Raises DecryptionFailed."""
     return keys.open(SIGNING, sealed, render_binding(merchant_id, endpoint_id)).decode()
 
 
@@ -30,7 +30,7 @@ def seal_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, value
 
 
 def open_authorization(keys: KeyRing, merchant_id: int, endpoint_id: UUID, sealed: bytes) -> str:
-    """Decrypt the header value. Raises SealBroken."""
+    """Decrypt the header value. Raises DecryptionFailed."""
     return keys.open(AUTHORIZATION, sealed, render_binding(merchant_id, endpoint_id)).decode()
 
 

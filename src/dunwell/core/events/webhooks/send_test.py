@@ -67,8 +67,8 @@ async def get_endpoint_by_url(tx: Connection, merchant_id: int, url: str) -> Web
 
 async def send_test(sender: WebhookSender, keys: KeyRing, test: TestEvent) -> AttemptResult:
     """Make one attempt, signed and authorised like a real delivery, also to a disabled endpoint.
-    The response does not change the endpoint's health. No transaction is open. Raises SealBroken.
-    """
+    The response does not change the endpoint's health. No transaction is open. Raises
+    DecryptionFailed."""
     head = EventHead(
         event_id=test.event_id,
         merchant_id=test.endpoint.merchant_id,

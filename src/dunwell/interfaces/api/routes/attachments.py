@@ -53,7 +53,7 @@ from dunwell.platform.errors import (
     ValidationError,
 )
 from dunwell.platform.http.multipart import MEDIA_TYPE, FormPart
-from dunwell.platform.text.shape import render_nearest, render_pointer
+from dunwell.platform.text.shape import render_pointer, suggest_known
 
 _KNOWN = (FRIENDLY_NAME, FILE_NAME)
 
@@ -127,7 +127,7 @@ def _find_faults(parts: list[FormPart]) -> list[Fault]:
     for part in parts:
         place = render_pointer([part.name[:60]])
         if part.name not in _KNOWN:
-            message = f"This part is not known. {render_nearest(part.name, _KNOWN)}"
+            message = f"This part is not known. {suggest_known(part.name, _KNOWN)}"
             faults.append(Fault(place, message, "UNKNOWN_FIELD"))
         elif given.count(part.name) > 1:
             faults.append(Fault(place, "Send this part once.", "REPEATED"))

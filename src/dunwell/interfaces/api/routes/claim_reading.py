@@ -22,7 +22,7 @@ from dunwell.interfaces.api.schemas.claims import ClaimList, ListedClaim
 from dunwell.operations.claim_status.explain_claim import explain_claim
 from dunwell.operations.claim_status.views import EXAMPLE, ClaimExplanation, render_explanation
 from dunwell.platform.errors import Fault, ValidationError
-from dunwell.platform.text.wire import read_as_json, write_instant
+from dunwell.platform.text.wire import convert_to_json, render_instant
 
 CLAIM_EXAMPLE: dict[str, Any] = {
     "id": 4711,
@@ -161,7 +161,7 @@ EXPLAIN_CLAIM = Operation(
     ),
     parameters=(MERCHANT_ID, CLAIM_ID),
     result=ClaimExplanation,
-    example=read_as_json(EXAMPLE),
+    example=convert_to_json(EXAMPLE),
     is_addition=True,
 )
 
@@ -208,9 +208,9 @@ def _show_listed(claim: Found) -> ListedClaim:
         total=str(claim.balance.total_cents),
         outstanding=str(claim.balance.outstanding_cents),
         overpaid=str(claim.balance.overpaid_cents),
-        next_step_at=write_instant(claim.next_step_at),
-        created_at=write_instant(claim.created_at),
-        updated_at=write_instant(claim.updated_at),
+        next_step_at=render_instant(claim.next_step_at),
+        created_at=render_instant(claim.created_at),
+        updated_at=render_instant(claim.updated_at),
     )
 
 

@@ -14,7 +14,7 @@ from dunwell.core.claims.states import Hold
 from dunwell.core.files.upload import AttachedFile
 from dunwell.interfaces.api.schemas import claims
 from dunwell.interfaces.api.schemas.claims import Attachment
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 
 def show_claim(
@@ -33,9 +33,9 @@ def show_claim(
         items=[show_item(item) for item in view.items],
         attachments=[show_attachment(each) for each in attached],
         assignment=_show_assignment(view.assignment),
-        next_step_at=write_instant(view.next_step_at),
-        created_at=write_instant(view.created_at),
-        updated_at=write_instant(view.updated_at),
+        next_step_at=render_instant(view.next_step_at),
+        created_at=render_instant(view.created_at),
+        updated_at=render_instant(view.updated_at),
         landing_page_url=landing_page_url,
     )
 
@@ -60,8 +60,8 @@ def show_holds(holds: Sequence[Hold]) -> list[claims.ClaimHold]:
     return [
         claims.ClaimHold(
             kind=hold.kind.value,
-            since=write_instant(hold.since),
-            until=write_instant(hold.until),
+            since=render_instant(hold.since),
+            until=render_instant(hold.until),
             by=hold.actor_kind.value,
             reason=hold.reason,
         )
@@ -89,7 +89,7 @@ def show_attachment(attached: AttachedFile) -> Attachment:
         file_name=attached.file_name,
         content_type=attached.content_type,
         size=attached.size_bytes,
-        created_at=write_instant(attached.created_at),
+        created_at=render_instant(attached.created_at),
         state="READY",
     )
 

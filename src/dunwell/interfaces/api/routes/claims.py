@@ -13,7 +13,7 @@ from dunwell.interfaces.api.call import ApiCall
 from dunwell.interfaces.api.operation import ApiEndpoint, Operation, RequestBody, Span
 from dunwell.interfaces.api.routes.parameters import MERCHANT_ID, TICKET_EXAMPLE
 from dunwell.interfaces.api.schemas import claims
-from dunwell.platform.children.process import Turns
+from dunwell.platform.children.process import TimeSlices
 from dunwell.platform.errors import (
     DuplicateReferenceNumber,
     InvalidRequest,
@@ -109,11 +109,11 @@ CREATE_CLAIMS = Operation(
 
 async def _create(call: ApiCall) -> list[claims.ClaimCreationResult]:
     call.query.check()
-    submissions, turns = [], Turns()
+    submissions, turns = [], TimeSlices()
     try:
         for submission in parse_claims(call.body):
             submissions.append(submission)
-            await turns.give_way()
+            await turns.yield_if_due()
     except RecursionError:
         raise InvalidRequest("The body is nested too deeply to be an array of claims.") from None
     if call.tx is None:

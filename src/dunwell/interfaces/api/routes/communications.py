@@ -38,7 +38,7 @@ from dunwell.interfaces.api.routes.parameters import (
 )
 from dunwell.interfaces.api.schemas.disputes import Suppression, SuppressionList
 from dunwell.platform.errors import ValidationError
-from dunwell.platform.text.wire import read_as_json, write_instant
+from dunwell.platform.text.wire import convert_to_json, render_instant
 
 LIST_COMMUNICATIONS = Operation(
     operation_id="listCommunications",
@@ -53,7 +53,7 @@ LIST_COMMUNICATIONS = Operation(
     ),
     parameters=(MERCHANT_ID, CLAIM_ID, CURSOR, LIMIT),
     result=CommunicationList,
-    example=read_as_json(CommunicationList([EXAMPLE], None)),
+    example=convert_to_json(CommunicationList([EXAMPLE], None)),
     refusals=(ValidationError,),
     is_addition=True,
 )
@@ -70,7 +70,7 @@ READ_COMMUNICATION = Operation(
     ),
     parameters=(MERCHANT_ID, REFERENCE),
     result=Communication,
-    example=read_as_json(EXAMPLE),
+    example=convert_to_json(EXAMPLE),
     refusals=(ValidationError,),
     is_addition=True,
 )
@@ -130,7 +130,7 @@ FIND_COMMUNICATIONS = Operation(
     example={
         "items": [
             {
-                **read_as_json(EXAMPLE),
+                **convert_to_json(EXAMPLE),
                 "state": "UNKNOWN",
                 "settledAt": None,
                 "referenceNumber": "INV-2026-0815",
@@ -211,7 +211,7 @@ async def _find_suppressions(call: ApiCall) -> SuppressionList:
             masked_address=each.masked_address,
             reason=each.reason,
             by=each.actor_kind,
-            created_at=write_instant(each.created_at),
+            created_at=render_instant(each.created_at),
         )
         for each in found.items
     ]

@@ -61,7 +61,7 @@ from dunwell.interfaces.api.schemas.disputes import (
     ResolutionRequest,
 )
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 _OUTCOMES: dict[str, ResolutionOutcome] = {
     "ACCEPTED": DisputeState.ACCEPTED,
@@ -269,8 +269,8 @@ def show_dispute(dispute: StoredDispute, files: Sequence[EvidenceFile] = ()) -> 
         files=[_show_file(each) for each in files],
         state=dispute.state.value,
         opened_by="DEBTOR" if dispute.actor_kind is ActorKind.DEBTOR else "MERCHANT",
-        opened_at=write_instant(dispute.opened_at),
-        resolved_at=write_instant(resolved_at),
+        opened_at=render_instant(dispute.opened_at),
+        resolved_at=render_instant(resolved_at),
         resolution=dispute.resolution,
         claim_ended=dispute.ended_claim,
     )
@@ -282,7 +282,7 @@ def _show_file(file: EvidenceFile) -> DisputeFile:
         name=file.name,
         content_type=file.content_type,
         size=file.size_bytes,
-        added_at=write_instant(file.added_at),
+        added_at=render_instant(file.added_at),
     )
 
 

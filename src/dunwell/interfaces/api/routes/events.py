@@ -43,7 +43,7 @@ from dunwell.interfaces.api.schemas.events import (
     ReplayRequest,
 )
 from dunwell.platform.errors import Fault, InvalidRequest, ValidationError
-from dunwell.platform.text.wire import read_as_json, write_instant
+from dunwell.platform.text.wire import convert_to_json, render_instant
 
 _INSTANT = {"type": "string", "format": "date-time"}
 
@@ -80,7 +80,7 @@ LIST_EVENTS = Operation(
         ),
     ),
     result=EventList,
-    example=read_as_json(EventList([EXAMPLE], None)),
+    example=convert_to_json(EventList([EXAMPLE], None)),
     refusals=(ValidationError,),
     is_addition=True,
 )  # fmt: skip
@@ -97,7 +97,7 @@ READ_EVENT = Operation(
     ),
     parameters=(MERCHANT_ID, EVENT_ID),
     result=Event,
-    example=read_as_json(EXAMPLE),
+    example=convert_to_json(EXAMPLE),
     refusals=(ValidationError,),
     is_addition=True,
 )
@@ -246,15 +246,15 @@ def _show(endpoint: EndpointHealth) -> FoundEndpoint:
         url=endpoint.url,
         events=list(endpoint.types),
         state=endpoint.state.value,
-        since=write_instant(endpoint.since),
-        failing_since=write_instant(endpoint.failing_since),
+        since=render_instant(endpoint.since),
+        failing_since=render_instant(endpoint.failing_since),
         reason=reason,
         failures=endpoint.failures,
         waiting_deliveries=endpoint.waiting,
-        last_try_at=write_instant(endpoint.last_try_at),
-        last_success_at=write_instant(endpoint.last_success_at),
-        next_probe_at=write_instant(endpoint.health.probe_at),
-        created_at=write_instant(endpoint.created_at),
+        last_try_at=render_instant(endpoint.last_try_at),
+        last_success_at=render_instant(endpoint.last_success_at),
+        next_probe_at=render_instant(endpoint.health.probe_at),
+        created_at=render_instant(endpoint.created_at),
     )
 
 

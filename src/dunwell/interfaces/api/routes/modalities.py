@@ -41,7 +41,7 @@ from dunwell.interfaces.api.schemas.payments import (
     ScheduledPayment,
 )
 from dunwell.platform.errors import InvalidRequest, InvalidState, ValidationError
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 _PATH = "/merchants/{merchant_id}/claims/{claim_id}/payment-modalities"
 MODALITY_EXAMPLE: dict[str, Any] = {
@@ -202,10 +202,10 @@ def show_modality(modality: Modality) -> PaymentModality:
         currency=modality.currency,
         total=str(modality.amount_cents),
         schedule=[_show_rate(each) for each in modality.schedule],
-        requested_at=write_instant(modality.requested_at),
-        answered_at=write_instant(answered_at),
+        requested_at=render_instant(modality.requested_at),
+        answered_at=render_instant(answered_at),
         reason=modality.reason,
-        ended_at=write_instant(ended_at),
+        ended_at=render_instant(ended_at),
         ended_reason=modality.ended_reason.value if modality.ended_reason else None,
     )
 

@@ -39,7 +39,7 @@ from dunwell.interfaces.api.schemas.payments import (
     FoundPaymentRequestList,
 )
 from dunwell.platform.errors import ValidationError
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 PAYMENT_EXAMPLE: dict[str, Any] = {
     "id": PAYMENT_ID.example,
@@ -177,9 +177,9 @@ def show_payment(listed: ListedPayment) -> FoundPayment:
         provider_name=payment.provider_name,
         method=payment.method,
         payment_request_id=None if payment.request_id is None else str(payment.request_id),
-        paid_at=write_instant(payment.paid_at),
-        recorded_at=write_instant(payment.recorded_at),
-        reversed_at=write_instant(payment.reversed_at),
+        paid_at=render_instant(payment.paid_at),
+        recorded_at=render_instant(payment.recorded_at),
+        reversed_at=render_instant(payment.reversed_at),
     )
 
 
@@ -194,8 +194,8 @@ def show_request(listed: ListedPaymentRequest) -> FoundPaymentRequest:
         amount=request.amount_cents,
         currency=request.currency,
         state=request.state.value,
-        created_at=write_instant(request.created_at),
-        settled_at=write_instant(request.settled_at),
+        created_at=render_instant(request.created_at),
+        settled_at=render_instant(request.settled_at),
         sent_on=None if request.sent_on is None else request.sent_on.isoformat(),
     )
 

@@ -13,7 +13,7 @@ from dunwell.interfaces.api.reading import read_shape
 from dunwell.interfaces.api.routes.parameters import CLAIM_ID, MERCHANT_ID, PAYMENT_ID
 from dunwell.interfaces.api.schemas.payments import Payment, PaymentRequest
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 _RECORDED = {
     "id": "01955a1c-0c00-7e55-b1a4-0d6c1e1f2a33",
@@ -133,8 +133,8 @@ def _show(recorded: RecordedPayment) -> Payment:
         currency=payment.currency,
         transaction_id=payment.transaction_id,
         provider_name=payment.provider_name,
-        paid_at=write_instant(payment.paid_at),
-        reversed_at=write_instant(payment.reversed_at),
+        paid_at=render_instant(payment.paid_at),
+        reversed_at=render_instant(payment.reversed_at),
         claim_status=recorded.status.value,
         outstanding=str(recorded.balance.outstanding_cents),
         overpaid=str(recorded.balance.overpaid_cents),

@@ -11,7 +11,7 @@ from dunwell.interfaces.api.routes.payments import find_faulty_instant, read_giv
 from dunwell.interfaces.api.schemas.workflows import TestClock, TestClockAdvance, TestClockAdvanced
 from dunwell.operations.sandbox.advance_clock import advance_clock, check_sandbox
 from dunwell.platform.errors import Fault, InvalidRequest, InvalidState, ValidationError
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 READ_TEST_CLOCK = Operation(
     operation_id="readTestClock",
@@ -56,7 +56,7 @@ ADVANCE_TEST_CLOCK = Operation(
 
 async def _read(call: ApiCall) -> TestClock:
     call.query.check()
-    return TestClock(write_instant(check_sandbox(call.merchant)))
+    return TestClock(render_instant(check_sandbox(call.merchant)))
 
 
 async def _advance(call: ApiCall) -> TestClockAdvanced:
@@ -66,7 +66,7 @@ async def _advance(call: ApiCall) -> TestClockAdvanced:
     done = await advance_clock(
         call.tools.resources, call.tools.channels, call.merchant, call.actor, advance_to=advance_to
     )
-    return TestClockAdvanced(write_instant(done.now), done.steps_run, done.events_raised)
+    return TestClockAdvanced(render_instant(done.now), done.steps_run, done.events_raised)
 
 
 def _find_faulty_advance(given: TestClockAdvance) -> Iterator[Fault]:

@@ -42,7 +42,7 @@ from dunwell.platform.errors import (
     ValidationError,
     WorkflowAssignmentError,
 )
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 # Stands for an id that cannot be a workflow's; no workflow has it.
 _NOBODY = UUID(int=0)
@@ -140,7 +140,7 @@ async def _list_workflows(call: ApiCall) -> list[WorkflowMetadata]:
             name=workflow.name,
             version=str(workflow.version_id),
             assignment_enabled=workflow.assignment_enabled,
-            created_at=write_instant(workflow.created_at),
+            created_at=render_instant(workflow.created_at),
         )
         for workflow in await load_workflows(call.work.tx, call.work.merchant_id)
         if workflow.version_id is not None and workflow.major is not None
@@ -155,7 +155,7 @@ async def _list_copies(call: ApiCall) -> list[WorkflowMetadata]:
             name=scenario.name,
             version=str(scenario.copy_version_id),
             assignment_enabled=scenario.is_active,
-            created_at=write_instant(scenario.created_at),
+            created_at=render_instant(scenario.created_at),
         )
         for scenario in await load_scenarios(call.work.tx, call.work.merchant_id)
     ]

@@ -14,9 +14,9 @@ from dunwell.interfaces.cli.serving import announced
 from dunwell.interfaces.wiring import open_mail_loops
 from dunwell.interfaces.worker.loops import run_loops
 from dunwell.operations.recovery.restore_hold import wait_until_resumed
-from dunwell.platform.children.process import relax_collector
+from dunwell.platform.children.process import tune_garbage_collector
 from dunwell.platform.config import Settings
-from dunwell.platform.config.private_folder import close_to_others
+from dunwell.platform.config.private_folder import restrict_access
 from dunwell.platform.errors import Refusal
 from dunwell.platform.resources import open_resources
 
@@ -36,8 +36,8 @@ def command(data_dir: str | None, lmtp: str | None, smtp: str | None) -> None:
             host, port = _read_address(address)
             listeners.append(("LMTP" if protocol == "LMTP" else "SMTP", host, port))
     settings = read_settings("mail", data_dir=data_dir)
-    close_to_others(settings)
-    relax_collector()
+    restrict_access(settings)
+    tune_garbage_collector()
     asyncio.run(_serve(settings, listeners))
 
 

@@ -12,7 +12,7 @@ from dunwell.interfaces.cli.findings.finding import DoctorFinding
 from dunwell.platform.config import Settings
 from dunwell.platform.database.migrate import list_own_tables
 from dunwell.platform.database.pool import OpenConnection, connect
-from dunwell.platform.embedded.postgres import PostgresFailed, find_binaries
+from dunwell.platform.embedded.postgres import PostgresFailed, get_binaries_folder
 
 _PROGRAMS = ("initdb", "postgres")
 # A role that owns the tables may do all of it; one that was only granted a part may not.
@@ -86,7 +86,7 @@ def describe_ground(ground: BackupGround) -> Iterator[DoctorFinding]:
 def describe_verifying(settings: Settings, size: int, room: Path, free: int) -> DoctorFinding:
     """`dunwell backup verify` needs a server of its own, and room for what it restores."""
     try:
-        binaries = find_binaries(settings.pg_bin)
+        binaries = get_binaries_folder(settings.pg_bin)
     except PostgresFailed as error:
         return DoctorFinding("verify", "no backup can be verified here", str(error), is_note=True)
     missing = [name for name in _PROGRAMS if not (binaries / name).is_file()]

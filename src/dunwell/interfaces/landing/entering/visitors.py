@@ -27,7 +27,7 @@ from dunwell.interfaces.landing.entering.tries import (
 from dunwell.platform.crypto import KeyRing
 from dunwell.platform.database.attempts import Attempts, count_attempt, load_attempts
 from dunwell.platform.database.database import Connection
-from dunwell.platform.http.addresses import find_network
+from dunwell.platform.http.addresses import get_visitor_network
 from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.security_events import log_security_event
 
@@ -46,9 +46,9 @@ _log = structlog.get_logger("dunwell.interfaces.landing")
 
 
 def digest_visitor(keys: KeyRing, host: str) -> bytes:
-    """The visitor at this address (`find_network`)."""
+    """The visitor at this address (`get_visitor_network`)."""
     # By the oldest version: what was counted before a newer one came into use goes on counting.
-    return keys.digest(_PURPOSE, find_network(host), min(keys.versions))
+    return keys.digest(_PURPOSE, get_visitor_network(host), min(keys.versions))
 
 
 async def admit_codes(tx: Connection, visitor: bytes, now: datetime) -> Attempts | Slowed | None:

@@ -117,7 +117,7 @@ class _Nowhere:
 async def _receive(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) -> ReceivedForm:
     received, count = ReceivedForm(), 0
     # One file of the form is held at a time.
-    share = UPLOADS.share_of(opened.debtor_key)
+    share = UPLOADS.get_share(opened.debtor_key)
     share.check_room(MAX_FILE_BYTES)
     try:
         async for part in visit.read_parts(_limit_form(share), _MOST_BODY_BYTES):

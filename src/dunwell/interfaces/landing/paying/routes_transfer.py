@@ -33,7 +33,7 @@ from dunwell.interfaces.landing.web.in_session import RoutedPages, in_session, t
 from dunwell.interfaces.landing.web.site import DebtorSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
-from dunwell.platform.banking_days import find_known_on
+from dunwell.platform.banking_days import compute_recorded_on
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 _OTHER_DAY = "other"
@@ -85,7 +85,7 @@ async def ask_when(site: DebtorSite, visit: DebtorRequest, opened: OpenedClaim) 
             amount_cents=opened.facts.request.amount_cents,
             currency=opened.facts.currency,
             sent_on=sent_on,
-            known_on=find_known_on(sent_on),
+            known_on=compute_recorded_on(sent_on),
         )
         return site.answer(frame, page)
     if not _takes(site, opened):

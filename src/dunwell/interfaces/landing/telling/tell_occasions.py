@@ -54,7 +54,7 @@ from dunwell.core.claims.store import lock_claim
 from dunwell.interfaces.landing.telling.writer import NoticeLetterPost, NoticeWriter
 from dunwell.platform.errors import Unavailable
 from dunwell.platform.resources import Resources
-from dunwell.platform.text.codes import find_home
+from dunwell.platform.text.codes import find_timezone_country
 
 TELL_SECONDS = 1.0
 _SET_SIZE = 100
@@ -159,7 +159,10 @@ async def _write_letter(
     """With what is outstanding now; the claim is locked, so nothing is paid meanwhile."""
     configuration = work.merchant.configuration
     window = render_address(
-        debtor.name, debtor.address or {}, find_home(configuration.timezone), configuration.language
+        debtor.name,
+        debtor.address or {},
+        find_timezone_country(configuration.timezone),
+        configuration.language,
     )
     assert isinstance(facts, LetterFacts), "is_worth_letter says so"
     claim = await lock_claim_of_merchant(work, addressee.claim_id)

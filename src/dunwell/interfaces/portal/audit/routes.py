@@ -33,7 +33,7 @@ from dunwell.operations.jobs.job import Export, ExportedList
 from dunwell.operations.jobs.start_job import start_export
 from dunwell.operations.seals.seals import SpanVerdict, verify_span
 from dunwell.platform.errors import ValidationError
-from dunwell.platform.text.wire import write_instant
+from dunwell.platform.text.wire import render_instant
 
 
 class AuditFilters(msgspec.Struct, frozen=True, gc=False):
@@ -242,7 +242,7 @@ def _as_json(wanted: AuditFilter) -> dict[str, object]:
     """What is given of a filter, as a job keeps it."""
     given = msgspec.structs.asdict(wanted)
     return {
-        name: write_instant(value) if isinstance(value, datetime) else value
+        name: render_instant(value) if isinstance(value, datetime) else value
         for name, value in given.items()
         if value is not None
     }

@@ -58,7 +58,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
-from dunwell.platform.children.process import run_apart
+from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.errors import EditConflict, NotFound, ValidationError
 
 
@@ -155,7 +155,7 @@ async def show_preview(site: PortalSite, visit: PortalRequest, access: MerchantA
         if case.dispute.state is not DisputeState.OPEN or not case.draft.answer.outcome:
             return _back(site, visit, access)
         now = work.now
-    preview = await run_apart(
+    preview = await run_in_thread(
         preview_answer,
         access.merchant,
         now,

@@ -19,7 +19,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.interfaces.web.templates import Page
-from dunwell.platform.crypto import SealBroken
+from dunwell.platform.crypto import DecryptionFailed
 from dunwell.platform.errors import NotFound
 
 # Why a file is not shown; "": it is. UNSHOWABLE: broken, or too much for the one who draws it;
@@ -142,7 +142,7 @@ def _send_picture(find: _Find) -> Run:
             found = await find(work, visit)
         try:
             picture = await site.painter.paint(_describe(site, access, found), page, size)
-        except (FileNotShowable, ContentMissing, SealBroken):
+        except (FileNotShowable, ContentMissing, DecryptionFailed):
             raise NotFound("There is no picture of this page.") from None
         return answer_file(picture, "image/png")
 
@@ -164,7 +164,7 @@ async def _try(
         return "UNSHOWABLE", painter.find_pages(found.storage_key) or 0
     except ContentMissing:
         return "MISSING", 0
-    except SealBroken:
+    except DecryptionFailed:
         return "CHANGED", 0
     return "", pages
 

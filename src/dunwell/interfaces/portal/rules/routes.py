@@ -38,7 +38,7 @@ from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.responses import answer_file
 from dunwell.platform.errors import EditConflict, Fault, ValidationError
-from dunwell.platform.text.yaml_document import DocumentFaulty, render_yaml
+from dunwell.platform.text.yaml_document import InvalidDocument, render_yaml
 
 _STEPS: Mapping[str, int] = {"up": -1, "down": 1}
 
@@ -168,7 +168,7 @@ async def submit_file(
                 return site.redirect(visit, access, "rules", done="file")
             view = await get_rules(work)
         _check_names(view, document)
-    except DocumentFaulty as error:
+    except InvalidDocument as error:
         return await _answer_faults(
             site, visit, access=access, fields=fields, faults=[("", str(error))]
         )

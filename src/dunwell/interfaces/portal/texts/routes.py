@@ -55,7 +55,7 @@ from dunwell.interfaces.portal.web.paging import read_day
 from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
-from dunwell.platform.children.process import run_apart
+from dunwell.platform.children.process import run_in_thread
 from dunwell.platform.errors import (
     EditConflict,
     Fault,
@@ -76,7 +76,7 @@ async def show_texts(site: PortalSite, visit: PortalRequest, access: MerchantAcc
         raise NotFound("There is no such page.")
     async with site.work(access) as work:
         opened = await open_asked(work, visit)
-    grid = await run_apart(build_text_grid, opened.definition, access.merchant.configuration)
+    grid = await run_in_thread(build_text_grid, opened.definition, access.merchant.configuration)
     return site.answer_at(visit, access, TemplatesPage(opened, grid, CHANNELS))
 
 
@@ -170,7 +170,7 @@ async def _describe(
         is_there=standing is not None,
         typed=typed.written,
         known=typed.known or compute_revision(standing),
-        review=await run_apart(review_text, wanted, place, configuration),
+        review=await run_in_thread(review_text, wanted, place, configuration),
         most_words=MAX_SENTENCE_WORDS,
         placeholders=placeholders,
         sample=sample,

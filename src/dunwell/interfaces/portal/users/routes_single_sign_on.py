@@ -174,10 +174,10 @@ async def submit_logout_token(site: PortalSite, visit: PortalRequest) -> Respons
     told = await provider.read_logout(token, services.now())
     if isinstance(told, ProviderUnavailable):
         return Response(None, 503, {"Retry-After": "30", "Cache-Control": "no-store"})
-    is_taken = not isinstance(told, TokenRejected) and await process_logout(
+    is_locked = not isinstance(told, TokenRejected) and await process_logout(
         services, provider.provider.name, told
     )
-    if is_taken:
+    if is_locked:
         return Response(None, 200, {"Cache-Control": "no-store"})
     log_security_event("LOGOUT_FORGED")
     refusal = {"error": "invalid_request", "error_description": "The logout token is not good."}

@@ -37,7 +37,7 @@ from dunwell.interfaces.portal.web.portal_request import PortalRequest
 from dunwell.interfaces.portal.web.site import PortalSite
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.templates import Page
-from dunwell.platform.crypto import SealBroken
+from dunwell.platform.crypto import DecryptionFailed
 from dunwell.platform.errors import InvalidState, NotFound, ValidationError
 
 
@@ -223,7 +223,7 @@ async def test(
     ) as sender:
         try:
             reply = await send_test(sender, site.resources.keys, begun)
-        except SealBroken:
+        except DecryptionFailed:
             reply = None
     page = TestPage(
         endpoint_id=endpoint_id,

@@ -50,7 +50,7 @@ from dunwell.interfaces.portal.workflows.views_publish import AuthorChanges, gro
 from dunwell.interfaces.web.form_fields import FormFields
 from dunwell.interfaces.web.templates import Page
 from dunwell.platform.errors import Fault, InvalidState, NotFound, ValidationError
-from dunwell.platform.text.yaml_document import DocumentFaulty, render_yaml
+from dunwell.platform.text.yaml_document import InvalidDocument, render_yaml
 
 _NO_NAME = re.compile(r"[^\w.-]+")
 _HEAD = {
@@ -299,7 +299,7 @@ async def _read(site: PortalSite, access: MerchantAccess, text: str) -> _Read:
             return _Read(text, read)
         lines = await documents.find_lines(text, list_places(given, read), key)
         return _Read(text, faults=sort_faults(read, lines))
-    except DocumentFaulty as error:
+    except InvalidDocument as error:
         return _Read(text, unreadable=build_unreadable_file("file", error).message)
 
 

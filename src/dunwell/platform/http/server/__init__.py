@@ -5,14 +5,14 @@ moves its bytes, `reader` divides them into requests, and in `exchange` the appl
 """
 
 from dunwell.platform.http.server.exchange import INPUT_ENDED
-from dunwell.platform.http.server.limits import ConnectionBounds, ServerLimits, Words
+from dunwell.platform.http.server.limits import ConnectionBounds, RenderedResponse, ServerLimits
 from dunwell.platform.http.server.server import DrainingServer, build_server
 
 __all__ = [
     "INPUT_ENDED",
     "ConnectionBounds",
     "DrainingServer",
+    "RenderedResponse",
     "ServerLimits",
-    "Words",
     "build_server",
 ]

@@ -46,14 +46,14 @@ class _Stage(Enum):
     CLOSING = auto()
 
 
-def _find_longest_stay(stage: _Stage, limits: ServerLimits, is_draining: bool) -> float:  # noqa: FBT001
+def _get_stage_timeout(stage: _Stage, limits: ServerLimits, is_draining: bool) -> float:  # noqa: FBT001
     """Return after how many seconds the stage ends, whatever the client does."""
-    stays = {
+    timeouts = {
         _Stage.WAITING: limits.drain_seconds if is_draining else limits.idle_seconds,
         _Stage.HEAD: limits.head_seconds,
         _Stage.LINGERING: limits.linger_seconds,
     }
-    return stays.get(stage, math.inf)
+    return timeouts.get(stage, math.inf)
 
 
 class HttpConnection(asyncio.Protocol):
@@ -231,7 +231,7 @@ class HttpConnection(asyncio.Protocol):
         elif self._body_pace.is_too_slow(now, received):
             least = f"{self._limits.body_bytes} bytes in {self._limits.body_seconds:g} s"
             self._refuse(TooSlow(f"The body came too slowly: less than {least}. Send it again."))
-        elif now - self._since >= _find_longest_stay(self._stage, self._limits, self._is_draining):
+        elif now - self._since >= _get_stage_timeout(self._stage, self._limits, self._is_draining):
             if self._stage is _Stage.HEAD:
                 self._refuse(TooSlow("The head of the request did not end in time. Send it again."))
             else:

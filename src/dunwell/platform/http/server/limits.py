@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dunwell.platform.errors import RateLimited, Refusal, Unavailable
-from dunwell.platform.http.addresses import find_network
+from dunwell.platform.http.addresses import get_visitor_network
 
 # A response: its status, headers and body.
-Words = tuple[int, list[tuple[bytes, bytes]], bytes]
+RenderedResponse = tuple[int, list[tuple[bytes, bytes]], bytes]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ class ConnectionBounds:
 
     def __init__(
         self,
-        answer: Callable[[Refusal], Words],
+        answer: Callable[[Refusal], RenderedResponse],
         is_proxy: Callable[[str], bool],
         limits: ServerLimits = ServerLimits(),
     ) -> None:
@@ -78,15 +78,15 @@ class ConnectionBounds:
         self.answer = answer
         self._is_proxy = is_proxy
         self._visitors: Counter[bytes] = Counter()
-        self._listened: set[PausableTransport] = set()
+        self._lingering: set[PausableTransport] = set()
         # In the order of arrival.
-        self._unheard: dict[PausableTransport, None] = {}
+        self._waiting: dict[PausableTransport, None] = {}
         self._total = 0
 
     def admit(self, host: str) -> Refusal | None:
         """Count a connection from this address. Return the refusal if it is one too many, otherwise
         None."""
-        visitor = find_network(host)
+        visitor = get_visitor_network(host)
         self._visitors[visitor] += 1
         self._total += 1
         if self._total > self.limits.connections:
@@ -102,7 +102,7 @@ class ConnectionBounds:
 
     def release(self, host: str) -> None:
         """Stop counting a connection from this address."""
-        visitor = find_network(host)
+        visitor = get_visitor_network(host)
         self._total -= 1
         self._visitors[visitor] -= 1
         if not self._visitors[visitor]:
@@ -111,19 +111,19 @@ class ConnectionBounds:
     def listen(self, transport: PausableTransport) -> None:
         """Keep reading from a client whose last response was sent, as soon as it is this client's
         turn."""
-        self._unheard[transport] = None
+        self._waiting[transport] = None
         transport.set_paused(True)
         self._fill_places()
 
     def stop_listening(self, transport: PausableTransport) -> None:
         """Stop reading from the client, and let the next one have its turn."""
-        self._listened.discard(transport)
-        self._unheard.pop(transport, None)
+        self._lingering.discard(transport)
+        self._waiting.pop(transport, None)
         self._fill_places()
 
     def _fill_places(self) -> None:
-        while self._unheard and len(self._listened) < self.limits.lingering:
-            transport = next(iter(self._unheard))
-            del self._unheard[transport]
-            self._listened.add(transport)
+        while self._waiting and len(self._lingering) < self.limits.lingering:
+            transport = next(iter(self._waiting))
+            del self._waiting[transport]
+            self._lingering.add(transport)
             transport.set_paused(False)

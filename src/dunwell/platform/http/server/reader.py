@@ -260,19 +260,19 @@ class _ChunkedBody:
                 if len(buffer) - position > self._trailer_left + _CHUNK_SIZE_BYTES + 1:
                     self._refuse_size()
                 break
-            self._take_line(bytes(buffer[position : end + 1]))
+            self._read_line(bytes(buffer[position : end + 1]))
             position = end + 1
         del buffer[:position]
         return bytes(data)
 
-    def _take_line(self, line: bytes) -> None:
+    def _read_line(self, line: bytes) -> None:
         content = line[:-2]
         if line[-2:] != b"\r\n" or b"\r" in content:
             raise InvalidRequest(_NOT_HTTP)
         if self._part is _ChunkPart.SIZE:
-            self._take_size(content)
+            self._read_chunk_size(content)
         elif self._part is _ChunkPart.TRAILERS:
-            self._spend(len(line))
+            self._use_trailer_bytes(len(line))
             if not content:
                 self._part = _ChunkPart.END
         elif content:  # Content after the end of a chunk's data.
@@ -280,15 +280,15 @@ class _ChunkedBody:
         else:
             self._part = _ChunkPart.SIZE
 
-    def _take_size(self, line: bytes) -> None:
+    def _read_chunk_size(self, line: bytes) -> None:
         found = _CHUNK_SIZE.fullmatch(line)
         if found is None:
             raise InvalidRequest(_NOT_HTTP)
-        self._spend(len(found[2] or b""))
+        self._use_trailer_bytes(len(found[2] or b""))
         self._chunk_left = int(found[1], 16)
         self._part = _ChunkPart.DATA if self._chunk_left else _ChunkPart.TRAILERS
 
-    def _spend(self, count: int) -> None:
+    def _use_trailer_bytes(self, count: int) -> None:
         self._trailer_left -= count
         if self._trailer_left < 0:
             self._refuse_size()

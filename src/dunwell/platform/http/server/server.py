@@ -20,7 +20,7 @@ from dunwell.platform.http.server.limits import ConnectionBounds, ServerLimits
 _SO_ATTACH_FILTER = 26
 # A classic BPF program that gets a packet from its TCP header on. It drops packets that begin a
 # connection (SYN without ACK) and accepts those of handshakes that have already begun.
-_DROP_BEGINNINGS = b"".join(
+_DROP_NEW_CONNECTIONS = b"".join(
     struct.pack("HBBI", *instruction)
     for instruction in (
         (0x30, 0, 0, 13),  # Load the byte with the flags.
@@ -32,7 +32,7 @@ _DROP_BEGINNINGS = b"".join(
 )
 # The time to complete a handshake, longer than a round trip between two hosts of one site.
 _HANDSHAKE_SECONDS = 0.05
-_LOOK_SECONDS = 0.05
+_CHECK_SECONDS = 0.05
 # By then idle connections are closed. The server does not wait longer for an incomplete head.
 _MAX_DRAIN_SECONDS = ServerLimits().drain_seconds + ServerLimits().examine_seconds
 
@@ -85,7 +85,7 @@ class DrainingServer(uvicorn.Server):
         while any(each.awaits_request for each in connections) and not self.force_exit:
             if loop.time() > deadline:
                 break
-            await asyncio.sleep(_LOOK_SECONDS)
+            await asyncio.sleep(_CHECK_SECONDS)
         await super().shutdown(sockets)
 
     async def _accept_last(self, sockets: Sequence[socket.socket]) -> None:
@@ -95,7 +95,7 @@ class DrainingServer(uvicorn.Server):
             app_state=self.lifespan.state,
         )  # fmt: skip
         for listening in sockets:
-            _drop_beginnings(listening)
+            _drop_new_connections(listening)
         await asyncio.sleep(_HANDSHAKE_SECONDS)
         loop = asyncio.get_running_loop()
         for listening in sockets:
@@ -103,11 +103,11 @@ class DrainingServer(uvicorn.Server):
                 await loop.connect_accepted_socket(protocol, accepted)
 
 
-def _drop_beginnings(listening: socket.socket) -> None:
+def _drop_new_connections(listening: socket.socket) -> None:
     """Let the kernel start no new connections, so that none is reset when the socket is closed. A
     client that connects meanwhile tries again after a second and is then refused."""
     if sys.platform == "linux":
-        program = ctypes.create_string_buffer(_DROP_BEGINNINGS, len(_DROP_BEGINNINGS))
+        program = ctypes.create_string_buffer(_DROP_NEW_CONNECTIONS, len(_DROP_NEW_CONNECTIONS))
         # The layout of struct sock_fprog: the number of instructions and their address.
         given = struct.pack("HP", len(program) // 8, ctypes.addressof(program))
         listening.setsockopt(socket.SOL_SOCKET, _SO_ATTACH_FILTER, given)
