@@ -1,1 +1,2 @@
-"""Figures measured beside their references, in one run on one machine: `python -m bench`."""
+"""Benchmarks: each figure is measured together with a reference, in one run on one machine: `python
+-m bench`."""

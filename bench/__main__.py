@@ -1,8 +1,9 @@
-"""`python -m bench [NAME...] [--quick] [--write] [--minutes N]`: the figures beside references.
+"""`python -m bench [NAME...] [--quick] [--write] [--minutes N]`: measure figures and their
+references.
 
 Every figure and its reference are measured in the same run, in alternating rounds, on the same
-embedded PostgreSQL; what is printed are medians. A part that fails is told of and loses none of the
-others; none is begun when the minutes are over.
+embedded PostgreSQL. The printed values are medians. A benchmark that fails is reported and does not
+stop the others. None is started after the given minutes.
 """
 
 import argparse
@@ -75,7 +76,7 @@ _FIGURES: dict[str, Callable[[Ground, Scale], Awaitable[list[Line]]]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """What it was measured on, the lines, and what is missing, in words."""
+    """The description of the machine, the measured lines, and what is missing, in words."""
 
     machine: Sequence[str]
     lines: Sequence[Line]
@@ -86,7 +87,7 @@ async def _measure(names: Sequence[str], scale: Scale, minutes: float) -> _Run:
     lines: list[Line] = []
     missing = []
     end = time.monotonic() + minutes * 60
-    # As the processes do that are measured.
+    # As in the processes that are measured.
     tune_garbage_collector()
     async with open_ground() as ground:
         machine = await describe_machine(ground)

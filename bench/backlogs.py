@@ -1,4 +1,4 @@
-"""The engine beside claims that are dormant, and with all of them due at once."""
+"""The engine with many dormant claims in the table, and with all of them due at once."""
 
 import time
 from collections.abc import Sequence
@@ -17,7 +17,8 @@ _DUE = 10_000
 
 
 async def measure(ground: Ground, scale: Scale) -> list[Line]:
-    """The few before and after the many, as filling up takes too long to be repeated."""
+    """The small number is measured before and after the large one, because inserting the claims
+    takes too long to be repeated."""
     many = scale.rows(_MANY)
     due = scale.rows(_DUE)
     bench = await make_merchant(ground, "Messages")
@@ -44,7 +45,8 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 async def _measure(
     ground: Ground, bench: BenchMerchant, dormant: int, due: int, scale: Scale
 ) -> tuple[Sequence[float], Sequence[float]]:
-    """Microseconds a step beside so many that sleep, then claims a second when they wake."""
+    """Return the microseconds of a step while so many claims are dormant, and the claims per second
+    once they are due."""
     wakes_at = await fill_dormant(ground, bench, dormant)
     beside = []
     for number in range(scale.rounds):
@@ -61,7 +63,7 @@ async def _measure(
 
 
 async def _run(bench: BenchMerchant, count: int) -> float:
-    """Steps a second, over so many at least."""
+    """Return the steps per second, over at least so many steps."""
     engine = Engine(bench.resources)
     done = 0
     started = time.perf_counter()

@@ -1,6 +1,5 @@
-"""Ten thousand claims paused by one job, by one worker; and the same job cancelled half-way, after
-which every claim is paused whole or not at all.
-"""
+"""A job that pauses ten thousand claims, run by one worker, and the same job cancelled half-way.
+After that every claim must be either fully paused or unchanged."""
 
 import asyncio
 import time
@@ -17,7 +16,8 @@ from dunwell.operations.jobs.start_job import cancel_job, start_job
 
 _CLAIMS, _MOST_SECONDS = 10_000, 30
 _SELECT = "SELECT claim_id FROM claims WHERE merchant_id = $1 ORDER BY claim_id"
-# A claim's mark, its hold, the audit log's row of it and the job's row of it: all or none.
+# A claim's mark, its hold, its row of the audit log and its row of the job: either all of them or
+# none.
 _COUNT = """
 SELECT count(*) FILTER (WHERE parts = 4) AS whole, count(*) FILTER (WHERE parts BETWEEN 1 AND 3)
        AS torn
@@ -68,7 +68,7 @@ async def _prepare(ground: Ground, bench: BenchMerchant, count: int) -> list[int
 
 
 async def _pause(bench: BenchMerchant, claim_ids: Sequence[int]) -> float:
-    """Seconds from the start of the job to its end."""
+    """Return the seconds from the start of the job to its end."""
     started = time.perf_counter()
     job_id = await _start(bench, claim_ids)
     while await run_jobs(bench.resources):
@@ -79,7 +79,7 @@ async def _pause(bench: BenchMerchant, claim_ids: Sequence[int]) -> float:
 
 
 async def _cancel_half_way(bench: BenchMerchant, claim_ids: Sequence[int]) -> float:
-    """How many claims were paused; a torn one is a fault."""
+    """Return how many claims were paused. A partly paused claim is an error."""
     job_id = await _start(bench, claim_ids)
     worker = asyncio.create_task(_work(bench))
     while await _count_done(bench, job_id) < len(claim_ids) / 2:  # noqa: ASYNC110 - a row tells

@@ -1,7 +1,6 @@
-"""The service's own statements with their parameters, for references that run the same.
+"""The service's own statements with their parameters, for references that run the same statements.
 
-A stand-in for the connection writes down what the use case sends, so that no copy of a statement
-is kept here.
+A stand-in for the connection records what the use case sends, so that no statement is copied here.
 """
 
 from dataclasses import dataclass, field
@@ -20,7 +19,7 @@ class Statement:
 
 @dataclass(slots=True)
 class _Capturing:
-    """Answers as if every claim of a set of `count` had been created."""
+    """Responds as if all `count` claims had been created."""
 
     count: int = 0
     statements: list[Statement] = field(default_factory=list)
@@ -31,7 +30,7 @@ class _Capturing:
 
 
 async def capture_creation(bench: BenchMerchant, numbers: range) -> Statement:
-    """The one statement that creates a set of claims. The merchant's rules must be cached."""
+    """Return the statement that creates several claims. The merchant's rules must be cached."""
     capturing = _Capturing(len(numbers))
     await create_claims(bench.work(capturing), [make_submission(n) for n in numbers])
     [statement] = capturing.statements

@@ -1,7 +1,5 @@
-"""celery draining jobs that do nothing from redis: one worker process, as many at once as it likes.
-
-redis is no Python package: without it on the machine there is nothing to measure.
-"""
+"""celery, whose worker takes jobs that do nothing from redis: one worker process with its default
+concurrency. redis is not a Python package, so this is skipped on a machine without it."""
 
 import asyncio
 import os
@@ -16,7 +14,7 @@ from celery import Celery
 
 from bench.children import find_free_port
 
-# The worker's process finds its broker here.
+# The variable with the broker's address for the worker process.
 _URL = "BENCH_REDIS_URL"
 _BATCH = 1000
 app = Celery("bench", broker=os.environ.get(_URL))
@@ -25,7 +23,7 @@ app.conf.update(task_ignore_result=True, worker_prefetch_multiplier=100)
 
 @app.task(name="nothing")
 def do_nothing() -> None:
-    """Is counted by the queue's length."""
+    """The benchmark counts jobs by the length of the queue."""
 
 
 def has_redis() -> bool:
@@ -34,7 +32,7 @@ def has_redis() -> bool:
 
 @asynccontextmanager
 async def open_redis(folder: Path) -> AsyncIterator[str]:
-    """The address of a server that keeps what it has in memory alone."""
+    """Start a server that keeps its data only in memory, and yield its address."""
     port = find_free_port()
     server = await asyncio.create_subprocess_exec(
         "redis-server", "--port", str(port), "--save", "", "--dir", str(folder),
@@ -49,7 +47,7 @@ async def open_redis(folder: Path) -> AsyncIterator[str]:
 
 
 async def drain_celery(url: str, count: int) -> float:
-    """Jobs a second, from the first that is taken to the last."""
+    """Return the jobs per second, from the first job to the last."""
     await asyncio.to_thread(_enqueue, url, count)
     worker = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "celery", "-A", "bench.celery_queue", "worker", "--pool=solo",
@@ -71,7 +69,7 @@ def _enqueue(url: str, count: int) -> None:
 
 
 def _watch(url: str, count: int) -> float:
-    """By the length of the queue, which the worker takes from a hundred at a time."""
+    """Measure by the length of the queue, from which the worker takes a hundred jobs at a time."""
     started, first = 0.0, count
     with app.connection_for_read(url) as connection:
         client = connection.default_channel.client

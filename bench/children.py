@@ -1,4 +1,4 @@
-"""Processes of the bench's own: web processes, the load on them, the receiver of webhooks."""
+"""The benchmark's own processes: web processes, the load on them, and a receiver of webhooks."""
 
 import asyncio
 import os
@@ -20,7 +20,7 @@ _PATIENCE_SECONDS = 20.0
 
 @asynccontextmanager
 async def web_processes(ground: Ground, count: int) -> AsyncIterator[list[int]]:
-    """`dunwell web`, so many times, each on a port of its own, as behind a load balancer."""
+    """Start `dunwell web` several times, each on its own port, as behind a load balancer."""
     ports = [find_free_port() for _ in range(count)]
     async with AsyncExitStack() as stack:
         for port in ports:
@@ -35,7 +35,7 @@ async def web_processes(ground: Ground, count: int) -> AsyncIterator[list[int]]:
 
 @asynccontextmanager
 async def instant_receiver(ground: Ground) -> AsyncIterator[str]:
-    """The address of a server that takes everything and answers 204 at once."""
+    """Start a receiver that responds to everything with 204, and yield its address."""
     port = find_free_port()
     async with child("bench.instant_receiver", [str(port)], ground) as process:
         assert process.stdout is not None
@@ -44,7 +44,7 @@ async def instant_receiver(ground: Ground) -> AsyncIterator[str]:
 
 
 async def put_load(job: Job) -> Load:
-    """Have another process send requests, and answer what it saw."""
+    """Let another process send requests, and return its result."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "bench.http_load",
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE,
@@ -71,7 +71,7 @@ def _web_arguments(port: int) -> list[str]:
 async def child(
     module: str, arguments: Sequence[str], ground: Ground
 ) -> AsyncIterator[asyncio.subprocess.Process]:
-    """A process of ours on the ground's database; ended at the end at the latest."""
+    """Start one of our processes on the benchmark's database. It is ended with the block."""
     environment = {name: value for name, value in os.environ.items() if "DUNWELL_" not in name} | {
         "DUNWELL_DATA_DIR": str(ground.settings.data_dir),
         "DUNWELL_DATABASE_URL": ground.embedded.url,

@@ -1,4 +1,5 @@
-"""The claims that are created, all alike but for what numbers them, of equal length. Pure."""
+"""The claims that are created. They differ only in their numbers, and all have the same length.
+Pure."""
 
 from typing import Any
 
@@ -14,8 +15,8 @@ def reference_of(number: int) -> str:
 
 
 def make_document(number: int) -> dict[str, Any]:
-    """A claim as JSON data: a debtor with contacts and address, one item. Each has a debtor of its
-    own: one person is not contacted for many claims in a day."""
+    """Return a claim as JSON data: a debtor with contact data and an address, and one item. Each
+    claim has its own debtor, because one person is not contacted for many claims on one day."""
     reference = reference_of(number)
     return {
         "referenceNumber": reference,
@@ -49,5 +50,5 @@ def make_submission(number: int) -> ClaimSubmission:
 
 
 def make_body(numbers: range) -> bytes:
-    """A request's body; its length hangs on the count of numbers alone."""
+    """Return a request's body. Its length depends only on the number of claims."""
     return msgspec.json.encode([make_document(number) for number in numbers])

@@ -1,4 +1,5 @@
-"""Planned e-mails rendered and handed to the outbox, beside procrastinate with no-op jobs."""
+"""Planned e-mails that are rendered and sent to the outbox, compared with procrastinate and jobs
+that do nothing."""
 
 import time
 from functools import partial
@@ -43,7 +44,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 
 
 async def _send(ground: Ground, bench: BenchMerchant, count: int) -> float:
-    """E-mails a second, until nothing is planned any more."""
+    """Return the e-mails per second, until none is planned any more."""
     await ground.clear_claims()
     await submit_claims(bench, count)
     engine = Engine(bench.resources)

@@ -1,7 +1,7 @@
 """COPY of the rows that the service writes for a request, into the same tables.
 
-Claim ids are drawn beforehand and the text is prepared before the clock starts: what is measured is
-PostgreSQL taking it, with all indexes and constraints, one commit for the claims of a request.
+Claim ids are drawn and the text is prepared before the measurement. What is measured is PostgreSQL
+storing the rows, with all indexes and constraints and one commit for the claims of a request.
 """
 
 import asyncio
@@ -31,7 +31,8 @@ class _Table:
 async def copy_claims(
     ground: Ground, bench: BenchMerchant, batches: Sequence[range], connections: int
 ) -> float:
-    """Claims a second over so many connections, each number range one transaction."""
+    """Return the claims per second over so many connections, with one transaction for each range of
+    numbers."""
     prepared = [
         _prepare(await capture_creation(bench, numbers), numbers.start) for numbers in batches
     ]

@@ -1,4 +1,5 @@
-"""Claims created 500 a request over HTTP, beside COPY of the same rows into the same tables."""
+"""Claims that are created over HTTP, 500 in a request, compared with COPY of the same rows into the
+same tables."""
 
 from functools import partial
 

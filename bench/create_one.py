@@ -1,4 +1,5 @@
-"""Claims created one a request over HTTP, beside pgbench with plain INSERTs of the same rows."""
+"""Claims that are created over HTTP, one in a request, compared with pgbench and plain INSERTs of
+the same rows."""
 
 from functools import partial
 from uuid import uuid4
@@ -16,7 +17,7 @@ from bench.stored_rows import list_tables
 
 _WARM_UP_SECONDS = 1.0
 _REFERENCE = "pgbench, plain INSERTs of the same rows"
-# Connections -> the goal for each web process alone.
+# Connections -> the goal for each single web process.
 _GOALS = {16: 0.70, 64: 1.10}
 
 

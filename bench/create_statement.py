@@ -1,7 +1,8 @@
-"""The statement that creates claims beside plain INSERTs of the same rows, in PostgreSQL alone.
+"""The statement that creates claims, compared with plain INSERTs of the same rows, in PostgreSQL
+only.
 
-What is compared is the processor time of the server's process on one connection, in which waiting
-for the disk and for answers does not count.
+The comparison uses the processor time of the server process on one connection, which excludes
+waiting for the disk and for responses.
 """
 
 from collections.abc import Awaitable, Callable
@@ -20,7 +21,7 @@ from bench.rounds import Scale, alternate
 from bench.stored_rows import list_tables
 from dunwell.platform.database.database import Connection
 
-# Claims of a set, sets a round.
+# The number of claims in a statement -> the statements in a round.
 _SETS = {1: 1_000, 20: 100, 500: 10}
 _WARM_UP = 10
 _NANOSECONDS = 1_000_000_000
@@ -56,7 +57,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 
 
 async def _spend(connection: Connection, store: _Store, size: int, sets: int) -> float:
-    """Claims in a second of the server's processor time."""
+    """Return the claims per second of the server's processor time."""
     server = Path(f"/proc/{await connection.fetchval('SELECT pg_backend_pid()')}/schedstat")
     seconds = 0.0
     for turn in range(-_WARM_UP, sets):
@@ -64,7 +65,7 @@ async def _spend(connection: Connection, store: _Store, size: int, sets: int) ->
         run = await store(connection, range(first, first + size))
         before = _read_cpu(server)
         await run()
-        # It is answered before the server has tidied up.
+        # The server sends the result before it has finished its cleanup.
         await connection.fetchval("SELECT 1")
         if turn >= 0:
             seconds += _read_cpu(server) - before

@@ -1,8 +1,6 @@
-"""A million claims of five merchants, one of them with four fifths, and all that belongs to them.
-
-Their rows are brought in by COPY, as an import would, with all indexes but those of constraints
-built behind them.
-"""
+"""A million claims of five merchants, one of which has four fifths of them, with everything that
+belongs to them. The rows are inserted by COPY, as in an import, and the indexes without constraints
+are built afterwards."""
 
 import re
 import tempfile
@@ -31,17 +29,18 @@ from dunwell.core.workflows.drafts.edit_draft import save_draft
 from dunwell.core.workflows.store import load_current
 from dunwell.platform.database.database import Connection
 
-# A year of claims.
+# One year of claims.
 _STEP = timedelta(seconds=30)
-# Claims of one transaction.
+# The claims of one transaction.
 _SET = 1000
 _MERCHANTS = 5
 _WORKFLOW = "Messages"
-# What few claims are on.
+# A workflow with few claims.
 _SELDOM = "Texts"
 _HEAD = re.compile(r"^-- (\w+)\n", re.MULTILINE)
 _SQL = Path(__file__).with_name("crowd.sql")
-# UUIDs as ours: their first bits are the instant, the others follow from the number.
+# UUIDs like those of the service: their first bits are the instant, the others depend on the
+# number.
 _ID = """(lpad(to_hex((extract(epoch FROM at) * 1000)::bigint), 12, '0') || '7'
     || substr(md5({what}), 1, 3) || '8' || substr(md5({what}), 4, 15))::uuid"""
 _FIRST_NAMES = ("Anna", "Max", "Erika", "Paul", "Mia", "Emil", "Lena", "Jonas", "Clara", "Otto")
@@ -49,7 +48,7 @@ _SYLLABLES = ("Hof", "Berg", "Stein", "Bach", "Feld", "Wald", "Kamp", "Brink", "
 _CHANNEL = "CASE WHEN s % 100 < 8 THEN 'LETTER' WHEN s % 100 < 20 THEN 'SMS' ELSE 'EMAIL' END"
 _SENT = """CASE WHEN k = 1 THEN 'ACCEPTED' WHEN s < 10 THEN 'UNKNOWN' WHEN s < 150 THEN 'FAILED'
     WHEN s < 160 THEN 'CANCELLED' ELSE 'ACCEPTED' END"""
-# One in fifty has the most frequent of all names.
+# One person in fifty has the most frequent name.
 _LAST_NAME = (
     "CASE WHEN n % 50 = 0 THEN 'Schmidt' ELSE (ARRAY[{0}])[1 + n / 7 % 10]"
     " || lower((ARRAY[{0}])[1 + n / 77 % 10]) || n % 53 END"
@@ -67,7 +66,7 @@ _FILL_SECONDS = 900
 
 @dataclass(frozen=True, slots=True)
 class Crowd:
-    """`bench`: the merchant that has most of them. `secret`: of an admin's session."""
+    """`bench` is the merchant with most claims, `secret` that of an admin's session."""
 
     bench: BenchMerchant
     rows: int
@@ -81,7 +80,8 @@ class Crowd:
 
 
 async def fill_crowd(ground: Ground, rows: int, *, keeps_indexes: bool = False) -> Crowd:
-    """keeps_indexes: they are those that there were, and not built anew behind the rows."""
+    """Insert the rows. With `keeps_indexes`, existing indexes stay and are not rebuilt
+    afterwards."""
     benches = [
         await make_merchant(ground, _WORKFLOW, "http://127.0.0.1:9/hook", is_live=True)
         for _ in range(_MERCHANTS)
@@ -90,7 +90,7 @@ async def fill_crowd(ground: Ground, rows: int, *, keeps_indexes: bool = False) 
     user_id, secret = await _let_in(benches[0])
     async with ground.database.connection() as connection:
         values = await _choose(connection, benches, rows, user_id)
-    # It takes longer than anything that the service waits for.
+    # This takes longer than any timeout of the service.
     connection = await asyncpg.connect(ground.embedded.url, command_timeout=_FILL_SECONDS)
     try:
         await _fill(connection, ground.folder, values, keeps_indexes=keeps_indexes)
@@ -117,7 +117,7 @@ async def _let_in(bench: BenchMerchant) -> tuple[UUID, str]:
 
 
 async def _begin_drafts(bench: BenchMerchant) -> None:
-    """Of both workflows, as minor versions, and of the rules."""
+    """Create drafts of both workflows, as minor versions, and of the rules."""
     async with bench.resources.database.transaction() as tx:
         work = bench.work(tx)
         workflows = [
@@ -164,14 +164,14 @@ async def _fill(
         await connection.execute(f"DROP INDEX {index['name']}")
     try:
         for name, query in queries.items():
-            # The second of a claim's has another id than the first.
+            # The second row of a claim has another id than the first.
             what = "n::text || k" if "generate_series(0, 1) k" in query else "n::text"
             filled = query.format(**values, id=_ID.format(what=what))
             if name == "crowd":
                 await connection.execute(f"CREATE UNLOGGED TABLE crowd AS {filled}")
             else:
                 await _copy(connection, folder, name, filled)
-            # What is made from it is planned with what is known of it.
+            # The planner needs statistics of this table for the queries that read it.
             await connection.execute(f"ANALYZE {name}")
     finally:
         for index in indexes:

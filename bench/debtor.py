@@ -1,7 +1,5 @@
-"""A debtor at the pages of a web process: looks, fills forms, and comes to where they lead.
-
-What is done here is not measured; it brings claims into the states whose pages are.
-"""
+"""A debtor who uses the pages of a web process: opens pages, fills forms and follows redirects.
+This is not measured; it brings claims into the states whose pages are measured."""
 
 import re
 import secrets
@@ -22,20 +20,20 @@ _HIDDEN = re.compile(r'<input type="hidden" name="(\w+)" value="([^"]*)">')
 
 @dataclass(frozen=True, slots=True)
 class Debtor:
-    """One browser's session. `cookie`: as a request's header has it; "" for none."""
+    """The session of one browser. `cookie` is the value of a request's header, "" for none."""
 
     http: aiohttp.ClientSession
     origin: str
     cookie: str = ""
 
     async def look(self, path: str) -> tuple[str, str]:
-        """The page there, and its own address after all that led on."""
+        """Return the page and its address after all redirects."""
         path = find_place(path, self.cookie)
         async with self.http.get(self.origin + path, headers=self._headers) as response:
             return await _read(response)
 
     async def send(self, page: str, action: str, **fields: str) -> str:
-        """Fill the form for `action` on `page`; the address of where it leads."""
+        """Fill in the form for `action` on `page`, and return the address of the redirect."""
         action = find_place(action, self.cookie)
         form = _find_form((await self.look(page))[0], action)
         given = dict(_HIDDEN.findall(form)) | fields
@@ -51,7 +49,7 @@ class Debtor:
 
 
 async def open_claim(bench: BenchMerchant, claim_id: int, level: Level) -> str:
-    """The cookie of a new session of this level."""
+    """Return the cookie of a new session of this level."""
     now = datetime.now(UTC)
     opening = ClaimSessionOpening(
         claim_id, None, None, level, bench.resources.ids.new(now), secrets.token_bytes(VALUE_BYTES),
@@ -64,7 +62,7 @@ async def open_claim(bench: BenchMerchant, claim_id: int, level: Level) -> str:
 
 
 def find_place(path: str, cookie: str) -> str:
-    """The address under the handle of the claim whose cookie this is."""
+    """Return the address with the handle of the claim to which the cookie belongs."""
     handle = cookie.partition("=")[0].rpartition("-")[2]
     is_bare = handle and path.startswith("/claim") and f"/{handle}" not in path
     return place(path, handle) if is_bare else path

@@ -1,4 +1,5 @@
-"""Webhooks delivered, signed and logged, beside a bare loop that posts the same bodies."""
+"""Webhooks that are delivered, signed and logged, compared with a simple loop that posts the same
+bodies."""
 
 import asyncio
 import time
@@ -30,12 +31,13 @@ _DELIVERED = "SELECT count(*) FROM delivery_attempts WHERE status = 204 AND merc
 
 async def measure(ground: Ground, scale: Scale) -> list[Line]:
     count = scale.rows(_EVENTS)
-    # What hangs is measured first: afterwards its deliveries are due again.
+    # The endpoint that does not respond is measured first, because afterwards its deliveries are
+    # due again.
     hanging = await _measure_hanging(ground, scale)
     bodies: list[bytes] = []
     async with instant_receiver(ground) as url:
         made = await make_merchant(ground, None, url)
-        # Leases run in real time.
+        # Leases use real time.
         bench = replace(made, resources=ground.resources(SystemClock()))
         ours, reference = await alternate(
             scale,
@@ -52,8 +54,8 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 
 
 async def _measure_hanging(ground: Ground, scale: Scale) -> Line:
-    """One endpoint that answers, while one of another merchant takes connections and says nothing;
-    a fifth slower is 0.83 of its rate."""
+    """Compare an endpoint that responds with the same one while another merchant's endpoint accepts
+    connections and never responds. A fifth slower is 0.83 of the rate."""
     count = scale.rows(_EVENTS_BESIDE)
     async with instant_receiver(ground) as url, _silent_receiver() as silent_url:
         made = await make_merchant(ground, None, url)
@@ -88,7 +90,7 @@ async def _silent_receiver() -> AsyncIterator[str]:
 async def _deliver_beside(
     ground: Ground, bench: BenchMerchant, count: int, silent: BenchMerchant | None
 ) -> float:
-    """Deliveries a second to the one that answers."""
+    """Return the deliveries per second to the endpoint that responds."""
     await ground.clear_claims()
     await _raise_events(ground, bench, count)
     if silent is not None:
@@ -115,7 +117,7 @@ async def _count_delivered(ground: Ground, bench: BenchMerchant) -> int:
 
 
 async def _deliver(ground: Ground, bench: BenchMerchant, count: int, bodies: list[bytes]) -> float:
-    """Deliveries a second; `bodies` is filled with what was delivered."""
+    """Return the deliveries per second, and append to `bodies` what was delivered."""
     await ground.clear_claims()
     bodies[:] = [event.body.encode() for event in await _raise_events(ground, bench, count)]
     await ground.settle()
@@ -157,7 +159,7 @@ def _make_event(bench: BenchMerchant, claim_id: int, reference: str) -> Event:
 
 
 async def _post_bare(url: str, bodies: Sequence[bytes]) -> float:
-    """Posts a second, as many in flight as an endpoint is given."""
+    """Return the posts per second, with as many in flight as an endpoint may have."""
     left = iter(bodies)
     async with aiohttp.ClientSession() as session:
 

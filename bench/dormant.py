@@ -1,4 +1,5 @@
-"""Claims by the hundred thousand, copied inside the database from one that was created as usual."""
+"""Hundreds of thousands of claims, copied within the database from one that was created
+normally."""
 
 from datetime import datetime, timedelta
 
@@ -31,7 +32,7 @@ _PART = 50_000
 
 
 async def fill_dormant(ground: Ground, bench: BenchMerchant, count: int) -> datetime:
-    """Nothing but so many claims, due in a day; when that is."""
+    """Replace all claims by so many that are due in a day, and return when they are due."""
     await ground.clear_claims()
     due_at = bench.resources.clock.now() + timedelta(days=1)
     await submit_claims(bench, 1, _PATTERN)
@@ -41,7 +42,7 @@ async def fill_dormant(ground: Ground, bench: BenchMerchant, count: int) -> date
                 _COPIES, bench.merchant.merchant_id, reference_of(_PATTERN), due_at,
                 min(_PART, count - start), timeout=600,
             )  # fmt: skip
-        # The pattern would be the first to fall due.
+        # The copied claim itself would be due first.
         await connection.execute(
             "DELETE FROM claims WHERE reference_number = $1", reference_of(_PATTERN)
         )

@@ -1,5 +1,6 @@
-"""E-mails rendered, handed to a real Postfix and recorded, beside a bare aiosmtplib loop that hands
-messages as long to the same Postfix over as many connections. What it takes it throws away."""
+"""E-mails that are rendered, sent to a real Postfix and recorded, compared with a simple aiosmtplib
+loop that sends messages of the same length to the same Postfix over the same number of connections.
+Postfix discards them."""
 
 import asyncio
 import tempfile
@@ -49,7 +50,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 
 
 class _Watched(SmtpChannel):
-    """Notes one message as it was handed over, for the bare loop."""
+    """Keeps one message as it was sent, for the simple loop."""
 
     kept: list[bytes]
 
@@ -63,7 +64,7 @@ class _Watched(SmtpChannel):
 async def _send(
     ground: Ground, bench: BenchMerchant, count: int, port: int, kept: list[bytes]
 ) -> float:
-    """E-mails a second, until nothing is planned any more."""
+    """Return the e-mails per second, until none is planned any more."""
     await ground.clear_claims()
     await submit_claims(bench, count)
     engine = Engine(bench.resources)
@@ -71,7 +72,7 @@ async def _send(
         pass
     await ground.settle()
     line = a_line(port, pace={"atOnce": _CONNECTIONS})
-    # The bench's merchant names its adapter so.
+    # The name of the adapter in the benchmark merchant's configuration.
     channel = _Watched("outbox", line, {}, bench.resources.keys)
     channel.kept = kept
     dispatcher = MessageDispatcher(bench.resources, [channel])

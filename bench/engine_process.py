@@ -1,5 +1,5 @@
-"""An engine in a process of its own: says that it is there, waits for a line, and works until
-nothing is due. `bench.workers` starts them; the merchants' time is given, in ISO form."""
+"""An engine in its own process: it reports that it is ready, waits for a line, and works until
+nothing is due. `bench.workers` starts it with the merchants' time in ISO format."""
 
 import asyncio
 import os
@@ -18,7 +18,7 @@ from dunwell.platform.ids import RandomIds
 from dunwell.platform.logging import configure_logging
 from dunwell.platform.resources import Resources
 
-# Others hold what is left at the end.
+# At the end, other processes may still hold the last rows.
 _LAST_LOOKS = 3
 
 

@@ -1,7 +1,5 @@
-"""The engine over due claims, beside queues whose jobs do nothing: one worker each.
-
-What is counted are claims: one with a fee goes through two steps, the fee and the wait behind it.
-"""
+"""The engine over due claims, compared with queues whose jobs do nothing, with one worker each.
+Claims are counted; a claim with a fee goes through two steps, the fee and the following wait."""
 
 import time
 from functools import partial
@@ -81,7 +79,7 @@ async def _compare_celery(ground: Ground, ours: list[float], scale: Scale) -> li
 
 
 async def _run_engine(ground: Ground, bench: BenchMerchant, count: int) -> float:
-    """Claims a second, until nothing is due any more."""
+    """Return the claims per second, until nothing is due any more."""
     await ground.clear_claims()
     await submit_claims(bench, count)
     await ground.settle()

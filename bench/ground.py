@@ -1,7 +1,7 @@
-"""The ground all contestants stand on: one embedded PostgreSQL in a temporary folder.
+"""The common environment of all benchmarks: an embedded PostgreSQL in a temporary folder.
 
-It runs with the settings every installation has. Ours and the references use the same server, each
-reference queue a database of its own on it.
+It has the settings of every installation. The service and the references use the same server. Each
+queue that serves as a reference has its own database on it.
 """
 
 import asyncio
@@ -42,7 +42,7 @@ class Ground:
         return Resources(self.settings, self.database, clock, RandomIds(), keys)
 
     def url_of(self, name: str) -> str:
-        """The address of another database of the server."""
+        """Return the address of another database on the server."""
         return self.embedded.url.replace(f"@/{DATABASE_NAME}?", f"@/{name}?")
 
     async def make_database(self, name: str) -> str:
@@ -51,8 +51,8 @@ class Ground:
         return self.url_of(name)
 
     async def clear_claims(self) -> None:
-        """No claims, nothing that belongs to any, nobody contacted yet; nothing left drawn of the
-        minute's requests by web processes that have ended."""
+        """Delete all claims with everything that belongs to them, the records of contacts, and the
+        rate limits that ended web processes have used up."""
         async with self.database.connection() as connection:
             await connection.execute(
                 "TRUNCATE claims, contact_guards, contact_ledger, audit_log, request_quotas,"
@@ -60,7 +60,8 @@ class Ground:
             )
 
     async def settle(self, url: str | None = None) -> None:
-        """Statistics fresh, and no checkpoint left that would fall into the next measurement."""
+        """Update the statistics, and run a checkpoint so that none happens during the next
+        measurement."""
         connection = await asyncpg.connect(url or self.embedded.url)
         try:
             await connection.execute("VACUUM ANALYZE")
@@ -71,7 +72,7 @@ class Ground:
 
 @asynccontextmanager
 async def open_ground() -> AsyncIterator[Ground]:
-    """Starts the server, and removes all of it in the end."""
+    """Start the server, and delete everything at the end."""
     with tempfile.TemporaryDirectory(prefix="dunwell-bench-") as name:
         folder = Path(name)
         embedded = EmbeddedPostgres(folder / "postgres", get_binaries_folder(None))
@@ -82,7 +83,7 @@ async def open_ground() -> AsyncIterator[Ground]:
                 "DUNWELL_DATA_DIR": str(folder / "data"), "DUNWELL_DATABASE_URL": embedded.url,
             }  # fmt: skip
             settings = load_settings(environment)
-            # What queues log of every job would slow them.
+            # Some queues log every job, which would slow them down.
             configure_logging("warning", "bench")
             database = await Database.open(embedded.url)
             yield Ground(folder, embedded, server.pid, settings, database)

@@ -1,7 +1,8 @@
-"""How long one request can hold the event loop of a web process, over bodies of many shapes.
+"""How long one request can block the event loop of a web process, for bodies of many shapes.
 
-In this process, by its own processor time, so that a busy machine does not count: while a body is
-answered, a ticker notes the longest stretch between two of its turns.
+The application runs in this process. Its own processor time is measured, so that a busy machine
+does not matter. While a body is processed, a ticker records the longest time between two of its
+turns.
 """
 
 import asyncio
@@ -52,7 +53,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 
 
 async def _hold(client: httpx.AsyncClient, bench: BenchMerchant, body: bytes) -> float:
-    """The longest turn while it is answered, in milliseconds of processor time."""
+    """Return the longest blocking in milliseconds of processor time."""
     longest, is_over = 0.0, False
 
     async def tick() -> None:

@@ -1,7 +1,7 @@
-"""Requests that create claims, over keep-alive connections, as cheaply as Python sends them.
+"""Requests that create claims, over keep-alive connections, sent with little overhead.
 
-A process of its own: it reads a job from standard input and writes what it saw to standard output.
-Each connection sends its next request when the last is answered.
+It runs in its own process, reads a job from standard input and writes the result to standard
+output. Each connection sends its next request when the last response has arrived.
 """
 
 import asyncio
@@ -17,7 +17,8 @@ from bench.claims import make_body
 
 
 class Job(msgspec.Struct, frozen=True, kw_only=True):
-    """Ends after so many requests, or seconds when no number of requests is given."""
+    """Requests to send. It ends after `count` requests or, without a number, after so many
+    seconds."""
 
     ports: list[int]
     merchant_id: int
@@ -27,7 +28,7 @@ class Job(msgspec.Struct, frozen=True, kw_only=True):
     first_number: int
     requests: int | None = None
     seconds: float = 0
-    # What the requests' Idempotency-Keys begin with; none: they have no keys.
+    # The beginning of the Idempotency-Key headers. Without it, the requests have no keys.
     keys: str = ""
 
 
@@ -41,12 +42,12 @@ class Load(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def rate(self) -> float:
-        """Claims a second."""
+        """Return the claims per second."""
         return self.claims / self.seconds
 
 
 class _Course:
-    """What all connections share: the requests to send, and what was seen."""
+    """What all connections share: the requests to send, and the results."""
 
     def __init__(self, requests: Iterator[bytes]) -> None:
         self.requests = requests
@@ -57,7 +58,7 @@ class _Course:
 
 
 class _Caller(asyncio.Protocol):
-    """One connection. Answers bear a Content-Length, as all of ours do."""
+    """One connection. Responses must have a Content-Length, as all of ours do."""
 
     def __init__(self, course: _Course) -> None:
         self._course = course
@@ -66,7 +67,7 @@ class _Caller(asyncio.Protocol):
         self._is_waiting = False
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are no subclasses.
+        # uvloop's transports are not subclasses of asyncio's.
         self._transport = cast("asyncio.Transport", transport)
         self._course.under_way += 1
         self._send()
@@ -138,7 +139,7 @@ def _summarize(job: Job, course: _Course, seconds: float) -> Load:
 
 
 def _endless(job: Job) -> Iterator[bytes]:
-    """Whole requests, each with reference numbers never used before."""
+    """Yield complete requests, each with new reference numbers."""
     number = job.first_number
     sample = make_body(range(number, number + job.claims))
     head = (

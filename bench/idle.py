@@ -1,5 +1,5 @@
-"""What a worker costs that has nothing to do: its processor time and its database's, with ten
-merchants and with ten thousand."""
+"""The processor time that an idle worker and its database use, with ten merchants and with ten
+thousand."""
 
 import asyncio
 
@@ -23,7 +23,8 @@ DELETE FROM merchants
 WHERE key LIKE (SELECT key FROM merchants WHERE merchant_id = $1) || '-%'
 """
 _START_SECONDS = 3.0
-# A clock of the system counts hundredths; each process of the server rounds its own.
+# The system counts processor time in hundredths of a second, and each server process is rounded
+# separately.
 _SECONDS = 10
 
 
@@ -59,7 +60,7 @@ async def _idle(ground: Ground, bench: BenchMerchant, merchants: int, scale: Sca
 
 
 def _read_cpu(ground: Ground, worker: int) -> float:
-    """Seconds, of the worker and of the server with all its processes."""
+    """Return the seconds that the worker and all server processes have used."""
     server = psutil.Process(ground.server_pid)
     processes = [psutil.Process(worker), server, *server.children(recursive=True)]
     return sum(sum(each.cpu_times()[:2]) for each in processes)

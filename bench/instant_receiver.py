@@ -1,4 +1,5 @@
-"""A receiver of webhooks that answers 204 at once; a process of its own, given its port."""
+"""A receiver of webhooks that responds with 204 immediately. It runs in its own process and is
+given its port."""
 
 import asyncio
 import sys
@@ -10,10 +11,10 @@ _ANSWER = b"HTTP/1.1 204 No Content\r\n\r\n"
 
 
 class _Receiver(asyncio.Protocol):
-    """One connection. Requests bear a Content-Length."""
+    """One connection. Requests must have a Content-Length."""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are no subclasses.
+        # uvloop's transports are not subclasses of asyncio's.
         self._transport = cast("asyncio.Transport", transport)
         self._received = b""
 

@@ -1,7 +1,6 @@
-"""Letters by lines: printed and handed over to a folder, beside Typst laying them out and nothing
-else; handed over by SFTP to a real OpenSSH server and released, beside a bare loop of asyncssh that
-writes and renames the same bytes.
-"""
+"""Letters that are printed and written to a folder, compared with Typst only laying them out; and
+letters that are uploaded by SFTP to a real OpenSSH server and released, compared with a simple
+asyncssh loop that writes and renames the same bytes."""
 
 import asyncio
 import tempfile
@@ -35,7 +34,8 @@ from dunwell.platform.resources import Resources
 
 _LETTERS = 10_000
 _PRINTED = 1_000
-# As many as a merchant's dispatcher calls at once, and as many files as our line has open.
+# As many calls as a merchant's dispatcher makes at a time, and as many files as a delivery provider
+# has open.
 _AT_ONCE, _FILES_AT_ONCE = 50, 16
 _AT_LEAST_OF_TYPST, _AT_LEAST_OF_ASYNCSSH = 0.85, 0.8
 _SOURCE = Path(letters.__file__).parent / "letter.typ"
@@ -100,7 +100,7 @@ async def _print_all(
 
 
 async def _lay_out(compiler: typst.Compiler) -> float:
-    """The same letters; codes are drawn before."""
+    """Lay out the same letters. Their codes are drawn before the measurement."""
     layout = _SOURCE.read_bytes()
     files = [_make_files(layout, number) for number in range(_PRINTED)]
 

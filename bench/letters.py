@@ -1,4 +1,5 @@
-"""Letters from facts to PDF by one child of the printer: a page with items and two codes each."""
+"""Letters from their facts to a PDF, by one child process of the printer. Each has one page with
+items and two codes."""
 
 import asyncio
 import time
@@ -25,7 +26,7 @@ from dunwell.core.claims.fields import DebtorName
 from dunwell.core.workflows.definition import LetterTemplate
 
 _LETTERS = 2_000
-# 150 letters a second and core.
+# 150 letters per second and core.
 _MOST_MILLISECONDS = 6.7
 _TEMPLATE = LetterTemplate(
     subject={"de": "Ihre Rechnung {{ claim.referenceNumber }} ist noch offen"},
@@ -54,13 +55,13 @@ _POST = LetterPost(
 @dataclass(frozen=True, slots=True)
 class _Reached:
     letters_a_second: float
-    # Of the child, for one letter.
+    # The child's processor time for one letter.
     processor_ms: float
 
 
 async def measure(_ground: Ground, scale: Scale) -> list[Line]:
     printer = LetterPrinter(1)
-    # The child's start is not counted.
+    # Starting the child is not measured.
     await printer.print_sheet(make_sheet(0))
     [reached] = await alternate(scale, [partial(_print, printer, scale.rows(_LETTERS))])
     await printer.close()

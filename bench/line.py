@@ -1,4 +1,4 @@
-"""One line of the table: what we reach, what the reference reaches, and what we aim for. Pure."""
+"""One line of the table: the service's figure, the reference's figure, and the goal. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -7,15 +7,15 @@ from statistics import median
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """Values are one a round. `at_least` and `ratio_at_most` bound the ratio, `at_most` our own
-    value."""
+    """The values of all rounds. `at_least` and `ratio_at_most` limit the ratio, `at_most` the
+    service's own value."""
 
     work: str
     unit: str
     ours: Sequence[float]
     beside: str = ""
     reference: Sequence[float] = ()
-    # Where it counts something else than we do.
+    # Set if the reference counts something else than the service.
     reference_unit: str = ""
     at_least: float | None = None
     ratio_at_most: float | None = None
@@ -39,7 +39,8 @@ class Line:
 
     @property
     def share(self) -> float | None:
-        """How much of its goal is reached, 1 and above being all of it; none: it has no goal."""
+        """Return how much of its goal the figure reaches (1 or more is all of it), None without a
+        goal."""
         if self.at_least is not None and self.ratio is not None:
             return self.ratio / self.at_least
         if self.ratio_at_most is not None and self.ratio is not None:
@@ -48,7 +49,7 @@ class Line:
 
     @property
     def verdict(self) -> str:
-        """Whether the goal is met, or by how much of it it is missed."""
+        """Return whether the goal is reached, or by how much it is missed."""
         if self.share is None:
             return ""
         return "met" if self.share >= 1 else f"missed by {1 - self.share:.0%}"

@@ -1,4 +1,5 @@
-"""What a result was measured on: machine, versions, and the server's settings for durability."""
+"""A description of the environment of a result: machine, versions, and the server's durability
+settings."""
 
 import importlib.metadata
 import os
@@ -20,7 +21,7 @@ _SETTINGS = (
 
 
 async def describe_machine(ground: Ground) -> list[str]:
-    """One line for each thing a reader of figures wants to know."""
+    """Return one line for each fact."""
     async with ground.database.connection() as connection:
         server = await connection.fetchval("SHOW server_version")
         settings = [f"{name} {await connection.fetchval(f'SHOW {name}')}" for name in _SETTINGS]
@@ -52,7 +53,7 @@ def _find_processor() -> str:
 
 
 def _find_commit() -> str:
-    """The commit at hand, and whether the files are others by now."""
+    """Return the current commit, and whether files have been changed since."""
     here = Path(__file__).parent
     name = _ask_git(here, "rev-parse", "--short", "HEAD")
     if not name:

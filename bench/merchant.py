@@ -1,4 +1,4 @@
-"""The merchant that is measured: applied from a merchant file, as an operator would do it."""
+"""The merchant that is measured, applied from a merchant file like any other."""
 
 import asyncio
 import itertools
@@ -28,7 +28,7 @@ from dunwell.platform.clock import MovableClock
 from dunwell.platform.resources import Resources
 from dunwell.platform.text.yaml_document import parse_yaml
 
-# Within contact hours, on no holiday.
+# Within contact hours, and not on a holiday.
 MONDAY_MORNING = datetime(2026, 3, 2, 9, 0, tzinfo=UTC)
 _CLAIMS_AT_START = 5_000
 _FIRST_NUMBER_AT_START = 90_000_000
@@ -53,7 +53,8 @@ class BenchMerchant:
 async def make_merchant(
     ground: Ground, workflow: str | None, webhook: str | None = None, *, is_live: bool = False
 ) -> BenchMerchant:
-    """A new merchant whose claims start on `workflow`; `is_live`: by the system's clock."""
+    """Create a merchant whose claims start on `workflow`. With `is_live`, it uses the system's
+    clock."""
     clock = MovableClock(datetime.now(UTC) if is_live else MONDAY_MORNING)
     resources = ground.resources(clock)
     path = await asyncio.to_thread(_write_file, ground, workflow, webhook)
@@ -95,8 +96,8 @@ async def obtain_token(bench: BenchMerchant) -> str:
 
 
 async def start_intake(ground: Ground, bench: BenchMerchant) -> None:
-    """A merchant that has some claims already: on tables known to be empty PostgreSQL would plan
-    the look-ups of foreign keys without an index, and keep those plans while the tables grow."""
+    """Create some claims. On empty tables PostgreSQL would plan foreign key checks without an
+    index, and keep those plans while the tables grow."""
     await ground.clear_claims()
     await submit_claims(bench, _CLAIMS_AT_START, _FIRST_NUMBER_AT_START)
     await ground.settle()

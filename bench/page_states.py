@@ -1,4 +1,4 @@
-"""The debtor's pages that are measured, and how claims come into the states they show."""
+"""The debtor pages that are measured, and how claims get into the states that they show."""
 
 import io
 from collections.abc import Sequence
@@ -48,8 +48,8 @@ SELECT merchant_id, claim_id, 1, 'DUNNING_FEE', 250, '2026-03-01' FROM claims
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`path`: of its address, with the claim's handle or without. `state`: of the claim, where a
-    page shows it. `cookie`: its session's. `status`: of its answer."""
+    """`path` is the path of its address, with the claim's handle or without. `state` is the state
+    of the claim on the page, `cookie` that of its session, and `status` that of the response."""
 
     path: str
     cookie: str = ""
@@ -69,7 +69,7 @@ class Page:
 async def prepare_pages(
     bench: BenchMerchant, http: aiohttp.ClientSession, origin: str
 ) -> Sequence[Page]:
-    """Each page once; those of claims in a state after those of an open one."""
+    """Return each page once, the pages for claims in other states after those for an open claim."""
     async with bench.resources.database.connection() as connection:
         await connection.execute(_ADD_FEES)
         rows = await connection.fetch("SELECT claim_id FROM claims ORDER BY claim_id")
@@ -135,7 +135,7 @@ async def _change_address(debtor: Debtor) -> Page:
 
 
 async def _ask_code(debtor: Debtor) -> list[Page]:
-    """How a link's session comes to see more."""
+    """Return the pages on which a debtor with a link confirms the identity."""
     path = "/claim/verify/preferences"
     return [
         _show(debtor, "/claim", "by link"), _show(debtor, path),
@@ -144,7 +144,7 @@ async def _ask_code(debtor: Debtor) -> list[Page]:
 
 
 def _list_refusals(debtor: Debtor) -> list[Page]:
-    """What is typed wrong, what is not there, and who may not look."""
+    """Return the pages for wrong input, missing objects, and debtors without access."""
     return [
         Page("/claim/plan/check?offer=own&rate=x", debtor.cookie, status=422),
         Page("/claim/pay/method?want=part&amount=x", debtor.cookie, status=422),

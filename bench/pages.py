@@ -1,8 +1,8 @@
-"""Every page of a debtor, with all that it shows, beside an empty route of the same server.
+"""Every debtor page with all of its content, compared with an empty route of the same server.
 
-What is compared is the web process's CPU time, in which waiting for the database does not count.
-Short turns, many of them, as a machine that others use too is not as fast in one second as in the
-next.
+The comparison uses the web process's processor time, which excludes waiting for the database. It
+takes many short turns, because a machine that others use, too, changes its speed from one second to
+the next.
 """
 
 import asyncio
@@ -25,7 +25,7 @@ _PAGES = 100
 _WARM_UP = 50
 _EMPTY = "/healthz"
 _NANOSECONDS = 1_000_000_000
-# What differs from run to run in an address.
+# The part of an address that differs from run to run.
 _ID = re.compile(r"/(?:[0-9a-f]{8}-[0-9a-f-]{27}|[A-Za-z0-9_-]{22})(?=[/?]|$)")
 
 
@@ -41,8 +41,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 
 
 async def _compare(port: int, page: Page, scale: Scale) -> Line:
-    """Each page beside a measurement of the reference of its own, so that both see the same of what
-    else the machine does."""
+    """Measure a page together with the reference, so that the machine's other work affects both."""
     empty = Page(_EMPTY, page.cookie)
     await _spend(port, page, _WARM_UP)
     ours, reference = await alternate(
@@ -56,7 +55,7 @@ async def _compare(port: int, page: Page, scale: Scale) -> Line:
 
 
 async def _spend(port: int, page: Page, count: int) -> float:
-    """Answers in a second of the web process's CPU time."""
+    """Return the responses per second of the web process's processor time."""
     cookie = f"Cookie: {page.cookie}\r\n" if page.cookie else ""
     request = f"GET {page.address} HTTP/1.1\r\nHost: 127.0.0.1\r\n{cookie}\r\n".encode()
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
@@ -86,7 +85,8 @@ async def _ask(
 
 
 def _read_cpu(port: int) -> float:
-    """Seconds of the web process behind it, as the scheduler counts them for each thread."""
+    """Return the seconds of the web process at this port, as the scheduler counts them for each
+    thread."""
     [process] = [
         child for child in psutil.Process().children() if str(port) in child.cmdline()[-1:]
     ]

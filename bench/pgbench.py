@@ -1,7 +1,5 @@
-"""pgbench storing the rows of a claim by plain INSERTs, one commit a claim.
-
-What differs from claim to claim differs here too: the ids and the reference number.
-"""
+"""pgbench that stores the rows of a claim by plain INSERTs, with one commit for each claim. As in
+the service, the ids and the reference number differ from claim to claim."""
 
 import asyncio
 import re
@@ -23,7 +21,7 @@ _FAILED = re.compile(r"number of failed transactions: (\d+)")
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Transactions a second, and how long the slowest hundredth of them took at least."""
+    """Transactions per second, and the 99th percentile of their durations."""
 
     rate: float
     p99_ms: float
@@ -32,7 +30,7 @@ class Run:
 async def run_pgbench(
     ground: Ground, tables: Sequence[Table], reference: str, *, clients: int, seconds: float
 ) -> Run:
-    """`tables`: of one claim. `reference`: the text that each claim makes its own."""
+    """`tables` are those of one claim. `reference` is the text that is different in each claim."""
     own = f"lpad(:client_id::text || '-' || :serial::text, {len(reference)}, 'R')"
     script = [r"\set serial :serial + 1", "BEGIN;"]
     script += [render_insert(each, reference, own) + ";" for each in tables]
@@ -68,7 +66,8 @@ def _read_rate(report: str) -> float:
 
 
 def _read_p99(folder: Path) -> float:
-    """From the log of transactions, whose third column is microseconds; removes it."""
+    """Read the percentile from the log of transactions, whose third column is microseconds, and
+    delete the log."""
     durations: list[int] = []
     for log in folder.glob(f"{_LOG}.*"):
         durations += [int(line.split()[2]) for line in log.read_text().splitlines()]
@@ -78,9 +77,10 @@ def _read_p99(folder: Path) -> float:
 
 
 def render_insert(table: Table, reference: str, own: str) -> str:
-    """`table`: of one claim, whose text `reference` becomes the expression `own`."""
+    """`table` has the rows of one claim, whose text `reference` is replaced by the expression
+    `own`."""
     [row] = table.rows
-    # The claim comes first, and draws the id that the others have too.
+    # The claim is the first row, and its new id is used by the other rows.
     claim_id = _NEXT_ID if table.name == "claims" else _SAME_ID
     values = {
         name: _render(value, reference, own) for name, value in row.items() if value is not None

@@ -1,4 +1,4 @@
-"""pgqueuer draining jobs that do nothing: one worker, batches of 500, its default durability."""
+"""pgqueuer with jobs that do nothing: one worker, batches of 500, its default durability."""
 
 import time
 
@@ -17,7 +17,7 @@ async def install_pgqueuer(url: str) -> None:
 
 
 async def enqueue_pgqueuer(url: str, count: int) -> None:
-    """An empty queue, then so many jobs."""
+    """Empty the queue and add so many jobs."""
     connection = await asyncpg.connect(url)
     queries = Queries.from_asyncpg_connection(connection)
     await queries.clear_queue()
@@ -28,7 +28,7 @@ async def enqueue_pgqueuer(url: str, count: int) -> None:
 
 
 async def drain_pgqueuer(url: str, count: int) -> float:
-    """Jobs a second, from the start of the worker to its end."""
+    """Return the jobs per second, from the start of the worker to its end."""
     connection = await asyncpg.connect(url)
     manager = QueueManager(Queries.from_asyncpg_connection(connection))
     done = 0

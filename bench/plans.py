@@ -1,4 +1,4 @@
-"""How the server finds what it is asked: statements as they were sent, what their plans read."""
+"""How the server executes statements as they were sent: what their plans read."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,11 +6,11 @@ from typing import Any
 
 from dunwell.platform.database.database import Connection
 
-# A scan of so much of a table's rows reads all of it, whatever index it goes by.
+# A scan of at least this share of a table's rows reads all of it, whatever index it uses.
 _WHOLE = 0.5
 _EXPLAIN = "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE asked"
-# As the server plans a statement for the values it is given, and as it plans it once for all: which
-# of them it takes it decides when it has seen some.
+# The plan for the given values, and the plan for any values. The server decides between them after
+# some executions.
 _MODES = ("plan_cache_mode = force_custom_plan", "plan_cache_mode = force_generic_plan")
 _EXPLAINED = ("SELECT", "WITH", "INSERT", "UPDATE", "DELETE")
 _SIZES = """
@@ -26,7 +26,7 @@ class Asked:
 
 
 class Listening:
-    """Statements that a connection was asked since the last look."""
+    """Records the statements that a connection executed since the last call."""
 
     def __init__(self) -> None:
         self._asked: list[Asked] = []
@@ -41,8 +41,8 @@ class Listening:
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """Rows that all scans of some statements read, thrown away ones among them; the scans that read
-    a whole table or index that grows; and the indexes that both kinds of plans go by."""
+    """The number of rows that all scans of some statements read, including discarded rows; the
+    scans that read a whole growing table or index; and the indexes that both kinds of plans use."""
 
     rows: int
     scans: Sequence[str]
@@ -50,15 +50,16 @@ class Reading:
 
 
 async def load_grown(tx: Connection, least: int) -> dict[str, int]:
-    """Tables and indexes that grow with the claims, by name, with their rows; so many at least."""
+    """Return the tables and indexes that grow with the claims and have at least so many rows, by
+    name."""
     return {row["name"]: row["rows"] for row in await tx.fetch(_SIZES, least)}
 
 
 async def explain(
     tx: Connection, asked: Sequence[Asked], grown: dict[str, int], *settings: str
 ) -> Reading:
-    """Each is run twice more, by both kinds of plans, and taken back; the worse of them counts.
-    settings: of the planner, as SET takes them."""
+    """Execute each statement twice more, with both kinds of plans, and roll back. The worse result
+    counts. `settings` are those of the planner, as in SET."""
     rows, scans, indexes = 0, list[str](), set[str]()
     for each in asked:
         if not _strip(each.statement).startswith(_EXPLAINED):
@@ -94,7 +95,8 @@ async def _plan(tx: Connection, asked: Asked, settings: Sequence[str]) -> dict[s
 
 
 def _list_scans(plan: dict[str, Any]) -> list[dict[str, Any]]:
-    """Of tables and indexes; what stands over a part of a statement reads it a second time."""
+    """Return the scans of tables and indexes. A node above a part of a statement would count it
+    again."""
     return [
         node
         for node in walk(plan)
@@ -125,6 +127,6 @@ def _find_scan(node: dict[str, Any], grown: dict[str, int]) -> str | None:
 
 
 def _strip(statement: str) -> str:
-    """Without the comment that it may begin with."""
+    """Return the statement without a comment at its beginning."""
     lines = [line for line in statement.splitlines() if not line.lstrip().startswith("--")]
     return "\n".join(lines).strip().upper()

@@ -1,4 +1,4 @@
-"""How much of its goal each figure reaches, as a picture: bars up to and past a line. Pure."""
+"""A picture of how much of its goal each figure reaches, as bars with a line at the goal. Pure."""
 
 from collections.abc import Iterator, Sequence
 from html import escape
@@ -6,13 +6,13 @@ from html import escape
 from bench.line import Line
 
 _WIDTH, _TEXT, _ROW, _TOP = 1000, 520, 24, 40
-# The line is at one; what reaches further than this ends with an arrow.
+# The goal is at one. A longer bar ends with an arrow.
 _MOST = 2.0
 _SCALE = (_WIDTH - _TEXT - 80) / _MOST
 
 
 def render_plot(lines: Sequence[Line]) -> str:
-    """An SVG document of all that have a goal."""
+    """Return an SVG document of all lines that have a goal."""
     judged = [(line, line.share) for line in lines if line.share is not None]
     height = _TOP + _ROW * len(judged) + 10
     goal = _TEXT + _SCALE

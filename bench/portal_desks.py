@@ -1,6 +1,5 @@
-"""The desks where a merchant or the installation is set up: processes, rules, settings, lines.
-Pure.
-"""
+"""The portal's settings pages of a merchant and of the installation: workflows, rules, settings,
+delivery providers. Pure."""
 
 from bench.portal_page import Known, Page, list_at, list_everywhere
 
@@ -12,7 +11,7 @@ def list_desks(known: Known) -> list[Page]:
 
 
 def _list_processes(known: Known) -> list[Page]:
-    """The merchant's workflows, and their texts."""
+    """Return the pages of the merchant's workflows and their templates."""
     first = {"workflow_id": known.workflow_id}
     seldom = {"workflow_id": known.seldom_id}
     version = {**first, "version": "v1.0"}
@@ -45,7 +44,8 @@ def _list_processes(known: Known) -> list[Page]:
 
 
 def _list_rules(known: Known) -> list[Page]:
-    """What the draft would have done is counted while somebody waits: no first page of a list."""
+    """Return the pages of the assignment rules. The user waits while the effect of a draft is
+    computed, so this is not like the first page of a list."""
     return list_at(
         known,
         {

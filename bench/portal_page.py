@@ -1,4 +1,4 @@
-"""A page of the portal as the bench asks for it. Pure."""
+"""A page of the portal that the benchmark requests. Pure."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from datetime import date
 
 from dunwell.interfaces.portal.render.addresses import build_address
 
-# What is looked for differs from try to try, as it does from clerk to clerk.
+# Searches differ from try to try, as they do from clerk to clerk.
 Ask = Callable[[int], str]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """`address`: of so manieth a try."""
+    """`address` returns the address of a try by its number."""
 
     name: str
     address: Ask
@@ -20,9 +20,9 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Known:
-    """Of the merchant that has most: how many claims there are in all, the first one's id, its
-    workflow and another that few claims are on, each with a draft, a claim with an open dispute
-    and that dispute, a job, a message, a user, a credential, a batch of letters, today."""
+    """Facts about the merchant with most claims: the number of claims, the first one's id, its
+    workflow and another with few claims, each with a draft, a claim with an open dispute and that
+    dispute, a job, a message, a user, a credential, a print batch, and the current day."""
 
     merchant_id: int
     rows: int

@@ -1,6 +1,5 @@
-"""The first pages of the portal's lists, by their filters, and searches by each kind of word, over
-the crowd; and its desks. Pure.
-"""
+"""The first pages of the portal's lists, by their filters, searches by each kind of word, and the
+settings pages. Pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import timedelta
@@ -63,10 +62,10 @@ def _list_claims(known: Known) -> list[Page]:
 
 
 def _list_searches(known: Known) -> list[Page]:
-    """By whole words and beginnings; what many, few and none have."""
+    """Return searches by whole words and by beginnings that many, few and no claims have."""
 
     def number(turn: int) -> int:
-        """Of a claim of the merchant's, which has sixteen in twenty."""
+        """Return the number of one of the merchant's claims, which has sixteen in twenty."""
         drawn = turn * _PRIME * 20 % known.rows
         return drawn + turn % 16
 
@@ -156,7 +155,7 @@ def _list_others(known: Known) -> list[Page]:
 
 
 def _list_ones(known: Known) -> list[Page]:
-    """Of one claim, one dispute, one job: beside the lists, as these lead there."""
+    """Return the pages of one claim, one dispute and one job, to which the lists lead."""
     disputed = {"claim_id": known.disputed_id, "dispute_id": known.dispute_id}
     one: Mapping[str, tuple[str, Mapping[str, object]]] = {
         "a disputed claim": ("claim", {"claim_id": known.disputed_id}),

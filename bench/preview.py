@@ -1,6 +1,5 @@
-"""The preview of a minor version over running claims: `dunwell workflow preview` as a process, and
-as the job that the portal gives the worker.
-"""
+"""The preview of a minor version over active claims: `dunwell workflow preview` as a process, and
+the job that the portal creates for the worker."""
 
 import asyncio
 import os
@@ -30,7 +29,8 @@ from dunwell.operations.jobs.previews.draft_previews import (
 from dunwell.platform.text.yaml_document import parse_yaml
 
 _FEW, _MANY = 10_000, 100_000
-# A day's claims begin at as many instants as claims that come in one by one.
+# Claims that are created one by one start at different instants of the day. Spread these in the
+# same way.
 _SPREAD = "UPDATE claims SET due_at = due_at - claim_id % 864000 * interval '0.1 s'"
 _BODY = (
     "{de: '{{ merchant.legalName }}, {{ merchant.email }}: zu {{ claim.referenceNumber }} "
@@ -56,15 +56,15 @@ steps:
 
 @dataclass(frozen=True, slots=True)
 class _Took:
-    """job_seconds: of the worker's, which plays nothing forward."""
+    """`job_seconds` is the time of the worker's job, which simulates nothing."""
 
     seconds: float
     peak_mb: float
     job_seconds: float
 
 
-# A process begins with the memory of the one that starts it, which is the bench's with all it has
-# measured; so a small one stands between, and tells of its child (kB).
+# A process begins with the memory of its parent. The benchmark's own is large, so a small process
+# starts the child and reports the child's memory (kB).
 _TELL_MEMORY = """
 import resource, subprocess, sys
 done = subprocess.run(sys.argv[1:])
@@ -101,7 +101,8 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 
 
 async def _prepare_workflow(bench: BenchMerchant) -> None:
-    """A version that new claims get, and a draft whose first contact is sent at any hour."""
+    """Publish a version for new claims, and create a draft whose first contact is sent at any
+    hour."""
     document = parse_yaml(_DEFINITION)
     async with bench.resources.database.transaction() as tx:
         work = bench.work(tx)
@@ -142,8 +143,8 @@ async def _run_job(bench: BenchMerchant, count: int) -> float:
 
 
 def _run_command(ground: Ground, key: str, count: int) -> tuple[float, float]:
-    """Seconds and MB. The command line's own start counts; its highest memory is what the system
-    tells of it."""
+    """Return seconds and MB. The start of the command line counts, and its peak memory is what the
+    system reports."""
     settings = {
         "DUNWELL_DATA_DIR": str(ground.settings.data_dir),
         "DUNWELL_DATABASE_URL": str(ground.settings.database_url),

@@ -1,4 +1,4 @@
-"""procrastinate draining jobs that do nothing: one worker, many at once."""
+"""procrastinate with jobs that do nothing: one worker, many jobs at a time."""
 
 import time
 
@@ -24,7 +24,7 @@ async def install_procrastinate(url: str) -> None:
 
 
 async def enqueue_procrastinate(url: str, count: int) -> None:
-    """An empty queue, then so many jobs."""
+    """Empty the queue and add so many jobs."""
     app = make_app(url)
     async with app.open_async():
         await app.connector.execute_query_async("TRUNCATE procrastinate_jobs CASCADE")
@@ -34,7 +34,7 @@ async def enqueue_procrastinate(url: str, count: int) -> None:
 
 
 async def drain_procrastinate(url: str, count: int) -> float:
-    """Jobs a second, from the start of the worker to its end."""
+    """Return the jobs per second, from the start of the worker to its end."""
     app = make_app(url)
     async with app.open_async():
         started = time.perf_counter()

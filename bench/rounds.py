@@ -1,4 +1,4 @@
-"""Contestants measured in turns, so that what the machine does besides falls on all of them."""
+"""Measure several candidates in turns, so that the machine's other work affects all of them."""
 
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,15 @@ _Reached = TypeVar("_Reached")
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """How much is measured: rounds, seconds of those that run for a time, a share of the rows."""
+    """How much is measured: the number of rounds, the seconds of timed runs, and the share of the
+    rows."""
 
     rounds: int
     seconds: float
     share: float
 
     def rows(self, full: int) -> int:
-        """So many rows, in whole thousands."""
+        """Return the number of rows in whole thousands."""
         return max(1000, int(full * self.share) // 1000 * 1000)
 
 
@@ -27,7 +28,8 @@ QUICK = Scale(rounds=1, seconds=2, share=0.2)
 async def alternate(
     scale: Scale, contestants: Sequence[Callable[[], Awaitable[_Reached]]]
 ) -> list[list[_Reached]]:
-    """Each contestant once a round, every second round in the opposite order; what each reached."""
+    """Run each candidate once in each round, in the opposite order in every second round, and
+    return the results."""
     reached: list[list[_Reached]] = [[] for _ in contestants]
     for number in range(scale.rounds):
         places = list(range(len(contestants)))

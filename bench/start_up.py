@@ -1,4 +1,4 @@
-"""How long `dunwell up` takes on a data folder that is there already."""
+"""How long `dunwell up` takes on an existing data folder."""
 
 import asyncio
 import os
@@ -25,7 +25,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 
 
 async def _start(folder: Path) -> float:
-    """Seconds until it says that it is ready; it is ended then."""
+    """Return the seconds until it reports that it is ready. It is ended then."""
     environment = {name: value for name, value in os.environ.items() if "DUNWELL_" not in name}
     started = time.perf_counter()
     process = await asyncio.create_subprocess_exec(

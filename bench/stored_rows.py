@@ -1,7 +1,6 @@
-"""The rows that the service writes for claims, table by table, for references that write the same.
-
-They are taken from the statement that creates the claims, so that no copy of it is kept here. Pure.
-"""
+"""The rows that the service writes for claims, table by table, for references that write the same
+rows. They are taken from the statement that creates the claims, so that no statement is copied
+here. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +24,8 @@ class Table:
 
 
 def list_tables(statement: Statement, first_id: int) -> Sequence[Table]:
-    """Of one creation, in the order of their foreign keys. `first_id`: of its first claim."""
+    """Return the tables of one statement in the order of their foreign keys. `first_id` is the id
+    of its first claim."""
     merchant_id, claims, items, _, audits, now, rules_version = (
         msgspec.to_builtins(each) for each in statement.values
     )

@@ -1,4 +1,4 @@
-"""Lines as a table that reads well as text and as Markdown. Pure."""
+"""Lines as a table that is readable both as text and as Markdown. Pure."""
 
 from collections.abc import Sequence
 from statistics import median
@@ -35,7 +35,7 @@ def _join(row: Sequence[str], widths: Sequence[int]) -> str:
 
 
 def _render_values(values: Sequence[float], unit: str) -> str:
-    """The median, and in brackets the lowest and the highest round."""
+    """Return the median, and in brackets the lowest and the highest round."""
     if not values:
         return ""
     middle = f"{_render_number(median(values))} {unit}"

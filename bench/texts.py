@@ -1,6 +1,6 @@
-"""SMS rendered, handed to a real Kannel and recorded, with the report of each delivery joined,
-beside a bare aiohttp loop that hands the same texts to the same Kannel and counts its reports. The
-SMS centre behind it takes everything and reports it delivered at once."""
+"""SMS that are rendered, sent to a real Kannel and recorded, including the report of each delivery,
+compared with a simple aiohttp loop that sends the same texts to the same Kannel and counts its
+reports. The simulated SMS centre accepts every message and reports it as delivered at once."""
 
 import asyncio
 import tempfile
@@ -33,7 +33,7 @@ from dunwell.platform.resources import Resources
 
 _TEXTS = 3_000
 _AT_ONCE = 50
-# The adapter that the bench's merchant names; here it is a line.
+# The name of the adapter in the benchmark merchant's configuration. Here it is a delivery provider.
 _NAME = "outbox"
 _SECRETS = {f"deliveryProviders/{_NAME}/credentials/passwordFile": PASSWORD}
 _TEXT = (
@@ -82,7 +82,7 @@ async def measure(ground: Ground, scale: Scale) -> list[Line]:
 
 
 async def _send(ground: Ground, bench: BenchMerchant, count: int, channel: KannelChannel) -> float:
-    """SMS a second, until the last is known to be delivered."""
+    """Return the SMS per second, until the last one is reported as delivered."""
     await ground.clear_claims()
     async with ground.database.connection() as connection:
         await connection.execute(_CLEAR)
@@ -98,7 +98,8 @@ async def _send(ground: Ground, bench: BenchMerchant, count: int, channel: Kanne
     while done < count:
         done += await dispatcher.run_once()
     await joining
-    # Reports that came before their message's own answer was recorded wait for some seconds.
+    # A report that arrives before the response to its message was recorded is joined some seconds
+    # later.
     clock = bench.resources.clock
     assert isinstance(clock, MovableClock)
     clock.advance(_PUT_OFF)
@@ -112,7 +113,7 @@ async def _send(ground: Ground, bench: BenchMerchant, count: int, channel: Kanne
 
 
 async def _join(resources: Resources, count: int) -> None:
-    """Until all have come back, as the worker does it."""
+    """Join reports as the worker does, until all have arrived."""
     async with asyncio.timeout(_PATIENCE_SECONDS):
         while True:
             await process_reports(resources)
@@ -124,7 +125,7 @@ async def _join(resources: Resources, count: int) -> None:
 
 @dataclass(slots=True)
 class BareReceiver:
-    """Answers reports at once, and counts them."""
+    """Responds to reports at once, and counts them."""
 
     port: int = 0
     reports: int = 0
@@ -136,7 +137,7 @@ class _Connection(asyncio.Protocol):
         self._received = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        # uvloop's transports are no subclasses.
+        # uvloop's transports are not subclasses of asyncio's.
         self._transport = cast("asyncio.Transport", transport)
 
     def data_received(self, data: bytes) -> None:

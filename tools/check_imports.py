@@ -1,7 +1,7 @@
-"""Fails when an import goes against the house: a folder above or beside, or what is not pure.
+"""Fail if an import goes against the layers, or if a pure module imports I/O.
 
-The direction of folders stands in pyproject.toml. Which modules are pure they say themselves: their
-docstring ends with "Pure.", and from these the second contract is made. Both are import-linter's.
+The layers are in pyproject.toml. A module is pure if its docstring ends with "Pure."; the second
+contract is generated from these modules. import-linter checks both.
 """
 
 import ast

@@ -1,11 +1,12 @@
-"""Fails when something is too large, too small, or not introduced.
+"""Fail if a module, function, class or template line is too large, a module is too small, or a
+module has no docstring.
 
-Large, in lines: a module over 500, tests too, a function over 45, a class over 200; in characters:
-a line of a template over 160. Small: a module under 120 lines that exactly one module imports, from
-the same folder, is a part of that module's subject and belongs in it, unless it is the folder's
-store, or pure and imported by a test, or KEPT_APART gives a reason. The SQL of a folder is in its
-`store.py`. A public class has a name of its own, so that a search for it finds one class. A call
-gives at most four arguments by position; the others it names.
+Limits: 500 lines for a module or test module, 45 for a function, 200 for a class; 160 characters
+for a line of a template. A module under 120 lines that exactly one module imports, from the same
+folder, belongs to that module's subject and should be merged into it, unless it is the folder's
+store, or is pure and imported by a test, or KEPT_APART gives a reason. The SQL of a folder is in
+its `store.py`. The name of a public class is unique, so that a search for it finds one class. A
+call has at most four positional arguments.
 """
 
 import ast

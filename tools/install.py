@@ -1,6 +1,6 @@
-"""Installs what a lock file names, by its hashes, and says as it goes how far it has come.
+"""Install the packages of lock files, which are verified by their hashes, and print the progress.
 
-Run by the Makefile with the new environment's Python: `python tools/install.py A.lock B.lock`.
+The Makefile runs it with the new environment's Python: `python tools/install.py A.lock B.lock`.
 """
 
 import subprocess
@@ -13,7 +13,7 @@ _PIP = [
 
 
 def main(locks: list[str]) -> int:
-    """pip's exit code; what it says of a failure is shown."""
+    """Return pip's exit code. pip prints its own error messages."""
     say(f"{' and '.join(locks)}: this takes a minute or two")
     command = [sys.executable, *_PIP, *(word for lock in locks for word in ("-r", lock))]
     begun = 0

@@ -1,11 +1,11 @@
-"""Changes the pure modules in small ways, one at a time (mutmut), and says which changes no test of
-theirs notices: a rule that may be changed unnoticed is not tested.
+"""Change the pure modules in small ways, one at a time (mutmut), and print the changes that no test
+notices: such a rule is not tested.
 
-`python -m tools.mutants [--since REF [--most N]] [MODULE ...]`: all pure modules, or those named
-(`escalation.schedule`), or the functions that changed since REF, the first N of them. What was
-tried before and has not changed is not tried again; the tree it is tried in stands in var/mutants.
-Survivors are shown as differences, to be read: some change nothing that can be seen. It fails when
-most of what such tests run at all goes unnoticed.
+`python -m tools.mutants [--since REF [--most N]] [MODULE ...]` tests all pure modules, or those
+named (`escalation.schedule`), or the functions that changed since REF, at most N of them. Results
+are kept in var/mutants, so that only changed code is tested again. Surviving mutants are printed as
+differences for a person to read, because some have no visible effect. The command fails if most of
+the mutants that tests execute survive.
 """
 
 import argparse
@@ -22,12 +22,12 @@ from pathlib import Path
 from tools.check_imports import ROOT, find_pure_modules
 
 TREE = ROOT / "var" / "mutants"
-# Of what tests ran; a tenth is usual, most of it words. What only tests with a database run counts
-# neither way.
+# The share of executed mutants. A tenth is usual, most of them in texts. Mutants that only tests
+# with a database would execute do not count.
 MOST_SURVIVORS = 0.5
 _HUNK = re.compile(r"^@@ -\S+ \+(\d+)(?:,(\d+))? @@")
-# The tests that need nothing but Python, without the one that reads the source, where all changes
-# stand beside each other.
+# The tests that need only Python, without the one that reads the source code, because there all
+# mutants of a function are next to each other.
 _CONFIGURATION = """
 [tool.mutmut]
 source_paths = ["src"]
@@ -67,7 +67,8 @@ def _choose(names: Sequence[str]) -> Iterator[str]:
 
 
 def _list_changed(module: str, since: str) -> Iterator[str]:
-    """Patterns of mutmut's names for the functions of a module that differ from a commit's."""
+    """Yield patterns of mutmut's names for the functions of a module that differ from those in a
+    commit."""
     path = Path("src", *module.split(".")).with_suffix(".py")
     difference = subprocess.run(
         ["git", "diff", "-U0", since, "--", str(path)],
@@ -96,14 +97,14 @@ def _list_functions(tree: ast.Module) -> Iterator[tuple[str | None, ast.Function
 
 
 def _build_tree(modules: Sequence[str]) -> None:
-    """A copy of the checkout with mutmut's settings; what has not changed keeps its results."""
+    """Copy the checkout and add mutmut's settings. Unchanged files keep their results."""
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
         cwd=ROOT, capture_output=True, text=True, check=True,
     ).stdout.splitlines()  # fmt: skip
     for name in listed:
         _copy_changed(ROOT / name, TREE / name)
-        # Of what lies beside the modules mutmut keeps the first copy it made.
+        # mutmut keeps its first copy of files that are not modules, so update them.
         if name.startswith("src/") and not name.endswith(".py") and (TREE / "mutants").exists():
             _copy_changed(ROOT / name, TREE / "mutants" / name)
     beside = sorted({name.partition("/")[0] for name in listed} - {"src", "tests"})

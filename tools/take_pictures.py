@@ -1,6 +1,6 @@
-"""Take the README's two pictures: `make pictures`.
+"""Take the README's two screenshots: `make pictures`.
 
-Runs the demo with a data folder of its own, opens its pages in Chromium, and writes PNG files to
+Runs the demo with its own data folder, opens its pages in Chromium, and writes PNG files to
 docs/images/. Needs Chromium from the system.
 """
 
@@ -31,7 +31,7 @@ def main() -> None:
 
 @contextmanager
 def _run_demo(folder: Path) -> Iterator[str]:
-    """Run the demo until its story has been told; give what it printed."""
+    """Run the demo until it has finished, and yield its output."""
     words = [
         sys.executable,
         "-u",
@@ -68,7 +68,7 @@ async def _take_pictures(output: str) -> None:
 
 
 async def _take_claim(page: Page, output: str) -> None:
-    """The portal's page of a claim that went through all channels."""
+    """Take the portal's page of a claim that went through all channels."""
     await _sign_in(page, output)
     await page.get_by_role("link", name="Teekontor Hansen").first.click()
     await page.get_by_role("link", name="Claims", exact=True).first.click()
@@ -78,7 +78,7 @@ async def _take_claim(page: Page, output: str) -> None:
 
 
 async def _take_debtor_page(page: Page, output: str) -> None:
-    """What the debtor of the disputed claim sees on a phone, in English."""
+    """Take the page of the disputed claim as its debtor sees it on a phone, in English."""
     await page.goto(_find(output, "A debtor's link"))
     await page.locator("main form button").first.click()
     await page.get_by_role("link", name="English").click()
@@ -99,7 +99,7 @@ async def _sign_in(page: Page, output: str) -> None:
     await page.get_by_label("Password").fill(_find(output, "password"))
     await page.get_by_role("button", name="Continue").click()
     key = pyotp.TOTP(_find(output, "app key"))
-    # The demo itself has used the code of this half minute, and each code is good once.
+    # The demo has used the code of this half minute, and each code is valid only once.
     await page.get_by_label("The six digits").fill(key.at(time.time() + _CODE_SECONDS))
     await page.get_by_role("button", name="Sign in").click()
     await page.wait_for_load_state()
@@ -109,7 +109,7 @@ async def _sign_in(page: Page, output: str) -> None:
 
 
 def _find(output: str, name: str) -> str:
-    """What the demo printed after this name."""
+    """Return what the demo printed after this name."""
     found = re.search(rf"^ *{re.escape(name)} +(\S.*)$", output, re.MULTILINE)
     if found is None:
         raise SystemExit(f"the demo did not print {name!r}:\n{output}")

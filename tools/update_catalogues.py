@@ -1,7 +1,8 @@
-"""Writes the catalogues of translations: what the code shows is in them, sorted, and nothing else.
+"""Update the translation catalogues: add the texts that the code shows, sort them, and remove all
+others.
 
-A text that is new has an empty translation until somebody writes it. The tests fail for a text that
-is missing, empty, marked as fuzzy, or no longer used.
+A new text has an empty translation until someone translates it. The tests fail for a text that is
+missing, empty, marked as fuzzy, or no longer used.
 """
 
 import ast
@@ -16,7 +17,7 @@ from jinja2.ext import babel_extract
 
 SOURCE = Path(__file__).resolve().parent.parent / "src" / "dunwell"
 CATALOGUES = SOURCE / "platform" / "text" / "catalogues"
-# A text, or one text and its plural.
+# A text, or a text and its plural.
 MessageId = str | tuple[str, str]
 _OPTIONS = {
     "trimmed": "true", "newstyle_gettext": "true", "trim_blocks": "true", "lstrip_blocks": "true",
@@ -26,8 +27,8 @@ _OPTIONS = {
 
 @dataclass(frozen=True, slots=True)
 class Audience:
-    """Where the texts of one folder of catalogues stand. Calls of `translate` belong to the
-    audience of their folder; a `LazyText` always belongs to the staff."""
+    """The folders with the texts of one audience. A call of `translate` belongs to the audience of
+    its folder; a `LazyText` always belongs to the staff."""
 
     name: str
     folders: tuple[str, ...]
@@ -67,7 +68,8 @@ def _extract_from_module(path: Path, function: str) -> Iterator[MessageId]:
 
 
 def list_given_facts() -> dict[str, set[str]]:
-    """Return the facts of each `LazyText`. A translation can use one that the English omits."""
+    """Return the placeholders of each `LazyText`. A translation can use one that the English text
+    omits."""
     given: dict[str, set[str]] = {}
     for path in sorted(SOURCE.rglob("*.py")):
         for text, facts in _list_calls(path, "LazyText"):
@@ -96,7 +98,7 @@ def read_catalogue(path: Path) -> Catalog:
 
 
 def write_catalogue(path: Path, texts: set[MessageId]) -> None:
-    """Keep the translations of these texts, add the missing ones, and remove all others."""
+    """Keep the translations of these texts, add the missing texts, and remove all others."""
     old, new, written = read_catalogue(path), Catalog(locale=path.stem), BytesIO()
     for text in texts:
         known = old.get(text)

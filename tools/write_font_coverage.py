@@ -1,6 +1,6 @@
-"""Writes which characters the fonts have that come with Typst.
+"""Write which characters the fonts of Typst contain.
 
-Run `python -m tools.write_font_coverage` when Typst was updated; a test compares.
+Run `python -m tools.write_font_coverage` after an update of Typst. A test compares the files.
 """
 
 import importlib.util
@@ -16,7 +16,7 @@ _TEXT_FONT = "Libertinus Serif"
 
 
 def write_coverage() -> dict[str, str]:
-    """The files' texts by their names."""
+    """Return the contents of the files by name."""
     faces = list(_find_faces())
     own = [each for each in faces if each.name.replace("-", " ").startswith(_TEXT_FONT)]
     regular = [each for each in own if each.is_regular]
@@ -25,7 +25,7 @@ def write_coverage() -> dict[str, str]:
 
 
 def _find_faces() -> Iterator[FontFileFace]:
-    """They are part of Typst's library, as files as they are."""
+    """Yield the fonts that Typst's library contains as complete files."""
     found = importlib.util.find_spec("typst._typst")
     assert found is not None
     assert found.origin is not None
@@ -39,7 +39,7 @@ def _find_faces() -> Iterator[FontFileFace]:
 
 
 def _measure(library: bytes, place: int) -> int | None:
-    """None: it is no font's beginning."""
+    """Return the size of the font file that begins here, None if none does."""
     (count,) = struct.unpack_from(">H", library, place + 4)
     if not 6 <= count < 40:
         return None

@@ -1,4 +1,4 @@
-"""Writes docs/openapi.json, the committed copy of the document that /api/openapi.json serves."""
+"""Write docs/openapi.json, the committed copy of the document at /api/openapi.json."""
 
 from pathlib import Path
 

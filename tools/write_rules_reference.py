@@ -1,7 +1,7 @@
-"""Draws the tables of docs/operator/assignment-rules.md from the code.
+"""Generate the tables in docs/operator/assignment-rules.md.
 
-What stands between `<!-- drawn: name -->` and `<!-- end -->` is replaced; the rest is written by
-hand. A test holds the page against what is drawn.
+The text between `<!-- drawn: name -->` and `<!-- end -->` is replaced; the rest is written by hand.
+A test compares the page with the generated text.
 """
 
 import re
@@ -17,18 +17,18 @@ _SECTION = re.compile(r"(<!-- drawn: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
 def draw_page(page: str) -> str:
-    """The page with every drawn section as the code has it now."""
+    """Return the page with every generated section updated."""
     return _SECTION.sub(lambda found: found[1] + DRAWN[found[2]]() + "\n" + found[3], page)
 
 
 def draw_properties() -> str:
-    """The grammar of conditions, a row for each property."""
+    """Return the properties that conditions can test, one in each row."""
     rows = [(f"`{each.name}`", each.takes, each.meaning) for each in PROPERTIES]
     return _table(("property", "test", "holds when"), rows)
 
 
 def draw_outcomes() -> str:
-    """What can become of a rule, for programs and for people."""
+    """Return the possible outcomes of a rule, with their codes and descriptions."""
     rows = [(f"`{each}`", describe_verdict(RuleVerdict("", each))) for each in RuleOutcome]
     return _table(("outcome", "in words"), rows)
 

@@ -1,6 +1,5 @@
-"""Writes docs/states.md: the states of claims, disputes, payment modalities and payment requests,
-drawn from the tables that decide them. A test holds the file against what is drawn.
-"""
+"""Write docs/states.md: the states of claims, disputes, payment modalities and payment requests,
+from the tables in the code that decide them. A test compares the file with the generated text."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -36,17 +35,17 @@ after."""
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """What is drawn of one thing: its states, the first one of them the beginning."""
+    """The states of one kind of object, the initial one first."""
 
     title: str
     source: str
     states: Sequence[StrEnum]
-    # What happens -> the state before -> the state after.
+    # The event -> the state before -> the state after.
     moves: Mapping[str, Mapping[StrEnum, StrEnum]]
-    # What a cell says where the table has no entry.
+    # The text of a cell for which the table has no entry.
     otherwise: str
     words: str
-    # What moves it beside the table: before, after, what happens.
+    # Transitions that are not in the table: before, after, event.
     beside: Sequence[tuple[StrEnum, StrEnum, str]] = ()
 
 
@@ -57,7 +56,8 @@ def _spell(name: str) -> str:
 def _list_moves(
     following: Mapping[_State, frozenset[_State]],
 ) -> Mapping[str, Mapping[StrEnum, StrEnum]]:
-    """Of a table that says what a state may become; what it is already changes nothing."""
+    """Return the transitions of a table that lists the possible next states of each state. A
+    transition to the same state changes nothing."""
     _, *ends = following
     return {
         _spell(end): {state: end for state, after in following.items() if end in {*after, state}}
@@ -139,8 +139,8 @@ def draw_page() -> str:
 
 
 def draw_diagram(life: Life) -> str:
-    """What changes no state is left out; what leads from one state to the same other is one
-    arrow."""
+    """Return the diagram, without transitions to the same state. Several events between the same
+    two states share an arrow."""
     arrows: dict[tuple[StrEnum, StrEnum], list[str]] = {}
     for before, after, happening in _list_arrows(life):
         arrows.setdefault((before, after), []).append(happening)
