@@ -1,6 +1,4 @@
-"""What is seen of an installation at one instant, and which of it is a sign that a person is
-needed. Pure.
-"""
+"""Decide which observations of the installation are signs that a person has to act. Pure."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -37,11 +35,11 @@ class MerchantCount(msgspec.Struct, frozen=True, gc=False):
 
 
 class Observations(msgspec.Struct, frozen=True, gc=False, kw_only=True):
-    """What there is at one instant, as far as it is old enough."""
+    """What was observed at one instant. Each entry is old enough to be reported."""
 
     waiting: Sequence[ProviderCount]
     batches: Sequence[ProviderCount]
-    # When each line's mailbox was read last.
+    # When the mailbox of each delivery provider was last read.
     mailboxes: Sequence[tuple[str, datetime]]
     unknown: Sequence[MerchantCount]
     overdue: Sequence[MerchantCount]
@@ -50,17 +48,18 @@ class Observations(msgspec.Struct, frozen=True, gc=False, kw_only=True):
     failing: Sequence[MerchantCount]
     strange_sms: Sequence[ProviderCount]
     strange_reports: Sequence[ProviderCount]
-    # The first step that is late; none: none is.
+    # When the oldest late step fell due. None if no step is late.
     step_due_at: datetime | None
 
 
-# A domain of so few people could tell who they are.
+# Destinations with fewer people are not named, because the name could identify them.
 _MIN_PEOPLE = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ExternalFindings:
-    """What is not of the database: lines that cannot be used, and the archive."""
+    """Findings from outside the database: unusable delivery providers, and the state of the
+    archive."""
 
     unusable: Collection[str] = ()
     is_archive_behind: bool = False
@@ -68,7 +67,7 @@ class ExternalFindings:
 
 @dataclass(frozen=True, slots=True)
 class ProviderFigures:
-    """Of the last day."""
+    """Delivery figures of the last day."""
 
     sent: Mapping[str, ArrivalFigures]
     deliveries: Sequence[DestinationFigures]

@@ -9,7 +9,7 @@ from dunwell.core.events.webhooks.endpoint import FailingEndpoint, render_origin
 from dunwell.platform.text.lazy_text import LazyText
 from dunwell.platform.text.translation import Language, find_staff_language
 
-# Where in the portal it is looked at and mended.
+# The portal page on which the cause of an alert is shown and resolved.
 ALERT_PAGES: Mapping[AlertKind, str] = {
     AlertKind.UNKNOWN_SENDS: "/portal/m/{subject}/messages?state=UNKNOWN",
     AlertKind.OVERDUE_DISPUTES: "/portal/m/{subject}/disputes",
@@ -96,7 +96,7 @@ class AlertNotification:
 def render_alert_email(
     tellings: Sequence[AlertNotification], alarms: AlertSettings, public_url: str
 ) -> tuple[str, str]:
-    """Subject and text."""
+    """Return the subject and the text."""
     language = find_staff_language(alarms.language)
     blocks = [
         f"{language.translate(_HEADS[phase])}:\n"
@@ -135,7 +135,7 @@ def _render_alerts(
 
 
 def find_alert_page(alarm: Alert) -> str:
-    """The path of the page where it is mended."""
+    """Return the path of the portal page for the alert."""
     return ALERT_PAGES.get(alarm.kind, _PROVIDERS_PAGE).format(subject=alarm.subject)
 
 
@@ -164,15 +164,15 @@ def _render_time(at: datetime | None, language: Language) -> str:
     return f"{at.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
 
 
-# Enough to see what is wrong; a merchant with more has one cause, and a page that lists them all.
+# Endpoints named in one e-mail. More failing endpoints usually have one cause.
 _MAX_NAMED = 20
 
 
 def render_webhook_email(
     endpoints: Sequence[FailingEndpoint], language: str, public_url: str
 ) -> tuple[str, str]:
-    """Subject and text. endpoints: of one merchant, at least one; all of them fail, or all work
-    again."""
+    """Return the subject and the text. The endpoints belong to one merchant; there is at least one,
+    and either all of them fail or all of them work again."""
     first, translate = endpoints[0], find_staff_language(language).translate
     origin, pages = render_origin(first.url), f"{public_url}/portal/m/{first.merchant_id}/webhooks"
     if first.since is not None:

@@ -1,7 +1,8 @@
-"""Shows operators what waits for the workers, in the Prometheus format. Labels are names of the
-installation file and a few fixed words.
+"""Prometheus metrics of the work that waits for the workers, labelled by delivery provider and
+state.
 
-Each worker shows all of it, so an operator takes the maximum over workers, not the sum.
+Each worker reports the figures of the whole installation, so operators take the maximum over the
+workers, not the sum.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -15,14 +16,13 @@ from dunwell.platform.metrics import REGISTRY
 from dunwell.platform.resources import Resources
 
 BACKLOG_SECONDS = 60.0
-# Steps and messages that are counted over all merchants: enough to see a backlog, and counted in a
-# fraction of a second each minute.
+# Most steps and messages that are counted over all merchants. This shows a backlog, and counting
+# takes a fraction of a second.
 MAX_WAITING = 100_000
-# Delivery providers that have a value of their own; all others share one. An installation has a
-# handful, and Prometheus keeps a time series for each value there ever was.
+# Delivery providers with a label of their own; the others share one. Prometheus keeps a time series
+# for every label value that ever existed.
 MAX_PROVIDERS = 50
-# Names of lines consist of lower-case letters, digits and hyphens, so these could be such names;
-# an underscore keeps them apart.
+# Names of delivery providers have no underscore, so these labels never equal one.
 NO_PROVIDER, OTHER_PROVIDERS = "_none", "_other"
 STATES = ("planned", "leased", "unknown")
 
@@ -44,14 +44,14 @@ _MESSAGES = Gauge(
 
 
 class BacklogMetrics:
-    """Counts what waits, for one worker."""
+    """Updates the backlog metrics for one worker."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._shown: set[str] = set()
 
     async def run_once(self) -> int:
-        """Always 0: once a minute is enough."""
+        """Always return 0, so that the loop waits for its next turn."""
         now = self._resources.clock.now()
         async with self._resources.database.connection() as connection:
             lines = (await load_installation(connection)).installation.delivery_providers or {}
@@ -64,7 +64,7 @@ class BacklogMetrics:
     def _show_messages(self, messages: Sequence[MessageCount], lines: Collection[str]) -> None:
         counts = compute_message_counts(messages, lines)
         labels = {line for line, _ in counts}
-        # A process that shares its figures cannot take a series back, so it is set to 0 first.
+        # A process that shares its metrics cannot remove a series, so it is set to 0 first.
         for line in self._shown - labels:
             for state in STATES:
                 _MESSAGES.labels(line, state).set(0)
@@ -77,7 +77,8 @@ class BacklogMetrics:
 def compute_message_counts(
     messages: Sequence[MessageCount], lines: Collection[str]
 ) -> Mapping[tuple[str, str], int]:
-    """Counts by label and state, zeros included; `lines` are those of the installation file."""
+    """Return the counts by label and state, including zeros. `lines` are the delivery providers of
+    the installation file."""
     own = sorted(lines)[:MAX_PROVIDERS]
     counts = {
         (label, state): 0 for label in (*own, NO_PROVIDER, OTHER_PROVIDERS) for state in STATES

@@ -51,7 +51,7 @@ from dunwell.platform.resources import Resources
 from dunwell.platform.watched_clock import WatchedClock
 
 CHECK_SECONDS = 60.0
-# Who looked last was another worker.
+# Less than a turn, so that only one of several workers checks in each minute.
 _MIN_INTERVAL = timedelta(seconds=45)
 _DAY = timedelta(days=1)
 KEPT_FOR = timedelta(days=90)
@@ -59,7 +59,7 @@ _MOST_SENT, _MOST_DELIVERIES, _MOST_TOLD, _SWEPT_AT_ONCE = 10_001, 100, 100, 500
 
 
 async def check_for_alerts(resources: Resources, find_line: FindProvider, database_url: str) -> int:
-    """How many alarms are told of; 0 also where another worker has just looked."""
+    """Return the number of alerts that are reported. It is 0 if another worker has just checked."""
     is_behind = await _is_archive_behind(resources, database_url)
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
@@ -103,7 +103,7 @@ async def _load_signs(
 async def _plan_emails(
     tx: Connection, resources: Resources, alarms: AlertSettings, now: datetime
 ) -> int:
-    """One e-mail to each address, of all that is to be told at this moment."""
+    """Plan one e-mail to each recipient with all alerts that are due to be reported."""
     again_after = timedelta(hours=alarms.again_after_hours)
     tellings: list[AlertNotification] = []
     for alarm in await list_unreported_alerts(tx, now - KEPT_FOR, _MOST_TOLD):
@@ -124,7 +124,8 @@ async def _plan_emails(
 def _list_unusable_providers(
     lines: Mapping[str, DeliveryProvider], find_line: FindProvider
 ) -> Collection[str]:
-    """Those of which no adapter can be made: a secret that is gone, a file that is none."""
+    """Return the providers for which no adapter can be built, for example because a secret is
+    missing."""
     return [name for name in lines if find_line(name) is None]
 
 
@@ -133,24 +134,24 @@ async def _is_archive_behind(resources: Resources, database_url: str) -> bool:
     return found is not None and found[1] is not None
 
 
-# Each minute somebody looks.
+# Checks run every minute; without one for this long, they are not working.
 STALE_AFTER = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class AlertOverview:
-    # The oldest first.
+    # Oldest first.
     standing: Sequence[Alert]
-    # When somebody looked last; none: never.
+    # When alerts were last checked. None if they never were.
     looked_at: datetime | None
-    # Nobody looks any more: no worker runs, or none gets that far.
+    # True if no worker has checked for a while.
     is_stale: bool
-    # Nobody is named who would be told.
+    # True if the installation file names no recipients.
     is_told_nobody: bool
 
 
 async def load_alert_overview(tx: Connection, actor: Actor, now: datetime) -> AlertOverview:
-    """now: real time. Over all merchants."""
+    """Return the active alerts over all merchants. `now` is real time."""
     check_right(actor, Right.OPERATE)
     looked_at = await find_last_check(tx)
     installation = (await load_installation(tx)).installation
@@ -162,15 +163,15 @@ async def load_alert_overview(tx: Connection, actor: Actor, now: datetime) -> Al
     )
 
 
-# Well within the time after which an alarm that nobody keeps is over.
+# Shorter than the time after which an alert that is not renewed ends.
 _REPORT_SECONDS = 30.0
 
 log = structlog.get_logger(__name__)
 
 
 async def raise_clock_alert(resources: Resources, host: str) -> bool:
-    """Begin or keep the alarm, if the clocks differed when they were last compared; whether they
-    did. host: the name of this machine."""
+    """Begin or keep the alert if the clocks differed at the last comparison, and return whether
+    they did. `host` is the name of this machine."""
     clock = resources.clock
     comparison = clock.comparison if isinstance(clock, WatchedClock) else None
     if comparison is None or not comparison.is_different:
@@ -186,7 +187,7 @@ async def raise_clock_alert(resources: Resources, host: str) -> bool:
 
 @asynccontextmanager
 async def report_clock_difference(resources: Resources, host: str) -> AsyncIterator[None]:
-    """Do so again and again until the block ends."""
+    """Report a clock difference repeatedly until the block ends."""
     task = asyncio.create_task(_report_repeatedly(resources, host))
     try:
         yield
@@ -199,6 +200,6 @@ async def _report_repeatedly(resources: Resources, host: str) -> None:
     while True:
         try:
             await raise_clock_alert(resources, host)
-        except Exception:  # the next round tries again, whatever it was
+        except Exception:  # The next round tries again, whatever the error was.
             log.exception("clocks not reported", once_a_minute=True)
         await asyncio.sleep(_REPORT_SECONDS)

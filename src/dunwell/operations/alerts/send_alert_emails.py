@@ -1,8 +1,7 @@
-"""Sends the e-mails that tell operators of alarms and users of changes to how they sign in, by a
-line of the installation.
+"""Send e-mails about alerts to operators, and about changes of their sign-in to users.
 
-Each is marked as handed over before the line is called. What it does not answer is not sent again:
-an alarm that lasts is told anew after some hours.
+An e-mail is marked as handed over before the delivery provider is called. If the provider does not
+answer, the e-mail is not sent again. An alert that lasts is reported again after some hours.
 """
 
 import asyncio
@@ -36,21 +35,22 @@ from dunwell.platform.resources import Resources
 def order_email_providers(
     alarms: AlertSettings, lines: Mapping[str, DeliveryProvider], unwell: Collection[str]
 ) -> list[str]:
-    """Lines for e-mail, the best first: those that are well before those that alarms are about, and
-    of each the one the file names first."""
+    """Return the delivery providers for e-mail in the order in which to try them: providers without
+    an alert first, and the one named in the installation file before the others."""
     mail = [name for name, line in lines.items() if line.channel == "EMAIL"]
     return sorted(mail, key=lambda name: (name in unwell, name != alarms.provider))
 
 
 def choose_sender(installation: Installation, recipient: str) -> str:
-    """The one the file names, else the operator's contact, else whoever is told."""
+    """Return the sender named in the installation file, else the operator's contact, else the
+    recipient."""
     alarms, operator = installation.alerts or AlertSettings(), installation.operator
     return alarms.sender or (operator.contact.email if operator else recipient)
 
 
 EMAIL_SECONDS = 5.0
 _CALL_SECONDS = 60
-# Longer than a call, and than recording what it answered.
+# Longer than a call and recording its outcome take together.
 _ANSWERED_WITHIN = timedelta(minutes=3)
 _FIRST_PAUSE = timedelta(minutes=1)
 _LONGEST_PAUSE = timedelta(hours=1)
@@ -61,7 +61,7 @@ log = structlog.get_logger(__name__)
 
 
 async def send_alert_emails(resources: Resources, find_line: FindProvider) -> int:
-    """How many were tried."""
+    """Return the number of attempts."""
     now = resources.clock.now()
     async with resources.database.transaction() as tx:
         installation = (await load_installation(tx)).installation
@@ -86,12 +86,12 @@ _PROVIDER_TROUBLE = frozenset(
 async def _send(
     adapter: ProviderAdapter | None, mail: DueAlertMail, installation: Installation
 ) -> Outcome | None:
-    """None: nobody knows."""
+    """Return None if the outcome is unknown."""
     if adapter is None:
         log.error("no line tells alarms", email_id=str(mail.email_id))
         return Temporary(int(_FIRST_PAUSE.total_seconds()))
     message = Message(
-        # Of no merchant: what comes back of it is shown as unmatched.
+        # The message belongs to no merchant, so delivery reports for it are shown as unmatched.
         communication_id=mail.email_id,
         merchant_id=0,
         claim_id=0,
@@ -109,7 +109,8 @@ async def _send(
     try:
         async with asyncio.timeout(_CALL_SECONDS):
             return await adapter.send(message)
-    except Exception as error:  # it may have left, and that alone counts
+    # The message may have been sent, so the outcome is unknown whatever the error was.
+    except Exception as error:
         log.exception("alarm unanswered", email_id=str(mail.email_id), error=type(error).__name__)
         return None
 

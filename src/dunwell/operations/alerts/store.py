@@ -1,6 +1,4 @@
-"""The SQL of looking for alerts, in sets over all merchants: what there is, what waits for the
-workers, and what was reported.
-"""
+"""The SQL of alert checks over all merchants: observations, backlog counts, and reported alerts."""
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -12,7 +10,7 @@ from dunwell.operations.alerts.alert_conditions import MerchantCount, Observatio
 from dunwell.operations.alerts.alert_emails import AlertNotification
 from dunwell.platform.database.database import Connection
 
-# By claims_due_anywhere, as far as $2.
+# Uses claims_due_anywhere and reads at most $2 rows.
 _COUNT_STEPS = """
 SELECT count(*) AS number, min(due.due_at) AS oldest
 FROM (
@@ -23,9 +21,9 @@ FROM (
     ORDER BY c.due_at
     LIMIT $2) due
 """
-# By communications_planned_anywhere, communications_handed_over_anywhere, communications_unknown
-# and debtor_notices_due, each as far as $2. A message is given to the provider that its merchant's
-# channel names at the moment; only of one that was called is it recorded.
+# Uses communications_planned_anywhere, communications_handed_over_anywhere, communications_unknown
+# and debtor_notices_due, and reads at most $2 rows of each. A planned message counts for the
+# provider that its channel uses now; only a message that was handed over has its provider recorded.
 _COUNT_MESSAGES = """
 SELECT coalesce(found.provider, m.configuration -> 'channels' -> found.channel ->> 'provider')
     AS provider,
@@ -67,36 +65,36 @@ GROUP BY 1, 2
 
 class DueSteps(msgspec.Struct, frozen=True, gc=False):
     count: int
-    # When the first of them fell due; None: no step is due.
+    # When the oldest of them fell due. None if no step is due.
     oldest: datetime | None
 
 
 class MessageCount(msgspec.Struct, frozen=True, gc=False):
-    # None: the channel has no delivery provider.
+    # The delivery provider. None if the channel has none.
     line: str | None
-    # planned, leased or unknown.
+    # One of planned, leased and unknown.
     state: str
     count: int
 
 
 async def count_due_steps(connection: Connection, now: datetime, most: int) -> DueSteps:
-    """Where more than `most` steps are due, `most` are counted, the oldest first."""
+    """Count the due steps, oldest first, up to `most`."""
     return DueSteps(*await connection.fetchrow(_COUNT_STEPS, now, most))
 
 
 async def count_messages(
     connection: Connection, now: datetime, most: int
 ) -> Sequence[MessageCount]:
-    """Where more than `most` are planned, handed over or unknown, `most` of them are counted.
-    Notices to debtors, such as codes, are counted by themselves in the same way."""
+    """Count planned, leased and unknown messages, up to `most` of each. Notices to debtors, such as
+    codes, are counted separately, with the same limit."""
     return [MessageCount(*row) for row in await connection.fetch(_COUNT_MESSAGES, now, most)]
 
 
-# The longest pause between two tries of a contact (escalation.settlement).
+# The longest delay between two attempts to send a contact (escalation.settlement).
 _LONGEST_PAUSE = timedelta(hours=6)
 _MAX_COUNTED = 10_001
-# Contacts tried thrice have waited for their line since they were planned: each try puts the next
-# one off. Rides on communications_planned_anywhere; a claim that is held waits for nobody.
+# A contact with three attempts counts as waiting since it was planned, because each attempt moves
+# its next one. Uses communications_planned_anywhere. Contacts of claims on hold do not count.
 _WAITING = """
 SELECT named.provider, count(*)::integer AS count, min(late.since) AS since
 FROM (
@@ -116,13 +114,13 @@ CROSS JOIN LATERAL (
 WHERE named.provider IS NOT NULL
 GROUP BY named.provider
 """
-# By letter_batch_items_waiting.
+# Uses letter_batch_items_waiting.
 _BATCHES = """
 SELECT provider, count(*)::integer AS count, min(handed_at) AS since
 FROM letter_batch_items WHERE state = 'WAITING' GROUP BY provider
 """
 _MAILBOXES = "SELECT provider, read_at FROM mailbox_positions"
-# By communications_unknown, which holds nothing else.
+# Uses communications_unknown, which holds no other rows.
 _UNKNOWN = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(c.handed_over_at) AS since
 FROM communications c
@@ -130,7 +128,7 @@ JOIN merchants m ON m.merchant_id = c.merchant_id AND NOT m.sandbox
 WHERE c.state = 'UNKNOWN' AND c.handed_over_at <= $1
 GROUP BY m.merchant_id, m.key
 """
-# By disputes_overdue_told.
+# Uses disputes_overdue_told.
 _OVERDUE = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(d.overdue_reported_at) AS since
 FROM disputes d
@@ -138,7 +136,7 @@ JOIN merchants m ON m.merchant_id = d.merchant_id AND NOT m.sandbox
 WHERE d.state = 'OPEN' AND d.overdue_reported_at <= $1
 GROUP BY m.merchant_id, m.key
 """
-# By debtor_replies_unseen.
+# Uses debtor_replies_unseen.
 _UNSEEN = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(r.received_at) AS since
 FROM debtor_replies r
@@ -146,7 +144,7 @@ JOIN merchants m ON m.merchant_id = r.merchant_id AND NOT m.sandbox
 WHERE r.read_at IS NULL AND NOT r.is_automatic AND r.received_at <= $1
 GROUP BY m.merchant_id, m.key
 """
-# By webhook_endpoints_off.
+# Uses webhook_endpoints_off.
 _OFF = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(e.disabled_at) AS since
 FROM webhook_endpoints e
@@ -154,7 +152,7 @@ JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
 WHERE e.disabled_at <= $1 AND e.removed_at IS NULL
 GROUP BY m.merchant_id, m.key
 """
-# By webhook_endpoints_failing.
+# Uses webhook_endpoints_failing.
 _FAILING = """
 SELECT m.merchant_id, m.key, count(*)::integer AS count, min(e.first_failure_at) AS since
 FROM webhook_endpoints e
@@ -162,7 +160,8 @@ JOIN merchants m ON m.merchant_id = e.merchant_id AND NOT m.sandbox
 WHERE e.first_failure_at <= $1 AND e.removed_at IS NULL
 GROUP BY m.merchant_id, m.key
 """
-# By inbound_sms_unplaced and channel_reports_unplaced: since $1, that nobody has looked at.
+# Use inbound_sms_unplaced and channel_reports_unplaced. Count what was received since $1 and not
+# yet viewed.
 _STRANGE_SMS = """
 SELECT provider, count(*)::integer AS count, min(received_at) AS since
 FROM inbound_sms
@@ -175,7 +174,7 @@ FROM delivery_reports
 WHERE outcome = 'UNMATCHED' AND read_at IS NULL AND received_at > $1
 GROUP BY provider
 """
-# By claims_due_anywhere: the first that nobody has worked on.
+# Uses claims_due_anywhere. The oldest step that is late.
 _STEPS = """
 SELECT c.due_at
 FROM claims c
@@ -184,7 +183,7 @@ WHERE c.due_at <= $1 AND NOT c.held
 ORDER BY c.due_at
 LIMIT 1
 """
-# Whoever looks at this moment holds the row; the others wait for it, and then it is no turn.
+# The worker that checks holds this row. Others wait for it, and then find that the check was made.
 _TAKE_TURN = """
 INSERT INTO alert_checks AS w (watch, checked_at) VALUES (1, $1)
 ON CONFLICT (watch) DO UPDATE SET checked_at = excluded.checked_at
@@ -193,7 +192,8 @@ WHERE w.checked_at <= $2 OR w.checked_at > $1 + interval '1 minute'
 RETURNING true
 """
 _LOAD_LOOKED_AT = "SELECT checked_at FROM alert_checks WHERE watch = 1"
-# Each once: by the primary key, and of an end by alarm_tellings_over.
+# Each notification is stored once: the primary key ensures it, and for the end of an alert
+# alarm_tellings_over.
 _SAVE_TELLINGS = """
 INSERT INTO alert_notifications (alert_id, number, phase, sent_at)
 SELECT n.alert_id, n.number, n.phase, $4
@@ -205,8 +205,8 @@ async def load_observations(
     tx: Connection, now: datetime, *, late_before: datetime, unseen_before: datetime,
     strange_since: datetime,
 ) -> Observations:  # fmt: skip
-    """late_before, unseen_before: from when on what waits is told; strange_since: how far back
-    what names nothing of ours is counted."""
+    """Load what was observed. `late_before` and `unseen_before` limit the result to what has waited
+    long enough; unmatched reports and replies are counted since `strange_since`."""
     waiting = await tx.fetch(_WAITING, late_before, now + _LONGEST_PAUSE, _MAX_COUNTED)
     return Observations(
         waiting=[ProviderCount(*row) for row in waiting],
@@ -226,12 +226,12 @@ async def load_observations(
 
 
 async def lock_alert_check(tx: Connection, now: datetime, last_before: datetime) -> bool:
-    """False: somebody has looked since then."""
+    """Return False if another worker has checked since `last_before`."""
     return bool(await tx.fetchval(_TAKE_TURN, now, last_before))
 
 
 async def find_last_check(tx: Connection) -> datetime | None:
-    """None: nobody has ever looked."""
+    """Return None if alerts were never checked."""
     looked_at: datetime | None = await tx.fetchval(_LOAD_LOOKED_AT)
     return looked_at
 

@@ -1,6 +1,4 @@
-"""Explains a claim: which rules chose its workflow, what it did, what comes next and when, and what
-holds it.
-"""
+"""Explain a claim: the rules that chose its workflow, its past steps, its next step, and its holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -74,7 +72,7 @@ from dunwell.platform.text.wire import render_instant
 
 
 async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
-    """Asked of the claim's facts as they are now, which may have changed since it was assigned."""
+    """Apply the rules to the present facts of the claim, which may differ from those at assignment."""
     rulebook = await _load_rulebook(work, standing)
     facts = await load_claim_facts(
         work.tx, work.merchant_id, standing.claim_id, compute_today(work)
@@ -122,7 +120,7 @@ _KINDS: dict[type, StepKind] = {
 
 @dataclass(frozen=True, slots=True)
 class _Case:
-    """A claim that runs, with all there is to know about its process."""
+    """A claim with its workflow and everything that the explanation needs."""
 
     standing: ClaimState
     claim: DueClaim
@@ -133,7 +131,7 @@ class _Case:
     holds: Sequence[Hold]
     contact: StoredOpenContact | None
     zone: str
-    # A merchant that is not switched knows scenarios, which have no versions.
+    # False for a merchant that works with scenarios, which have no versions.
     is_switched: bool
 
 
@@ -209,7 +207,7 @@ async def _forecast(work: Work, keys: KeyRing, case: _Case) -> tuple[ExplainedNe
 
 
 def _find_current_step(case: _Case) -> RunningClaim:
-    """The claim as previews see it."""
+    """Return the claim in the form that previews take."""
     contact, until = case.contact, None
     if case.holds and all(hold.until for hold in case.holds):
         until = max(hold.until for hold in case.holds if hold.until)
@@ -270,7 +268,7 @@ def _describe_hold(hold: Hold, zone: str) -> ExplainedHold:
 
 
 def _describe_next(case: _Case) -> ExplainedNextStep | None:
-    """The step the claim stands before, or the contact it waits for."""
+    """Describe the next step, or the step whose contact is not finished yet."""
     standing = case.standing
     if Status(standing.status) not in ACTIVE:
         return None

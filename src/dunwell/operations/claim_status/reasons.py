@@ -1,7 +1,4 @@
-"""Why a claim's process stands where it stands, in sentences for a person.
-
-Codes stay beside the words: programs read those, people read these. Pure.
-"""
+"""Sentences that explain why a claim has its status. Programs read the codes next to them. Pure."""
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
@@ -29,7 +26,7 @@ _HELD_BY: Mapping[HoldReason, LazyText] = {
     HoldReason.CONTACT_HOURS: LazyText("outside the contact hours"),
     HoldReason.PERSON_DIED: LazyText("the debtor was reported deceased"),
 }
-# By the code that is recorded with a step.
+# The sentences for the codes that are recorded with a step.
 STEP_REASONS: Mapping[str, LazyText] = {
     "GUARD_UNMET": LazyText("its conditions are not met"),
     "NOBODY_REACHED": LazyText("no contact has succeeded in this run yet, so no fee is charged"),
@@ -41,13 +38,13 @@ STEP_REASONS: Mapping[str, LazyText] = {
 
 
 def render_instant(instant: datetime, zone: str) -> InstantText:
-    """2026-03-09 10:00 Europe/Berlin."""
+    """Return the instant in the zone, such as "2026-03-09 10:00 Europe/Berlin"."""
     text = f"{instant.astimezone(ZoneInfo(zone)):%Y-%m-%d %H:%M} {zone}"
     return InstantText(text, instant)
 
 
 def render_step_reason(recorded: str) -> LazyText | str:
-    """Return why a step was not done, from what is recorded: a code, and names of conditions."""
+    """Return why a step was skipped. `recorded` is a code, or names of conditions."""
     code, _, names = recorded.partition(" ")
     reason = STEP_REASONS.get(code, code)
     if not names:
@@ -56,7 +53,7 @@ def render_step_reason(recorded: str) -> LazyText | str:
 
 
 def explain_past_step(step: PastStep, *, is_wait: bool = False) -> LazyText:
-    """What became of a step, and why. A wait is recorded when it starts."""
+    """Return the outcome of a step and the reason. A wait is recorded when it starts."""
     if is_wait and step.outcome == "DONE":
         return LazyText("started")
     if step.outcome == "DONE":
@@ -76,7 +73,7 @@ def explain_hold(hold: Hold, zone: str) -> str:
 
 
 def explain_contact(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
-    """What a contact that is under way waits for."""
+    """Return what an unfinished contact waits for."""
     if contact.state == "UNKNOWN":
         return LazyText("delivery status unknown: a user has to resolve it")
     if contact.state == "HANDED_OVER":
@@ -85,8 +82,8 @@ def explain_contact(contact: StoredOpenContact, standing: ClaimState, zone: str)
 
 
 def _explain_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str) -> LazyText:
-    """Of one that was not handed over yet. It is looked at once more before, so that a
-    hold that came meanwhile keeps it."""
+    """Return what a contact waits for that is not handed over yet. It is checked once more before
+    that, so a hold that was added meanwhile stops it."""
     until = render_instant(contact.not_before, zone)
     if standing.held:
         return LazyText(
@@ -101,7 +98,7 @@ def _explain_waiting(contact: StoredOpenContact, standing: ClaimState, zone: str
 
 
 def explain_no_next_step(standing: ClaimState) -> str:
-    """Why no step comes next; empty: one does."""
+    """Return why there is no next step, or "" if there is one."""
     if standing.status == "COLLECTED":
         return LazyText("The claim is collected. The debtor is no longer contacted.")
     if standing.status in {"ARCHIVED", "WITHDRAWN"}:
@@ -118,7 +115,7 @@ def explain_standstill() -> LazyText:
 def explain_due_time(
     standing: ClaimState, definition: Definition, step: Step | None, history: Sequence[PastStep]
 ) -> str:
-    """Why the next step runs at the claim's due time."""
+    """Return why the next step runs when the claim is due."""
     if step is None:
         return LazyText("All steps are done. The claim will be archived at this time.")
     last = history[-1] if history else None

@@ -1,4 +1,4 @@
-"""The SQL of a claim's life and of what it waits for: rows in, values out, no rules."""
+"""The SQL of a claim's timeline, and of its status and unfinished contact."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,12 +11,12 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.database.sql import load_statement
 
 _LOAD = load_statement(__file__, "timeline.sql")
-# What nothing else tells of.
+# The audit actions that the timeline shows because no other row does.
 _TELLING = (
     "claim.change", "claim.assign", "claim.archive", "claim.withdraw", "item.add", "item.delete",
     "attachment.add", "attachment.delete", "attachment.replace", "contact.settle",
 )  # fmt: skip
-# Rides on audit_log_list_of_subject.
+# Uses audit_log_list_of_subject.
 _LOAD_ACTORS = """
 SELECT action, actor_kind, actor_id,
        coalesce(details ->> 'paymentId', details ->> 'disputeId', details ->> 'modalityId') AS about
@@ -29,9 +29,10 @@ _NAMING = (
     "payment.record", "payment.reverse", "dispute.resolve", "dispute.withdraw", "modality.approve",
     "modality.reject", "modality.withdraw",
 )  # fmt: skip
-# By primary key; people are the installation's.
+# By primary key. Users belong to the installation, not to a merchant.
 _LOAD_NAMES = "SELECT user_id::text AS user_id, name FROM users WHERE user_id = ANY($1::uuid[])"
-# By primary keys; the newest minor by workflow_versions (merchant_id, workflow_id, major, minor).
+# By primary keys; the newest minor version by workflow_versions (merchant_id, workflow_id, major,
+# minor).
 _LOAD_STANDING = """
 SELECT c.claim_id, c.status, c.held, c.run, c.next_step_id, c.due_at, c.rules_version,
        c.workflow_id, c.workflow_major, w.name AS workflow_name, s.scenario_id
@@ -40,7 +41,7 @@ LEFT JOIN workflows w ON w.merchant_id = c.merchant_id AND w.workflow_id = c.wor
 LEFT JOIN scenarios s ON s.merchant_id = c.merchant_id AND s.workflow_id = c.workflow_id
 WHERE c.merchant_id = $1 AND c.claim_id = $2
 """
-# Of the present run. By primary keys.
+# The steps of the present run. By primary keys.
 _LOAD_HISTORY = """
 SELECT h.step_id, h.outcome, h.reason, h.at, v.major, v.minor
 FROM step_history h
@@ -49,7 +50,7 @@ WHERE h.merchant_id = $1 AND h.claim_id = $2 AND h.run = $3
 -- Steps of one instant ran in the definition's order, which the caller knows.
 ORDER BY h.at
 """
-# By the unique key (merchant_id, claim_id, run, step_id, place).
+# Uses the unique key (merchant_id, claim_id, run, step_id, place).
 _LOAD_OPEN_CONTACT = """
 SELECT communication_id, step_id, place, channel, state, not_before, held_by
 FROM communications
@@ -102,7 +103,7 @@ async def list_timeline_rows(
 async def list_actors(
     tx: Connection, merchant_id: int, claim_id: int
 ) -> Mapping[tuple[str, str], TimelineActor]:
-    """By action and the id of what it was done to."""
+    """Return the actors by audit action and the id of the subject."""
     rows = await tx.fetch(_LOAD_ACTORS, merchant_id, claim_id, list(_NAMING))
     return {
         (row["action"], row["about"] or ""): TimelineActor(row["actor_kind"], row["actor_id"])
@@ -133,7 +134,7 @@ async def load_claim_state(tx: Connection, merchant_id: int, claim_id: int) -> C
 async def list_past_steps(
     tx: Connection, merchant_id: int, claim_id: int, run: int
 ) -> Sequence[PastStep]:
-    """What became of the steps of a run, the earliest first."""
+    """Return the recorded steps of a run, earliest first."""
     return [
         PastStep(
             step_id=row["step_id"],

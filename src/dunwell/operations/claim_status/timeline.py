@@ -1,6 +1,5 @@
-"""What happened to a claim from its beginning on: contacts, money, objections, plans, steps, notes
-and who changed what. The newest first, all of one instant.
-"""
+"""The timeline of a claim: contacts, money, disputes, payment plans, steps, notes and changes with
+who made them, newest first."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -26,9 +25,10 @@ MAX_EVENTS = 500
 
 @dataclass(frozen=True, slots=True)
 class TimelineEvent:
-    """kind: CREATED, CONTACT, NOTICE, PAYMENT, REVERSAL, REQUEST, DISPUTE, DISPUTE_END, PLAN,
-    PLAN_ANSWER, PLAN_END, PAUSE, RESUME, STEP, LOOK, NOTE, REPLY or CHANGE. word, more, text: what
-    the kind is told by (`timeline.sql`). until: of a pause, and of a wait that is in progress."""
+    """One entry. `kind` is CREATED, CONTACT, NOTICE, PAYMENT, REVERSAL, REQUEST, DISPUTE,
+    DISPUTE_END, PLAN, PLAN_ANSWER, PLAN_END, PAUSE, RESUME, STEP, LOOK, NOTE, REPLY or CHANGE. The
+    meaning of `word`, `more` and `text` depends on it (`timeline.sql`). `until` is set for a pause
+    and for a wait in progress."""
 
     kind: str
     at: datetime
@@ -39,12 +39,12 @@ class TimelineEvent:
     cents: int | None
     until: datetime | None
     actor_kind: str | None
-    # A person's name, where it is one; else as the audit log has it.
+    # The user's name, or the actor id of the audit log if no user did it.
     actor: str | None
 
 
 async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
-    """At most `MAX_EVENTS`. Raises NotFound."""
+    """Return at most `MAX_EVENTS`. Raises NotFound."""
     work.require(Right.READ_CLAIMS)
     async with snapshot(work.tx):
         await check_claim_exists(work, claim_id)
@@ -84,7 +84,8 @@ async def list_timeline(work: Work, claim_id: int) -> list[TimelineEvent]:
 
 
 def _find_wait(rows: Sequence[TimelineRow]) -> TimelineRow | None:
-    """The wait that the process is in: it is recorded when it starts, and nothing ran after it."""
+    """Return the wait in progress, if any: a wait is recorded when it starts, and no later step
+    ran."""
     newest = next((row for row in rows if row.kind in ("STEP", "CONTACT")), None)
     return newest if newest is not None and _is_wait(newest) else None
 
@@ -98,13 +99,14 @@ def _is_wait(row: TimelineRow) -> bool:
 
 
 def _find_end_of_wait(standing: ClaimState) -> datetime | None:
-    """None: a hold keeps the claim, or it has ended."""
+    """Return None if the claim is on hold or has ended."""
     is_running = not standing.held and Status(standing.status) in ACTIVE
     return standing.due_at if is_running else None
 
 
 def _find_action(kind: str, word: str | None, subject_id: UUID | None) -> tuple[str, str]:
-    """The audit log's action and the id that it names, of what does not bear its actor itself."""
+    """Return the audit action and the subject id by which the actor of an entry is found, for
+    entries that do not store their actor."""
     action = {
         "PAYMENT": "payment.record",
         "REVERSAL": "payment.reverse",

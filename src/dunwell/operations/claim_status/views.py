@@ -1,6 +1,5 @@
-"""An explanation as the API and the command line show it (CONTRACT 5), with an example, and what is
-stored of a claim's workflow. Pure.
-"""
+"""The explanation of a claim in the form of the API and the command line (CONTRACT 5), with an
+example, and the stored values that it is built from. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -128,7 +127,7 @@ class ClaimExplanation(Wire, frozen=True):
 
 
 def render_explanation(told: ClaimExplanation) -> ClaimExplanation:
-    """As it goes out: its reasons as English sentences and nothing more."""
+    """Return the explanation with its reasons as plain English strings."""
 
     def plain(each: _Explained) -> _Explained:
         return replace(each, reason=str(each.reason))
@@ -194,7 +193,8 @@ class ClaimState:
     run: int
     next_step_id: int | None
     due_at: datetime | None
-    # The published rules that chose the process; none: it was assigned directly, or not at all.
+    # The version of the published rules that chose the workflow. None if it was assigned directly,
+    # or if none is assigned.
     rules_version: int | None
     workflow_id: UUID | None
     workflow_major: int | None
@@ -204,7 +204,7 @@ class ClaimState:
 
 @dataclass(frozen=True, slots=True)
 class PastStep:
-    # 0: the archiving after the last step.
+    # 0 for the archiving after the last step.
     step_id: int
     outcome: StepOutcome
     reason: str | None
