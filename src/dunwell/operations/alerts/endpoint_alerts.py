@@ -1,7 +1,7 @@
-"""Tells people that webhook endpoints fail: the log, the figures, and the merchants they belong to.
+"""Report failing webhook endpoints in the log, in metrics, and by e-mail to their merchants.
 
-Any number of workers may do so side by side: what an endpoint was logged and told of is kept with
-it, in the transaction that plans the e-mail.
+Several workers can do this at the same time: the transaction that plans an e-mail also records on
+the endpoint what was reported.
 """
 
 from collections.abc import Iterator, Sequence
@@ -27,25 +27,25 @@ from dunwell.platform.database.database import Connection
 from dunwell.platform.resources import Resources
 
 WATCH_SECONDS = 60.0
-# A failing endpoint is a line in the log, and another each hour.
+# How often a failing endpoint is logged.
 _LOGGED_EVERY = timedelta(hours=1)
-# Rows that are locked at once; the next round goes on with what is left.
+# Rows locked at a time. The next round continues with the rest.
 _BATCH_SIZE = 200
-# Events that are counted for one endpoint: enough to see a backlog, quick to count each minute.
+# Most events counted for one endpoint. This shows a backlog and is quick enough for every minute.
 MAX_UNDELIVERED = 10_000
 
 _log = structlog.get_logger(__name__)
 
 
 class EndpointAlerts:
-    """Looks after the webhook endpoints of all merchants, for one worker."""
+    """Reports failing webhook endpoints of all merchants, for one worker."""
 
     def __init__(self, resources: Resources) -> None:
         self._resources = resources
         self._figures = UndeliveredMetrics()
 
     async def run_once(self) -> int:
-        """How many endpoints were told of; 0 when nothing was left to tell."""
+        """Return how many endpoints were logged or reported; 0 if nothing was left to do."""
         logged = await self._log_failing()
         told = await self._tell_merchants()
         await self._show_figures()
@@ -64,7 +64,8 @@ class EndpointAlerts:
         return len(failing)
 
     async def _tell_merchants(self) -> int:
-        """Nothing is marked as told while no delivery provider for e-mail could tell it."""
+        """Plan e-mails to merchants. Nothing is marked as reported while the installation has no
+        delivery provider for e-mail."""
         now = self._resources.clock.now()
         async with self._resources.database.transaction() as tx:
             lines = (await load_installation(tx)).installation.delivery_providers or {}
@@ -83,12 +84,12 @@ class EndpointAlerts:
     async def _write(
         self, tx: Connection, endpoints: Sequence[FailingEndpoint]
     ) -> NewAlertMail | None:
-        """To the merchant they belong to. None: it has taken its contact address away since it was
-        told of the failure."""
+        """Build the e-mail to the merchant of these endpoints. Return None if the merchant has
+        removed its contact address since the failure was reported."""
         merchant = await load_merchant(tx, endpoints[0].merchant_id)
         assert merchant is not None, "a merchant with endpoints is never removed"
         contact = merchant.configuration.contact
-        # The languages that these e-mails are written in.
+        # These e-mails exist in two languages.
         language = "de" if merchant.configuration.language == "de" else "en"
         if contact is None:
             return None
@@ -105,6 +106,6 @@ class EndpointAlerts:
 
 
 def _group_by_merchant(endpoints: Sequence[FailingEndpoint]) -> Iterator[Sequence[FailingEndpoint]]:
-    """Those of one merchant together, as each merchant is told of its own alone."""
+    """Group the endpoints by merchant, because each merchant is told only about its own."""
     for _, of_merchant in groupby(endpoints, key=lambda each: each.merchant_id):
         yield list(of_merchant)

@@ -1,4 +1,4 @@
-"""Explain a claim: the rules that chose its workflow, its past steps, its next step, and its holds."""
+"""Explain a claim: the rules that chose its workflow, its past and next steps, and its holds."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -72,7 +72,7 @@ from dunwell.platform.text.wire import render_instant
 
 
 async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
-    """Apply the rules to the present facts of the claim, which may differ from those at assignment."""
+    """Apply the rules to the claim as it is now; its facts may have changed since its assignment."""
     rulebook = await _load_rulebook(work, standing)
     facts = await load_claim_facts(
         work.tx, work.merchant_id, standing.claim_id, compute_today(work)
