@@ -72,7 +72,7 @@ from dunwell.platform.text.wire import render_instant
 
 
 async def explain_rules(work: Work, standing: ClaimState) -> ExplainedRules:
-    """Apply the rules to the claim as it is now; its facts may have changed since its assignment."""
+    """Apply the rules to the claim as it is now. Its facts may have changed since assignment."""
     rulebook = await _load_rulebook(work, standing)
     facts = await load_claim_facts(
         work.tx, work.merchant_id, standing.claim_id, compute_today(work)

@@ -1,4 +1,4 @@
-"""How the installation's lines stand: what waits for them, what left by them and what came back."""
+"""The overview of delivery providers: waiting messages, sent messages, and delivery reports."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ from dunwell.platform.database.database import Connection
 
 LONGEST_LIMIT_PERIOD = timedelta(days=7)
 _NOTHING = ArrivalFigures(0, 0, 0)
-# What is counted no further.
+# Counting stops at these numbers.
 MAX_WAITING, MAX_SENT = 1_001, 10_001
 _MAX_DELIVERIES, _MAX_FAILURES, _MAX_UNMATCHED = 100, 300, 50
 
@@ -40,16 +40,17 @@ class ProviderState:
     line: DeliveryProvider
     backlog: ProviderBacklog | None
     sent: ArrivalFigures
-    # More comes back than the installation file lets pass: look before receivers refuse it all.
+    # True if more messages fail than the installation file tolerates. Receivers may block the
+    # sender.
     is_losing: bool
 
 
 @dataclass(frozen=True, slots=True)
 class DestinationState:
-    """Where a line sends to, and why what did not arrive there failed."""
+    """A destination of a provider, with the reasons of failures."""
 
     delivery: DestinationFigures
-    # The most frequent first.
+    # Most frequent first.
     reasons: Sequence[FailureReason]
     is_losing: bool
 
@@ -57,18 +58,18 @@ class DestinationState:
 @dataclass(frozen=True, slots=True)
 class ProviderOverview:
     lines: Sequence[ProviderState]
-    # Where most failed first.
+    # Those with most failures first.
     destinations: Sequence[DestinationState]
-    # Failures of messages that are no contacts (codes, receipts), the most frequent first.
+    # Failures of messages outside workflows (codes, receipts), most frequent first.
     others: Sequence[FailureReason]
     unmatched: Sequence[UnmatchedReport]
-    # From when on a line or a destination loses too much.
+    # The thresholds of the installation file from which failures are marked.
     failing: FailureThreshold
     since: datetime
 
 
 async def load_provider_overview(tx: Connection, actor: Actor, now: datetime) -> ProviderOverview:
-    """now: real time. Over all merchants."""
+    """Load the overview over all merchants. `now` is real time."""
     check_right(actor, Right.OPERATE)
     installation = (await load_installation(tx)).installation
     lines: Mapping[str, DeliveryProvider] = installation.delivery_providers or {}

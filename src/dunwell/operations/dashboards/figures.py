@@ -1,4 +1,4 @@
-"""What is told of lines: how much waits, left, arrived and failed, and why. Pure."""
+"""Figures of delivery providers: waiting, sent, delivered and failed messages. Pure."""
 
 from datetime import datetime
 
@@ -7,12 +7,12 @@ import msgspec
 
 class ProviderBacklog(msgspec.Struct, frozen=True, gc=False):
     waiting: int
-    # Of the one that has waited longest; none: nothing waits.
+    # When the oldest message started to wait. None if nothing waits.
     since: datetime | None
 
 
 class ArrivalFigures(msgspec.Struct, frozen=True, gc=False):
-    """Of so many given to a line how many were reported to have arrived, and how many failed."""
+    """How many messages were sent, reported as delivered, and failed."""
 
     sent: int
     delivered: int
@@ -20,23 +20,23 @@ class ArrivalFigures(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def silent(self) -> int:
-        """Those that nothing was reported of: no failure, and for e-mails the usual."""
+        """Messages without a report. For e-mails this is normal and no failure."""
         return self.sent - self.delivered - self.failed
 
 
 class DestinationFigures(msgspec.Struct, frozen=True, gc=False):
-    """What was sent by a line to one destination: an e-mail's domain, a number's country."""
+    """Messages of a provider to one destination: an e-mail domain, or the country of a number."""
 
     line: str
-    # None: not known.
+    # None if it is unknown.
     destination: str | None
     sent: ArrivalFigures
-    # To whom it failed.
+    # The number of people whose messages failed.
     people: int
 
 
 class FailureReason(msgspec.Struct, frozen=True, gc=False):
-    """Messages to one destination that failed for one reason."""
+    """The messages to one destination that failed for one reason."""
 
     line: str
     destination: str | None

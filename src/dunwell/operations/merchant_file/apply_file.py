@@ -67,7 +67,7 @@ async def read_checked_file(
     available_adapters: Mapping[str, Collection[str]],
     available_providers: Collection[str],
 ) -> CheckedFile:
-    """Raises ValidationError with every fault that the file has by itself."""
+    """Read and check the file by itself. Raises ValidationError with every fault."""
     source = await add_logo(read_merchant_file(path), path)
     is_development = resources.settings.is_development
     return check_merchant_file(
@@ -78,7 +78,7 @@ async def read_checked_file(
 async def load_checked_state(
     resources: Resources, tx: Connection, checked: CheckedFile, *, lock: bool
 ) -> MerchantState:
-    """The merchant as it stands. Raises ValidationError with all that the file cannot change."""
+    """Load the merchant and check the file against it. Raises ValidationError with every fault."""
     state = await load_merchant_state(tx, resources.keys, checked.file.key, lock=lock)
     is_development = resources.settings.is_development
     faults = list(find_state_faults(checked, state, is_development=is_development))
@@ -87,7 +87,7 @@ async def load_checked_state(
     return state
 
 
-# Next contacts alone: how the days ahead look is asked for one workflow at a time.
+# Only the next contacts. Forecasts of further days are requested for one workflow at a time.
 _NEXT_CONTACTS_ONLY = PreviewScope(days=0, listed=20)
 
 
@@ -95,7 +95,8 @@ async def preview_workflows(
     work: Work, keys: KeyRing, checked: CheckedFile, state: MerchantState,
     progress: ProgressCallback | None = None,
 ) -> list[tuple[WorkflowPreview, str | None]]:  # fmt: skip
-    """In the order of the file, each with a line for people if it reaches any claim."""
+    """Return the previews in the order of the file, each with a line to print if it reaches a
+    claim."""
     work.require(Right.CONFIGURE)
     previews = []
     for name, definition, workflow, current in _list_changed(checked, state):
@@ -123,7 +124,7 @@ def _list_changed(
     checked: CheckedFile, state: MerchantState
 ) -> Iterator[tuple[str, Definition, CurrentWorkflow, Version]]:
     if state.scenarios:
-        # Edited in place: there is no version to go over from.
+        # Scenarios are edited in place and have no versions.
         return
     for name, definition in checked.definitions.items():
         workflow = state.workflows.get(name)
@@ -154,8 +155,9 @@ async def plan_file(
     available_adapters: Mapping[str, Collection[str]], available_providers: Collection[str] = (),
     progress: ProgressCallback | None = None,
 ) -> ApplyReport:  # fmt: skip
-    """What `apply_file` with the same arguments would answer, secrets apart. A preview tells what
-    publishing would do, without `publish` too. `progress`: claims done, and all of one workflow.
+    """Return what `apply_file` would return with the same arguments, without secrets. The previews
+    show the effect of publishing, also without `publish`. `progress` is called with the number of
+    claims done and the total of a workflow.
 
     Raises ValidationError with every fault.
     """
@@ -191,10 +193,10 @@ async def apply_file(
     resources: Resources, path: Path, *, publish: bool = False,
     available_adapters: Mapping[str, Collection[str]], available_providers: Collection[str] = (),
 ) -> ApplyReport:  # fmt: skip
-    """Make the merchant what the file says.
+    """Change the merchant to match the file.
 
-    `available_adapters`: the installation's adapter names per channel; `available_providers`: its
-    payment providers. `publish`: changed definitions become versions, not drafts. Raises
+    `available_adapters` are the installation's adapter names by channel, `available_providers` its
+    payment providers. With `publish`, changed definitions become versions, not drafts. Raises
     ValidationError with every fault.
     """
     checked = await read_checked_file(resources, path, available_adapters, available_providers)
@@ -204,7 +206,7 @@ async def apply_file(
 async def apply_checked(
     resources: Resources, checked: CheckedFile, *, publish: bool = False
 ) -> ApplyReport:
-    """The same of a file that was opened."""
+    """Apply a file that is already read and checked."""
     async with resources.database.transaction() as tx:
         state = await load_checked_state(resources, tx, checked, lock=True)
         changes = decide_changes(checked, state, publish=publish)
@@ -230,9 +232,9 @@ _FILE_PATH = "A file that is given here brings its definitions in itself, under 
 async def parse_given_file(
     text: str, merchant: Merchant, documents: DocumentReader, *, logos: LogoMaker, key: Hashable
 ) -> MerchantFileSource:
-    """Raises ValidationError when it is no YAML at all, RateLimited and Unavailable; what else is
-    wrong is among the source's faults. Child processes read the file and its logo, so this is not
-    called within a transaction. key: who gives the file."""
+    """Parse a file that was given as text by `key`. Do not call it within a transaction: child
+    processes read the file and its logo. Raises ValidationError if it is not YAML, RateLimited and
+    Unavailable; all other faults are in the result."""
     try:
         document = await documents.read(text, key, lambda value: value)
     except InvalidDocument as error:
@@ -270,7 +272,7 @@ async def _add_logo(
         return replace(source, faults=[*source.faults, fault])
     try:
         content = parse_data_address(name)
-        # What is there was looked into when it came; written anew once more, it would be another.
+        # Keep the stored logo: converting the same image again could give other bytes.
         is_present = present is not None and present.content == content and present.png is not None
         logo = present if is_present else await logos.make_logo(content)
         return replace(source, logo=logo)
@@ -280,7 +282,7 @@ async def _add_logo(
 
 
 async def export_merchant_file(work: Work, resources: Resources) -> dict[str, object]:
-    """The merchant as a merchant file."""
+    """Return the merchant's settings as a merchant file."""
     work.require(Right.CONFIGURE)
     state = await load_merchant_state(
         work.tx, resources.keys, work.merchant.key, lock=False, counts_claims=False
@@ -292,9 +294,8 @@ async def plan_given_file(
     work: Work, resources: Resources, source: MerchantFileSource, limits: InstallationLimits,
     *, publish: bool,
 ) -> ApplyReport:  # fmt: skip
-    """What `apply_given_file` would answer, secrets apart. Raises ValidationError with every
-    fault.
-    """
+    """Return what `apply_given_file` would return, without secrets. Raises ValidationError with
+    every fault."""
     work.require(Right.CONFIGURE)
     checked = check_merchant_file(source, limits)
     state = await load_merchant_state(work.tx, resources.keys, work.merchant.key, lock=False)
@@ -306,8 +307,8 @@ async def apply_given_file(
     work: Work, resources: Resources, source: MerchantFileSource, limits: InstallationLimits,
     *, publish: bool, known_revision: int,
 ) -> ApplyReport:  # fmt: skip
-    """known_revision: of the merchant as it was planned for. Raises ValidationError, and
-    EditConflict when it has changed since."""
+    """Apply the file. `known_revision` is the merchant's revision that was planned for. Raises
+    ValidationError, and EditConflict if the merchant has changed since."""
     work.require(Right.CONFIGURE)
     checked = check_merchant_file(source, limits)
     state = await load_merchant_state(work.tx, resources.keys, work.merchant.key, lock=True)

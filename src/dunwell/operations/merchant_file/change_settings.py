@@ -1,8 +1,8 @@
-"""Changes parts of a merchant's settings by the rules of the merchant file: what is given stands
-for a file of these keys alone.
+"""Change some of a merchant's settings by the rules of the merchant file.
 
-It is compared with what was shown: of two who change the same part at once, the second is told, and
-who changes another part is not in the way.
+A change is checked like a file that has only these keys. It carries the revision of these keys, so
+of two people who change the same keys at the same time the second gets a conflict, while changes of
+other keys do not interfere.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,14 +39,14 @@ from dunwell.operations.merchant_file.settings import (
 from dunwell.platform.errors import EditConflict, Fault, NotFound, ValidationError
 from dunwell.platform.resources import Resources
 
-# What every file says.
+# The keys that every file must have.
 _NAMED = ("name", "language", "timezone")
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsChange:
-    """`parts`: keys of the merchant file with what they are to be. `logo`: the image that
-    `brand.logo` stands for, checked. `revision`: of these keys, as they were shown."""
+    """`parts` maps keys of the merchant file to their new values. `logo` is the checked image for
+    `brand.logo`. `revision` is that of these keys as they were shown."""
 
     parts: Mapping[str, Any]
     revision: str
@@ -54,7 +54,7 @@ class SettingsChange:
 
 
 async def get_settings(work: Work) -> dict[str, Any]:
-    """As a merchant file has them."""
+    """Return the settings in the form of the merchant file."""
     work.require(Right.CONFIGURE)
     return render_settings(await _load(work))
 
@@ -62,7 +62,7 @@ async def get_settings(work: Work) -> dict[str, Any]:
 async def check_settings(
     work: Work, resources: Resources, change: SettingsChange, limits: InstallationLimits
 ) -> None:
-    """Whether `save_settings` would take it now. Raises what that raises."""
+    """Check whether `save_settings` would accept the change now. Raises the same errors."""
     work.require(Right.CONFIGURE)
     state = await load_merchant_state(
         work.tx, resources.keys, work.merchant.key, lock=False, counts_claims=False
@@ -73,8 +73,9 @@ async def check_settings(
 async def save_settings(
     work: Work, resources: Resources, change: SettingsChange, limits: InstallationLimits
 ) -> bool:
-    """False: it is so already. Raises ValidationError with every fault, by pointers into the file,
-    and EditConflict when what was shown has changed."""
+    """Save the change and return whether anything differs. Raises ValidationError with every fault,
+    by pointers into the file, and EditConflict if these settings have changed since they were
+    shown."""
     work.require(Right.CONFIGURE)
     state = await load_merchant_state(
         work.tx, resources.keys, work.merchant.key, lock=True, counts_claims=False
@@ -110,8 +111,8 @@ def _check(state: MerchantState, change: SettingsChange, limits: InstallationLim
 def _find_broken_workflows(
     state: MerchantState, before: Configuration, after: Configuration
 ) -> Iterator[Fault]:
-    """What the published processes would lose; what is wrong with them already is no matter of this
-    change."""
+    """Find faults that the change causes in published workflows. Faults that exist already are
+    ignored."""
     for name, workflow in state.workflows.items():
         if workflow.current is None:
             continue

@@ -18,7 +18,7 @@ from dunwell.core.workflows.definition import Definition
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Change:
-    # Lines for whoever applies the file.
+    # Lines that describe the change to the person who applies the file.
     words: list[str] = field(default_factory=list)
 
 
@@ -42,7 +42,7 @@ class AddCredential(_Change):
 
 @dataclass(frozen=True, slots=True)
 class SetCredentialScopes(_Change):
-    """What it may do at its own merchant, from now on."""
+    """Replaces what the credential may do at its own merchant."""
 
     client_id: str
     scopes: tuple[Scope, ...]
@@ -72,7 +72,7 @@ class SaveDraft(_Change):
 
 @dataclass(frozen=True, slots=True)
 class PublishDraft(_Change):
-    """Publish the draft there is, or the one a change before this has saved."""
+    """Publish the workflow's draft, which an earlier change of the list may have saved."""
 
     name: str
 
@@ -84,7 +84,7 @@ class DiscardDraft(_Change):
 
 @dataclass(frozen=True, slots=True)
 class SaveScenario(_Change):
-    """Create it, or edit it in place; no description: the one it has."""
+    """Create the scenario, or edit it in place. A description of None leaves it unchanged."""
 
     name: str
     definition: Definition
@@ -98,12 +98,12 @@ class SaveRules(_Change):
 
 @dataclass(frozen=True, slots=True)
 class PublishRules(_Change):
-    """Publish the draft of the rules there is, or the one a change before this has saved."""
+    """Publish the draft of the assignment rules, which an earlier change may have saved."""
 
 
 @dataclass(frozen=True, slots=True)
 class DiscardRules(_Change):
-    """Discard the draft of the rules."""
+    """Discard the draft of the assignment rules."""
 
 
 Change = (
@@ -136,7 +136,7 @@ class NewWebhookReport(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class WorkflowPreview(msgspec.Struct, frozen=True, rename="camel"):
-    """What publishing the file's definition of a workflow would do to the claims in process."""
+    """The effect on running claims of publishing the file's definition of a workflow."""
 
     workflow: str
     before: str
@@ -149,27 +149,29 @@ class WorkflowPreview(msgspec.Struct, frozen=True, rename="camel"):
 
 
 class ApplyReport(msgspec.Struct, frozen=True, rename="camel"):
-    """Secrets stand here once, when they are new; no merchant id: a plan for a new merchant."""
+    """The report of a planned or applied file. New secrets are shown here only. `merchant_id` is
+    None in a plan for a new merchant."""
 
     merchant_id: int | None
     key: str
     changes: list[str]
     credentials: list[NewCredentialReport] = []
     webhooks: list[NewWebhookReport] = []
-    # What the law asks for and the merchant lacks, each with its reason; absent when nothing is.
+    # What the law requires and the merchant lacks, each with its reason. Absent if nothing is
+    # missing.
     gaps: list[str] | UnsetType = UNSET
-    # What should be changed about the file's workflows; absent when nothing should.
+    # Recommended changes of the file's workflows. Absent if there are none.
     warnings: list[str] | UnsetType = UNSET
-    # Of a plan: the changed definitions of workflows that have a version.
+    # Only in a plan: previews of changed workflows that have a version.
     previews: list[WorkflowPreview] | UnsetType = UNSET
 
     def as_json(self) -> dict[str, Any]:
-        """The answer of `--json`."""
+        """Return the output of `--json`."""
         report: dict[str, Any] = msgspec.to_builtins(self)
         return report
 
     def as_text(self) -> str:
-        """The lines a person reads."""
+        """Return the lines that are printed without `--json`."""
         number = "new" if self.merchant_id is None else str(self.merchant_id)
         lines = [f'Merchant "{self.key}" ({number})']
         lines += [f"  {change}" for change in self.changes] or ["  nothing to change"]

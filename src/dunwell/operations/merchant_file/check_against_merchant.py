@@ -1,4 +1,4 @@
-"""What a merchant file may not say about the merchant as it stands. Pure."""
+"""Faults of a merchant file that depend on the stored merchant. Pure."""
 
 from collections.abc import Iterator, Sequence
 
@@ -28,7 +28,7 @@ _SANDBOX_PROVIDER = "sandbox"
 def find_state_faults(
     checked: CheckedFile, state: MerchantState, *, is_development: bool
 ) -> Iterator[Fault]:
-    """Faults with pointers into the file."""
+    """Return faults with pointers into the file."""
     file = checked.file
     yield from _find_fixed_faults(file, state)
     merchant = state.merchant
@@ -58,7 +58,7 @@ def _describe_providers(channel: Channel, state: MerchantState) -> str:
 
 
 def _find_kind_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
-    """Processes of the kind that the merchant does not have."""
+    """Find workflows of a merchant on scenarios, and scenarios of a merchant on workflows."""
     merchant = state.merchant
     is_switched = file.switched_to_workflows is not False
     if merchant is not None:
@@ -88,7 +88,7 @@ def _find_method_faults(
 
 
 def _find_fixed_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
-    """Some keys count at creation only (CONTRACT 11)."""
+    """Find changes of keys that apply only when the merchant is created (CONTRACT 11)."""
     merchant = state.merchant
     if merchant is None:
         return
@@ -105,7 +105,8 @@ def _find_fixed_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fau
 
 
 def _find_target_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fault]:
-    """Workflows that the rules name: there, or made by this file, and published."""
+    """Find workflows named by the rules that do not exist after the file is applied or have no
+    version."""
     if file.assignment_rules is UNSET:
         return
     made = [part.name for part in list_workflow_parts(file)]
@@ -120,7 +121,8 @@ def _find_target_faults(file: MerchantFile, state: MerchantState) -> Iterator[Fa
 
 
 def _find_definition_faults(checked: CheckedFile, state: MerchantState) -> Iterator[Fault]:
-    """Against the configuration as it will be once the file is applied, and earlier versions."""
+    """Check the definitions against the settings after the file is applied, and against earlier
+    versions."""
     before = None if state.merchant is None else state.merchant.configuration
     configuration = merge_configuration(checked, before)
     key = "workflows" if checked.file.workflows else "scenarios"
@@ -128,7 +130,8 @@ def _find_definition_faults(checked: CheckedFile, state: MerchantState) -> Itera
         definition = checked.definitions[part.name]
         faults = list(list_missing_value_faults(configuration, definition))
         faults += list_forbidden_word_faults(definition, configuration.forbidden_words)
-        if checked.file.guards is UNSET:  # else those of the file were held against it
+        # quiet hours in the file itself are checked in `check_file`
+        if checked.file.guards is UNSET:
             faults += list_quiet_hour_faults(configuration, definition)
         faults += _find_id_faults(part.name, definition, state)
         for fault in faults:
@@ -137,7 +140,8 @@ def _find_definition_faults(checked: CheckedFile, state: MerchantState) -> Itera
 
 
 def _find_id_faults(name: str, definition: Definition, state: MerchantState) -> Sequence[Fault]:
-    """Step ids that stood for something else; of a scenario also an order that cannot be."""
+    """Find step ids that had another meaning before. For a scenario, also check the order of its
+    steps."""
     if name in state.scenarios:
         return decide_scenario_edit(definition, state.scenarios[name]).faults
     present = state.workflows.get(name)

@@ -1,7 +1,7 @@
-"""Everything wrong with a merchant file, at once, with pointers that name the YAML path.
+"""Find all faults of a merchant file at once, with pointers into the file.
 
-Looks at the file alone; what also depends on the merchant as it stands is in `standing_rules`.
-Pure.
+Only the file itself is checked. Faults that depend on the stored merchant are found in
+`check_against_merchant`. Pure.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -38,7 +38,7 @@ from dunwell.platform.text.texts import find_unprintable
 
 @dataclass(frozen=True, slots=True)
 class InstallationLimits:
-    """What the installation allows: adapter names per channel, payment providers, the profile."""
+    """What the installation allows: adapters by channel, payment providers, and its profile."""
 
     available_adapters: Mapping[str, Collection[str]]
     is_development: bool
@@ -48,15 +48,15 @@ class InstallationLimits:
 @dataclass(frozen=True, slots=True)
 class CheckedFile:
     file: MerchantFile
-    # What `file` was made from: it shows which keys are given inside an object.
+    # The value that `file` was parsed from. It shows which keys of an object are present.
     document: Mapping[str, Any]
     logo: Logo | None
-    # By the workflow's or scenario's name, in the file's order.
+    # By the name of the workflow or scenario, in the order of the file.
     definitions: dict[str, Definition]
 
 
 def check_merchant_file(source: MerchantFileSource, limits: InstallationLimits) -> CheckedFile:
-    """Raises ValidationError with every fault."""
+    """Return the parsed file. Raises ValidationError with every fault."""
     faults = list(dict.fromkeys(_find_faults(source, limits)))
     if faults:
         raise ValidationError(faults)
@@ -91,7 +91,8 @@ def _find_faults(source: MerchantFileSource, limits: InstallationLimits) -> Iter
 
 
 def _find_shape_faults(document: dict[str, Any]) -> Iterator[Fault]:
-    """Keys that are no part of this release say so instead of being merely unknown."""
+    """Find faults of the shape. Keys that are planned for a later release get a message of their
+    own."""
     later = {
         render_pointer([*place.split("/")[1:], key]): key
         for place, keys in NOT_AVAILABLE.items()

@@ -1,4 +1,4 @@
-"""What a merchant still needs before claims can be created, and what it does well to have. Pure."""
+"""The checklist of a new merchant: settings that claims require, and recommended ones. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _BY_LAW = ("legal.representatives", "legal.register", "privacy")
 
 @dataclass(frozen=True, slots=True)
 class ChecklistItem:
-    """A key of the merchant file. `is_required`: no claim is created without it."""
+    """A key of the merchant file. If `is_required`, no claim is created without it."""
 
     key: str
     is_required: bool
@@ -23,12 +23,12 @@ class ChecklistItem:
 @dataclass(frozen=True, slots=True)
 class Checklist:
     needs: Sequence[ChecklistItem]
-    # By whose law: ISO 3166-1.
+    # The country whose law applies, by ISO 3166-1.
     country: str | None
 
     @property
     def missing(self) -> Sequence[ChecklistItem]:
-        """What keeps claims from being created."""
+        """Return the items without which no claim can be created."""
         return [each for each in self.needs if each.is_required and not each.is_done]
 
     @property
@@ -41,11 +41,12 @@ class Checklist:
 
 
 def build_checklist(merchant: Merchant) -> Checklist:
-    """By the same rules that creating a claim goes by."""
+    """Build the checklist by the rules that also apply when a claim is created."""
     configuration = merchant.configuration
     country, missing = find_country(configuration), list_missing_keys(configuration)
     legal = configuration.legal
-    # What the law wants is known once the creditor is; so much it wants of everybody.
+    # Most legal requirements depend on the creditor. Until it is known, only those that hold for
+    # every creditor are listed.
     gaps = (
         {gap.key for gap in list_legal_gaps(configuration)} if legal else {"legal.representatives"}
     )

@@ -1,4 +1,4 @@
-"""What a merchant file would change about the merchant as it is. Pure."""
+"""Decide what a merchant file changes about the stored merchant. Pure."""
 
 from collections.abc import Iterator, Mapping
 from uuid import UUID
@@ -64,7 +64,7 @@ def decide_scenario(
     name: str, wanted: Definition, description: str | None, present: CurrentScenario | None,
     *, is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
-    """No description: the one there is. `is_plan` is a matter of words alone."""
+    """A description of None leaves it unchanged. `is_plan` only changes the wording."""
     would = "would be " if is_plan else ""
     if present is None:
         words = [f'scenario "{name}" {would}created']
@@ -86,7 +86,7 @@ def decide_scenario(
 
 
 def decide_scenario_edit(wanted: Definition, present: CurrentScenario) -> ScenarioEdit:
-    """What the definition of the file means for the claims as they stand."""
+    """Return what the file's definition means for the running claims of the scenario."""
     scenario = present.scenario
     return decide_edit(scenario.definition, wanted, scenario.retired, present.places)
 
@@ -95,7 +95,7 @@ def decide_workflow(
     name: str, wanted: Definition, present: CurrentWorkflow | None, *, publish: bool,
     is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
-    """`is_plan` is a matter of words alone: what is not done is not told as done."""
+    """`is_plan` only changes the wording: a plan says what would be done."""
     published = "would be published as" if is_plan else "published as"
     current = present.current if present else None
     draft = present.draft.definition if present and present.draft else None
@@ -137,7 +137,7 @@ def _describe(
 
 
 def _describe_reach(present: CurrentWorkflow, major: int, verdict: VersionVerdict) -> str:
-    """Which claims under way take the new version (spec, Workflow version 4 and 5)."""
+    """Describe which running claims take the new version (spec, Workflow version 4 and 5)."""
     reached = present.active_claims.get(major, 0) if verdict is VersionVerdict.MINOR else 0
     staying = sum(present.active_claims.values()) - reached
     return (
@@ -158,8 +158,8 @@ def decide_rules(
     wanted: RulesDocument, state: MerchantState, currencies: Mapping[str, str],
     *, publish: bool, is_plan: bool = False,
 ) -> Iterator[Change]:  # fmt: skip
-    """`currencies`: of every workflow named, as it will be once the file is applied. `is_plan` is a
-    matter of words alone."""
+    """`currencies` maps every workflow that the rules name to its currency after the file is
+    applied. `is_plan` only changes the wording."""
     would = "would be " if is_plan else ""
     published, draft = state.rules, state.rules_draft
     if wanted == (published or NO_RULES):
@@ -182,7 +182,7 @@ def decide_rules(
 
 
 def _describe_overlaps(wanted: RulesDocument, currencies: Mapping[str, str]) -> Iterator[str]:
-    """Some of the workflows are still to be made: any ids will do to tell them apart."""
+    """Workflows that do not exist yet get arbitrary ids, which only serve to tell them apart."""
     names = dict.fromkeys(name for _, name in list_workflow_names(wanted))
     ids = {name: UUID(int=number) for number, name in enumerate(names)}
     targets = {each: RuleTarget(currencies.get(name)) for name, each in ids.items()}
@@ -193,7 +193,7 @@ def _describe_overlaps(wanted: RulesDocument, currencies: Mapping[str, str]) -> 
 def decide_changes(
     checked: CheckedFile, state: MerchantState, *, publish: bool, is_plan: bool = False
 ) -> list[Change]:
-    """The changes in the order they are to be made; none: everything is as the file says."""
+    """Return the changes in the order in which to make them. Empty if the file changes nothing."""
     file = checked.file
     changes = [
         *_decide_account(checked, state),
@@ -218,7 +218,8 @@ def decide_changes(
 
 
 def describe_warnings(checked: CheckedFile) -> list[str]:
-    """Return what should be changed about the file's workflows or scenarios, and stops nothing."""
+    """Return recommended changes of the file's workflows and scenarios. They do not prevent
+    applying it."""
     file = checked.file
     return [
         line
@@ -250,7 +251,8 @@ def _decide_account(checked: CheckedFile, state: MerchantState) -> Iterator[Chan
 
 
 def _decide_credentials(file: MerchantFile, state: MerchantState) -> Iterator[Change]:
-    """Those that are there keep secret and limit, revoked ones too; a given scope counts."""
+    """An existing credential keeps its secret and limit, also if it is revoked; a given scope is
+    applied."""
     for part in file.credentials or []:
         scopes, present = _find_scopes(part), state.credentials.get(part.name)
         if present is None:
@@ -268,14 +270,14 @@ def _decide_credentials(file: MerchantFile, state: MerchantState) -> Iterator[Ch
 
 
 def _find_scopes(part: CredentialPart) -> tuple[Scope, ...]:
-    """None: the file does not say."""
+    """Return the scopes of the file, or () if it gives none."""
     if part.scope is UNSET:
         return ()
     return order_scopes([part.scope] if isinstance(part.scope, str) else part.scope)
 
 
 def _decide_webhooks(file: MerchantFile, state: MerchantState) -> Iterator[Change]:
-    """The list in the file is the whole list."""
+    """The list of the file replaces the stored list."""
     if file.webhooks is UNSET:
         return
     kept = {url: endpoint.authorization for url, endpoint in state.endpoints.items()}
@@ -296,7 +298,7 @@ def _decide_webhooks(file: MerchantFile, state: MerchantState) -> Iterator[Chang
 
 
 def _find_currencies(checked: CheckedFile, state: MerchantState) -> dict[str, str]:
-    """What each workflow takes, by its name: as the file says, else as it stands."""
+    """Return the currency of each workflow after the file is applied, by the workflow's name."""
     before = None if state.merchant is None else state.merchant.configuration
     own = merge_configuration(checked, before).currency
     current = {name: each.current for name, each in state.workflows.items()}

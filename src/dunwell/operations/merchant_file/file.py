@@ -1,6 +1,6 @@
-"""The shape of a merchant file (CONTRACT 11), names on the wire in camelCase.
+"""The structure of a merchant file (CONTRACT 11), with its keys in camelCase.
 
-An absent key is UNSET: what it stands for is left as it is. Rules are in `checking`. Pure.
+An absent key is UNSET and leaves the stored value unchanged. Further rules are in `rules`. Pure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,7 +35,7 @@ Key = Annotated[
         description="a short name of small letters, digits and -",
     ),
 ]
-# Keys of CONTRACT 11 that this release has nothing to do with yet, by the object they stand in.
+# Keys of CONTRACT 11 that this release does not support, by the object that they belong to.
 NOT_AVAILABLE = {
     "": ("retentionDays",),
 }
@@ -63,20 +63,21 @@ class BrandPart(_Part, frozen=True):
 class WebhookPart(_Part, frozen=True):
     url: str
     events: list[str]
-    # Absent: the one that is there is kept; null takes it away.
+    # Absent: the stored value is kept. Null: it is removed.
     authorization: str | UnsetType | None = UNSET
 
 
 class CredentialPart(_Part, frozen=True):
     name: Name
-    # Counts when the credential is made.
+    # Only applied when the credential is created.
     requests_per_minute: Annotated[int, Meta(ge=1, le=10_000_000)] | UnsetType = UNSET
-    # What it may do: one, or several; all when it is made without.
+    # One scope or several. A credential that is created without gets ALL.
     scope: Scope | Annotated[list[Scope], Meta(min_length=1)] | UnsetType = UNSET
 
 
 class WorkflowPart(_Part, frozen=True):
-    """Exactly one of the two: the definition, or the file it is in, beside this one."""
+    """Has either `definition` or `file`, the path of a file with the definition, relative to this
+    file."""
 
     name: Name
     definition: dict[str, Any] | UnsetType = UNSET
@@ -84,7 +85,7 @@ class WorkflowPart(_Part, frozen=True):
 
 
 class ScenarioPart(WorkflowPart, frozen=True):
-    """The same for a merchant that is not switched to workflows."""
+    """The same for a merchant that works with scenarios."""
 
     description: Annotated[str, Meta(max_length=2_000)] | UnsetType = UNSET
 
@@ -108,22 +109,22 @@ class MerchantFile(_Part, frozen=True):
     guards: Guards | UnsetType = UNSET
     modalities: ModalitySettings | UnsetType = UNSET
     disputes: DisputeSettings | UnsetType = UNSET
-    # Language -> its list, in place of the standard one; an absent language keeps that.
+    # Replaces the standard list of a language. A language that is absent keeps its standard list.
     forbidden_words: dict[str, tuple[ShortText, ...]] | UnsetType = UNSET
     webhooks: list[WebhookPart] | UnsetType = UNSET
     credentials: list[CredentialPart] | UnsetType = UNSET
-    # One of the two: what the merchant works with.
+    # At most one of the two, depending on what the merchant works with.
     workflows: list[WorkflowPart] | UnsetType = UNSET
     scenarios: list[ScenarioPart] | UnsetType = UNSET
     assignment_rules: RulesDocument | UnsetType = UNSET
 
 
 def find_workflows_key(document: Mapping[str, Any]) -> str:
-    """Under which key a file has its processes."""
+    """Return the key under which a file has its workflows or scenarios."""
     is_on_scenarios = "scenarios" in document and "workflows" not in document
     return "scenarios" if is_on_scenarios else "workflows"
 
 
 def list_workflow_parts(file: MerchantFile) -> Sequence[WorkflowPart]:
-    """A file's workflows or scenarios, whichever it has."""
+    """Return the file's workflows or scenarios, whichever it has."""
     return file.workflows or file.scenarios or []

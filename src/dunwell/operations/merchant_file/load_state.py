@@ -1,4 +1,4 @@
-"""Loads a merchant as it stands, as far as merchant files speak of it, in a few statements."""
+"""Load everything about a merchant that its file can change, in a few statements."""
 
 from collections.abc import Mapping
 from uuid import UUID
@@ -32,9 +32,9 @@ from dunwell.platform.database.database import Connection
 async def load_merchant_state(
     tx: Connection, keys: KeyRing, key: str, *, lock: bool, counts_claims: bool = True
 ) -> MerchantState:
-    """What there is under a merchant's key; `lock` holds it still until the transaction ends.
-    counts_claims: False: for who changes no workflow, and need not wait for a count of all that
-    run; they are taken for none."""
+    """Load the merchant with this key. `lock` locks its settings until the transaction ends.
+    `counts_claims` can be False for callers that change no workflow, since counting takes time; the
+    counts are then empty."""
     installation = (await load_installation(tx)).installation
     lines = {name: line.channel for name, line in (installation.delivery_providers or {}).items()}
     reach = find_reach(installation.webhook_networks, key)
@@ -93,7 +93,7 @@ async def _load_workflows(
     tx: Connection, merchant_id: int, workflows: list[Workflow],
     active: Mapping[UUID, Mapping[int, int]],
 ) -> dict[str, CurrentWorkflow]:  # fmt: skip
-    """active: workflow -> major -> claims in process."""
+    """`active` maps a workflow to its running claims by major version."""
     return {
         workflow.name: CurrentWorkflow(
             workflow_id=workflow.workflow_id,

@@ -1,7 +1,7 @@
-"""The logo that a merchant file names: read from the file's folder, checked, kept if it is safe.
+"""Read the logo that a merchant file names, check it, and convert it.
 
-SVGs are compared with an allow-list. Pictures are parsed and written anew in the child processes
-that check uploads, and drawn in those that print letters.
+SVGs are compared with an allow-list. Other images are parsed and written again in the child
+processes that check uploads. The picture for mail programs is drawn in those that print letters.
 """
 
 from collections.abc import AsyncIterator, Hashable
@@ -35,18 +35,16 @@ LOGO_POINTER = "/brand/logo"
 
 @dataclass(frozen=True, slots=True)
 class LogoMaker:
-    """Makes logos of images that are given, for one caller of the process's shared children."""
+    """Makes logos from images, in the shared child processes, on behalf of one caller."""
 
     inspector: Inspector
     printer: LetterPrinter
-    # The jobs of one caller are done one after the other.
+    # The child processes do the tasks of one caller one after the other.
     caller: Hashable = ""
 
     async def make_logo(self, content: bytes) -> Logo:
-        """Return the image checked and written anew, with its picture for mail programs.
-
-        Raises ImageRefused, RateLimited, Unavailable.
-        """
+        """Return the checked and rewritten image with its picture for mail programs. Raises
+        ImageRefused, RateLimited, Unavailable."""
         if len(content) > _MAX_BYTES:
             raise ImageRefused(_TOO_LARGE)
         return await self._draw_for_mail(await self._check(content))
@@ -63,7 +61,7 @@ class LogoMaker:
         return Logo(written.content_type, written.content)
 
     async def _draw_for_mail(self, logo: Logo) -> Logo:
-        """Add its picture for mail programs, which know no SVG."""
+        """Add the picture for mail programs, which do not support SVG."""
         printer = self.printer.serving(self.caller)
         try:
             png = await printer.draw_logo(Picture(logo.content_type, logo.content))
@@ -76,7 +74,7 @@ class LogoMaker:
 
 @asynccontextmanager
 async def open_logo_maker() -> AsyncIterator[LogoMaker]:
-    """A maker with children of its own, for a command that has no others."""
+    """Open a maker with its own child processes, for a command that has none."""
     inspector, printer = Inspector(size=1), LetterPrinter(1)
     try:
         yield LogoMaker(inspector, printer)
@@ -86,7 +84,8 @@ async def open_logo_maker() -> AsyncIterator[LogoMaker]:
 
 
 async def add_logo(source: MerchantFileSource, path: Path) -> MerchantFileSource:
-    """The source of the merchant file at `path` with its logo, or a fault that says why not."""
+    """Return the source of the merchant file at `path` with its logo, or with a fault if it is
+    refused."""
     name = find_logo(source.document)
     if name is None:
         return source
@@ -105,10 +104,10 @@ async def add_logo(source: MerchantFileSource, path: Path) -> MerchantFileSource
 
 
 def find_logo(document: Any) -> str | None:
-    """How a merchant file names its logo; none: it has none."""
+    """Return the logo that the file names, or None."""
     brand = document.get("brand") if isinstance(document, dict) else None
     name = brand.get("logo") if isinstance(brand, dict) else None
-    # A name of another shape is the schema's to report.
+    # The check of the structure reports a name of another type.
     return name if isinstance(name, str) and name and "\0" not in name else None
 
 

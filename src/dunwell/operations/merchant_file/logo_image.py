@@ -1,6 +1,4 @@
-"""The image of a logo: which SVG may be shown on a page and a letter, and an image that a merchant
-file contains itself, as a data: address (RFC 2397). Pure.
-"""
+"""Check the SVG of a logo, and convert images to and from data: addresses (RFC 2397). Pure."""
 
 import base64
 import re
@@ -26,7 +24,7 @@ _ATTRIBUTES = frozenset({
     "text-anchor", "dominant-baseline", "textLength", "lengthAdjust", "visibility", "display",
     "vector-effect", "shape-rendering", "text-rendering", "paint-order",
 })  # fmt: skip
-# A reference leads into the image itself.
+# A reference to a part of the same image.
 _WITHIN = re.compile(r"#[A-Za-z_][\w.-]*")
 _REFERENCE = re.compile(r"url\(\s*['\"]?(.*?)['\"]?\s*\)", re.IGNORECASE | re.DOTALL)
 _MAX_ELEMENTS = 2_000
@@ -35,16 +33,16 @@ ET.register_namespace("", _NAMESPACE)
 
 
 class ImageRefused(Exception):  # noqa: N818 - reads as what happened
-    """The image is not taken; the message says why, and what to do."""
+    """The image is refused. The message says why, and what to do."""
 
 
 def looks_like_svg(content: bytes) -> bool:
-    """Whether it is meant as one; no other image type we take begins with a tag."""
+    """Return whether this is meant to be an SVG. No other accepted image type starts with a tag."""
     return content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
 
 
 def clean_svg(content: bytes) -> bytes:
-    """The image as it is kept. Raises ImageRefused."""
+    """Return the image as it is stored. Raises ImageRefused."""
     root = _parse(content)
     if root.tag != f"{{{_NAMESPACE}}}svg":
         raise ImageRefused('It is no SVG: its root is not <svg> with xmlns="' + _NAMESPACE + '".')
@@ -57,11 +55,11 @@ def clean_svg(content: bytes) -> bytes:
 
 
 def _parse(content: bytes) -> ET.Element:
-    # Entities can only be declared in a document type; without one there is nothing to expand.
+    # Entities can only be declared in a document type, so without one nothing can expand.
     if b"<!DOCTYPE" in content.upper() or b"<!ENTITY" in content.upper():
         raise ImageRefused("It has a <!DOCTYPE> or entities; remove them.")
     try:
-        # As text: an encoding that the image declares for itself counts for nothing.
+        # Decode it first, so that an encoding declared in the image is ignored.
         return ET.fromstring(content.decode("utf-8-sig"))  # noqa: S314 - no document type
     except UnicodeDecodeError as error:
         raise ImageRefused("It is not UTF-8; save it as UTF-8.") from error
@@ -84,7 +82,8 @@ def _check_element(element: ET.Element) -> None:
 
 
 def _name_of(tag: str) -> str:
-    """The name without our namespace; another namespace stays in it, and so is on no list."""
+    """Return the name without the SVG namespace. Another namespace stays, so the name is in no
+    list."""
     return tag.removeprefix(f"{{{_NAMESPACE}}}")
 
 
@@ -98,7 +97,7 @@ def render_data_address(logo: Logo) -> str:
 
 
 def parse_data_address(address: str) -> bytes:
-    """What it holds; of which type that is, the image itself says. Raises ImageRefused."""
+    """Return the decoded image; its type is read from the image itself. Raises ImageRefused."""
     head, _, text = address.partition(",")
     try:
         content = base64.b64decode(text, validate=True)

@@ -53,7 +53,7 @@ APPLY = operator_actor("apply")
 
 @dataclass(frozen=True, slots=True)
 class MadeChanges:
-    """Whose changes they were, and the secrets that came into being."""
+    """The changed merchant, and the secrets that were created."""
 
     merchant_id: int
     credentials: list[NewCredentialReport] = field(default_factory=list)
@@ -64,7 +64,7 @@ async def make_changes(
     resources: Resources, tx: Connection, merchant: Merchant | None,
     *, changes: Sequence[Change], actor: Actor = APPLY,
 ) -> MadeChanges:  # fmt: skip
-    """No merchant: the first change creates it."""
+    """Make the changes. If `merchant` is None, the first change creates it."""
     check_right(actor, Right.CONFIGURE)
     work = await _open_work(resources, tx, merchant, changes=changes, actor=actor)
     made = MadeChanges(work.merchant_id)
@@ -86,7 +86,7 @@ async def make_changes(
                 await _change_rules(work, change)
             case ChangeConfiguration():
                 await change_configuration(work, change.name, change.configuration)
-                # What comes after is checked against it.
+                # Later changes are checked against the new settings.
                 configuration = change.configuration
                 changed = msgspec.structs.replace(work.merchant, configuration=configuration)
                 work = replace(work, merchant=changed)
@@ -151,7 +151,7 @@ async def _change_workflow(work: Work, change: SaveDraft | PublishDraft | Discar
             await save_draft(work, change.name, change.definition)
         case PublishDraft():
             workflow_id = await _get_workflow_id(work, change.name)
-            # Whoever gives a file has said all of what is published.
+            # The file states the whole definition, so all open changes of the draft are published.
             said = {
                 each.change_id
                 for each in await load_open_changes(work.tx, work.merchant_id, workflow_id)
@@ -173,6 +173,6 @@ async def _change_rules(work: Work, change: SaveRules | PublishRules | DiscardRu
 
 
 async def _get_workflow_id(work: Work, name: str) -> UUID:
-    """The id of a workflow that is there, or that a change before has made."""
+    """Return the id of a workflow, which an earlier change may have created."""
     workflows = await load_workflows(work.tx, work.merchant_id)
     return next(each.workflow_id for each in workflows if each.name == name)

@@ -1,4 +1,4 @@
-"""A merchant as it is, as far as merchant files describe it, loaded in a few statements. Pure."""
+"""The stored merchant, as far as merchant files can change it. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -29,9 +29,9 @@ class CurrentWorkflow:
     workflow_id: UUID
     current: Version | None
     draft: WorkflowDraft | None
-    # Major version -> claims in process on it.
+    # Running claims by major version.
     active_claims: Mapping[int, int]
-    # What step ids stood for in its versions.
+    # What each step id meant in earlier versions.
     known_steps: Mapping[int, KnownStep] = field(default_factory=dict)
 
 
@@ -39,30 +39,30 @@ class CurrentWorkflow:
 class CurrentScenario:
     scenario: ScenarioVersion
     active_claims: int
-    # How many claims stand at which step, of those that have begun; no step: behind the last.
+    # The number of running claims by their next step. None: claims after the last step.
     places: Mapping[int | None, int]
 
 
 @dataclass(frozen=True, slots=True)
 class MerchantState:
-    """No merchant: the file's key is new."""
+    """The merchant is None if no merchant has the file's key yet."""
 
     merchant: Merchant | None = None
     # By name.
     credentials: Mapping[str, Credential] = field(default_factory=dict)
-    # By address.
+    # By URL.
     endpoints: Mapping[str, CurrentEndpoint] = field(default_factory=dict)
     # By name.
     workflows: Mapping[str, CurrentWorkflow] = field(default_factory=dict)
-    # The same as long as the merchant works with scenarios, by name.
+    # By name. Empty for a merchant that works with workflows.
     scenarios: Mapping[str, CurrentScenario] = field(default_factory=dict)
-    # The published rules and their number, 0 when there are none, and the draft.
+    # The published rules with their version number (0 if there are none), and their draft.
     rules: RulesDocument | None = None
     rules_version: int = 0
     rules_draft: RulesDocument | None = None
-    # Of the installation file, by name, and the channel each carries.
+    # The channel of each delivery provider of the installation file.
     lines: Mapping[str, Channel] = field(default_factory=dict)
-    # Where the merchant's webhooks may be sent, by the installation file.
+    # Where the installation file allows the merchant's webhooks to be sent.
     reach: WebhookReach = PUBLIC_REACH
 
     @property

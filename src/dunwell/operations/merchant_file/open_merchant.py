@@ -1,6 +1,5 @@
-"""Creates a merchant of which only the name is known yet, by the rules of the merchant file; a live
-merchant made from its sandbox gets the sandbox's workflows.
-"""
+"""Create a merchant from a few values by the rules of the merchant file. A live merchant that is
+created from its sandbox gets the sandbox's workflows."""
 
 from collections.abc import Collection
 from dataclasses import dataclass
@@ -38,12 +37,12 @@ from dunwell.platform.resources import Resources
 @dataclass(frozen=True, slots=True)
 class CopiedWorkflows:
     changes: list[Change]
-    # Names of workflows that new claims do not get.
+    # The names of workflows that are not assigned to new claims.
     deactivated: frozenset[str]
 
 
 async def load_workflows_to_copy(tx: Connection, merchant_id: int) -> CopiedWorkflows:
-    """The sandbox is locked, so that nobody changes rules or workflows between two reads."""
+    """Lock the sandbox, so that its rules and workflows do not change between two reads."""
     await lock_merchant(tx, merchant_id)
     workflows = await load_workflows(tx, merchant_id)
     changes: list[Change] = []
@@ -71,14 +70,14 @@ async def load_workflows_to_copy(tx: Connection, merchant_id: int) -> CopiedWork
 
 
 async def deactivate_copied_workflows(work: Work, copied: CopiedWorkflows) -> None:
-    """New claims do not get what they did not get in the sandbox."""
+    """Deactivate the workflows that are not active in the sandbox."""
     for each in await load_workflows(work.tx, work.merchant_id):
         if each.name in copied.deactivated:
             await deactivate_workflow(work, each.workflow_id)
 
 
 def _keep_known(document: RulesDocument, names: Collection[str]) -> RulesDocument:
-    """Without rules for a workflow that was deleted in the sandbox: they decide nothing there."""
+    """Remove rules for a workflow that was deleted in the sandbox; they have no effect there."""
     default = document.default if document.default in names else None
     rules = [each for each in document.rules if _list_targets(each) <= {*names}]
     return RulesDocument(default=default, rules=rules)
@@ -132,7 +131,7 @@ async def open_merchant(
 
 
 async def _find_taken_key(tx: Connection, resources: Resources, key: str) -> list[Fault]:
-    """The fault of a key, itself well formed, that another merchant has."""
+    """Return a fault if another merchant has this key."""
     state = await load_merchant_state(tx, resources.keys, key, lock=False)
     if state.merchant is None:
         return []

@@ -1,4 +1,4 @@
-"""Read a merchant file and the definitions it names from disk into plain values."""
+"""Read a merchant file, and the definitions that it names, into plain values."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,19 +16,20 @@ _MAX_BYTES = 10 * 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class MerchantFileSource:
-    """A merchant file as read: its value, and those of the definitions it names by `file`."""
+    """A merchant file as it was read, with the definitions that it names by `file`."""
 
     document: Any
-    # Place in `workflows` or `scenarios` -> the definition's value.
+    # By position in `workflows` or `scenarios`.
     definitions: Mapping[int, Any]
-    # What could not be read.
+    # Faults of files that could not be read.
     faults: list[Fault]
-    # The image it names, checked; `logo.add_logo` puts it in.
+    # The checked image. `logo.add_logo` adds it.
     logo: Logo | None = None
 
 
 def read_merchant_file(path: Path) -> MerchantFileSource:
-    """Raises ValidationError when the file itself cannot be read; the others are faults in it."""
+    """Raises ValidationError if the file itself cannot be read. Faults of named files are in the
+    result."""
     document = read_document(path)
     definitions: dict[int, Any] = {}
     faults: list[Fault] = []
@@ -42,7 +43,7 @@ def read_merchant_file(path: Path) -> MerchantFileSource:
 
 
 def read_document(path: Path) -> Any:
-    """The value of one YAML file. Raises ValidationError when it cannot be read."""
+    """Return the value of one YAML file. Raises ValidationError if it cannot be read."""
     document = _read(path, "")
     if isinstance(document, Fault):
         raise ValidationError([document], f"{path.name} cannot be read: {document.message}")
@@ -50,7 +51,7 @@ def read_document(path: Path) -> Any:
 
 
 def _list_files(document: Any) -> list[tuple[str, int, str]]:
-    """Where each is named, its process's place, and its path."""
+    """Return the pointer, the position and the path of each named file."""
     if not isinstance(document, dict):
         return []
     key = find_workflows_key(document)
@@ -65,7 +66,7 @@ def _list_files(document: Any) -> list[tuple[str, int, str]]:
 
 
 def _read(path: Path, pointer: str) -> Any:
-    """The value in the file, or the Fault that keeps us from it."""
+    """Return the value of the file, or a fault if it cannot be read."""
     try:
         if path.stat().st_size > _MAX_BYTES:
             return Fault(pointer, f"{path.name} is larger than 10 MiB.", "TOO_LARGE")

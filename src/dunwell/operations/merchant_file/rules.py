@@ -1,5 +1,7 @@
-"""What a merchant file must satisfy beyond the shape of its keys: account, guards, pages, payment
+"""The rules of a merchant file beyond its structure: account, guards, landing page, payment
 methods, webhooks, workflows and assignment rules. Pure.
+
+Parts with a wrong structure are skipped here, because the check of the structure reports them.
 """
 
 import difflib
@@ -62,7 +64,8 @@ from dunwell.platform.text.codes import (
 from dunwell.platform.text.shape import convert_if_valid, describe_wrong_type, suggest_known
 from dunwell.platform.text.texts import is_email_address
 
-# What networks show: a name with a letter in it (GSM 03.40, alphanumeric), a number, a short code.
+# The senders that mobile networks show: a name with at least one letter (GSM 03.40, alphanumeric),
+# a number, or a short code.
 _SMS_SENDER = re.compile(
     r"(?=[^A-Za-z]*[A-Za-z])[A-Za-z0-9 ]{1,11}|\+[1-9][0-9]{5,14}|[1-9][0-9]{2,5}"
 )
@@ -71,7 +74,6 @@ _SMS_SENDER = re.compile(
 def find_account_faults(
     document: Mapping[str, Any], available_adapters: Mapping[str, Collection[str]]
 ) -> Iterator[Fault]:
-    """Parts of another shape are left out: the schema has reported them."""
     yield from _find_code_faults(document)
     contact = convert_if_valid(document.get("contact"), MerchantContact)
     if contact is not None and not is_email_address(contact.email):
@@ -159,13 +161,12 @@ _QUIET_PATH = "/guards/quietHours"
 def find_guard_faults(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[Fault]:
-    """`definitions`: those in files of their own, by place. Parts of another shape are left out:
-    the schema has reported them."""
+    """`definitions` are those read from files of their own, by position."""
     guards = convert_if_valid(document.get("guards"), Guards)
     quiet = guards.quiet_hours if guards is not None else None
     if quiet is None:
         return
-    # HH:MM: text order is time order.
+    # In HH:MM, text order is time order.
     if quiet.since == quiet.until or (quiet.since, quiet.until) == ("00:00", "24:00"):
         message = "Nobody would ever be sent an e-mail or SMS; leave some hours of the day."
         yield Fault(f"{_QUIET_PATH}/to", message, "EMPTY_HOURS")
@@ -179,7 +180,7 @@ def find_guard_faults(
 def _find_contact_hours(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[tuple[str, WorkflowContactHours]]:
-    """Of the file's processes in the merchant's own zone."""
+    """Yield the contact hours of the file's workflows that use the merchant's time zone."""
     parts = convert_if_valid(document.get(find_workflows_key(document)), list[ScenarioPart]) or []
     for index, part in enumerate(parts):
         definition = definitions.get(index, part.definition)
@@ -193,12 +194,11 @@ def _find_contact_hours(
 
 
 _REASONS_PATH = "/disputes/reasons"
-# So alike is a name of the contract's mistyped, and no other reason.
+# A name this similar to a contract's reason is a typing error.
 _TYPO = 0.9
 
 
 def find_dispute_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
-    """Parts of another shape are left out: the schema has reported them."""
     given = document.get("disputes")
     if isinstance(given, dict) and "reasons" not in given:
         yield Fault(_REASONS_PATH, '"reasons" is required.', "REQUIRED")
@@ -235,7 +235,6 @@ _PLAN = "/modalities/plan"
 
 
 def find_modality_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
-    """Parts of another shape are left out: the schema has reported them."""
     modalities = convert_if_valid(document.get("modalities"), ModalitySettings)
     plan = modalities.plan if modalities is not None else None
     if plan is None:
@@ -247,7 +246,6 @@ def find_modality_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def find_partial_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
-    """A part of another shape is left out: the schema has reported it."""
     payment = document.get("payment")
     given = payment.get("partial") if isinstance(payment, dict) else None
     part = convert_if_valid(given, PartialPaymentSettings)
@@ -267,7 +265,6 @@ def _find_verification_faults(page: LandingPage) -> Iterator[Fault]:
 
 
 def find_identity_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
-    """Parts of another shape are left out: the schema has reported them."""
     legal = convert_if_valid(document.get("legal"), LegalDetails)
     if legal is not None and legal.country is not None and not is_country(legal.country):
         message = f'"{legal.country}" is no country of ISO 3166-1, such as "DE" or "AT".'
@@ -278,7 +275,6 @@ def find_identity_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def find_page_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
-    """Parts of another shape are left out: the schema has reported them."""
     page = convert_if_valid(document.get("landingPage"), LandingPage)
     if page is None:
         return
@@ -301,7 +297,7 @@ def _find_language_fault(path: str, code: str) -> Iterator[Fault]:
 def find_method_faults(
     document: Mapping[str, Any], available_providers: Collection[str]
 ) -> Iterator[Fault]:
-    """`available_providers`: the installation's, by name."""
+    """`available_providers` are the names of the installation's payment providers."""
     payment = document.get("payment")
     given = payment.get("methods") if isinstance(payment, dict) else None
     methods = convert_if_valid(given, list[PaymentMethod]) or []
@@ -315,7 +311,6 @@ def find_method_faults(
 
 
 def find_webhook_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
-    """Parts of another shape are left out: the schema has reported them."""
     entries = document.get("webhooks")
     seen: set[str] = set()
     for index, entry in enumerate(entries if isinstance(entries, list) else []):
@@ -333,14 +328,14 @@ def find_webhook_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 def find_webhook_reach_faults(
     parts: Sequence[WebhookPart], reach: WebhookReach, *, is_development: bool
 ) -> Iterator[Fault]:
-    """reach: where the merchant's webhooks may be sent, as the installation file says."""
+    """`reach` is where the installation file allows the merchant's webhooks to be sent."""
     for index, part in enumerate(parts):
         for fault in find_reach_faults(part.url, reach, is_development=is_development):
             yield Fault(f"/webhooks/{index}{fault.path}", fault.message, fault.code)
 
 
 def build_wanted_endpoint(part: WebhookPart, kept: str | None = None) -> NewEndpoint:
-    """kept: the authorization of the endpoint that is there, for a file that says none."""
+    """`kept` is the authorization of the stored endpoint, for a file that gives none."""
     authorization = kept if part.authorization is UNSET else part.authorization
     return NewEndpoint(part.url, tuple(part.events), authorization)
 
@@ -348,7 +343,7 @@ def build_wanted_endpoint(part: WebhookPart, kept: str | None = None) -> NewEndp
 def find_process_faults(
     document: Mapping[str, Any], definitions: Mapping[int, Any]
 ) -> Iterator[Fault]:
-    """`definitions`: those that stand in files of their own, by place among the processes."""
+    """`definitions` are those read from files of their own, by position."""
     key = find_workflows_key(document)
     processes = document.get(key)
     entries = processes if isinstance(processes, list) else []
@@ -366,7 +361,7 @@ def find_process_faults(
 
 
 def _find_kind_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
-    """A merchant works with workflows or, until it is switched, with scenarios."""
+    """A merchant works either with workflows or, until it is switched, with scenarios."""
     if document.get("workflows") and document.get("scenarios"):
         message = "A merchant has workflows or scenarios; remove one of the two."
         yield Fault("/scenarios", message, "WORKFLOWS_OR_SCENARIOS")
@@ -379,7 +374,7 @@ def _find_kind_faults(document: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def _list_comparable(names: list[Any]) -> list[object]:
-    """Names as they are; what is no name repeats nothing."""
+    """Return the names; a value that is not a name never equals another."""
     return [name if isinstance(name, str) else object() for name in names]
 
 
@@ -401,7 +396,8 @@ def _find_entry_faults(entry: Mapping[str, Any], path: str, loaded: Any) -> Iter
 
 
 def locate_fault(fault: Fault, path: str, *, is_inline: bool) -> Fault:
-    """A definition's fault as one of the merchant file; `path` is the process's place in it."""
+    """Return the fault of a definition with its pointer in the merchant file. `path` is the
+    workflow's."""
     if is_inline:
         return Fault(f"{path}/definition{fault.path}", fault.message, fault.code)
     place = fault.path or "The whole"
@@ -419,7 +415,7 @@ def _find_name_faults(name: Any, path: str) -> Iterator[Fault]:
 
 
 def _find_definition_faults(document: Any) -> list[Fault]:
-    """Faults of a definition, those of its texts' placeholders included."""
+    """Return the faults of a definition, including those of placeholders in its templates."""
     faults = find_definition_faults(document)
     definition = convert_if_valid(document, Definition)
     if definition is not None:

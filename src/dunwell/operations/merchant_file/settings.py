@@ -88,25 +88,25 @@ def _describe_logo(logo: Logo | None) -> str | None:
 
 
 def render_settings(merchant: Merchant) -> dict[str, Any]:
-    """The keys that stand in its configuration, as a file has them; what is not set is absent."""
+    """Return the settings in the form of a file. Values that are not set are absent."""
     document: dict[str, Any] = _drop_absent(
         render_configuration(merchant.name, merchant.configuration)
     )
     logo = merchant.configuration.brand.logo
     if logo is not None:
         document["brand"]["logo"] = render_data_address(logo)
-    # Null takes it back; absent keeps what is there.
+    # In a file, null removes the setting and an absent key keeps it.
     document["payment"].setdefault("partial", None)
     return document
 
 
 def compute_parts_revision(document: Mapping[str, Any], keys: Collection[str]) -> str:
-    """The revision of these keys of a document."""
+    """Return the revision of these keys of a document."""
     return compute_revision({key: document.get(key) for key in keys})
 
 
 def render_merchant_file(state: MerchantState) -> dict[str, Any]:
-    """All that a file can say of a merchant that is there."""
+    """Return everything that a file can say about the merchant."""
     merchant = state.merchant
     assert merchant is not None
     rules = state.rules
@@ -164,15 +164,16 @@ _SUFFIX = "-sandbox"
 
 
 def find_counterpart_key(merchant: Merchant) -> str:
-    """What its counterpart is called, if there is one; "": a sandbox that was named otherwise."""
+    """Return the key of the merchant's counterpart. It is "" for a sandbox with a key of another
+    form."""
     if not merchant.is_sandbox:
         return f"{merchant.key}{_SUFFIX}"
     return merchant.key.removesuffix(_SUFFIX) if merchant.key.endswith(_SUFFIX) else ""
 
 
 def build_counterpart_settings(merchant: Merchant) -> dict[str, Any]:
-    """Its settings as its counterpart can have them: a sandbox sends and pays nothing outside, and
-    what carries a sandbox's messages and money is chosen anew for a live merchant."""
+    """Return the settings that the counterpart can have. A sandbox sends nothing and moves no
+    money; a live merchant starts without channels and payment methods."""
     settings = render_settings(merchant)
     payment, channels = settings["payment"], settings["channels"]
     if merchant.is_sandbox:
